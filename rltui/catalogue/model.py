@@ -1,0 +1,124 @@
+"""What a tag can mean: the records of the catalogue (floor 2). Data only, no files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from rltui.core.level import Direction
+
+
+class Category(str, Enum):
+    """Where a metric is shown. Order is the order of tabs; the word is used in JSON."""
+
+    VALIDATION = "validation"
+    ACTOR = "actor"
+    CRITIC = "critic"
+    LENGTH = "length"
+    TIMING = "timing"
+    PERF = "perf"
+    BALANCE = "balance"
+    PREFERENCE = "preference"
+    REWARD_MODEL = "reward_model"
+    TURNS = "turns"
+    SYSTEM = "system"
+    HYPER = "hyper"
+    PROGRESS = "progress"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A healthy range that a document gives; None means open on that side."""
+
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One quantity, whatever a framework calls it."""
+
+    key: str
+    """Dotted id: ``entropy``, ``kl.old_new``. Rules name their inputs by it."""
+    title: str
+    """Short name on screen (at most 19 cells): ``KL to old policy``."""
+    category: Category
+    also: Category | None
+    """A second tab that shows it too (learning rate in Actor)."""
+    unit: str
+    """nats, tok, s, tok/s, tok/s/gpu, GB, ... or "" for none."""
+    direction: Direction
+    healthy: Range | None
+    """Absolute healthy range that the documents give, if any; rules may judge differently."""
+    meaning: str
+    """One to three sentences for the metric screen."""
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class TagInfo:
+    """What one tag of one run means: the answer of the catalogue."""
+
+    tag: str
+    metric: Metric | None
+    """None for a tag that the catalogue does not know."""
+    title: str
+    """Name on screen with labels filled in: ``val gsm8k``; for unknown tags made from the tag."""
+    category: Category
+    also: Category | None
+    unit: str
+    """The unit that this framework logs in."""
+    direction: Direction
+    healthy: Range | None
+    meaning: str
+    sign: float
+    """Multiply by it to get the metric: -1 for SB3's entropy_loss."""
+    scale: float
+    """Multiply by it to get the metric's unit: 0.01 where a tool logs percent."""
+    family: str | None
+    """Key of the family that mean/max/min of one thing share (``response_length/*``), or None."""
+    stat: str | None
+    """mean, max, min, std, ... when the tag is a member of a family."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Parts of the tag that are user text: source=gsm8k."""
+    order: int = 1 << 20
+    """Position within its category: catalogue order first, unknown tags last."""
+    estimator: str | None = None
+    """k1, k2, k3, analytic, summed ... where a framework's estimator matters to rules."""
+    where: str | None = None
+    """``file:line`` and pattern of the catalogue entry that matched, for ``rltui explain``."""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One section of Overview: a question and the metric keys that answer it, in order."""
+
+    title: str
+    metrics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What to look at first for a kind of training (PPO/GRPO, DPO/KTO, RM, SFT, classic RL)."""
+
+    id: str
+    title: str
+    algorithms: tuple[str, ...]
+    headline: tuple[str, ...]
+    """Metric keys for the one curve of the Runs list, first one that the run has wins."""
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """Which framework and algorithm a set of tags was written by, and why."""
+
+    framework: str
+    """Dialect id: verl, trl, sb3, ..., or ``generic``."""
+    title: str
+    """Name for people: verl, TRL, SB3; empty for generic."""
+    algorithm: str | None
+    scenario: Scenario
+    reasons: tuple[str, ...]

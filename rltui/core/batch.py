@@ -1,0 +1,96 @@
+"""What one budgeted read of one log file produced (floor 1): the only way into the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rltui.core.block import Block
+from rltui.core.level import Level
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RunKey:
+    """Names a run: which logdir of the command line, and the path below it (``.`` for itself)."""
+
+    logdir: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something in a file that could not be taken as it is: skipped, corrupt, vanished.
+
+    ``offset`` is the byte position in the file, None when it concerns the file as a whole.
+    """
+
+    path: Path
+    offset: int | None
+    level: Level
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The writer of this file said that it starts again at ``step`` (SessionLog START).
+
+    Points of the run at or beyond ``step`` that were logged before it are superseded.
+    """
+
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextPoint:
+    """A text that a run logged (sample, hyperparameter table)."""
+
+    tag: str
+    step: int
+    wall_time: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """The state of one log file of a run, as of the newest batch."""
+
+    path: Path
+    format: str
+    """Name of the log format: tfevents, jsonl, ..."""
+    order: int
+    """Position among the files of the run, oldest first: later files supersede earlier ones."""
+    size: int
+    """Bytes in the file when it was last looked at."""
+    offset: int
+    """Bytes decoded so far."""
+    records: int
+    """Records decoded so far (event records, or lines)."""
+    modified: float
+    """Modification time of the file, seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One budgeted read: what is new in one file, in file order.
+
+    ``generation`` counts how often the file began anew (truncated, replaced); when it is
+    higher than before, the writer started again and the new content is a later branch.
+    ``gone`` means that the file vanished: what was read is kept.
+    ``more`` means that the file has not been read to its end.
+    """
+
+    run: RunKey
+    run_path: Path
+    source: SourceInfo
+    items: tuple[Block | Restart, ...] = ()
+    texts: tuple[TextPoint, ...] = ()
+    hparams: dict[str, object] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    generation: int = 0
+    gone: bool = False
+    more: bool = False
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks among the items, in file order."""
+        return tuple(i for i in self.items if isinstance(i, Block))

@@ -1,0 +1,224 @@
+"""YAML documents with positions: config, dialects, rules, themes (floor 1).
+
+The only importer of PyYAML. A document is read as a tree of :class:`Node`; whoever owns the
+document takes its keys one by one with the typed accessors of :class:`Table`, and ends with
+:meth:`Table.finish`, which complains about keys that nobody took. So every error carries
+file, line and column, and the nearest valid word.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from rltui.core.errors import DocumentError
+
+if TYPE_CHECKING:
+    import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value of the document and where it stands (line and column count from 1)."""
+
+    value: Any
+    path: Path
+    line: int
+    column: int
+
+    def fail(self, message: str, *, hint: str | None = None) -> NoReturn:
+        """Raise a DocumentError at this node."""
+        raise DocumentError(message, path=self.path, line=self.line, column=self.column, hint=hint)
+
+    def plain(self) -> Any:
+        """The value without positions: dict, list or scalar."""
+        if isinstance(self.value, dict):
+            return {k.value: v.plain() for k, v in self.value.items()}
+        if isinstance(self.value, list):
+            return [v.plain() for v in self.value]
+        return self.value
+
+    def text(self) -> str:
+        """The value as a string; numbers are not accepted."""
+        if not isinstance(self.value, str):
+            self.fail(f"expected text, found {_kind(self.value)}")
+        return self.value
+
+    def number(self) -> float:
+        """The value as a float."""
+        if isinstance(self.value, bool) or not isinstance(self.value, (int, float)):
+            self.fail(f"expected a number, found {_kind(self.value)}")
+        return float(self.value)
+
+    def integer(self) -> int:
+        """The value as an int."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int):
+            self.fail(f"expected a whole number, found {_kind(self.value)}")
+        return self.value
+
+    def boolean(self) -> bool:
+        """The value as a bool."""
+        if not isinstance(self.value, bool):
+            self.fail(f"expected true or false, found {_kind(self.value)}")
+        return self.value
+
+    def choice(self, options: Iterable[str]) -> str:
+        """The value, which must be one of ``options``."""
+        known, word = list(options), self.text()
+        if word not in known:
+            self.fail(
+                f"unknown word {word!r}; one of {', '.join(known)}", hint=nearest(word, known)
+            )
+        return word
+
+    def items(self) -> list[Node]:
+        """The entries of a list."""
+        if not isinstance(self.value, list):
+            self.fail(f"expected a list, found {_kind(self.value)}")
+        return self.value
+
+    def texts(self) -> tuple[str, ...]:
+        """A list of texts; one text alone counts as a list of one."""
+        if isinstance(self.value, str):
+            return (self.value,)
+        return tuple(n.text() for n in self.items())
+
+    def table(self) -> Table:
+        """The value as a mapping."""
+        if not isinstance(self.value, dict):
+            self.fail(f"expected a mapping, found {_kind(self.value)}")
+        return Table(self)
+
+
+class Table:
+    """A mapping whose keys are taken one by one; :meth:`finish` rejects what is left over."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self._entries: dict[str, Node] = {}
+        self._keys: dict[str, Node] = {}
+        for key, value in node.value.items():
+            name = key.value if isinstance(key.value, str) else str(key.value)
+            if name in self._entries:
+                key.fail(f"key {name!r} stands twice")
+            self._entries[name] = value
+            self._keys[name] = key
+        self._taken: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def get(self, key: str) -> Node | None:
+        """The node under ``key`` or None; marks the key as known. A null counts as absent."""
+        self._taken.add(key)
+        node = self._entries.get(key)
+        return None if node is None or node.value is None else node
+
+    def need(self, key: str) -> Node:
+        """The node under ``key``; an error at the mapping when it is missing."""
+        node = self.get(key)
+        if node is None:
+            self.node.fail(f"key {key!r} is missing")
+        return node
+
+    def key_node(self, key: str) -> Node:
+        """The node of the key itself, for errors about the key."""
+        return self._keys[key]
+
+    def pairs(self) -> Iterator[tuple[str, Node]]:
+        """All keys with their nodes; marks all as known (for free-form mappings)."""
+        self._taken.update(self._entries)
+        yield from self._entries.items()
+
+    def finish(self) -> None:
+        """Raise for the first key that was not asked for, with the nearest known one."""
+        for key, node in self._keys.items():
+            if key not in self._taken:
+                hint = nearest(key, self._taken)
+                node.fail(f"unknown key {key!r}", hint=hint)
+
+
+def nearest(word: str, options: Iterable[str]) -> str | None:
+    """The option that looks most like ``word``, or None when none does."""
+    found = difflib.get_close_matches(word, list(options), n=1, cutoff=0.5)
+    return found[0] if found else None
+
+
+def read_document(path: Path) -> Node:
+    """Read one YAML file. An empty file is an empty mapping.
+
+    Raises DocumentError when the file cannot be read or is not YAML.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise DocumentError(f"cannot be read: {reason}", path=path) from error
+    return parse_document(text, path)
+
+
+def parse_document(text: str, path: Path) -> Node:
+    """Parse YAML text; ``path`` is used in error messages only."""
+    import yaml
+
+    loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = loader_class(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            return Node({}, path, 1, 1)
+        return _convert(root, loader, path, 0)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise DocumentError(
+            f"not valid YAML: {error.problem or error.context}",
+            path=path,
+            line=mark.line + 1 if mark else None,
+            column=mark.column + 1 if mark else None,
+        ) from error
+    except yaml.YAMLError as error:
+        raise DocumentError(f"not valid YAML: {error}", path=path) from error
+    finally:
+        loader.dispose()
+
+
+#: Deeper nesting than this is a mistake (or an alias bomb), never a document of ours.
+_MAX_DEPTH = 32
+
+
+def _convert(node: yaml.Node, loader: Any, path: Path, depth: int) -> Node:
+    import yaml
+
+    line, column = node.start_mark.line + 1, node.start_mark.column + 1
+    if depth > _MAX_DEPTH:
+        raise DocumentError("nested too deeply", path=path, line=line, column=column)
+    value: Any
+    if isinstance(node, yaml.MappingNode):
+        value = {
+            _convert(k, loader, path, depth + 1): _convert(v, loader, path, depth + 1)
+            for k, v in node.value
+        }
+    elif isinstance(node, yaml.SequenceNode):
+        value = [_convert(v, loader, path, depth + 1) for v in node.value]
+    else:
+        try:
+            value = loader.construct_object(node)
+        except ValueError as error:
+            raise DocumentError(str(error), path=path, line=line, column=column) from error
+    return Node(value, path, line, column)
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    names = {dict: "a mapping", list: "a list", str: "text", bool: "true or false"}
+    for kind, name in names.items():
+        if isinstance(value, kind):
+            return name
+    return f"{value!r}"

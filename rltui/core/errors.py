@@ -1,0 +1,59 @@
+"""The errors that rltui raises on purpose (floor 1).
+
+::
+
+    RltuiError
+    ├── UsageError      the command line asks for something that cannot be done
+    ├── DocumentError   a config, dialect, rule or theme is wrong (path, line, column, hint)
+    └── SourceError     a log cannot be read at all
+
+A bad log never stops the program: readers turn trouble into a
+:class:`~rltui.core.batch.Note`. A bad document never starts it silently.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class RltuiError(Exception):
+    """Base of all expected errors; its text is shown to the user as it is."""
+
+
+class UsageError(RltuiError):
+    """The request itself is wrong: exit code 2."""
+
+
+class SourceError(RltuiError):
+    """A path that was named by the user cannot be read as a log: exit code 2."""
+
+
+class DocumentError(RltuiError):
+    """A YAML document of the user or of rltui is wrong: exit code 2.
+
+    ``line`` and ``column`` count from 1; ``hint`` names the nearest valid word, if any.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: Path | str,
+        line: int | None = None,
+        column: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.message = message
+        self.path = Path(path)
+        self.line = line
+        self.column = column
+        self.hint = hint
+        where = str(path)
+        if line is not None:
+            where += f":{line}"
+            if column is not None:
+                where += f":{column}"
+        text = f"{where}: {message}"
+        if hint:
+            text += f"; did you mean {hint!r}?"
+        super().__init__(text)

@@ -1,0 +1,44 @@
+"""The small closed sets of words: level, run state, direction (floor 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum, IntEnum
+
+
+class Level(IntEnum):
+    """How well something is. Ordered: the roll-up of several is their maximum."""
+
+    UNKNOWN = 0
+    OK = 1
+    WATCH = 2
+    BAD = 3
+
+    @property
+    def word(self) -> str:
+        """The word used in JSON and in documents: unknown, ok, watch, bad."""
+        return self.name.lower()
+
+
+def worst(levels: Iterable[Level]) -> Level:
+    """The roll-up of many levels; UNKNOWN when there are none."""
+    return max(levels, default=Level.UNKNOWN)
+
+
+class RunState(str, Enum):
+    """What a run is doing, as far as its files tell."""
+
+    LIVE = "live"
+    STALLED = "stalled"
+    FINISHED = "finished"
+    CRASHED = "crashed"
+    UNKNOWN = "unknown"
+
+
+class Direction(str, Enum):
+    """Where a metric should go: up, down, stay inside a range, or nowhere in particular."""
+
+    UP = "up"
+    DOWN = "down"
+    INSIDE = "inside"
+    NONE = "none"

@@ -1,0 +1,75 @@
+"""Text from logs is untrusted: this is the one place where it is made harmless (floor 1).
+
+Tags, run names and text summaries come from other people's programs. Whatever could
+move the cursor, change colours, reorder a line (bidirectional controls) or hide in it is
+replaced by a visible escape such as ``\\x1b``. Different inputs stay different. Markup
+characters (``[red]``) are left alone: no renderer of rltui parses markup.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+#: Categories that never reach a terminal: controls, formats (bidi, zero width), surrogates,
+#: private use, unassigned, line and paragraph separators.
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+@lru_cache(maxsize=65536)
+def clean(text: str) -> str:
+    """``text`` with every unsafe character replaced by a visible escape."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(c) if unicodedata.category(c) in _UNSAFE else c for c in text)
+
+
+def clean_bytes(raw: bytes) -> str:
+    """Decode UTF-8 leniently (broken bytes become ``\\xNN``) and clean."""
+    return clean(raw.decode("utf-8", errors="backslashreplace"))
+
+
+def cell_width(text: str) -> int:
+    """Number of terminal cells that ``text`` takes (0, 1 or 2 per character)."""
+    if text.isascii():
+        return len(text)
+    return sum(_char_width(c) for c in text)
+
+
+@lru_cache(maxsize=8192)
+def _char_width(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+
+
+def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
+    """``text`` cut to at most ``width`` cells, ending in ``ellipsis`` when something is lost."""
+    if cell_width(text) <= width:
+        return text
+    if width <= 0:
+        return ""
+    room = width - cell_width(ellipsis)
+    if room < 0:
+        return ellipsis[:width]
+    used, out = 0, []
+    for char in text:
+        used += _char_width(char)
+        if used > room:
+            break
+        out.append(char)
+    return "".join(out) + ellipsis
+
+
+def pad(text: str, width: int, *, right: bool = False, ellipsis: str = "…") -> str:
+    """``text`` cut or padded with blanks to exactly ``width`` cells."""
+    text = fit(text, width, ellipsis=ellipsis)
+    blank = " " * max(0, width - cell_width(text))
+    return blank + text if right else text + blank

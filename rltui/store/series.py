@@ -1,0 +1,55 @@
+"""One tag of one run as arrays (floor 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.core.block import FloatArray, IntArray, ValueArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """All points of one tag, sorted stably by step; never thinned, NaN and Inf included.
+
+    After a restart the points that the new branch overwrote are in the ``old_*`` arrays:
+    kept, drawn dimmed and exported, but judged by nobody.
+    """
+
+    tag: str
+    steps: IntArray
+    """(n,) int64, non-decreasing; equal steps are ordinary (CleanRL logs several episodes)."""
+    wall_times: FloatArray
+    """(n,) seconds since the epoch, NaN where the log has none."""
+    values: ValueArray
+    """(n,) float32 or float64."""
+    old_steps: IntArray
+    old_wall_times: FloatArray
+    old_values: ValueArray
+    restarts: IntArray
+    """Steps at which a later branch took over, ascending."""
+    version: int
+    """Grows whenever the points change; equal versions mean equal content."""
+
+    @property
+    def count(self) -> int:
+        """Number of points, without the superseded ones."""
+        return len(self.steps)
+
+    @property
+    def nonfinite(self) -> int:
+        """How many of the values are NaN or infinite."""
+        return int(self.values.size - np.count_nonzero(np.isfinite(self.values)))
+
+    @property
+    def last(self) -> tuple[int, float, float] | None:
+        """(step, wall time, value) of the newest point, or None."""
+        if not len(self.steps):
+            return None
+        return int(self.steps[-1]), float(self.wall_times[-1]), float(self.values[-1])
+
+    def finite(self) -> tuple[IntArray, FloatArray]:
+        """Steps and values (float64) of the finite points only."""
+        keep = np.isfinite(self.values)
+        return self.steps[keep], self.values[keep].astype(np.float64)
