@@ -44,7 +44,7 @@ class Block:
     def points(self) -> int:
         """Number of values that are present."""
         total = self.values.shape[0] * self.values.shape[1]
-        return total if self.absent is None else total - int(np.count_nonzero(self.absent))
+        return int(total if self.absent is None else total - np.count_nonzero(self.absent))
 
     @property
     def nbytes(self) -> int:
