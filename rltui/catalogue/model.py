@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -36,6 +37,17 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class Derivation:
+    """How a metric that nobody logs follows from two logged ones of the same run."""
+
+    how: str
+    """``difference`` (first minus second) or ``ratio`` (first over second)."""
+    first: str
+    second: str
+    """Metric keys."""
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """One quantity, whatever a framework calls it."""
 
@@ -54,6 +66,14 @@ class Metric:
     meaning: str
     """One to three sentences for the metric screen."""
     source: str
+    order: int = 1 << 20
+    """Position in the catalogue."""
+    family: str | None = None
+    """Key that the statistics of one quantity share: ``response_length`` of ``.mean``, ``.max``."""
+    stat: str | None = None
+    """mean, max, min, ... within the family."""
+    derived: Derivation | None = None
+    """Set when no framework logs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +113,17 @@ class TagInfo:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One section of Overview: a question and the metric keys that answer it, in order."""
+    """One section of Overview: a question and the metric keys that answer it, in order.
+
+    A key may end in ``.*``; ``a|b`` means the first of them that the run has.
+    """
 
     title: str
     metrics: tuple[str, ...]
+
+    def answers(self, present: Collection[str]) -> tuple[str, ...]:
+        """The metric keys among ``present`` that answer the question, in order."""
+        return select(self.metrics, present)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +137,11 @@ class Scenario:
     """Metric keys for the one curve of the Runs list, first one that the run has wins."""
     questions: tuple[Question, ...]
 
+    def headline_of(self, present: Collection[str]) -> str | None:
+        """The first headline metric that the run has, or None."""
+        found = select(self.headline, present)
+        return found[0] if found else None
+
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
@@ -122,3 +154,39 @@ class Recognition:
     algorithm: str | None
     scenario: Scenario
     reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What ``rltui explain NAME`` knows of a name."""
+
+    name: str
+    metric: Metric | None
+    """Set when the name is a metric key."""
+    tags: tuple[tuple[str, TagInfo], ...]
+    """Framework id and answer, for each framework with a pattern of its own for the name."""
+    patterns: tuple[tuple[str, str, str], ...]
+    """Framework id, pattern and ``file:line`` of every entry that writes this metric key."""
+    nearest: tuple[str, ...]
+    """Names that look alike, when nothing was found."""
+
+
+def select(keys: tuple[str, ...], present: Collection[str]) -> tuple[str, ...]:
+    """The metric keys of ``present`` that ``keys`` name: each once, in the order of ``keys``.
+
+    ``a.*`` takes all below ``a`` in alphabetical order; ``a|b`` takes the first that is there.
+    """
+    chosen: dict[str, None] = {}
+    for key in keys:
+        for option in key.split("|"):
+            found = _below(option, present)
+            chosen.update(dict.fromkeys(found))
+            if found:
+                break
+    return tuple(chosen)
+
+
+def _below(key: str, present: Collection[str]) -> list[str]:
+    if key.endswith(".*"):
+        return sorted(k for k in present if k.startswith(key[:-1]))
+    return [key] if key in present else []

@@ -1,1 +1,18 @@
-"""Stub."""
+"""Floor 7: one module per verb. Module level imports are cheap; the work is imported in run().
+
+To add a verb, write a module with a ``COMMAND`` and name it in ``COMMANDS``.
+"""
+
+from rltui.commands import check, demo, explain, plot, snapshot, watch
+from rltui.commands.command import Command
+
+COMMANDS: tuple[Command, ...] = (
+    watch.COMMAND,
+    check.COMMAND,
+    snapshot.COMMAND,
+    plot.COMMAND,
+    explain.COMMAND,
+    demo.COMMAND,
+)
+
+__all__ = ["COMMANDS", "Command"]

@@ -73,7 +73,8 @@ def make_block(
     value_array = np.asarray(values, dtype=dtype) if dtype else np.asarray(values)
     if value_array.dtype not in (np.float32, np.float64):
         value_array = value_array.astype(np.float64)
-    value_array = value_array.reshape(n, m) if value_array.size == n * m else value_array
+    if value_array.ndim == 1 and value_array.size == n * m:
+        value_array = value_array.reshape(n, m)
     walls = (
         np.full(n, np.nan)
         if wall_times is None

@@ -9,15 +9,13 @@ file, line and column, and the nearest valid word.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from rltui.core.errors import DocumentError
-
-if TYPE_CHECKING:
-    import yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +171,7 @@ def parse_document(text: str, path: Path) -> Node:
         root = loader.get_single_node()
         if root is None:
             return Node({}, path, 1, 1)
-        return _convert(root, loader, path, 0)
+        return _Converter(loader, path).convert(root, 0)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise DocumentError(
@@ -183,35 +181,62 @@ def parse_document(text: str, path: Path) -> Node:
             column=mark.column + 1 if mark else None,
         ) from error
     except yaml.YAMLError as error:
-        raise DocumentError(f"not valid YAML: {error}", path=path) from error
+        reason = " ".join(str(error).split())
+        raise DocumentError(f"not valid YAML: {reason}", path=path) from error
     finally:
         loader.dispose()
 
 
-#: Deeper nesting than this is a mistake (or an alias bomb), never a document of ours.
+#: Deeper nesting than this is a mistake (an alias inside itself), never a document of ours.
 _MAX_DEPTH = 32
+#: More values than this come from an alias bomb: the shipped documents have some ten thousand.
+_MAX_NODES = 500_000
+#: YAML 1.1 wants a dot and a sign in ``1e-3``; everybody else takes it as a number.
+_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 
 
-def _convert(node: yaml.Node, loader: Any, path: Path, depth: int) -> Node:
-    import yaml
+class _Converter:
+    """Turns the nodes of PyYAML into ours, within bounds."""
 
-    line, column = node.start_mark.line + 1, node.start_mark.column + 1
-    if depth > _MAX_DEPTH:
-        raise DocumentError("nested too deeply", path=path, line=line, column=column)
-    value: Any
-    if isinstance(node, yaml.MappingNode):
-        value = {
-            _convert(k, loader, path, depth + 1): _convert(v, loader, path, depth + 1)
-            for k, v in node.value
-        }
-    elif isinstance(node, yaml.SequenceNode):
-        value = [_convert(v, loader, path, depth + 1) for v in node.value]
-    else:
-        try:
-            value = loader.construct_object(node)
-        except ValueError as error:
-            raise DocumentError(str(error), path=path, line=line, column=column) from error
-    return Node(value, path, line, column)
+    def __init__(self, loader: Any, path: Path) -> None:
+        import yaml
+
+        self._mapping, self._sequence = yaml.MappingNode, yaml.SequenceNode
+        self._loader = loader
+        self._path = path
+        self._left = _MAX_NODES
+
+    def convert(self, node: Any, depth: int) -> Node:
+        mark = node.start_mark
+        line, column = mark.line + 1, mark.column + 1
+        self._left -= 1
+        if depth > _MAX_DEPTH or self._left < 0:
+            what = (
+                "too many values (aliases of aliases?)" if self._left < 0 else "nested too deeply"
+            )
+            raise DocumentError(what, path=self._path, line=line, column=column)
+        value: Any
+        if isinstance(node, self._mapping):
+            value = {self._key(k, depth + 1): self.convert(v, depth + 1) for k, v in node.value}
+        elif isinstance(node, self._sequence):
+            value = [self.convert(v, depth + 1) for v in node.value]
+        elif not node.style and _EXPONENT.fullmatch(node.value):
+            value = float(node.value)
+        else:
+            try:
+                value = self._loader.construct_object(node)
+            except (ValueError, KeyError, IndexError, AttributeError) as error:
+                # PyYAML's constructors of tagged scalars (``!!bool x``) raise what they stumble on.
+                raise DocumentError(
+                    f"not a valid value: {error}", path=self._path, line=line, column=column
+                ) from error
+        return Node(value, self._path, line, column)
+
+    def _key(self, node: Any, depth: int) -> Node:
+        key = self.convert(node, depth)
+        if isinstance(key.value, (dict, list)):
+            key.fail(f"a key must be one word, found {_kind(key.value)}")
+        return key
 
 
 def _kind(value: object) -> str:

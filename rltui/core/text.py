@@ -8,6 +8,7 @@ characters (``[red]``) are left alone: no renderer of rltui parses markup.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 
@@ -16,24 +17,53 @@ from functools import lru_cache
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
+#: A backslash that would read like one of our escapes is escaped itself, so that the text
+#: ``\\x1b`` and the character of that number stay different.
+_LOOKS_ESCAPED = re.compile(r"\\(?=x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
+#: Longer texts (samples) are not worth a place in the cache.
+_CACHED_CHARS = 512
+
+
 def _escape(char: str) -> str:
     code = ord(char)
-    if code < 0x100:
+    if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-@lru_cache(maxsize=65536)
 def clean(text: str) -> str:
-    """``text`` with every unsafe character replaced by a visible escape."""
+    """``text`` with every unsafe character replaced by a visible escape.
+
+    Clean once, on the way in: the result of another call would escape the escapes.
+    """
+    return _cached(text) if len(text) <= _CACHED_CHARS else _clean(text)
+
+
+def _clean(text: str) -> str:
+    if "\\" in text:
+        text = _LOOKS_ESCAPED.sub(r"\\x5c", text)
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escape(c) if unicodedata.category(c) in _UNSAFE else c for c in text)
 
 
+_cached = lru_cache(maxsize=65536)(_clean)
+
+
 def clean_bytes(raw: bytes) -> str:
     """Decode UTF-8 leniently (broken bytes become ``\\xNN``) and clean."""
-    return clean(raw.decode("utf-8", errors="backslashreplace"))
+    try:
+        return clean(raw.decode("utf-8"))
+    except UnicodeDecodeError:
+        parts = _BROKEN.split(raw.decode("utf-8", errors="surrogateescape"))
+    return "".join(
+        f"\\x{ord(part) - 0xDC00:02x}" if index % 2 else clean(part)
+        for index, part in enumerate(parts)
+    )
+
+
+#: What ``surrogateescape`` makes of a broken byte; valid UTF-8 holds no surrogates.
+_BROKEN = re.compile("([\udc80-\udcff])")
 
 
 def cell_width(text: str) -> int:

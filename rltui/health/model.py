@@ -81,6 +81,9 @@ class Skipped:
     rule: str
     title: str
     missing: tuple[str, ...]
+    """Metric keys, any of which would do; empty when another ``reason`` is given."""
+    reason: str = ""
+    """In words, where it is not a missing metric: "6 of 20 rows"."""
 
 
 @dataclass(frozen=True, slots=True)

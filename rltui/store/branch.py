@@ -8,12 +8,15 @@ log2(n) times.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from rltui.core.block import Block, BoolArray, FloatArray, IntArray, ValueArray
+
+Points = tuple[IntArray, FloatArray, ValueArray]
 
 #: Blocks of more rows than this are not merged any further: copying stops paying.
 _MERGE_ROWS = 4096
@@ -28,27 +31,49 @@ class Branch:
     """(order of the file, generation of its content, restarts told by the writer)."""
     told_start: int | None
     """Step from which the writer said that it starts again; None: judged by the first step."""
+    begin: int | None = None
+    """Step of the first row, whatever the pieces in which the file was read."""
     first_step: int | None = None
-    """Lowest step of the first block: where the branch begins."""
+    """Lowest step so far."""
     last_step: int | None = None
     """Highest step so far."""
     blocks: list[Block] = field(default_factory=list)
     columns: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """tag -> [(index of block, column)], in file order."""
+    _counts: dict[str, int] = field(default_factory=dict)
+    """tag -> points that are present."""
+    _joined: dict[str, Points] = field(default_factory=dict)
+    """tag -> its points as they were last asked for: a prefix of what there is now."""
 
     @property
     def start(self) -> int | None:
         """Step from which this branch supersedes older ones."""
-        return self.told_start if self.told_start is not None else self.first_step
+        return self.told_start if self.told_start is not None else self.begin
+
+    @property
+    def first_wall_time(self) -> float:
+        """Wall time of the first row; NaN where the log has none."""
+        return float(self.blocks[0].wall_times[0]) if self.blocks else math.nan
+
+    @property
+    def last_wall_time(self) -> float:
+        """Wall time of the newest row; NaN where the log has none."""
+        return float(self.blocks[-1].wall_times[-1]) if self.blocks else math.nan
 
     def append(self, block: Block) -> None:
         """Add a block at the end."""
         if not len(block.steps):
             return
         low, high = int(block.steps.min()), int(block.steps.max())
-        if self.first_step is None:
-            self.first_step = low
+        if self.begin is None:
+            self.begin = int(block.steps[0])
+        self.first_step = low if self.first_step is None else min(self.first_step, low)
         self.last_step = high if self.last_step is None else max(self.last_step, high)
+        for column, tag in enumerate(block.tags):
+            here = len(block.steps)
+            if block.absent is not None:
+                here -= int(np.count_nonzero(block.absent[:, column]))
+            self._counts[tag] = self._counts.get(tag, 0) + here
         if self.blocks and _mergeable(self.blocks[-1], block):
             self._merge_into_last(block)
             return
@@ -65,25 +90,47 @@ class Branch:
             for tag in last.tags:
                 self.columns[tag].pop()
 
-    def points(self, tag: str) -> tuple[IntArray, FloatArray, ValueArray]:
-        """Steps, wall times and values (n,) of ``tag`` in file order; empty when it has none."""
+    def points(self, tag: str) -> Points:
+        """Steps, wall times and values (n,) of ``tag`` in file order; empty when it has none.
+
+        Points are only ever added, so what was joined before is kept and just the new ones are
+        gathered: a live run whose rows alternate between sets of tags has thousands of blocks.
+        """
         parts = self.columns.get(tag)
         if not parts:
             return np.empty(0, np.int64), np.empty(0), np.empty(0, np.float32)
-        steps, walls, values = [], [], []
-        for index, column in parts:
-            block = self.blocks[index]
-            value, keep = block.values[:, column], _present(block, column)
-            steps.append(block.steps if keep is None else block.steps[keep])
-            walls.append(block.wall_times if keep is None else block.wall_times[keep])
-            values.append(value if keep is None else value[keep])
         if len(parts) == 1:
-            return steps[0], walls[0], values[0]
-        return np.concatenate(steps), np.concatenate(walls), np.concatenate(values)
+            self._joined.pop(tag, None)
+            return self._part(parts[0])
+        joined = self._joined.get(tag)
+        missing = self._counts[tag] - (0 if joined is None else len(joined[0]))
+        if joined is not None and not missing:
+            return joined
+        pieces: list[Points] = []
+        found = 0
+        for part in reversed(parts):
+            piece = self._part(part)
+            pieces.append(piece)
+            found += len(piece[0])
+            if found >= missing:
+                break
+        first = pieces[-1]
+        extra = found - missing
+        pieces[-1] = (first[0][extra:], first[1][extra:], first[2][extra:])
+        if joined is not None:
+            pieces.append(joined)
+        steps, walls, values = zip(*reversed(pieces), strict=True)
+        result = np.concatenate(steps), np.concatenate(walls), np.concatenate(values)
+        self._joined[tag] = result
+        return result
 
-
-def _present(block: Block, column: int) -> BoolArray | None:
-    return None if block.absent is None else ~block.absent[:, column]
+    def _part(self, part: tuple[int, int]) -> Points:
+        block, column = self.blocks[part[0]], part[1]
+        points = block.steps, block.wall_times, block.values[:, column]
+        if block.absent is None:
+            return points
+        keep = ~block.absent[:, column]
+        return points[0][keep], points[1][keep], points[2][keep]
 
 
 def _mergeable(older: Block, newer: Block) -> bool:

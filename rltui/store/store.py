@@ -62,6 +62,7 @@ class RunData:
         self._open: dict[Path, Branch] = {}
         self._versions: dict[str, int] = {}
         self._cache: dict[str, Series] = {}
+        self._judged: set[Path] = set()
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -82,13 +83,14 @@ class RunData:
     def last_step(self) -> int | None:
         """Newest step: the highest one that no later branch has superseded."""
         last: int | None = None
-        for branch in self._branches:
-            if branch.last_step is None:
-                continue
-            if last is not None and branch.start is not None and branch.start <= last:
-                last = branch.last_step
-            else:
-                last = branch.last_step if last is None else max(last, branch.last_step)
+        limit: int | None = None
+        for index in range(len(self._branches) - 1, -1, -1):
+            branch = self._branches[index]
+            if branch.last_step is not None:
+                end = branch.last_step if limit is None else min(branch.last_step, limit - 1)
+                last = end if last is None else max(last, end)
+            if self._takes_over(index) and branch.start is not None:
+                limit = branch.start if limit is None else min(limit, branch.start)
         return last
 
     @property
@@ -99,6 +101,17 @@ class RunData:
             if branch.start is not None and self._takes_over(i):
                 steps.add(branch.start)
         return tuple(sorted(steps))
+
+    @property
+    def first_wall_time(self) -> float | None:
+        """Oldest wall time that the logs carry, or None."""
+        firsts = [
+            float(np.nanmin(block.wall_times))
+            for branch in self._branches
+            for block in branch.blocks[:1]
+            if np.isfinite(block.wall_times).any()
+        ]
+        return min(firsts, default=None)
 
     @property
     def last_wall_time(self) -> float | None:
@@ -140,39 +153,49 @@ class RunData:
         self.texts.extend(batch.texts)
         self.hparams.update(batch.hparams)
         known = len(self._versions)
-        changed: set[str] = set()
+        changed: dict[str, None] = {}  # a set would lose the order of the log
         for item in batch.items:
             if isinstance(item, Restart):
-                changed |= self._begin_branch(source, batch.generation, item.step)
+                changed.update(
+                    dict.fromkeys(self._begin_branch(source, batch.generation, item.step))
+                )
                 continue
-            branch = self._branch_for(source, batch.generation)
-            fresh = not branch.blocks
-            branch.append(item)
-            changed.update(item.tags)
-            if fresh:
-                changed.update(t for b in self._branches for t in b.columns if t in item.tags)
+            if len(item.steps):
+                self._branch_for(source, batch.generation).append(item)
+                changed.update(dict.fromkeys(item.tags))
         for tag in changed:
             self._versions[tag] = self.version
         return frozenset(changed), len(self._versions) > known
 
-    def split_coinciding(self) -> list[Path]:
-        """Files whose points are another run: same first step and same span as an older file."""
-        first: dict[Path, tuple[int, int, set[str]]] = {}
+    def split_coinciding(self, newest: Path) -> list[Path]:
+        """Files whose points are another run: same first step and same span as an older file.
+
+        Judges the files that were not judged before, and ``newest``, which has grown. Of two
+        files that grow at the same time one may come to coincide later; a file that begins
+        after the other has ended is judged once, when it has first been read: a resumed run
+        passes the place where the older one died, and is still the same run.
+        """
+        spans: dict[Path, Branch | None] = {}
         for branch in self._branches:
-            if branch.first_step is None or branch.last_step is None:
-                continue
-            if branch.path in first:
-                first.pop(branch.path)  # a file with several branches is a resumed one
-                continue
-            first[branch.path] = (branch.first_step, branch.last_step, set(branch.columns))
+            if branch.begin is not None:
+                # A file with several branches is a resumed one.
+                spans[branch.path] = None if branch.path in spans else branch
+        alone = {path: branch for path, branch in spans.items() if branch is not None}
         out: list[Path] = []
-        spans = list(first.items())
-        for i, (path, (begin, end, tags)) in enumerate(spans):
-            for _, (begin0, end0, tags0) in spans[:i]:
-                if begin == begin0 and _coincide(begin, end, end0) and _alike(tags, tags0):
-                    out.append(path)
-                    break
+        for path in [p for p in alone if p == newest or p not in self._judged]:
+            older = [b for b in alone.values() if b.rank < alone[path].rank]
+            if any(self._is_twin(alone[path], other) for other in older):
+                out.append(path)
+        self._judged.update(alone)
         return out
+
+    def _is_twin(self, branch: Branch, older: Branch) -> bool:
+        return (
+            branch.begin == older.begin
+            and (branch.path not in self._judged or branch.first_wall_time < older.last_wall_time)
+            and _coincide(branch, older)
+            and _alike(set(branch.columns), set(older.columns))
+        )
 
     def take_branches(self, path: Path, into: RunData) -> None:
         """Move everything that came from ``path`` into another run."""
@@ -185,6 +208,9 @@ class RunData:
         if path in self.pending:
             self.pending.discard(path)
             into.pending.add(path)
+        if path in self.gone:
+            self.gone.discard(path)
+            into.gone.add(path)
         into.notes.extend(n for n in self.notes if n.path == path)
         self.notes = [n for n in self.notes if n.path != path]
         for branch in moved:
@@ -283,12 +309,12 @@ class Store:
             frozenset({key}) if new_tag else frozenset(),
         )
         if not batch.more and not run.reading and len(run.sources) > 1:
-            changes |= self._split(run)
+            changes |= self._split(run, batch.source.path)
         return changes
 
-    def _split(self, run: RunData) -> Changes:
+    def _split(self, run: RunData, newest: Path) -> Changes:
         changes = Changes()
-        for path in run.split_coinciding():
+        for path in run.split_coinciding(newest):
             number = 2
             while (key := replace(run.key, name=f"{run.key.name}#{number}")) in self.runs:
                 number += 1
@@ -301,10 +327,12 @@ class Store:
         return changes
 
 
-def _coincide(begin: int, end: int, other_end: int) -> bool:
-    """Whether two spans from ``begin`` end at the same place, within 2 % and at least 2 rows."""
-    longest = max(end, other_end) - begin
-    return longest > 1 and abs(end - other_end) <= 0.02 * longest
+def _coincide(branch: Branch, older: Branch) -> bool:
+    """Whether two spans from one step end at the same place, within 2 %, and have 2 rows."""
+    if branch.begin is None or branch.last_step is None or older.last_step is None:
+        return False
+    longest = max(branch.last_step, older.last_step) - branch.begin
+    return longest > 1 and abs(branch.last_step - older.last_step) <= 0.02 * longest
 
 
 def _alike(tags: set[str], others: set[str]) -> bool:

@@ -1,1 +1,22 @@
-"""Stub."""
+"""The log formats (floor 2): one module each, all of them in :data:`FORMATS`.
+
+A new format is one class with ``name``, ``claims_name``, ``claims`` and ``decoder`` (see
+:mod:`rltui.sources.formats.base`); the contract test takes it from here.
+"""
+
+from __future__ import annotations
+
+from rltui.sources.formats.base import (
+    Decoded,
+    Decoder,
+    DecoderNote,
+    Format,
+    Options,
+)
+from rltui.sources.formats.jsonl import JsonLines
+from rltui.sources.formats.tfevents import TfEvents
+
+#: In the order in which they are asked whether a file is theirs.
+FORMATS: tuple[Format, ...] = (TfEvents(), JsonLines())
+
+__all__ = ["FORMATS", "Decoded", "Decoder", "DecoderNote", "Format", "Options"]

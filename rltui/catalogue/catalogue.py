@@ -1,0 +1,254 @@
+"""The catalogue: metrics, dialects, scenarios, and the questions that can be asked (floor 2).
+
+Owned by the main thread. Heads of dialects are read at once, bodies when a run needs them;
+documents of the user are read completely at once, so that a mistake in them stops the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
+from rltui.catalogue.metrics import read_metrics
+from rltui.catalogue.model import Explanation, Metric, Recognition, Scenario
+from rltui.catalogue.recognise import Suspect, Verdict, algorithm_of, judge, seen_by
+from rltui.catalogue.resolver import Layer, Resolver
+from rltui.catalogue.scenario import read_scenarios
+from rltui.core.document import nearest
+from rltui.core.errors import UsageError
+from rltui.core.shipped import shipped
+
+GENERIC = "generic"
+
+
+class Dialect:
+    """A framework's way to write tags: the shipped document and those of the user over it."""
+
+    def __init__(self, head: Head, documents: Sequence[tuple[Path, str]]) -> None:
+        self.head = head
+        """Identity and fingerprint, put together from all documents."""
+        self.documents = tuple(documents)
+        """Path and text of each document, the user's first."""
+        self._layers: tuple[Layer, ...] | None = None
+
+    @property
+    def id(self) -> str:
+        """Framework id: verl, trl, ..."""
+        return self.head.id
+
+    @property
+    def title(self) -> str:
+        """Name for people; empty for generic."""
+        return self.id if self.head.title is None else self.head.title
+
+    @property
+    def rank(self) -> int:
+        """Order among look-alikes; a dialect of the user comes first unless it says so."""
+        return 0 if self.head.rank is None else self.head.rank
+
+    def layers(self, metrics: dict[str, Metric]) -> tuple[Layer, ...]:
+        """The entries of each document; read on first use. Raises DocumentError."""
+        if self._layers is None:
+            self._layers = tuple(
+                Layer(path, read_body(path, text, metrics)) for path, text in self.documents
+            )
+        return self._layers
+
+    def entries(self, metrics: dict[str, Metric]) -> tuple[Entry, ...]:
+        """All entries of its own (not the inherited ones)."""
+        return tuple(e for layer in self.layers(metrics) for e in layer.entries)
+
+    def under(self, head: Head, text: str) -> Dialect:
+        """This dialect with one more document over it."""
+        return Dialect(head.over(self.head), ((head.path, text), *self.documents))
+
+
+class Catalogue:
+    """What is known about frameworks and metrics."""
+
+    def __init__(
+        self,
+        metrics: dict[str, Metric],
+        dialects: dict[str, Dialect],
+        scenarios: tuple[Scenario, ...],
+    ) -> None:
+        self._metrics = metrics
+        self._dialects = dialects
+        self._scenarios = {s.id: s for s in scenarios}
+        self._resolvers: dict[tuple[str, str | None], Resolver] = {}
+        self.suspects = [
+            self._suspect(d) for d in sorted(dialects.values(), key=lambda d: (d.rank, d.id))
+        ]
+        """Every dialect as recognition asks it, look-alike order."""
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Every canonical metric by key, in display order."""
+        return self._metrics
+
+    @property
+    def dialects(self) -> Mapping[str, Dialect]:
+        """Every dialect by framework id."""
+        return self._dialects
+
+    @property
+    def scenarios(self) -> Mapping[str, Scenario]:
+        """Every scenario by id."""
+        return self._scenarios
+
+    def recognise(
+        self,
+        tags: Iterable[str],
+        *,
+        formats: Iterable[str] = (),
+        framework: str | None = None,
+        algorithm: str | None = None,
+    ) -> Recognition:
+        """Framework, algorithm and scenario of a run that logs ``tags``.
+
+        ``formats`` are names of log formats; ``framework`` and ``algorithm`` are the user's
+        word and win. Raises UsageError for a framework that does not exist.
+        """
+        names = set(tags)
+        suspect, reasons = self._chosen(framework) if framework else self._found(names, formats)
+        if algorithm is not None:
+            algorithm = algorithm.strip().upper()
+            reasons = (*reasons, f"{algorithm} by option")
+        else:
+            guess = algorithm_of(suspect.algorithms, seen_by(names, suspect.prefixes))
+            if guess is not None:
+                algorithm = guess[0]
+                reasons = (*reasons, guess[1])
+        head = suspect.head
+        return Recognition(
+            head.id,
+            self._dialects[head.id].title,
+            algorithm,
+            self._scenario(head, algorithm),
+            reasons,
+        )
+
+    def resolver(self, framework: str, algorithm: str | None = None) -> Resolver:
+        """Answers for the tags of one framework; the same object for the same question.
+
+        Raises UsageError for a framework that does not exist.
+        """
+        algorithm = algorithm.upper() if algorithm else None
+        key = (framework, algorithm)
+        if key not in self._resolvers:
+            suspect, _ = self._chosen(framework)
+            layers = [
+                layer
+                for dialect in self._lineage(framework)
+                for layer in dialect.layers(self._metrics)
+            ]
+            self._resolvers[key] = Resolver(layers, suspect.prefixes, self._metrics, algorithm)
+        return self._resolvers[key]
+
+    def entries(self, framework: str) -> tuple[Entry, ...]:
+        """The entries of one dialect's own documents."""
+        return self._dialects[framework].entries(self._metrics)
+
+    def explain(self, name: str, framework: str | None = None) -> Explanation:
+        """All that is known of a tag or metric key (in one framework or in all)."""
+        ids = [framework] if framework else list(self._dialects)
+        answers = [(i, self.resolver(i).resolve(name)) for i in ids]
+        metric = self._metrics.get(name)
+        patterns = [
+            (i, pattern, where)
+            for i in ids
+            if metric is not None
+            for pattern, where in self.resolver(i).entries_of(name)
+        ]
+        known = tuple((i, a) for i, a in answers if a.metric is not None)
+        hints: tuple[str, ...] = ()
+        if metric is None and not known:
+            pool = {
+                e.pattern.text for d in self._dialects.values() for e in d.entries(self._metrics)
+            }
+            found = (nearest(name, pool), nearest(name, self._metrics))
+            hints = tuple(dict.fromkeys(h for h in found if h is not None))
+        return Explanation(name, metric, known, tuple(patterns), hints)
+
+    def _chosen(self, framework: str) -> tuple[Suspect, tuple[str, ...]]:
+        for suspect in self.suspects:
+            if suspect.head.id == framework:
+                return suspect, ("by option",)
+        hint = nearest(framework.lower(), self._dialects)
+        words = f"; did you mean {hint!r}?" if hint else ""
+        raise UsageError(
+            f"unknown framework {framework!r}{words} (known: {', '.join(self._dialects)})"
+        )
+
+    def _found(self, tags: set[str], formats: Iterable[str]) -> tuple[Suspect, tuple[str, ...]]:
+        formats = tuple(formats)
+        best: tuple[tuple[int, int], Suspect, Verdict] | None = None
+        for suspect in self.suspects:
+            if suspect.head.id == GENERIC:
+                continue
+            verdict = judge(suspect, seen_by(tags, suspect.prefixes), formats)
+            worth = (verdict.strength, verdict.score if verdict.strength == 1 else 0)
+            if verdict.strength and (best is None or worth > best[0]):
+                best = (worth, suspect, verdict)
+        if best is None:
+            return self._chosen(GENERIC)[0], ("no framework is recognised",)
+        return best[1], best[2].reasons
+
+    def _scenario(self, head: Head, algorithm: str | None) -> Scenario:
+        if head.scenario and head.scenario in self._scenarios:
+            return self._scenarios[head.scenario]
+        for scenario in self._scenarios.values():
+            if algorithm in scenario.algorithms:
+                return scenario
+        return self._scenarios[GENERIC]
+
+    def _lineage(self, framework: str) -> list[Dialect]:
+        """The dialect, then what it inherits from, nearest first."""
+        out = [self._dialects[framework]]
+        while (node := out[-1].head.inherits_at) is not None:
+            name = node.text()
+            parent = self._dialects.get(name)
+            if parent is None:
+                node.fail(f"unknown dialect {name!r}", hint=nearest(name, self._dialects))
+            if parent in out:
+                node.fail(f"dialect {name!r} inherits from itself")
+            out.append(parent)
+        return out
+
+    def _suspect(self, dialect: Dialect) -> Suspect:
+        heads = [d.head for d in self._lineage(dialect.id)]
+        prefixes = next((h.prefixes for h in heads if h.prefixes is not None), ())
+        marks = next((h.algorithms for h in heads if h.algorithms is not None), ())
+        return Suspect(dialect.head, prefixes, marks)
+
+
+def load_catalogue(extra_dirs: Sequence[Path] = ()) -> Catalogue:
+    """Read the shipped catalogue and the dialects in ``extra_dirs`` (later directories win).
+
+    Raises DocumentError with file, line and column when a document is wrong.
+    """
+    root = shipped("catalogue", "data")
+    metrics = read_metrics(root / "metrics.yaml")
+    scenarios = read_scenarios(root / "scenarios.yaml", metrics)
+    names = tuple(s.id for s in scenarios)
+    dialects: dict[str, Dialect] = {}
+    for path in sorted((root / "dialects").glob("*.yaml")):
+        _add(dialects, path, names)
+    own = [
+        _add(dialects, path, names)
+        for directory in extra_dirs
+        for path in sorted((*directory.glob("*.yaml"), *directory.glob("*.yml")))
+    ]
+    catalogue = Catalogue(metrics, dialects, scenarios)
+    for head in own:
+        catalogue.resolver(head.id)
+    return catalogue
+
+
+def _add(dialects: dict[str, Dialect], path: Path, scenarios: Sequence[str]) -> Head:
+    text = read_text(path)
+    head = read_head(path, text, scenarios)
+    known = dialects.get(head.id)
+    dialects[head.id] = known.under(head, text) if known else Dialect(head, ((path, text),))
+    return head

@@ -1,0 +1,269 @@
+"""A dialect: how one framework writes its tags (floor 2). Reads ``data/dialects/*.yaml``.
+
+A document has a head (identity, fingerprint, algorithms) and, from the line ``entries:`` on,
+the body (patterns). Heads of all dialects are read at start, a body only when a run needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from rltui.catalogue.metrics import check_key, read_category, read_direction, read_range
+from rltui.catalogue.model import Category, Metric, Range
+from rltui.catalogue.pattern import Pattern, PatternError, parse
+from rltui.catalogue.template import check_template
+from rltui.core.document import Node, Table, parse_document
+from rltui.core.errors import DocumentError
+from rltui.core.level import Direction
+
+_BODY = "\nentries:"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """How a framework is recognised by the tags of a run."""
+
+    strong: tuple[Pattern, ...] = ()
+    """One is enough."""
+    together: tuple[tuple[Pattern, ...], ...] = ()
+    """All of one group are as good as a strong one."""
+    supporting: tuple[Pattern, ...] = ()
+    """Counted when nothing strong is there; at least two are needed."""
+    excludes: tuple[Pattern, ...] = ()
+    """One of these and it is another framework."""
+    formats: tuple[str, ...] = ()
+    """Log formats that only this framework writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmMark:
+    """An algorithm and the tags that show it; without conditions it is the default."""
+
+    name: str
+    any: tuple[Pattern, ...] = ()
+    all: tuple[Pattern, ...] = ()
+    none: tuple[Pattern, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a dialect document."""
+
+    id: str
+    path: Path
+    title: str | None
+    inherits: str | None
+    inherits_at: Node | None
+    """Where ``inherits`` stands, for errors."""
+    rank: int | None
+    """Order among look-alikes: the lower is asked first."""
+    scenario: str | None
+    """Fixed scenario of this framework, whatever the algorithm."""
+    prefixes: tuple[tuple[str, bool], ...] | None
+    """Text that trackers put in front of tags, and whether it marks evaluation; None: inherit."""
+    fingerprint: Fingerprint | None
+    algorithms: tuple[AlgorithmMark, ...] | None
+    """None: inherit."""
+
+    def over(self, below: Head) -> Head:
+        """This head (of the user's document) with what it leaves open taken from ``below``."""
+
+        def either(mine: _T | None, theirs: _T | None) -> _T | None:
+            return theirs if mine is None else mine
+
+        return Head(
+            self.id,
+            self.path,
+            either(self.title, below.title),
+            either(self.inherits, below.inherits),
+            self.inherits_at or below.inherits_at,
+            either(self.rank, below.rank),
+            either(self.scenario, below.scenario),
+            either(self.prefixes, below.prefixes),
+            either(self.fingerprint, below.fingerprint),
+            either(self.algorithms, below.algorithms),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a body: what the tags of a pattern mean here. None: as the metric says."""
+
+    pattern: Pattern
+    metric: Metric
+    line: int
+    source: str
+    algorithms: tuple[str, ...] = ()
+    """Only for these algorithms; empty for all."""
+    title: str | None = None
+    category: Category | None = None
+    also: Category | None = None
+    unit: str | None = None
+    direction: Direction | None = None
+    healthy: Range | None = None
+    healthy_set: bool = False
+    meaning: str | None = None
+    sign: float = 1.0
+    scale: float = 1.0
+    estimator: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+def read_text(path: Path) -> str:
+    """The text of a dialect document. Raises DocumentError when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentError(f"cannot be read: {error}", path=path) from error
+
+
+def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
+    """The head of a document. Raises DocumentError when it is wrong."""
+    cut = text.find(_BODY)
+    table = parse_document(text if cut < 0 else text[: cut + 1], path).table()
+    ident = table.need("id").text()
+    title, inherits = table.get("title"), table.get("inherits")
+    rank, scenario = table.get("rank"), table.get("scenario")
+    prefixes, marks = table.get("prefixes"), table.get("algorithms")
+    prints = table.get("fingerprint")
+    head = Head(
+        id=ident,
+        path=path,
+        title=title.text() if title else None,
+        inherits=inherits.text() if inherits else None,
+        inherits_at=inherits,
+        rank=rank.integer() if rank else None,
+        scenario=scenario.choice(scenarios) if scenario else None,
+        prefixes=_prefixes(prefixes) if prefixes else None,
+        fingerprint=_fingerprint(prints.table()) if prints else None,
+        algorithms=tuple(_mark(n.table()) for n in marks.items()) if marks else None,
+    )
+    table.get("entries")
+    table.finish()
+    return head
+
+
+def _prefixes(node: Node) -> tuple[tuple[str, bool], ...]:
+    roles = [
+        (text, role.choice(("training", "validation")) == "validation")
+        for text, role in node.table().pairs()
+    ]
+    return tuple(sorted(roles, key=lambda p: -len(p[0])))
+
+
+def _patterns(node: Node | None) -> tuple[Pattern, ...]:
+    if node is None:
+        return ()
+    items = [node] if isinstance(node.value, str) else node.items()
+    return tuple(_pattern(n) for n in items)
+
+
+def _pattern(node: Node) -> Pattern:
+    try:
+        return parse(node.text())
+    except PatternError as error:
+        node.fail(f"not a pattern: {error}")
+
+
+def _fingerprint(table: Table) -> Fingerprint:
+    together, formats = table.get("together"), table.get("formats")
+    found = Fingerprint(
+        strong=_patterns(table.get("strong")),
+        together=tuple(_patterns(n) for n in together.items()) if together else (),
+        supporting=_patterns(table.get("supporting")),
+        excludes=_patterns(table.get("excludes")),
+        formats=formats.texts() if formats else (),
+    )
+    table.finish()
+    return found
+
+
+def _mark(table: Table) -> AlgorithmMark:
+    found = AlgorithmMark(
+        table.need("name").text(),
+        _patterns(table.get("any")),
+        _patterns(table.get("all")),
+        _patterns(table.get("none")),
+    )
+    table.finish()
+    return found
+
+
+def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry, ...]:
+    """The entries of a document. Raises DocumentError when one is wrong or two are tied."""
+    table = parse_document(text, path).table()
+    body = table.get("entries")
+    out: list[Entry] = []
+    keys: list[Node] = []
+    for group in body.items() if body else ():
+        part = group.table()
+        source, algorithms = part.get("source"), part.get("algorithms")
+        common = source.text() if source else ""
+        only = tuple(a.upper() for a in algorithms.texts()) if algorithms else ()
+        tags = part.need("tags").table()
+        part.finish()
+        for name, node in tags.pairs():
+            key = tags.key_node(name)
+            out.append(_entry(key, node, common, only, metrics))
+            keys.append(key)
+    _check_ties(out, keys)
+    return tuple(out)
+
+
+def _entry(
+    key: Node, node: Node, source: str, only: tuple[str, ...], metrics: dict[str, Metric]
+) -> Entry:
+    pattern = _pattern(key)
+    if isinstance(node.value, str):
+        return Entry(pattern, metrics[check_key(node, metrics)], key.line, source, only)
+    table = node.table()
+    metric = metrics[check_key(table.need("metric"), metrics)]
+    title, unit, meaning = table.get("title"), table.get("unit"), table.get("meaning")
+    category, also = table.get("category"), table.get("also")
+    direction, healthy = table.get("direction"), table.get("healthy")
+    sign, scale, estimator = table.get("sign"), table.get("scale"), table.get("estimator")
+    own_source, labels = table.get("source"), table.get("labels")
+    table.finish()
+    for template in (title, unit):
+        if template is not None:
+            check_template(template, pattern.names)
+    if sign is not None and sign.number() not in (1.0, -1.0):
+        sign.fail("sign is 1 or -1")
+    return Entry(
+        pattern,
+        metric,
+        key.line,
+        own_source.text() if own_source else source,
+        only,
+        title=title.text() if title else None,
+        category=read_category(category) if category else None,
+        also=read_category(also) if also else None,
+        unit=unit.text() if unit else None,
+        direction=read_direction(direction) if direction else None,
+        healthy=read_range(healthy) if healthy else None,
+        healthy_set=healthy is not None,
+        meaning=meaning.text() if meaning else None,
+        sign=sign.number() if sign else 1.0,
+        scale=scale.number() if scale else 1.0,
+        estimator=estimator.text() if estimator else None,
+        labels={k: v.text() for k, v in labels.table().pairs()} if labels else {},
+    )
+
+
+def _check_ties(entries: list[Entry], keys: list[Node]) -> None:
+    """No two patterns of one document may match the same tag equally well."""
+    seen: dict[tuple[int, bool], list[int]] = {}
+    for i, entry in enumerate(entries):
+        rivals = seen.setdefault((entry.pattern.literal, entry.pattern.exact), [])
+        for j in rivals:
+            other = entries[j]
+            if other.algorithms != entry.algorithms or not other.pattern.overlaps(entry.pattern):
+                continue
+            same = other.pattern.text == entry.pattern.text
+            what = "stands twice" if same else f"ties with {other.pattern.text!r}"
+            keys[i].fail(f"pattern {entry.pattern.text!r} {what} of line {other.line}")
+        rivals.append(i)

@@ -1,0 +1,152 @@
+"""Reads the canonical metrics: ``data/metrics.yaml`` (floor 2). Knows no dialects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rltui.catalogue.model import Category, Derivation, Metric, Range
+from rltui.core.document import Node, Table, nearest, read_document
+from rltui.core.level import Direction
+
+#: Statistics that make a family when they are the last part of a tag.
+STATS = ("mean", "max", "min", "std", "median", "p10", "p50", "p90", "p95", "p99", "avg", "sum")
+
+_CATEGORIES = tuple(c.value for c in Category)
+_DIRECTIONS = tuple(d.value for d in Direction)
+
+
+def read_category(node: Node) -> Category:
+    """A category word; an error with the nearest one when it is unknown."""
+    return Category(node.choice(_CATEGORIES))
+
+
+def read_direction(node: Node) -> Direction:
+    """A direction word."""
+    return Direction(node.choice(_DIRECTIONS))
+
+
+def read_range(node: Node) -> Range | None:
+    """``{low: ..., high: ...}``; an empty mapping means that there is none."""
+    table = node.table()
+    low, high = table.get("low"), table.get("high")
+    table.finish()
+    if low is None and high is None:
+        return None
+    found = Range(low.number() if low else None, high.number() if high else None)
+    if found.low is not None and found.high is not None and found.low > found.high:
+        node.fail("low lies above high")
+    return found
+
+
+def check_key(node: Node, known: dict[str, Metric]) -> str:
+    """A metric key that exists; an error with the nearest one when it does not."""
+    key = node.text()
+    if key not in known:
+        node.fail(f"unknown metric {key!r}", hint=nearest(key, known))
+    return key
+
+
+def read_metrics(path: Path) -> dict[str, Metric]:
+    """All metrics by key, in the order of the document.
+
+    Raises DocumentError when the document is wrong.
+    """
+    out: dict[str, Metric] = {}
+    derived: list[Node] = []
+    document = read_document(path).table()
+    if document.need("schema").integer() != 1:
+        document.need("schema").fail("this version of rltui reads schema 1")
+    for section in document.need("sections").items():
+        table = section.table()
+        category = read_category(table.need("category"))
+        source = table.need("source").text()
+        entries = table.need("metrics").table()
+        for key, node in entries.pairs():
+            for metric in _metric(key, node.table(), category, source, derived):
+                if metric.key in out:
+                    entries.key_node(key).fail(f"metric {metric.key!r} stands twice")
+                out[metric.key] = _numbered(metric, len(out))
+        table.finish()
+    document.finish()
+    for node in derived:
+        check_key(node, out)
+    return out
+
+
+def _numbered(metric: Metric, order: int) -> Metric:
+    return Metric(
+        metric.key,
+        metric.title,
+        metric.category,
+        metric.also,
+        metric.unit,
+        metric.direction,
+        metric.healthy,
+        metric.meaning,
+        metric.source,
+        order,
+        metric.family,
+        metric.stat,
+        metric.derived,
+    )
+
+
+def _metric(
+    key: str, table: Table, category: Category, source: str, derived: list[Node]
+) -> list[Metric]:
+    """One entry: one metric, or one per statistic."""
+    title = table.need("title").text()
+    short_node, stats_node = table.get("short"), table.get("stats")
+    own, also, unit = table.get("category"), table.get("also"), table.get("unit")
+    healthy_node, source_node = table.get("healthy"), table.get("source")
+    direction = read_direction(table.need("direction"))
+    meaning = table.need("meaning").text()
+    healthy = read_range(healthy_node) if healthy_node else None
+    derivation = _derivation(table.get("derived"), derived)
+    table.finish()
+    category = read_category(own) if own else category
+    second = read_category(also) if also else None
+    unit_text = unit.text() if unit else ""
+    if source_node:
+        source = source_node.text()
+    short = short_node.text() if short_node else title
+    stats = tuple(n.choice(STATS) for n in stats_node.items()) if stats_node else ()
+    if not stats:
+        return [
+            Metric(
+                key, title, category, second, unit_text, direction, healthy, meaning, source,
+                derived=derivation,
+            )
+        ]  # fmt: skip
+    return [
+        Metric(
+            f"{key}.{stat}",
+            title if stat == "mean" else f"{short}, {stat}",
+            category,
+            second,
+            unit_text,
+            Direction.NONE if stat == "std" else direction,
+            healthy if stat == "mean" else None,
+            meaning if stat == "mean" else f"{_STAT_WORDS.get(stat, stat)} of: {meaning}",
+            source,
+            family=key,
+            stat=stat,
+        )
+        for stat in stats
+    ]
+
+
+_STAT_WORDS = {"max": "Maximum", "min": "Minimum", "std": "Spread", "median": "Median"}
+
+
+def _derivation(node: Node | None, seen: list[Node]) -> Derivation | None:
+    if node is None:
+        return None
+    table = node.table()
+    how = table.need("how").choice(("difference", "ratio"))
+    of = table.need("of").items()
+    table.finish()
+    if len(of) != 2:
+        node.fail("'of' takes two metric keys")
+    seen += of
+    return Derivation(how, of[0].text(), of[1].text())

@@ -1,0 +1,186 @@
+"""Tag patterns: shell wildcards with named captures (floor 2). Knows no files and no metrics.
+
+=============== ========================================================================
+``*``           any text, also across slashes, also empty
+``?``           one character
+``[@_]``        one of these characters (a range such as ``[0-9]`` works too)
+``{name}``      any text of at least one character, kept as a label
+``{name:int}``  digits, kept as a label
+``{name:part}`` text without a slash, kept as a label
+=============== ========================================================================
+
+Everything else stands for itself. Among the patterns that match a tag, one without wildcards
+wins, then the one with the longest literal part.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+_TOKEN = re.compile(
+    r"(?P<star>\*)|(?P<one>\?)|\[(?P<set>[^\]]+)\]|\{(?P<name>[a-z][a-z0-9_]*)(?::(?P<kind>[a-z]+))?\}"
+)
+_DIGITS = frozenset("0123456789")
+_SLASH = frozenset("/")
+_KINDS = {None: ".+", "int": "[0-9]+", "part": "[^/]+"}
+
+
+class PatternError(ValueError):
+    """The text is not a pattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """One position: which characters (None: any) and whether they may repeat (or be absent)."""
+
+    chars: frozenset[str] | None
+    star: bool
+    part: bool = False
+    """Any character but the slash."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One parsed pattern. Immutable; the regular expression is made on first use."""
+
+    text: str
+    source: str
+    """The regular expression."""
+    tokens: tuple[_Token, ...]
+    names: tuple[str, ...]
+    literal: int
+    """Number of literal characters: how specific the pattern is."""
+    prefix: str
+    suffix: str
+    """Literal begin and end, for a cheap first look."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether it has no wildcard at all."""
+        return self.literal == len(self.text)
+
+    @cached_property
+    def _regex(self) -> re.Pattern[str]:
+        return re.compile(self.source, re.DOTALL)
+
+    def match(self, tag: str) -> dict[str, str] | None:
+        """The labels when the whole tag matches, else None."""
+        if not (tag.startswith(self.prefix) and tag.endswith(self.suffix)):
+            return None
+        found = self._regex.fullmatch(tag)
+        return None if found is None else found.groupdict()
+
+    def overlaps(self, other: Pattern) -> bool:
+        """Whether some tag matches both."""
+        a, b = self.prefix, other.prefix
+        if not (a.startswith(b) or b.startswith(a)):
+            return False
+        a, b = self.suffix, other.suffix
+        if not (a.endswith(b) or b.endswith(a)):
+            return False
+        return _intersect(self.tokens, other.tokens)
+
+
+def parse(text: str) -> Pattern:
+    """Read a pattern. Raises PatternError when a capture is malformed or named twice."""
+    regex: list[str] = []
+    tokens: list[_Token] = []
+    names: list[str] = []
+    at = literal = prefix_end = suffix_begin = 0
+    first = True
+    for found in _TOKEN.finditer(text):
+        plain = text[at : found.start()]
+        literal += _literal(plain, regex, tokens)
+        if first:
+            prefix_end, first = found.start(), False
+        _wild(found, regex, tokens, names)
+        at = suffix_begin = found.end()
+    literal += _literal(text[at:], regex, tokens)
+    if first:
+        prefix_end = len(text)
+    if len(set(names)) != len(names):
+        raise PatternError("a name is captured twice")
+    return Pattern(
+        text,
+        "".join(regex),
+        tuple(tokens),
+        tuple(names),
+        literal,
+        text[:prefix_end],
+        text[suffix_begin:],
+    )
+
+
+def _literal(plain: str, regex: list[str], tokens: list[_Token]) -> int:
+    if "{" in plain or "}" in plain:
+        raise PatternError("a capture looks like {name}, {name:int} or {name:part}")
+    regex.append(re.escape(plain))
+    tokens.extend(_Token(frozenset(c), False) for c in plain)
+    return len(plain)
+
+
+def _wild(found: re.Match[str], regex: list[str], tokens: list[_Token], names: list[str]) -> None:
+    if found["star"]:
+        regex.append(".*")
+        tokens.append(_Token(None, True))
+    elif found["one"]:
+        regex.append(".")
+        tokens.append(_Token(None, False))
+    elif found["set"]:
+        chars = _members(found["set"])
+        regex.append("[" + "".join(re.escape(c) for c in sorted(chars)) + "]")
+        tokens.append(_Token(chars, False))
+    else:
+        kind = found["kind"]
+        if kind not in _KINDS:
+            raise PatternError(f"unknown kind of capture {kind!r}; int or part")
+        chars_or_any, part = (_DIGITS if kind == "int" else None), kind == "part"
+        regex.append(f"(?P<{found['name']}>{_KINDS[kind]})")
+        tokens += [_Token(chars_or_any, False, part), _Token(chars_or_any, True, part)]
+        names.append(found["name"])
+
+
+def _members(text: str) -> frozenset[str]:
+    out: set[str] = set()
+    i = 0
+    while i < len(text):
+        if i + 2 < len(text) and text[i + 1] == "-":
+            out.update(chr(c) for c in range(ord(text[i]), ord(text[i + 2]) + 1))
+            i += 3
+        else:
+            out.add(text[i])
+            i += 1
+    if not out:
+        raise PatternError("an empty set of characters")
+    return frozenset(out)
+
+
+def _intersect(a: tuple[_Token, ...], b: tuple[_Token, ...]) -> bool:
+    """Whether two token sequences accept a common string (product automaton, depth first)."""
+    seen: set[tuple[int, int]] = set()
+    todo = [(0, 0)]
+    while todo:
+        state = todo.pop()
+        if state in seen:
+            continue
+        seen.add(state)
+        i, j = state
+        if i == len(a) and j == len(b):
+            return True
+        if i < len(a) and a[i].star:
+            todo.append((i + 1, j))
+        if j < len(b) and b[j].star:
+            todo.append((i, j + 1))
+        if i < len(a) and j < len(b) and _common(a[i], b[j]):
+            todo.append((i if a[i].star else i + 1, j if b[j].star else j + 1))
+    return False
+
+
+def _common(a: _Token, b: _Token) -> bool:
+    if a.chars is None:
+        return b.chars is None or bool(b.chars - _SLASH if a.part else b.chars)
+    if b.chars is None:
+        return bool(a.chars - _SLASH if b.part else a.chars)
+    return not a.chars.isdisjoint(b.chars)

@@ -1,0 +1,96 @@
+"""Which framework and algorithm wrote a set of tags (floor 2). Looks at names only.
+
+Order of decision: what the user says; a log format that one framework writes; strong tags
+(the look-alike order decides between several); the most supporting tags; else generic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from rltui.catalogue.dialect import AlgorithmMark, Fingerprint, Head
+from rltui.catalogue.pattern import Pattern
+
+#: Supporting tags that are needed when no strong one is there.
+_ENOUGH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A dialect with what it needs to be asked: effective prefixes and algorithm marks."""
+
+    head: Head
+    prefixes: tuple[tuple[str, bool], ...]
+    algorithms: tuple[AlgorithmMark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How sure a dialect is: 0 not at all, 1 supporting, 2 strong, 3 format."""
+
+    strength: int
+    score: int
+    reasons: tuple[str, ...]
+
+
+def seen_by(tags: Collection[str], prefixes: tuple[tuple[str, bool], ...]) -> set[str]:
+    """The tags as logged and without the prefixes that trackers put in front."""
+    out = set(tags)
+    for prefix, _ in prefixes:
+        cut = len(prefix)
+        out.update(t[cut:] for t in tags if t.startswith(prefix))
+    return out
+
+
+def judge(suspect: Suspect, tags: set[str], formats: Iterable[str]) -> Verdict:
+    """Compare one fingerprint with the tags (as :func:`seen_by` the dialect)."""
+    marks = suspect.head.fingerprint
+    if marks is None:
+        return Verdict(0, 0, ())
+    for name in formats:
+        if name in marks.formats:
+            return Verdict(3, 1, (f"log format {name}",))
+    for pattern in marks.excludes:
+        hit = find(pattern, tags)
+        if hit is not None:
+            return Verdict(0, 0, (f"{hit} excludes it",))
+    strong = _strong(marks, tags)
+    if strong:
+        return Verdict(2, len(strong), tuple(strong))
+    hits = [h for p in marks.supporting if (h := find(p, tags)) is not None]
+    if len(hits) >= _ENOUGH:
+        return Verdict(1, len(hits), tuple(f"tag {h}" for h in hits))
+    return Verdict(0, 0, ())
+
+
+def _strong(marks: Fingerprint, tags: set[str]) -> list[str]:
+    out = [f"tag {h}" for p in marks.strong if (h := find(p, tags)) is not None]
+    for group in marks.together:
+        hits = [find(p, tags) for p in group]
+        if all(h is not None for h in hits):
+            out.append("tags " + " + ".join(str(h) for h in hits))
+    return out
+
+
+def find(pattern: Pattern, tags: set[str]) -> str | None:
+    """The first tag (in alphabetical order) that matches, or None."""
+    if pattern.exact:
+        return pattern.text if pattern.text in tags else None
+    return min((t for t in tags if pattern.match(t) is not None), default=None)
+
+
+def algorithm_of(marks: tuple[AlgorithmMark, ...], tags: set[str]) -> tuple[str, str] | None:
+    """The first algorithm whose marks are there, and the reason."""
+    for mark in marks:
+        if any(find(p, tags) is not None for p in mark.none):
+            continue
+        needed = [find(p, tags) for p in mark.all]
+        if any(h is None for h in needed):
+            continue
+        some = next((h for p in mark.any if (h := find(p, tags)) is not None), None)
+        if mark.any and some is None:
+            continue
+        shown = [h for h in (*needed, some) if h is not None]
+        return mark.name, f"{mark.name} by {' + '.join(shown)}" if shown else f"{mark.name} else"
+    return None

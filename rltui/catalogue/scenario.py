@@ -1,0 +1,43 @@
+"""Reads the scenarios: ``data/scenarios.yaml`` (floor 2): what to look at for which training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rltui.catalogue.model import Metric, Question, Scenario
+from rltui.core.document import Node, nearest, read_document
+
+
+def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[Scenario, ...]:
+    """All scenarios in order; the last one is the fallback. Raises DocumentError when wrong."""
+    document = read_document(path).table()
+    out: list[Scenario] = []
+    for node in document.need("scenarios").items():
+        table = node.table()
+        ident, title = table.need("id").text(), table.need("title").text()
+        algorithms = table.get("algorithms")
+        headline = _keys(table.need("headline"), metrics)
+        questions = []
+        for entry in table.need("questions").items():
+            part = entry.table()
+            words = part.need("title").text()
+            questions.append(Question(words, _keys(part.need("metrics"), metrics)))
+            part.finish()
+        table.finish()
+        names = algorithms.texts() if algorithms else ()
+        out.append(Scenario(ident, title, names, headline, tuple(questions)))
+    document.finish()
+    return tuple(out)
+
+
+def _keys(node: Node, metrics: dict[str, Metric]) -> tuple[str, ...]:
+    for item in node.items():
+        for key in item.text().split("|"):
+            known = (
+                any(k.startswith(key[:-1]) for k in metrics)
+                if key.endswith(".*")
+                else key in metrics
+            )
+            if not known:
+                item.fail(f"unknown metric {key!r}", hint=nearest(key, metrics))
+    return node.texts()

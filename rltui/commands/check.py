@@ -1,0 +1,52 @@
+"""``rltui check``: a verdict for scripts, cron, Slurm epilogs and CI (floor 7)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rltui.commands.command import Command, Exit, add_logdirs, add_reading, open_session
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_logdirs(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.add_argument(
+        "--fail-on",
+        choices=("watch", "bad", "never"),
+        default="bad",
+        help="exit with 1 when a run is at this level or worse (default bad)",
+    )
+    add_reading(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rltui.core.level import Level, worst
+    from rltui.present.document import check_document, dump
+    from rltui.present.report import check_text
+
+    session = open_session(options)
+    session.read_all()
+    runs = session.runs()
+    readable = any(r.infos for r in runs)
+    if options.json:
+        sys.stdout.write(dump(check_document(session)))
+    elif readable:
+        sys.stdout.write(check_text(session))
+    if not readable:
+        names = ", ".join(str(p) for p in options.logdirs)
+        sys.stderr.write(f"rltui: no readable log below {names}\n")
+        return Exit.NOTHING
+    if options.fail_on == "never":
+        return Exit.OK
+    limit = Level.WATCH if options.fail_on == "watch" else Level.BAD
+    return Exit.ILL if worst(r.level for r in runs) >= limit else Exit.OK
+
+
+COMMAND = Command(
+    "check",
+    "judge runs and say so with the exit code",
+    "rltui check runs/grpo --json --fail-on watch",
+    _arguments,
+    _run,
+)

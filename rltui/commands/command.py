@@ -1,0 +1,93 @@
+"""What a verb is, and the options that several share (floor 7)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rltui.config import Config
+    from rltui.session import Session
+
+
+class Exit(IntEnum):
+    """Exit codes, the same for all verbs."""
+
+    OK = 0
+    ILL = 1
+    """check: a run is at or above --fail-on."""
+    USAGE = 2
+    """Usage or document error."""
+    NOTHING = 3
+    """Nothing readable below the paths."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One verb."""
+
+    name: str
+    summary: str
+    example: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def add_logdirs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
+    """The positional LOGDIR argument."""
+    parser.add_argument(
+        "logdirs", nargs=nargs, metavar="LOGDIR", type=Path, help="directory of runs, or a log file"
+    )
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Options that say what is read and how it is understood."""
+    parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
+    parser.add_argument(
+        "--run", dest="run_glob", metavar="GLOB", help="only runs whose name matches"
+    )
+    parser.add_argument("--framework", metavar="ID", help="read tags as this framework writes them")
+    parser.add_argument(
+        "--algorithm", metavar="NAME", help="say which algorithm trains: PPO, DPO ..."
+    )
+    parser.add_argument(
+        "--verify", action="store_true", help="check the checksum of every record of event files"
+    )
+
+
+def add_screen(parser: argparse.ArgumentParser) -> None:
+    """Options of the app."""
+    parser.add_argument("--theme", metavar="NAME", help="dark, light, high-contrast, ...")
+    parser.add_argument(
+        "--marker", choices=("braille", "block", "ascii"), help="how charts are drawn"
+    )
+    parser.add_argument("--mouse", action=argparse.BooleanOptionalAction, help="mouse support")
+
+
+def open_config(options: argparse.Namespace) -> Config:
+    """The configuration: flags beat environment beats file beats defaults."""
+    from rltui.config import load_config
+
+    flags: Mapping[str, object] = {
+        f"view.{name}": getattr(options, name)
+        for name in ("theme", "marker", "mouse")
+        if getattr(options, name, None) is not None
+    }
+    return load_config(options.config, os.environ, flags)
+
+
+def open_session(options: argparse.Namespace, config: Config | None = None) -> Session:
+    """A session over the LOGDIR arguments; raises for paths that cannot be logs."""
+    from rltui.session import Session
+    from rltui.session.session import Choice
+
+    choice = Choice(options.run_glob, options.framework, options.algorithm, options.verify)
+    config = config or open_config(options)
+    session = Session(options.logdirs, config, choice=choice)
+    session.scan()
+    return session

@@ -1,0 +1,38 @@
+"""``rltui explain``: what a tag, metric or rule means (floor 7)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from rltui.commands.command import Command, Exit, open_config
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="tag, metric key or rule id")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--framework", metavar="ID", help="whose tag it is")
+    parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rltui.present.document import dump
+    from rltui.present.explain import explain_document, explain_text
+    from rltui.session.documents import open_catalogue, open_rules
+
+    config = open_config(options)
+    catalogue = open_catalogue(config)
+    rules = open_rules(config, catalogue)
+    document = explain_document(catalogue, rules, options.name, options.framework)
+    sys.stdout.write(dump(document) if options.json else explain_text(document))
+    return Exit.OK
+
+
+COMMAND = Command(
+    "explain",
+    "say what a tag, metric or rule means; without a name list them",
+    "rltui explain actor/ppo_kl",
+    _arguments,
+    _run,
+)

@@ -1,0 +1,88 @@
+"""``rltui plot``: charts drawn once on standard output (floor 7)."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from rltui.commands.command import Command, Exit, add_reading, open_session
+from rltui.core.errors import UsageError
+
+
+def _size(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{2,4})x(\d{1,4})", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 120x30")
+    width, height = int(found[1]), int(found[2])
+    if not (20 <= width <= 1000 and 5 <= height <= 1000):
+        raise argparse.ArgumentTypeError("sizes go from 20x5 to 1000x1000")
+    return width, height
+
+
+def _smooth(text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not 0.0 <= weight < 1.0:
+        raise argparse.ArgumentTypeError("smoothing goes from 0 (none) to below 1")
+    return weight
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "logdir", metavar="LOGDIR", type=Path, help="directory of runs, or a log file"
+    )
+    parser.add_argument(
+        "tags", nargs="+", metavar="TAG", help="tag, metric or glob; one chart each, runs together"
+    )
+    parser.add_argument("--smooth", type=_smooth, default=0.0, metavar="S", help="0 to below 1")
+    parser.add_argument("--log", action="store_true", help="logarithmic y axis")
+    parser.add_argument("--size", type=_size, metavar="WxH", help="cells, default the terminal's")
+    add_reading(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rltui.present.plot import find_tags, plot_text
+
+    options.logdirs = [options.logdir]
+    session = open_session(options)
+    session.read_all()
+    runs = [r for r in session.runs() if r.infos]
+    if not runs:
+        sys.stderr.write(f"rltui: no readable log below {options.logdir}\n")
+        return Exit.NOTHING
+    colour = sys.stdout.isatty()
+    terminal = shutil.get_terminal_size((100, 30))
+    width, height = options.size or (terminal.columns, max(12, terminal.lines * 2 // 3))
+    charts = []
+    for name in options.tags:
+        tags = find_tags(runs, name)
+        if not tags:
+            raise UsageError(_unknown(runs, name))
+        charts += [
+            plot_text(runs, t, width, height, options.smooth, log=options.log, colour=colour)
+            for t in tags
+        ]
+    sys.stdout.write("\n".join(charts))
+    return Exit.OK
+
+
+def _unknown(runs: list, name: str) -> str:  # type: ignore[type-arg]
+    from rltui.core.document import nearest
+
+    known = {t for r in runs for t in r.infos}
+    hint = nearest(name, known)
+    return f"no tag or metric {name!r}" + (f"; did you mean {hint!r}?" if hint else "")
+
+
+COMMAND = Command(
+    "plot",
+    "draw charts of tags once, several runs in one chart",
+    "rltui plot runs/ actor/entropy 'critic/score/*' --smooth 0.6",
+    _arguments,
+    _run,
+)

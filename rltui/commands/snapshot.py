@@ -1,0 +1,41 @@
+"""``rltui snapshot``: the state of all runs, once, as text or JSON (floor 7)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rltui.commands.command import Command, Exit, add_logdirs, add_reading, open_session
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_logdirs(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON document with every metric")
+    add_reading(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rltui.present.document import dump, snapshot_document
+    from rltui.present.report import snapshot_text
+
+    session = open_session(options)
+    session.read_all()
+    readable = any(r.infos for r in session.runs())
+    if options.json:
+        sys.stdout.write(dump(snapshot_document(session)))
+    elif readable:
+        sys.stdout.write(snapshot_text(session))
+    if not readable:
+        names = ", ".join(str(p) for p in options.logdirs)
+        sys.stderr.write(f"rltui: no readable log below {names}\n")
+        return Exit.NOTHING
+    return Exit.OK
+
+
+COMMAND = Command(
+    "snapshot",
+    "print the state of all runs once, as text or JSON",
+    "rltui snapshot runs/ --json",
+    _arguments,
+    _run,
+)

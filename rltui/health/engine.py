@@ -1,0 +1,138 @@
+"""Runs the rules over the runs (floor 3). Owned by the main thread; reads no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from rltui.catalogue.model import Recognition, TagInfo
+from rltui.core.batch import RunKey
+from rltui.health.judge import Outcome, judge
+from rltui.health.model import Report
+from rltui.health.plan import Task, make_plan
+from rltui.health.report import Answer, make_report
+from rltui.health.rule import Rule
+from rltui.store.store import RunData
+
+#: From so many rows on a tag is judged again only when it has grown by a thousandth, or when
+#: :data:`PATIENCE_S` have passed: the cost of a long live run stays bounded.
+LONG_ROWS = 20_000
+#: Seconds after which a long tag is judged again however little it has grown.
+PATIENCE_S = 5.0
+
+
+@dataclass(slots=True, eq=False)
+class _Memory:
+    """What was last found for one run, and by what."""
+
+    run: RunData
+    infos: Mapping[str, TagInfo]
+    recognition: Recognition
+    known: int
+    version: int = -1
+    plan: tuple[Task, ...] = ()
+    planned: tuple[str, ...] = ()
+    answers: dict[tuple[str, str], _Kept] = field(default_factory=dict)
+    report: Report | None = None
+    waiting: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    """An answer and the points that it rests on."""
+
+    versions: tuple[int, ...]
+    answer: Answer
+    made_at: float
+
+
+class Engine:
+    """Judges runs by a fixed set of rules.
+
+    Keeps, per run, the answer of each variant and tag with the versions of the points that it
+    rests on: only what changed is computed again, and an unchanged run costs nothing.
+    """
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.rules = tuple(rules)
+        self._memory: dict[RunKey, _Memory] = {}
+
+    def forget(self, key: RunKey) -> None:
+        """Drop what is remembered of a run."""
+        self._memory.pop(key, None)
+
+    def evaluate(
+        self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition, now: float
+    ) -> Report:
+        """The judgement of ``run`` by all rows that it has now.
+
+        ``infos`` says what each tag means; tags without an entry are not judged. ``now`` (seconds
+        since the epoch) goes into the report, and paces the judging of very long tags.
+        """
+        memory = self._recall(run, infos, recognition)
+        if memory.report is not None and memory.version == run.version and not memory.waiting:
+            return replace(memory.report, as_of=now)
+        if memory.planned != run.tags:
+            memory.plan = make_plan(self.rules, run.tags, infos, recognition)
+            memory.planned = run.tags
+        memory.waiting = False
+        answers = [
+            (task, tuple(self._answer(memory, task, tag, now) for tag in task.tags))
+            for task in memory.plan
+        ]
+        memory.version = run.version
+        memory.report = make_report(run, infos, answers, now)
+        return memory.report
+
+    def _recall(
+        self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition
+    ) -> _Memory:
+        memory = self._memory.get(run.key)
+        if (
+            memory is None
+            or memory.run is not run
+            or memory.infos is not infos
+            or memory.recognition != recognition
+            or memory.known != len(infos)
+        ):
+            fresh = _Memory(run, infos, recognition, len(infos))
+            if memory is not None and memory.run is run and memory.recognition == recognition:
+                # Meanings of known tags rarely change when tags are added: keep what still holds.
+                fresh.answers = {
+                    key: kept
+                    for key, kept in memory.answers.items()
+                    if memory.infos is not infos and memory.infos.get(key[1]) == infos.get(key[1])
+                }
+            memory = self._memory[run.key] = fresh
+        return memory
+
+    def _answer(self, memory: _Memory, task: Task, tag: str, now: float) -> Answer:
+        run, key = memory.run, (task.variant.id, tag)
+        versions = tuple(run.tag_version(t) for t in (tag, *task.roles.values()))
+        kept = memory.answers.get(key)
+        if kept is not None:
+            if kept.versions == versions:
+                return kept.answer
+            rows, judged = run.series(tag).count, kept.answer.rows
+            if (
+                rows > LONG_ROWS
+                and 0 <= rows - judged < rows // 1000
+                and 0 <= now - kept.made_at < PATIENCE_S
+            ):
+                memory.waiting = True
+                return kept.answer
+        answer = _judge(memory, task, tag)
+        memory.answers[key] = _Kept(versions, answer, now)
+        return answer
+
+
+def _judge(memory: _Memory, task: Task, tag: str) -> Answer:
+    run, infos = memory.run, memory.infos
+    others = {role: (run.series(t), infos[t]) for role, t in task.roles.items() if t != tag}
+    outcome: Outcome | None = None
+    error: str | None = None
+    try:
+        outcome = judge(task.rule, task.variant, infos[tag], run.series(tag), others)
+    except Exception as problem:  # noqa: BLE001  a broken rule must not stop the program
+        error = f"{type(problem).__name__}: {problem}"
+    return Answer(tag, run.series(tag).count, outcome, error)

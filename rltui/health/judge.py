@@ -1,0 +1,246 @@
+"""One variant of a rule on one tag: signals, episodes, findings, badge (floor 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rltui.catalogue.model import TagInfo
+from rltui.core.block import FloatArray
+from rltui.core.level import Level
+from rltui.health.episodes import Span, spans
+from rltui.health.model import Evidence, Finding, FindingState, Judgement
+from rltui.health.rule import Rule, Variant
+from rltui.health.signal import Rows, Signal
+from rltui.health.words import fill
+from rltui.store.series import Series
+
+#: Most cells that the words for the healthy column may take (the width of that column).
+_SHORT_CELLS = 45
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a variant says of a tag."""
+
+    judged: bool
+    """Whether there were rows enough."""
+    findings: tuple[Finding, ...]
+    """Firing and resolved episodes, oldest first."""
+    judgement: Judgement
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """Everything about one evaluation, so that functions stay small."""
+
+    rule: Rule
+    variant: Variant
+    info: TagInfo
+    rows: Rows
+    walls: FloatArray
+    signals: Mapping[Level, Signal]
+
+
+def judge(
+    rule: Rule,
+    variant: Variant,
+    info: TagInfo,
+    series: Series,
+    others: Mapping[str, tuple[Series, TagInfo]],
+) -> Outcome:
+    """Judge all rows of ``series``; ``others``: what the roles of the detector are played by."""
+    rows, walls = _rows(variant, info, series, others)
+    if rows.count < variant.min_points:
+        return Outcome(False, (), Judgement(Level.UNKNOWN, "", "", None, None), rows.count)
+    signals = {
+        level: variant.detector.run(rows, **parameters)
+        for level, parameters in variant.levels.items()
+    }
+    for signal in signals.values():
+        signal.beyond[: variant.min_points - 1] = False
+    case = _Case(rule, variant, info, rows, walls, signals)
+    bad = signals.get(Level.BAD)
+    watch = signals.get(Level.WATCH)
+    bad_spans = spans(bad.beyond, variant.hold, variant.release) if bad else []
+    if watch is None:
+        all_spans = bad_spans
+    else:
+        beyond = watch.beyond | bad.beyond if bad else watch.beyond
+        all_spans = spans(beyond, variant.hold, variant.release)
+    findings = tuple(_finding(case, span, bad_spans) for span in all_spans)
+    now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
+    level = now.level if now else Level.OK
+    return Outcome(True, findings, _judgement(case, level), rows.count)
+
+
+def _rows(
+    variant: Variant,
+    info: TagInfo,
+    series: Series,
+    others: Mapping[str, tuple[Series, TagInfo]],
+) -> tuple[Rows, FloatArray]:
+    x = series.values.astype(np.float64) * (info.sign * info.scale)
+    steps, walls = series.steps, series.wall_times
+    if not variant.detector.all_rows:
+        keep = np.isfinite(x)
+        if not keep.all():
+            x, steps, walls = x[keep], steps[keep], walls[keep]
+    aligned = {}
+    for role, (other, other_info) in others.items():
+        other_steps, values = other.finite()
+        values = values * (other_info.sign * other_info.scale)
+        position = np.searchsorted(other_steps, steps, side="right")
+        if len(values):
+            aligned[role] = np.where(position > 0, values[np.maximum(position - 1, 0)], np.nan)
+    return Rows(x, steps, aligned), walls
+
+
+def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:
+    inside = [s for s in bad_spans if s.first <= span.last and s.last >= span.first]
+    worst = Level.BAD if inside else Level.WATCH
+    level = worst
+    if span.open and inside and not inside[-1].open:
+        level = Level.WATCH
+    chosen = inside[-1 if level is worst and span.open else 0] if inside else span
+    signal = case.signals[level] if level in case.signals else next(iter(case.signals.values()))
+    if level is Level.WATCH and Level.WATCH in case.signals:
+        chosen = span if not inside else chosen
+    begin = _onset(case, span)
+    values = _values(case, signal, span, chosen, begin)
+    evidence = Evidence(
+        statistic=signal.name,
+        value=_finite(signal.statistic[chosen.sure]),
+        threshold=_finite(signal.threshold[chosen.sure]),
+        step_first=int(case.rows.steps[max(0, chosen.sure - signal.window + 1)]),
+        step_last=int(case.rows.steps[chosen.sure]),
+        extra={**values, "worst": worst.word},
+    )
+    words = case.variant.words
+    wall = float(case.walls[begin])
+    return Finding(
+        rule=case.rule.id,
+        title=case.variant.title,
+        level=level,
+        state=FindingState.FIRING if span.open else FindingState.RESOLVED,
+        metric=case.info.metric.key if case.info.metric else None,
+        tag=case.info.tag,
+        since_step=int(case.rows.steps[begin]),
+        since_wall_time=wall if math.isfinite(wall) else None,
+        until_step=None if span.open else int(case.rows.steps[span.last]),
+        evidence=evidence,
+        summary=fill(words.summary, values),
+        short=fill(words.short, values),
+        advice=case.variant.advice,
+        limit=_limit_now(signal, chosen.sure),
+    )
+
+
+def _onset(case: _Case, span: Span) -> int:
+    """Row at which the trouble began: as early as any level that is beyond there says."""
+    rows = [
+        int(s.onset[span.first])
+        for s in case.signals.values()
+        if s.onset is not None and s.beyond[span.first]
+    ]
+    return min(rows, default=span.first)
+
+
+def _upwards(signal: Signal, row: int) -> bool:
+    """Whether too high is what is wrong at this row."""
+    if signal.high is None or not np.isfinite(signal.high[row]):
+        return False
+    if signal.low is None or not np.isfinite(signal.low[row]):
+        return True
+    return bool(signal.statistic[row] >= signal.threshold[row])
+
+
+def _values(
+    case: _Case, signal: Signal, span: Span, chosen: Span, begin: int
+) -> dict[str, float | int | str | None]:
+    x, steps = case.rows.x, case.rows.steps
+    up = _upwards(signal, chosen.sure)
+    part = x[begin : span.last + 1]
+    if up and signal.low is not None and signal.high is not None:
+        both = signal.low[chosen.sure] == -signal.high[chosen.sure]
+        peak = begin + int(np.argmax(np.abs(part) if both else part))
+    else:
+        peak = begin + int(np.argmax(part) if up else np.argmin(part))
+    side = signal.high if up else signal.low
+    values: dict[str, float | int | str | None] = {
+        "value": float(signal.statistic[chosen.sure]),
+        "threshold": float(signal.threshold[chosen.sure]),
+        "limit": float(side[chosen.sure]) if side is not None else None,
+        "now": float(x[-1]),
+        "first": float(x[begin]),
+        "before": float(x[max(0, begin - 1)]),
+        "peak": float(x[peak]),
+        "after": float(x[chosen.sure]),
+        "rows": span.rows + span.first - begin,
+        "since": int(steps[begin]),
+        "until": int(steps[span.last]),
+        "at": int(steps[peak]),
+        "tag": case.info.tag,
+    }
+    for level, word in ((Level.WATCH, "watch"), (Level.BAD, "bad")):
+        own = case.signals.get(level)
+        values[word] = _finite(own.threshold[chosen.sure]) if own else None
+    for name, fact in signal.facts.items():
+        values[name] = _finite(fact[max(peak, chosen.first)])
+    values.update({k: float(v) for k, v in _parameters(case, signal).items() if k not in values})
+    return values
+
+
+def _parameters(case: _Case, signal: Signal) -> Mapping[str, float]:
+    for level, own in case.signals.items():
+        if own is signal:
+            return _all_parameters(case.variant, level)
+    return {}
+
+
+def _all_parameters(variant: Variant, level: Level) -> dict[str, float]:
+    given = variant.levels[level]
+    return {
+        name: float(given.get(name, p.default if p.default is not None else 0.0))
+        for name, p in variant.detector.parameters.items()
+    }
+
+
+def _limit_now(signal: Signal, row: int) -> float | None:
+    side = signal.high if _upwards(signal, row) else signal.low
+    if side is None or not np.isfinite(side[-1]):
+        return None
+    return float(side[-1])
+
+
+def _judgement(case: _Case, level: Level) -> Judgement:
+    """Badge and watch limits of the tag at its newest row; limits in the unit of the log."""
+    first = Level.WATCH if Level.WATCH in case.signals else Level.BAD
+    signal = case.signals[first]
+    low = _finite(signal.low[-1]) if signal.low is not None else None
+    high = _finite(signal.high[-1]) if signal.high is not None else None
+    values: dict[str, float | int | str | None] = {
+        **_all_parameters(case.variant, first), "low": low, "high": high,
+        "now": float(case.rows.x[-1]), "limit": high if high is not None else low,
+    }  # fmt: skip
+    values |= {name: _finite(fact[-1]) for name, fact in signal.facts.items()}
+    words = case.variant.words
+    factor = case.info.sign * case.info.scale
+    logged = [None if v is None else v / factor for v in (low, high)]
+    if factor < 0:
+        logged.reverse()
+    judgement = Judgement(
+        level, fill(words.healthy, values), fill(words.healthy_short, values),
+        logged[0], logged[1], (case.rule.id,),
+    )  # fmt: skip
+    if "–" in judgement.healthy_short:
+        judgement = replace(judgement, healthy_short=judgement.healthy)
+    return judgement
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

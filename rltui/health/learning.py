@@ -1,0 +1,199 @@
+"""Detectors of runs that learn nothing, or no longer (floor 3). Same contract as detectors.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.core.block import FloatArray
+from rltui.health.registry import detector
+from rltui.health.signal import Rows, Signal, constant
+from rltui.health.windows import (
+    last_run_start,
+    rolling_median,
+    rolling_quartiles,
+    run_start,
+    start_median,
+)
+
+
+@detector(roles=("movement",), facts=("best", "lost", "spread", "count"))
+def frozen(
+    rows: Rows,
+    *,
+    below: float,
+    window: int = 30,
+    spread_share: float = 0.002,
+    unmoved: float = 0.0,
+    unmoved_spread_share: float = 0.05,
+    short: int = 5,
+) -> Signal:
+    """The value hardly moves any more, and that well below what it had been.
+
+    The quartiles of ``window`` rows are closer than ``spread_share`` of the range that the
+    ``short``-row median has covered so far, and it lies ``below`` of that range under its best.
+    With a ``movement`` (update KL) whose median is at most ``unmoved``, sign dropped,
+    ``unmoved_spread_share`` is enough: the policy is frozen, the rest is the environment.
+    Shifting or scaling the value changes nothing.
+    """
+    x, n = rows.x, rows.count
+    middle, spread = rolling_median(x, short), rolling_quartiles(x, window)
+    best = np.maximum.accumulate(middle) if n else middle
+    span = best - np.minimum.accumulate(middle) if n else middle
+    allowed = constant(n, spread_share)
+    movement = rows.others.get("movement")
+    if movement is not None and unmoved > 0:
+        size = np.where(np.isfinite(movement), np.abs(movement), np.inf)
+        allowed[rolling_median(np.minimum(size, 1.0), window) <= unmoved] = unmoved_spread_share
+    with np.errstate(invalid="ignore", divide="ignore"):
+        lost = np.where(span > 0, (best - middle) / span, 0.0)
+        still = (spread <= allowed * span) & (span > 0)
+    return Signal(
+        beyond=still & (lost >= below),
+        statistic=lost,
+        threshold=constant(n, below),
+        name="share of the range lost",
+        low=best - below * span,
+        onset=last_run_start(np.abs(x - rolling_median(x, window)) <= allowed * span, window),
+        window=window,
+        facts={"best": best, "lost": lost, "spread": spread, "count": constant(n, window)},
+    )
+
+
+@detector(roles=("gradient",), facts=("start", "share", "gradient_share"))
+def faded(
+    rows: Rows, *, share: float, gradient_share: float, early: int = 5, window: int = 10
+) -> Signal:
+    """The value and the gradient norm have both fallen to nothing against their start.
+
+    Without a gradient norm it does not speak: one signal alone misleads.
+    """
+    n = rows.count
+    part, start = _share(rows.x, early, window)
+    gradient = rows.others.get("gradient")
+    if gradient is None:
+        second = constant(n, np.nan)
+    else:
+        second, _ = _share(np.where(np.isfinite(gradient), gradient, 0.0), early, window)
+    with np.errstate(invalid="ignore"):
+        beyond = (part <= share) & (second <= gradient_share)
+    return Signal(
+        beyond=beyond,
+        statistic=part,
+        threshold=constant(n, share),
+        name="share of start",
+        low=share * start,
+        onset=last_run_start(rows.x <= share * start, window),
+        window=window,
+        facts={"start": start, "share": part, "gradient_share": second},
+    )
+
+
+def _share(x: FloatArray, early: int, window: int) -> tuple[FloatArray, FloatArray]:
+    start = start_median(x, early)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = rolling_median(x, window) / start
+    return np.where(start > 0, part, np.nan), start
+
+
+@detector(roles=("entropy",), facts=("top", "count"))
+def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: float = 0.01) -> Signal:
+    """Never above ``limit`` (sign dropped) in ``least_rows`` rows or more, yet not all zero.
+
+    With an ``entropy``: and that has not moved by ``entropy_share`` of its start.
+    """
+    n = rows.count
+    top = np.maximum.accumulate(np.abs(rows.x)) if n else rows.x
+    beyond = (top <= limit) & (top > 0) & (np.arange(1, n + 1) >= least_rows)
+    entropy = rows.others.get("entropy")
+    if entropy is not None and n:
+        known = np.where(np.isfinite(entropy), entropy, 0.0)
+        start = start_median(known, 3)
+        moved = np.abs(rolling_median(known, 3) - start) > entropy_share * np.abs(start)
+        beyond &= ~np.maximum.accumulate(moved)
+    return Signal(
+        beyond=beyond,
+        statistic=top,
+        threshold=constant(n, limit),
+        name="highest so far",
+        low=constant(n, limit),
+        onset=np.zeros(n, dtype=np.int64),
+        facts={"top": top, "count": np.arange(1, n + 1, dtype=np.float64)},
+    )
+
+
+@detector(facts=("start", "late", "gain", "count"))
+def no_gain(
+    rows: Rows,
+    *,
+    noise_share: float,
+    rise_share: float = 1.0,
+    least_rows: int = 400,
+    growth: float = 1.1,
+) -> Signal:
+    """The last third is not better than the first tenth, in a run of ``least_rows`` or more.
+
+    Better means: its median is higher by ``noise_share`` of the spread of single rows (1.48
+    times the median distance from the median). A run that rose by ``rise_share`` of it in any
+    tenth and fell again is another matter. Looked at when the run has grown by the factor
+    ``growth``; the answer holds until the next look.
+    """
+    x, n = rows.x, rows.count
+    beyond = np.zeros(n, dtype=bool)
+    start, late, gain = (np.full(n, np.nan) for _ in range(3))
+    look = least_rows
+    while look <= n:
+        following = max(look + 1, int(look * growth))
+        first, last = x[: look // 10], x[look - look // 3 : look]
+        a, b = float(np.median(first)), float(np.median(last))
+        noise = 1.4826 * max(
+            float(np.median(np.abs(first - a))), float(np.median(np.abs(last - b)))
+        )
+        blocks = [float(np.median(part)) for part in np.array_split(x[:look], 10)]
+        here = slice(look - 1, min(n, following - 1))
+        start[here], late[here] = a, b
+        gain[here] = (b - a) / noise if noise > 0 else (np.inf if b > a else 0.0)
+        rose = max(blocks) - a >= rise_share * noise
+        beyond[here] = gain[look - 1] < noise_share and not rose
+        look = following
+    return Signal(
+        beyond=beyond,
+        statistic=gain,
+        threshold=constant(n, noise_share),
+        name="gain in units of the spread",
+        onset=run_start(beyond),
+        facts={"start": start, "late": late, "gain": gain,
+               "count": np.arange(1, n + 1, dtype=np.float64)},
+    )  # fmt: skip
+
+
+@detector(roles=("certain",), facts=("best", "factor"))
+def worse_than_best(
+    rows: Rows, *, factor: float, window: int = 1, least_certain: float = 0.0
+) -> Signal:
+    """A loss is ``factor`` times its lowest so far (3 rows or more).
+
+    With ``least_certain``: only while the metric ``certain`` is at least that; without that
+    metric it does not speak then.
+    """
+    n = rows.count
+    middle = rolling_median(rows.x, window)
+    best = np.minimum.accumulate(middle) if n else middle
+    with np.errstate(invalid="ignore", divide="ignore"):
+        times = np.where(best > 0, middle / best, np.nan)
+        beyond = (times >= factor) & (np.arange(n) >= 2)
+    if least_certain > 0:
+        certain = rows.others.get("certain", constant(n, np.nan))
+        with np.errstate(invalid="ignore"):
+            beyond &= certain >= least_certain
+    at_best = np.where(rows.x <= best, np.arange(n), 0)
+    since = np.maximum.accumulate(at_best) + 1 if n else at_best
+    return Signal(
+        beyond=beyond,
+        statistic=times,
+        threshold=constant(n, factor),
+        name="multiple of the best",
+        high=factor * best,
+        onset=np.minimum(since, np.arange(n)),
+        window=window,
+        facts={"best": best, "factor": times},
+    )

@@ -1,0 +1,70 @@
+"""Which variant reads which tags of a run (floor 3); made anew when tags or meanings change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from rltui.catalogue.model import Recognition, TagInfo
+from rltui.health.rule import Rule, Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One variant that makes sense for the run, with the tags that it reads."""
+
+    rule: Rule
+    variant: Variant
+    tags: tuple[str, ...]
+    """Tags to judge, best first; empty when the run logs none of its metrics."""
+    roles: Mapping[str, str]
+    """Role of the detector -> tag."""
+
+
+def make_plan(
+    rules: Iterable[Rule], tags: Iterable[str], infos: Mapping[str, TagInfo],
+    recognition: Recognition,
+) -> tuple[Task, ...]:  # fmt: skip
+    """The tasks for a run, in the order of the rules; rules that make no sense are left out."""
+    by_key: dict[str, list[str]] = {}
+    for tag in tags:
+        info = infos.get(tag)
+        if info is not None and info.metric is not None:
+            by_key.setdefault(info.metric.key, []).append(tag)
+    tasks = []
+    for rule in rules:
+        for variant in rule.variants:
+            when = variant.when
+            if not when.run_fits(recognition) or _logged(when.unlogged, by_key):
+                continue
+            roles = {
+                role: by_key[key][0]
+                for role, patterns in variant.roles.items()
+                for key in _logged(patterns, by_key)[:1]
+            }
+            tasks.append(Task(rule, variant, _tags_of(variant, by_key, infos), roles))
+    return tuple(tasks)
+
+
+def _logged(patterns: Iterable[str], by_key: Mapping[str, list[str]]) -> list[str]:
+    """The metric keys of the run that the patterns take, best pattern first."""
+    out = []
+    for pattern in patterns:
+        if pattern in by_key:
+            out.append(pattern)
+        elif "*" in pattern:
+            out.extend(k for k in by_key if fnmatchcase(k, pattern))
+    return out
+
+
+def _tags_of(
+    variant: Variant, by_key: Mapping[str, list[str]], infos: Mapping[str, TagInfo]
+) -> tuple[str, ...]:
+    found: list[str] = []
+    for key in _logged(variant.metrics, by_key):
+        fitting = [t for t in by_key[key] if variant.when.tag_fits(infos[t]) and t not in found]
+        found.extend(fitting)
+        if fitting and not variant.all_metrics:
+            break
+    return tuple(found)

@@ -1,0 +1,224 @@
+"""Gathers what the variants said into one report per run (floor 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rltui.catalogue.model import Range, TagInfo
+from rltui.core.level import Level, worst
+from rltui.health.judge import Outcome
+from rltui.health.model import Evidence, Finding, FindingState, Judgement, Report, Skipped
+from rltui.health.plan import Task
+from rltui.health.rule import Rule
+from rltui.health.words import number
+from rltui.store.store import RunData
+
+#: So many episodes that are over are listed per rule and title: the worst ones. More are counted.
+OVER_LISTED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What a variant said of one tag, or the error that it raised instead."""
+
+    tag: str
+    rows: int
+    outcome: Outcome | None
+    error: str | None
+
+
+Answers = Sequence[tuple[Task, tuple[Answer, ...]]]
+
+
+def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers, now: float) -> Report:
+    """The report of a run from the answers of all its tasks."""
+    findings = _sorted([*_findings(answers), *_broken(answers)])
+    tags = _judgements(run, infos, answers)
+    judged, skipped = _judged_and_skipped(answers)
+    level = worst(f.level for f in findings if f.state is FindingState.FIRING)
+    return Report(
+        run=run.key,
+        level=max(level, Level.OK) if judged else level,
+        categories=_categories(run, infos, tags),
+        findings=tuple(findings),
+        tags=tags,
+        skipped=skipped,
+        judged=judged,
+        as_of=now,
+    )
+
+
+def _sorted(findings: Iterable[Finding]) -> list[Finding]:
+    """Firing before over, bad before watch, newest first."""
+    return sorted(
+        findings,
+        key=lambda f: (
+            f.state is not FindingState.FIRING,
+            -f.level,
+            -(f.since_step if f.since_step is not None else -1),
+        ),
+    )
+
+
+def _findings(answers: Answers) -> list[Finding]:
+    """One finding per episode: several tags or variants that saw the same are one."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for _, answer in _each(answers):
+        if answer.outcome is not None:
+            for finding in answer.outcome.findings:
+                groups.setdefault((finding.rule, finding.title), []).append(finding)
+    out: list[Finding] = []
+    for found in groups.values():
+        merged = _merge(found)
+        firing = [f for f in merged if f.state is FindingState.FIRING]
+        over = [f for f in merged if f.state is not FindingState.FIRING]
+        over.sort(key=lambda f: (-f.level, -_rows(f), -(f.since_step or 0)))
+        kept = [*firing, *over[:OVER_LISTED]]
+        if len(merged) > 1:
+            kept = [_with(f, episodes=len(merged)) for f in kept]
+        out.extend(kept)
+    return out
+
+
+def _rows(finding: Finding) -> float:
+    rows = finding.evidence.extra.get("rows")
+    return float(rows) if isinstance(rows, (int, float)) else 0.0
+
+
+def _merge(found: list[Finding]) -> list[Finding]:
+    """Findings of one title whose steps overlap become one: the worst, since the earliest."""
+    found = sorted(found, key=lambda f: f.since_step or 0)
+    groups: list[list[Finding]] = []
+    end = -1.0
+    for finding in found:
+        until = float("inf") if finding.until_step is None else float(finding.until_step)
+        if groups and (finding.since_step or 0) <= end:
+            groups[-1].append(finding)
+        else:
+            groups.append([finding])
+            end = -1.0
+        end = max(end, until)
+    return [g[0] if len(g) == 1 else _merged(g) for g in groups]
+
+
+def _merged(group: list[Finding]) -> Finding:
+    firing = [f for f in group if f.state is FindingState.FIRING]
+    best = max(firing or group, key=lambda f: f.level)
+    first = group[0]
+    others = [t for t in dict.fromkeys(f.tag for f in group) if t != best.tag and t is not None]
+    until = None if firing else max(f.until_step or 0 for f in group)
+    merged = replace(
+        best,
+        since_step=first.since_step,
+        since_wall_time=first.since_wall_time,
+        until_step=until,
+    )
+    if not others:
+        return merged
+    more = f"; {others[0]} too" if len(others) == 1 else f"; so do {len(others)} other tags"
+    merged = replace(merged, summary=merged.summary + more)
+    return _with(merged, also=", ".join(others[:8]), tags=len(others) + 1)
+
+
+def _with(finding: Finding, **extra: float | int | str) -> Finding:
+    evidence = replace(finding.evidence, extra={**finding.evidence.extra, **extra})
+    return replace(finding, evidence=evidence)
+
+
+def _broken(answers: Answers) -> list[Finding]:
+    """One entry per rule that raised, so that it is seen; the run is not ill for it."""
+    out: dict[str, Finding] = {}
+    for task, answer in _each(answers):
+        if answer.error is None or task.rule.id in out:
+            continue
+        words = f"this rule broke on {answer.tag}: {answer.error}"
+        out[task.rule.id] = Finding(
+            task.rule.id, task.variant.title, Level.UNKNOWN, FindingState.FIRING, None, answer.tag,
+            None, None, None, Evidence("", None, None, 0, 0), words, "the rule itself broke",
+            "mute the rule and report this", error=answer.error,
+        )  # fmt: skip
+    return list(out.values())
+
+
+def _each(answers: Answers) -> Iterable[tuple[Task, Answer]]:
+    for task, said in answers:
+        for answer in said:
+            yield task, answer
+
+
+def _judgements(
+    run: RunData, infos: Mapping[str, TagInfo], answers: Answers
+) -> dict[str, Judgement]:
+    tags: dict[str, Judgement] = {}
+    for _, answer in _each(answers):
+        if answer.outcome is not None and answer.outcome.judged:
+            old, new = tags.get(answer.tag), answer.outcome.judgement
+            tags[answer.tag] = new if old is None else _both(old, new)
+    for tag in run.tags:
+        info = infos.get(tag)
+        if tag not in tags and info is not None and info.healthy is not None:
+            tags[tag] = _documented(info, info.healthy)
+    return tags
+
+
+def _both(old: Judgement, new: Judgement) -> Judgement:
+    """The worse of two; when equal, the one that has limits to show, else the first."""
+    bare = old.low is None and old.high is None
+    better = new.level > old.level or (new.level == old.level and bare and new.healthy != "")
+    chosen = new if better else old
+    return replace(chosen, rules=tuple(dict.fromkeys(old.rules + new.rules)))
+
+
+def _documented(info: TagInfo, healthy: Range) -> Judgement:
+    """The absolute range of the documents, in words: no rule judges it, so it has no badge."""
+    low, high = healthy.low, healthy.high
+    if low is not None and high is not None:
+        words = f"{number(low)} to {number(high)}"
+    elif high is not None:
+        words = f"≤ {number(high)}"
+    else:
+        words = f"≥ {number(low)}" if low is not None else ""
+    factor = info.sign * info.scale
+    limits = [None if v is None else v / factor for v in (low, high)]
+    if factor < 0:
+        limits.reverse()
+    return Judgement(Level.UNKNOWN, words, words, limits[0], limits[1])
+
+
+def _categories(
+    run: RunData, infos: Mapping[str, TagInfo], tags: Mapping[str, Judgement]
+) -> dict[str, Level]:
+    out: dict[str, Level] = {}
+    for tag in run.tags:
+        info = infos.get(tag)
+        if info is None:
+            continue
+        level = tags[tag].level if tag in tags else Level.UNKNOWN
+        for category in (info.category, info.also):
+            if category is not None:
+                out[category.value] = max(out.get(category.value, Level.UNKNOWN), level)
+    return out
+
+
+def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skipped, ...]]:
+    by_rule: dict[str, list[tuple[Task, tuple[Answer, ...]]]] = {}
+    for task, own in answers:
+        by_rule.setdefault(task.rule.id, []).append((task, own))
+    judged, skipped = [], []
+    for rule_id, parts in by_rule.items():
+        said = [a for _, each in parts for a in each]
+        if any(a.outcome is not None and a.outcome.judged for a in said):
+            judged.append(rule_id)
+            continue
+        rule: Rule = parts[0][0].rule
+        if any(a.error is not None for a in said):
+            skipped.append(Skipped(rule_id, rule.title, (), "the rule broke"))
+        elif said:
+            need = min(t.variant.min_points for t, each in parts if each)
+            rows = max(a.rows for a in said)
+            skipped.append(Skipped(rule_id, rule.title, (), f"{rows} of {need} rows"))
+        else:
+            missing = dict.fromkeys(k for t, _ in parts for k in t.variant.metrics)
+            skipped.append(Skipped(rule_id, rule.title, tuple(missing)))
+    return tuple(judged), tuple(skipped)

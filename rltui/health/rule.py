@@ -1,0 +1,128 @@
+"""The records of a rule as its document says it (floor 3). Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from rltui.catalogue.model import Category, Recognition, TagInfo
+from rltui.core.level import Level
+from rltui.health.registry import Detector
+
+Number = float | int | bool
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """Conditions under which a variant makes sense; empty means always.
+
+    The ``not_`` half excludes. ``unlogged``: only when the run logs none of these metrics.
+    """
+
+    frameworks: tuple[str, ...] = ()
+    not_frameworks: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
+    not_scenarios: tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ()
+    not_algorithms: tuple[str, ...] = ()
+    estimators: tuple[str, ...] = ()
+    not_estimators: tuple[str, ...] = ()
+    unlogged: tuple[str, ...] = ()
+
+    def run_fits(self, recognition: Recognition) -> bool:
+        """Whether the variant makes sense for such a run."""
+        algorithm = (recognition.algorithm or "").lower()
+        return (
+            _within(recognition.framework, self.frameworks, self.not_frameworks)
+            and _within(recognition.scenario.id, self.scenarios, self.not_scenarios)
+            and _within(algorithm, self.algorithms, self.not_algorithms)
+        )
+
+    def tag_fits(self, info: TagInfo) -> bool:
+        """Whether the variant may judge such a tag."""
+        return _within(info.estimator or "", self.estimators, self.not_estimators)
+
+
+def _within(word: str, wanted: tuple[str, ...], unwanted: tuple[str, ...]) -> bool:
+    return (not wanted or word in wanted) and word not in unwanted
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Templates of a variant; plain ``{field}`` replacement, no expressions."""
+
+    summary: str
+    short: str
+    healthy: str
+    healthy_short: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A terse series and what the rule must say of it at its end."""
+
+    name: str
+    series: Mapping[str, str]
+    """Metric key -> ``0.02x50 0.5x10``."""
+    expect: Level
+    """Worst level that the rule reaches; OK when it must be quiet."""
+    since: int | None
+    """First step of the finding, where the case says so (rows count from 1)."""
+    resolved: bool
+    """Whether the finding must be over at the end."""
+    estimator: str | None
+    framework: str
+    scenario: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way in which a rule looks at one kind of input."""
+
+    id: str
+    """``rule.variant``, or the id of the rule when it has one variant only."""
+    title: str
+    metrics: tuple[str, ...]
+    """Metric keys or patterns, best first: the first one that the run logs makes the finding."""
+    roles: Mapping[str, tuple[str, ...]]
+    """Role of the detector -> metric keys, best first; a missing one is no hindrance."""
+    when: When
+    detector: Detector
+    levels: Mapping[Level, Mapping[str, Number]]
+    """WATCH and BAD -> all parameters of the detector for that level."""
+    hold: int
+    """Logged rows that must be beyond before the rule speaks."""
+    release: int
+    """Logged rows that must be inside again before it is over."""
+    min_points: int
+    """Rows before the rule judges at all."""
+    all_metrics: bool
+    """Judge every metric of ``metrics`` rather than the first that the run logs."""
+    words: Words
+    advice: str
+    sources: Mapping[str, str]
+    """Parameter -> why it has its value; key ``""`` for a text about the whole."""
+
+    def reads(self, key: str) -> int | None:
+        """Position of the pattern in ``metrics`` that takes this key, or None."""
+        for position, pattern in enumerate(self.metrics):
+            if pattern == key or fnmatchcase(key, pattern):
+                return position
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A named judgement with its variants."""
+
+    id: str
+    title: str
+    category: Category
+    meaning: str
+    variants: tuple[Variant, ...]
+    cases: tuple[Case, ...] = ()
+    path: Path = field(default_factory=Path)
+    line: int = 0

@@ -1,0 +1,332 @@
+"""Reads rules from YAML and checks every word of them (floor 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from rltui.catalogue.model import Category
+from rltui.core.document import Node, Table, nearest, read_document
+from rltui.core.level import Level
+from rltui.core.shipped import shipped
+from rltui.health import detectors, learning, pace
+from rltui.health.registry import DETECTORS, Detector
+from rltui.health.rule import Case, Number, Rule, Variant, When, Words
+from rltui.health.words import SPECS, fields_of
+
+#: Modules that register detectors when imported.
+DETECTOR_MODULES = (detectors, learning, pace)
+
+#: Fields that every template may name; the facts of the detector come on top.
+STANDARD_FIELDS = (
+    "value", "threshold", "watch", "bad", "low", "high", "limit", "now", "first", "before",
+    "peak", "after", "rows", "since", "until", "at", "tag",
+)  # fmt: skip
+
+_Find = Callable[[str], "Node | None"]
+
+_LEVELS = {"watch": Level.WATCH, "bad": Level.BAD}
+_WHEN = {
+    "framework": "frameworks",
+    "scenario": "scenarios",
+    "algorithm": "algorithms",
+    "estimator": "estimators",
+}
+
+
+def load_rules(
+    extra_files: Iterable[Path] = (),
+    mute: Iterable[str] = (),
+    overrides: Mapping[str, Node | Mapping[str, object]] | None = None,
+    metrics: Iterable[str] = (),
+) -> tuple[Rule, ...]:
+    """The shipped rules, then those of ``extra_files``; a later rule of the same id replaces.
+
+    ``mute`` names rules (or variants, ``rule.variant``) to leave out. ``overrides`` maps a rule
+    or variant to new parameters: ``{"entropy_collapse": {"watch": {"share": 0.2}, "hold": 3}}``;
+    values may be document nodes, then errors say where. ``metrics`` are the metric keys of the
+    catalogue; when given, a rule that names another key is wrong.
+    Raises DocumentError.
+    """
+    known = frozenset(metrics)
+    changes = {k: _as_node(v) for k, v in (overrides or {}).items()}
+    rules: dict[str, Rule] = {}
+    for path in (shipped("health", "data", "rules.yaml"), *extra_files):
+        for rule in _read_file(path, changes, known):
+            rules[rule.id] = rule
+    words = [w for r in rules.values() for w in (r.id, *(v.id for v in r.variants))]
+    for name, node in changes.items():
+        if name not in words:
+            node.fail(f"unknown rule {name!r}", hint=nearest(name, words))
+    return tuple(_without(rules.values(), frozenset(mute)))
+
+
+def _as_node(value: object) -> Node:
+    if isinstance(value, Node):
+        return value
+    where = Path("overrides")
+    if isinstance(value, Mapping):
+        pairs = {Node(str(k), where, 1, 1): _as_node(v) for k, v in value.items()}
+        return Node(pairs, where, 1, 1)
+    if isinstance(value, (list, tuple)):
+        return Node([_as_node(v) for v in value], where, 1, 1)
+    return Node(value, where, 1, 1)
+
+
+def _without(rules: Iterable[Rule], mute: frozenset[str]) -> Iterable[Rule]:
+    for rule in rules:
+        kept = tuple(v for v in rule.variants if v.id not in mute)
+        if rule.id not in mute and kept:
+            yield Rule(
+                rule.id, rule.title, rule.category, rule.meaning, kept,
+                rule.cases, rule.path, rule.line,
+            )  # fmt: skip
+
+
+def _read_file(path: Path, changes: Mapping[str, Node], known: frozenset[str]) -> list[Rule]:
+    document = read_document(path).table()
+    document.get("schema")
+    rules: dict[str, Rule] = {}
+    for node in document.need("rules").items():
+        rule = _read_rule(node, changes, known)
+        if rule.id in rules:
+            node.fail(f"rule {rule.id!r} stands twice")
+        rules[rule.id] = rule
+    document.finish()
+    return list(rules.values())
+
+
+def _read_rule(node: Node, changes: Mapping[str, Node], known: frozenset[str]) -> Rule:
+    table = node.table()
+    rule_id = table.need("id").text()
+    title = table.need("title").text()
+    category = Category(table.need("category").choice(c.value for c in Category))
+    meaning = _text(table, "meaning", "")
+    variants_node = table.get("variants")
+    nodes = variants_node.items() if variants_node else [node]
+    variants: list[Variant] = []
+    for part in nodes:
+        own = part.table() if variants_node else table
+        name = own.need("name").text() if variants_node else ""
+        variant_id = f"{rule_id}.{name}" if name else rule_id
+        if any(v.id == variant_id for v in variants):
+            part.fail(f"variant {variant_id!r} stands twice")
+        layers = [changes[i].table() for i in (variant_id, rule_id) if i in changes]
+        if variant_id == rule_id:
+            layers = layers[:1]
+        variants.append(_read_variant(variant_id, title, own, table, layers, known))
+        if variants_node:
+            own.finish()
+    cases = tuple(_read_case(c, variants) for c in _items(table, "cases"))
+    table.finish()
+    return Rule(rule_id, title, category, meaning, tuple(variants), cases, node.path, node.line)
+
+
+def _read_variant(
+    variant_id: str,
+    rule_title: str,
+    own: Table,
+    rule: Table,
+    changes: list[Table],
+    known: frozenset[str],
+) -> Variant:
+    def find(key: str) -> Node | None:
+        """A value of the variant, else of the rule."""
+        inherited = rule.get(key)
+        return own.get(key) or inherited
+
+    def need(key: str) -> Node:
+        return find(key) or own.need(key)
+
+    def count(key: str, default: int) -> int:
+        node = next((n for t in changes if (n := t.get(key))), None) or find(key)
+        value = node.integer() if node else default
+        if node and value < 1:
+            node.fail(f"{key} must be at least 1")
+        return value
+
+    word = need("detector")
+    detector = DETECTORS[word.choice(DETECTORS)]
+    roles = _read_roles(find("with"), detector, known)
+    title = own.get("title")
+    metrics_node = need("metrics")
+    variant = Variant(
+        id=variant_id,
+        title=title.text() if title else rule_title,
+        metrics=_metric_keys(metrics_node, known),
+        roles=roles,
+        when=_read_when(find("when")),
+        detector=detector,
+        levels=_read_levels(need("detector"), find, detector, changes),
+        hold=count("hold", 1),
+        release=count("release", 5),
+        min_points=count("min_points", 1),
+        all_metrics=bool(n.boolean()) if (n := find("all_metrics")) else False,
+        words=_read_words(need, find, detector),
+        advice=need("advice").text(),
+        sources=_read_sources(rule.get("source"), detector)
+        | _read_sources(own.get("source"), detector),
+    )
+    for table in changes:
+        table.finish()
+    return variant
+
+
+def _read_levels(
+    where: Node, find: _Find, detector: Detector, changes: list[Table]
+) -> Mapping[Level, Mapping[str, Number]]:
+    shared = _read_parameters(find("parameters"), detector)
+    out: dict[Level, Mapping[str, Number]] = {}
+    for word, level in _LEVELS.items():
+        node = find(word)
+        changed: dict[str, Number] = {}
+        for table in reversed(changes):
+            changed |= _read_parameters(table.get("parameters"), detector)
+            changed |= _read_parameters(table.get(word), detector)
+        if node is None:
+            continue
+        given = shared | _read_parameters(node, detector) | changed
+        for name, parameter in detector.parameters.items():
+            if name not in given and parameter.default is None:
+                node.fail(f"detector {detector.name} needs {name!r} for {word}")
+        out[level] = given
+    if not out:
+        where.fail("a rule needs 'watch' or 'bad', or both")
+    return out
+
+
+def _read_parameters(node: Node | None, detector: Detector) -> dict[str, Number]:
+    out: dict[str, Number] = {}
+    if node is None:
+        return out
+    table = node.table()
+    for name, value in table.pairs():
+        parameter = detector.parameters.get(name)
+        if parameter is None:
+            table.key_node(name).fail(
+                f"detector {detector.name} has no parameter {name!r}",
+                hint=nearest(name, detector.parameters),
+            )
+        if parameter.kind is bool:
+            out[name] = value.boolean()
+        elif parameter.kind is int:
+            out[name] = value.integer()
+        else:
+            out[name] = value.number()
+    return out
+
+
+def _metric_keys(node: Node, known: frozenset[str]) -> tuple[str, ...]:
+    keys = node.texts()
+    if not keys:
+        node.fail("no metric is named")
+    for key in keys:
+        if known and "*" not in key and key not in known:
+            node.fail(f"unknown metric {key!r}", hint=nearest(key, known))
+    return keys
+
+
+def _read_roles(
+    node: Node | None, detector: Detector, known: frozenset[str]
+) -> dict[str, tuple[str, ...]]:
+    if node is None:
+        return {}
+    table = node.table()
+    out = {}
+    for role, keys in table.pairs():
+        if role not in detector.roles:
+            table.key_node(role).fail(
+                f"detector {detector.name} has no role {role!r}",
+                hint=nearest(role, detector.roles),
+            )
+        out[role] = _metric_keys(keys, known)
+    return out
+
+
+def _read_when(node: Node | None) -> When:
+    if node is None:
+        return When()
+    table, found = node.table(), {}
+    for word, attribute in _WHEN.items():
+        for prefix in ("", "not_"):
+            value = table.get(prefix + word)
+            if value is not None:
+                found[prefix + attribute] = value.texts()
+    unlogged = table.get("unlogged")
+    if unlogged is not None:
+        found["unlogged"] = unlogged.texts()
+    table.finish()
+    return When(**found)
+
+
+def _read_words(need: Callable[[str], Node], find: _Find, detector: Detector) -> Words:
+    fields = (*STANDARD_FIELDS, *detector.facts, *detector.parameters)
+    healthy = need("healthy")
+    short = find("healthy_short") or healthy
+    nodes = (need("summary"), need("short"), healthy, short)
+    return Words(*(_template(n, fields) for n in nodes))
+
+
+def _template(node: Node, fields: tuple[str, ...]) -> str:
+    text = node.text()
+    try:
+        used = fields_of(text)
+    except ValueError as error:
+        node.fail(f"not a template: {error}")
+    for name, spec in used:
+        if name not in fields:
+            node.fail(f"unknown field {name!r}", hint=nearest(name, fields))
+        if spec not in SPECS:
+            node.fail(f"field {name!r}: format {spec!r} is not one of {', '.join(SPECS[1:])}")
+    return text
+
+
+def _read_sources(node: Node | None, detector: Detector) -> dict[str, str]:
+    if node is None:
+        return {}
+    if isinstance(node.value, str):
+        return {"": node.value}
+    table = node.table()
+    words = (*detector.parameters, "hold", "release", "min_points")
+    for name, _ in table.pairs():
+        if name not in words:
+            table.key_node(name).fail(f"unknown parameter {name!r}", hint=nearest(name, words))
+    return {name: value.text() for name, value in table.pairs()}
+
+
+def _read_case(node: Node, variants: list[Variant]) -> Case:
+    table = node.table()
+    series_node = table.need("series").table()
+    series = {}
+    for key, value in series_node.pairs():
+        series[key] = value.text() if isinstance(value.value, str) else str(value.value)
+    level = table.need("expect").choice(("ok", "watch", "bad"))
+    since = table.get("since")
+    resolved = table.get("resolved")
+    estimator = table.get("estimator")
+    case = Case(
+        name=table.need("name").text(),
+        series=series,
+        expect={"ok": Level.OK, **_LEVELS}[level],
+        since=since.integer() if since else None,
+        resolved=resolved.boolean() if resolved else False,
+        estimator=estimator.text() if estimator else None,
+        framework=_text(table, "framework", "generic"),
+        scenario=_text(table, "scenario", "llm-rl"),
+        line=node.line,
+    )
+    read = [v for v in variants if any(v.reads(k) is not None for k in series)]
+    if not read:
+        node.fail("no variant of the rule reads a metric of this case")
+    table.finish()
+    return case
+
+
+def _items(table: Table, key: str) -> list[Node]:
+    node = table.get(key)
+    return node.items() if node else []
+
+
+def _text(table: Table, key: str, default: str) -> str:
+    node = table.get(key)
+    return node.text() if node else default

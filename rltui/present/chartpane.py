@@ -1,0 +1,188 @@
+"""A metric of a run as a chart request: curves, limits, findings, restarts, validation (floor 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rltui.catalogue.model import Category
+from rltui.core.block import FloatArray
+from rltui.core.level import Level
+from rltui.health.model import Finding, FindingState
+from rltui.present import numbers
+from rltui.present.chart import Bar, Chart, Crosshair, Curve, Limit, Mark, render, smooth
+from rltui.present.line import Line, Token
+from rltui.present.rows import episodes
+from rltui.present.view import View
+from rltui.session import RunView
+from rltui.store import Series
+
+#: More validation marks than this say nothing: every step is one.
+_MOST_MARKS = 60
+#: Bars of findings under a chart, at most.
+_MOST_BARS = 6
+
+
+def chart_lines(
+    run: RunView,
+    tag: str,
+    view: View,
+    width: int,
+    height: int,
+    *,
+    band: tuple[str, str] | None = None,
+    full: bool = False,
+) -> list[Line]:
+    """The chart of ``tag`` in exactly ``width`` x ``height`` cells.
+
+    ``full`` is the metric screen: crosshair and zoom apply. Kept until the run or the view
+    changes.
+    """
+    options = (view.smooth, view.log_y, view.outliers, view.axis, view.marker)
+    place = (view.crosshair, view.window) if full else ()
+    key = ("chart", tag, width, height, options, place, full)
+    held = run.memo.get(key)
+    if held is not None and held[0] == run.version:
+        return held[1]  # type: ignore[no-any-return]
+    lines = render(chart_of(run, tag, view, band=band, full=full), width, height, view.glyphs)
+    run.memo[key] = (run.version, lines)
+    return lines
+
+
+def chart_of(
+    run: RunView, tag: str, view: View, *, band: tuple[str, str] | None = None, full: bool = False
+) -> Chart:
+    """The request for the chart of one tag."""
+    series, judgement = run.series(tag), run.judgement(tag)
+    timed = view.axis == "time" and bool(np.isfinite(series.wall_times).any())
+    to_x = _time_of_step(run, series) if timed else _plain
+    levels = [
+        (to_x(since), None if until is None else to_x(until), level)
+        for since, until, level in episodes(run, tag)
+    ]
+    judged = bool(judgement.rules) or judgement.level is not Level.UNKNOWN
+    low, high = judgement.low, judgement.high
+    first, last = run.data.first_step, run.data.last_step
+    return Chart(
+        curves=[_curve(run, series, band, levels, to_x, judged)],
+        first=None if first is None else to_x(first),
+        last=None if last is None else to_x(last),
+        window=_window(view, to_x) if full else None,
+        x_kind="time" if timed else "step",
+        x_unit="time" if timed else "step",
+        smooth=view.smooth,
+        log=view.log_y,
+        clip=view.outliers,
+        healthy=(low, high) if low is not None or high is not None else None,
+        limits=_limits(low, high, judgement.healthy),
+        restarts=[to_x(int(s)) for s in series.restarts],
+        bars=_bars(run, tag, to_x),
+        marks=_marks(run, to_x),
+        marks_title="validation",
+        crosshair=_crosshair(view, to_x) if full else None,
+    )
+
+
+def _plain(step: float) -> float:
+    return float(step)
+
+
+def _time_of_step(run: RunView, series: Series) -> Callable[[float], float]:
+    """Steps to seconds since the first wall time of the run, by interpolation."""
+    good = np.isfinite(series.wall_times)
+    steps, walls = series.steps[good].astype(np.float64), series.wall_times[good]
+    start = run.data.first_wall_time
+    begin = float(walls[0]) if start is None else start
+    return lambda step: float(np.interp(step, steps, walls - begin))
+
+
+def _curve(
+    run: RunView,
+    series: Series,
+    band: tuple[str, str] | None,
+    levels: list[tuple[float, float | None, Level]],
+    to_x: Callable[[float], float],
+    judged: bool,
+) -> Curve:
+    def place(points: Series) -> FloatArray:
+        if to_x is _plain:
+            return points.steps.astype(np.float64)
+        return np.array([to_x(s) for s in points.steps.tolist()])
+
+    ends = [run.series(t) for t in band] if band else []
+    old = (series.old_steps.astype(np.float64), series.old_values)
+    return Curve(
+        place(series),
+        series.values,
+        low=(place(ends[0]), ends[0].values) if ends else None,
+        high=(place(ends[1]), ends[1].values) if ends else None,
+        levels=levels,
+        known=judged or not levels,
+        old=old if len(series.old_steps) and to_x is _plain else None,
+    )
+
+
+def _window(view: View, to_x: Callable[[float], float]) -> tuple[float, float] | None:
+    if view.window is None:
+        return None
+    return to_x(view.window[0]), to_x(view.window[1])
+
+
+def _crosshair(view: View, to_x: Callable[[float], float]) -> Crosshair | None:
+    return None if view.crosshair is None else Crosshair(to_x(view.crosshair))
+
+
+def _limits(low: float | None, high: float | None, words: str) -> list[Limit]:
+    out = []
+    for value, sign in ((low, "≥"), (high, "≤")):
+        if value is None:
+            continue
+        text = words if words.startswith(sign) else numbers.short(value)
+        out.append(Limit(value, text, Token.OK))
+    return out
+
+
+def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
+    """Findings as bars: bad and firing first, this metric's own before others."""
+    if run.report is None:
+        return []
+    found = [f for f in run.report.findings if f.since_step is not None]
+    found.sort(key=lambda f: (_rank(f), f.tag != tag, f.since_step or 0))
+    found = sorted(found[:_MOST_BARS], key=lambda f: f.since_step or 0)
+    return [
+        Bar(
+            f.title,
+            f.level,
+            to_x(f.since_step or 0),
+            None if f.until_step is None else to_x(f.until_step),
+            f.state is FindingState.RESOLVED,
+        )
+        for f in found
+    ]
+
+
+def _rank(finding: Finding) -> int:
+    """firing bad, resolved bad, watch."""
+    if finding.level is Level.BAD:
+        return 0 if finding.state is FindingState.FIRING else 1
+    return 2 if finding.state is FindingState.FIRING else 3
+
+
+def _marks(run: RunView, to_x: Callable[[float], float]) -> list[Mark]:
+    """Steps of validation, as long as they are few enough to say something."""
+    for tag, info in run.infos.items():
+        if info.category is Category.VALIDATION:
+            steps = np.unique(run.series(tag).steps)
+            if 0 < len(steps) <= _MOST_MARKS:
+                return [Mark(to_x(int(s)), "v") for s in steps.tolist()]
+            return []
+    return []
+
+
+def smoothed_last(series: Series, weight: float) -> float | None:
+    """Newest value of the smoothed line."""
+    _, values = series.finite()
+    if not len(values):
+        return None
+    return float(smooth(values, weight)[-1])

@@ -1,0 +1,151 @@
+"""The table of keys (floor 5): the app's bindings, the footer and the help come from it.
+
+One row per action. Alt-keys and ctrl+/ are avoided: tmux and ssh lose them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Screens on which a key can work.
+RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
+EVERYWHERE = (RUNS, LIST, FINDINGS, METRIC)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One action and the keys that start it."""
+
+    action: str
+    """Id that the config's ``keys`` section names."""
+    keys: tuple[str, ...]
+    """Names as the toolkit spells them."""
+    shown: str
+    """The keys as the help writes them."""
+    words: str
+    """What it does, for the help."""
+    group: str
+    where: tuple[str, ...] = EVERYWHERE
+    footer: str = ""
+    """Word in the footer; empty keeps it out of there."""
+    rank: int = 99
+    """Lower stays longer when the footer gets narrow."""
+    footer_key: str = ""
+    """How the footer writes the key, when shorter than ``shown``."""
+
+
+_MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
+
+KEYS: tuple[Key, ...] = (
+    Key("help", ("question_mark",), "?", "this help", _ALL, footer="help", rank=0),
+    Key("up", ("up", "k"), "↑  k", "row up", _MOVE, (RUNS, LIST, FINDINGS)),
+    Key("down", ("down", "j"), "↓  j", "row down", _MOVE, (RUNS, LIST, FINDINGS)),
+    Key("previous_metric", ("up", "k"), "↑  k", "previous metric", _MOVE, (METRIC,)),
+    Key("next_metric", ("down", "j"), "↓  j", "next metric", _MOVE, (METRIC,)),
+    Key("first", ("g", "home"), "g  Home", "first row", _MOVE, (RUNS, LIST, FINDINGS)),
+    Key("last", ("G", "end"), "G  End", "last row", _MOVE, (RUNS, LIST, FINDINGS)),
+    Key("first_step", ("g", "home"), "g  Home", "crosshair to the first step", _MOVE, (METRIC,)),
+    Key("last_step", ("G", "end"), "G  End", "crosshair to the newest step", _MOVE, (METRIC,)),
+    Key(
+        "half_up",
+        ("ctrl+u", "pageup"),
+        "Ctrl+U  PgUp",
+        "half a page up",
+        _MOVE,
+        (RUNS, LIST, FINDINGS),
+    ),
+    Key(
+        "half_down",
+        ("ctrl+d", "pagedown"),
+        "Ctrl+D  PgDn",
+        "half a page down",
+        _MOVE,
+        (RUNS, LIST, FINDINGS),
+    ),
+    Key("tab", tuple("1234567890"), "1 … 9  0", "tab", _MOVE, (LIST, FINDINGS, METRIC)),
+    Key(
+        "previous_tab",
+        ("left_square_bracket",),
+        "[",
+        "previous tab",
+        _MOVE,
+        (LIST, FINDINGS, METRIC),
+    ),
+    Key("next_tab", ("right_square_bracket",), "]", "next tab", _MOVE, (LIST, FINDINGS, METRIC)),
+    Key("left", ("left", "h"), "←  h", "previous tab", _MOVE, (LIST, FINDINGS)),
+    Key("right", ("right", "l"), "→  l", "next tab", _MOVE, (LIST, FINDINGS)),
+    Key("focus", ("tab", "shift+tab"), "Tab", "next, previous section", _MOVE, (LIST,)),
+    Key("enter", ("enter",), "Enter", "open", _MOVE, (RUNS, LIST, FINDINGS), "open", 2),
+    Key("back", ("escape",), "Esc", "back, clear the filter", _MOVE, footer="back", rank=3),
+    Key(
+        "next_finding",
+        ("exclamation_mark",),
+        "!",
+        "next finding",
+        _MOVE,
+        (LIST, FINDINGS, METRIC),
+        "next finding",
+        4,
+    ),
+    Key("runs", ("r",), "r", "list of runs", _MOVE, (LIST, FINDINGS, METRIC), "runs", 5),
+    Key(
+        "filter",
+        ("slash",),
+        "/",
+        "filter; !word hides, Esc clears",
+        _SCREEN,
+        (RUNS, LIST),
+        "filter",
+        1,
+    ),
+    Key("order", ("o",), "o", "order: verdict, name, newest", _SCREEN, (RUNS,), "order", 4),
+    Key(
+        "cross_left",
+        ("left", "h"),
+        "←  h",
+        "crosshair left",
+        _CHART,
+        (METRIC,),
+        "crosshair",
+        2,
+        "← →",
+    ),
+    Key("cross_right", ("right", "l"), "→  l", "crosshair right", _CHART, (METRIC,)),
+    Key("zoom_in", ("plus",), "+", "zoom in", _CHART, (METRIC,), "zoom", 3, "+ -"),
+    Key("zoom_out", ("minus",), "-", "zoom out", _CHART, (METRIC,)),
+    Key("zoom_all", ("equals_sign",), "=", "whole run", _CHART, (METRIC,), "all", 6),
+    Key("axis", ("x",), "x", "axis: step or time", _CHART, (LIST, METRIC), "axis", 7),
+    Key("smoother", ("s",), "s", "smoother", _CHART, (LIST, METRIC), "smooth", 8),
+    Key("rougher", ("S",), "S", "less smooth", _CHART, (LIST, METRIC)),
+    Key("log_y", ("L",), "L", "log y", _CHART, (LIST, METRIC), "log y", 9),
+    Key("outliers", ("o",), "o", "ignore outliers", _CHART, (LIST, METRIC), "outliers", 10),
+    Key(
+        "explain",
+        ("e",),
+        "e",
+        "explain the metric or finding",
+        _ALL,
+        (LIST, FINDINGS, METRIC),
+        "explain",
+        6,
+    ),
+    Key("pause", ("p",), "p", "pause the view", _ALL, rank=11),
+    Key("copy", ("y",), "y", "copy the row as text", _ALL, footer="copy", rank=12),
+    Key("command", ("colon",), ":", "command: tab, theme, goto, q", _ALL),
+    Key("palette", ("ctrl+p",), "Ctrl+P", "command palette", _ALL),
+    Key("suspend", ("ctrl+z",), "Ctrl+Z", "suspend", _ALL),
+    Key(
+        "quit",
+        ("q", "ctrl+c"),
+        "q",
+        "quit; the training is never touched",
+        _ALL,
+        footer="quit",
+        rank=0,
+    ),
+)
+
+
+def keys_for(screen: str) -> list[Key]:
+    """The keys that work on ``screen``, in table order."""
+    return [k for k in KEYS if screen in k.where]

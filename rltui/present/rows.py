@@ -1,0 +1,220 @@
+"""Rows of metrics: which tags stand together, and what one row says (floor 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from rltui.catalogue.model import Category, TagInfo
+from rltui.core.level import Level
+from rltui.health.model import Judgement
+from rltui.present.view import ALL, View
+from rltui.session import RunView
+from rltui.store import Series
+
+_T = TypeVar("_T")
+
+#: Tags of one family that may be drawn as the band of the mean.
+_LOW, _HIGH, _CENTRE = "min", "max", "mean"
+#: Points that the newest one is compared with for the change column.
+_TREND_POINTS = 10
+#: A change below this share of the p5-p95 range is not shown.
+_MATERIAL = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: a tag, or a family of tags folded into one."""
+
+    tag: str
+    info: TagInfo
+    level: Level
+    judgement: Judgement
+    value: float | None
+    """Newest value as logged; None when there is none."""
+    band: tuple[str, str] | None = None
+    """Tags of the lowest and highest value of the family, drawn as a band."""
+
+    @property
+    def title(self) -> str:
+        """Name on screen."""
+        return self.info.title
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows under one heading."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+    @property
+    def level(self) -> Level:
+        """Worst level of the rows."""
+        return max((r.level for r in self.rows), default=Level.UNKNOWN)
+
+
+def make_row(run: RunView, tag: str, band: tuple[str, str] | None = None) -> Row:
+    """The row of one tag."""
+    judgement = run.judgement(tag)
+    last = run.series(tag).last
+    return Row(
+        tag, run.infos[tag], judgement.level, judgement, None if last is None else last[2], band
+    )
+
+
+def fold(run: RunView, tags: Iterable[str]) -> list[Row]:
+    """Rows of ``tags`` in catalogue order; ``*/mean,max,min`` become one row with a band."""
+    ordered = sorted(tags, key=lambda t: (run.infos[t].order, run.infos[t].title, t))
+    families: dict[str, dict[str, str]] = {}
+    for tag in ordered:
+        info = run.infos[tag]
+        if info.family and info.stat:
+            families.setdefault(info.family, {}).setdefault(info.stat, tag)
+    hidden: set[str] = set()
+    bands: dict[str, tuple[str, str]] = {}
+    for members in families.values():
+        if _CENTRE in members and _LOW in members and _HIGH in members:
+            low, high = members[_LOW], members[_HIGH]
+            bands[members[_CENTRE]] = (low, high)
+            hidden.update(t for t in (low, high) if run.judgement(t).level < Level.WATCH)
+    return [make_row(run, t, bands.get(t)) for t in ordered if t not in hidden]
+
+
+def tab_sections(run: RunView, view: View) -> list[Section]:
+    """The sections of the present tab, after the filter."""
+    if view.tab == "overview":
+        sections = overview_sections(run)
+    elif view.tab == ALL:
+        sections = [Section("All", tuple(make_row(run, t) for t in _by_category(run)))]
+    else:
+        category = Category(view.tab)
+        tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
+        sections = [Section(category_title(category), tuple(fold(run, tags)))]
+    if not view.filter:
+        return sections
+    return [Section(s.title, tuple(r for r in s.rows if matches(r, view.filter))) for s in sections]
+
+
+def category_title(category: Category) -> str:
+    """Name of a category for people."""
+    return category.value.replace("_", " ").capitalize()
+
+
+def overview_sections(run: RunView) -> list[Section]:
+    """The questions of the scenario with the metrics that answer them, as far as logged."""
+    if run.recognition is None:
+        return []
+    shown: set[str] = set()
+    sections = []
+    for question in run.recognition.scenario.questions:
+        rows = []
+        for key in question.metrics:
+            for tag in _vital_tags(run, key):
+                if tag not in shown and run.series(tag).count:
+                    shown.add(tag)
+                    rows.append(make_row(run, tag, _band_of(run, tag)))
+        if rows:
+            sections.append(Section(question.title, tuple(rows)))
+    if not sections and run.infos:
+        return [Section("Logged", tuple(fold(run, run.infos)))]
+    return sections
+
+
+def _vital_tags(run: RunView, key: str) -> list[str]:
+    """Tags of a vital sign: one per metric and label; the first of several synonyms."""
+    seen: set[tuple[str, str]] = set()
+    out = []
+    for tag in run.tags_of_metric(key):
+        info = run.infos[tag]
+        name = (info.metric.key if info.metric else tag, str(sorted(info.labels.items())))
+        if name not in seen:
+            seen.add(name)
+            out.append(tag)
+    return out
+
+
+def _band_of(run: RunView, tag: str) -> tuple[str, str] | None:
+    info = run.infos[tag]
+    if info.stat != _CENTRE or not info.family:
+        return None
+    ends: dict[str, str] = {}
+    for other, i in run.infos.items():
+        if i.family == info.family and i.stat in (_LOW, _HIGH):
+            ends[i.stat] = other
+    return (ends[_LOW], ends[_HIGH]) if len(ends) == 2 else None
+
+
+def _by_category(run: RunView) -> list[str]:
+    order = {c: n for n, c in enumerate(Category)}
+    return sorted(run.infos, key=lambda t: (order[run.infos[t].category], run.infos[t].order, t))
+
+
+def matches(row: Row, text: str) -> bool:
+    """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
+    key = row.info.metric.key if row.info.metric else ""
+    return words_match(f"{row.title} {row.tag} {key}", text)
+
+
+def words_match(hay: str, text: str) -> bool:
+    """Whether ``hay`` holds every word of ``text`` and none that starts with ``!``."""
+    hay = hay.lower()
+    for word in text.lower().split():
+        if word.startswith("!"):
+            if len(word) > 1 and word[1:] in hay:
+                return False
+        elif word not in hay:
+            return False
+    return True
+
+
+def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
+    """(since, until or None for now, level) of what the rules found on this tag."""
+    if run.report is None:
+        return []
+    return [
+        (f.since_step, f.until_step, f.level)
+        for f in run.report.findings
+        if f.tag == tag and f.since_step is not None
+    ]
+
+
+def memo(run: RunView, tag: str, name: object, make: Callable[[Series], _T]) -> _T:
+    """A value derived from the points of ``tag``, computed anew only when they change."""
+    series = run.series(tag)
+    key = (tag, name)
+    held = run.memo.get(key)
+    if held is not None and held[0] == series.version:
+        return held[1]  # type: ignore[no-any-return]
+    value = make(series)
+    if len(run.memo) > 4096:
+        run.memo.clear()
+    run.memo[key] = (series.version, value)
+    return value
+
+
+def trend(series: Series) -> float | None:
+    """Newest value minus the median of the few before; None when not material.
+
+    Material means: at least 2 % of the p5-p95 range, and more than the usual difference
+    between neighbours (median absolute first difference).
+    """
+    _, values = series.finite()
+    if len(values) < 5 or not np.isfinite(series.values[-1]):
+        return None
+    values = values[-2000:]
+    before = values[-1 - min(_TREND_POINTS, len(values) // 4 + 1) : -1]
+    change = float(values[-1] - np.median(before))
+    low, high = np.quantile(values, [0.05, 0.95])
+    noise = float(np.median(np.abs(np.diff(values))))
+    if abs(change) < max(_MATERIAL * float(high - low), 2.0 * noise) or change == 0:
+        return None
+    return change
+
+
+def span_of(run: RunView) -> tuple[int, int]:
+    """First and newest step: the x range that all sparklines of a run share."""
+    return run.data.first_step or 0, run.data.last_step or 0

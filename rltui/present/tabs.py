@@ -1,0 +1,271 @@
+"""Overview and the category tabs: the table at the left, the cursor's chart beside it (floor 5)."""
+
+from __future__ import annotations
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width
+from rltui.health.model import FindingState
+from rltui.present import numbers
+from rltui.present.chartpane import chart_lines
+from rltui.present.findings import calm_lines, findings_pane, heading, short_lines
+from rltui.present.frames import Body
+from rltui.present.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    STRONG,
+    TEXT,
+    Line,
+    fit_line,
+    style,
+)
+from rltui.present.prose import paragraph
+from rltui.present.rows import Section, tab_sections
+from rltui.present.table import Pane, table_pane
+from rltui.present.view import OVERVIEW, View
+from rltui.session import RunView
+
+#: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
+_LIST_WIDE, _LIST_MEDIUM = 92, 69
+_GAP = 3
+
+
+def tab_body(run: RunView, view: View, width: int, height: int) -> Body:
+    """Overview or a category tab in ``width`` x ``height``."""
+    sections = cached_sections(run, view)
+    items = [r.tag for s in sections for r in s.rows]
+    if not items:
+        return _empty(run, view, width)
+    cursor = view.cursor.get(view.tab)
+    if cursor not in items:
+        cursor = view.cursor[view.tab] = _first_to_look_at(sections)
+    if width >= 110:
+        body = _two_panes(run, view, width, height, sections, cursor)
+    else:
+        body = _one_pane(run, view, width, height, sections, cursor)
+    total = len(_unfiltered(run, view))
+    body.note = f"{sections[0].title if len(sections) == 1 else 'Overview'} {len(items)} of {total}"
+    return body
+
+
+def cached_sections(run: RunView, view: View) -> list[Section]:
+    """The sections of the tab, kept until the run or the filter changes."""
+    key = ("sections", view.tab, view.filter)
+    held = run.memo.get(key)
+    if held is not None and held[0] == run.version:
+        return list(held[1])
+    sections = tab_sections(run, view)
+    run.memo[key] = (run.version, sections)
+    return sections
+
+
+def _unfiltered(run: RunView, view: View) -> list[str]:
+    text, view.filter = view.filter, ""
+    try:
+        return [r.tag for s in cached_sections(run, view) for r in s.rows]
+    finally:
+        view.filter = text
+
+
+def _first_to_look_at(sections: list[Section]) -> str:
+    """The first bad row, else the first watch row, else the first row."""
+    rows = [r for s in sections for r in s.rows]
+    for level in (Level.BAD, Level.WATCH):
+        for row in rows:
+            if row.level is level:
+                return row.tag
+    return rows[0].tag
+
+
+def _empty(run: RunView, view: View, width: int) -> Body:
+    del width
+    if view.filter:
+        return Body([[], [("  no row matches the filter", MUTED)]], note="0 rows")
+    if run.data.reading:
+        return Body([[], [("  reading", MUTED)]])
+    lines: list[Line] = [[], [("  no scalar yet", TEXT)]]
+    for source in run.data.sources.values():
+        text = f"  {source.path.name}: {source.size:,} bytes read, {source.records:,} records"
+        lines.append([(text, MUTED)])
+    lines += [[(f"  {n.message}", MUTED)] for n in run.data.notes[:5]]
+    return Body(lines)
+
+
+def _items(sections: list[Section], pane: Pane, scroll: bool) -> tuple[list[str], list[int]]:
+    """What the cursor can reach, and where sections begin in it."""
+    if scroll:
+        return [r.tag for s in sections for r in s.rows], [0]
+    items = [t for t in pane.tags if t is not None]
+    starts, count, fresh = [], 0, True
+    for tag in pane.tags:
+        if tag is None:
+            fresh = True
+        else:
+            if fresh:
+                starts.append(count)
+            fresh = False
+            count += 1
+    return items, starts
+
+
+def _two_panes(
+    run: RunView, view: View, width: int, height: int, sections: list[Section], cursor: str
+) -> Body:
+    list_width = _LIST_WIDE if width >= 150 else _LIST_MEDIUM
+    overview = view.tab == OVERVIEW
+    scroll = len(sections) == 1
+    room = height
+    pane = table_pane(run, sections, list_width, room, view, cursor, scroll=scroll)
+    left = list(pane.lines)
+    spare = height - len(left) - 1
+    if not overview and spare >= 5:
+        left += [[], *_about(run, cursor, view, list_width, spare)]
+    left += _hidden(run, view)
+    pane_width = width - 2 - list_width - _GAP - 1
+    right = _right_pane(run, view, pane_width, height, cursor)
+    lines = [
+        [*fit_line(_at(left, i), 2 + list_width), (" " * _GAP, TEXT), *_at(right, i)]
+        for i in range(height)
+    ]
+    items, starts = _items(sections, pane, scroll)
+    hits = {y: t for y, t in enumerate(pane.tags) if t is not None}
+    return Body(lines, items, hits, starts)
+
+
+def _at(lines: list[Line], index: int) -> Line:
+    return lines[index] if index < len(lines) else []
+
+
+def _hidden(run: RunView, view: View) -> list[Line]:
+    """How many rows a filter hides, and how many of them are bad."""
+    if not view.filter:
+        return []
+    shown = {r.tag for s in cached_sections(run, view) for r in s.rows}
+    hidden = [t for t in _unfiltered(run, view) if t not in shown]
+    bad = sum(run.judgement(t).level is Level.BAD for t in hidden)
+    if not hidden:
+        return []
+    glyph = view.glyphs.badge(Level.BAD if bad else Level.UNKNOWN)
+    look = style(LEVEL_TOKEN[Level.BAD], bold=True) if bad else MUTED
+    tail = f", {bad} of them bad" if bad else ""
+    rows = "row" if len(hidden) == 1 else "rows"
+    return [
+        [("  ", TEXT), (glyph, look), (f" {len(hidden)} {rows} hidden by the filter{tail}", MUTED)]
+    ]
+
+
+def _right_pane(run: RunView, view: View, width: int, height: int, cursor: str) -> list[Line]:
+    lines: list[Line] = []
+    if view.tab == OVERVIEW:
+        lines = findings_pane(run, width, max(4, height * 45 // 100), view)
+        lines.append([])
+    chart_room = height - len(lines) - 1
+    if chart_room < 6:
+        return lines
+    lines.append(chart_title(run, cursor, view, width))
+    height_of_chart = min(chart_room, 30)
+    lines += chart_lines(run, cursor, view, width, height_of_chart)
+    return lines
+
+
+def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
+    """Title, rule, unit and tag above a chart."""
+    info = run.infos[tag]
+    words = view.glyphs.text
+    title = words(info.title)
+    room = width - cell_width(title) - 4
+    note = "   ".join(x for x in (words(info.unit), info.tag) if x)
+    if cell_width(note) > room:
+        note = words(info.unit)
+    return heading(title, width, view, note)
+
+
+def _one_pane(
+    run: RunView, view: View, width: int, height: int, sections: list[Section], cursor: str
+) -> Body:
+    margin = 1
+    pane_width = max(10, width - 2 * margin)
+    overview = view.tab == OVERVIEW
+    top: list[Line] = []
+    if overview and height >= 14 and width >= 60:
+        limit = 4 if height >= 24 else 3
+        lines = short_lines(run, pane_width, view, limit)
+        if not lines:
+            lines = calm_lines(run, pane_width, view)[:1]
+        top = [[(" " * margin, TEXT), *x] for x in lines]
+    scroll = len(sections) == 1
+    chart_height = 0
+    if not overview and width >= 60 and height >= 17:
+        chart_height = 9 if height < 30 else 14
+    room = height - len(top) - (chart_height + 1 if chart_height else 0)
+    pane = table_pane(run, sections, pane_width, room, view, cursor, scroll=scroll, margin=margin)
+    lines = [*top, *pane.lines, *_hidden(run, view)]
+    hits = {y + len(top): t for y, t in enumerate(pane.tags) if t is not None}
+    if chart_height:
+        spare = height - len(lines) - 1
+        lines.append([(" " * margin, TEXT), *_narrow_title(run, cursor, view, pane_width)])
+        lines += [
+            [(" " * margin, TEXT), *x]
+            for x in chart_lines(run, cursor, view, pane_width, min(max(spare, 4), 20))
+        ]
+    items, starts = _items(sections, pane, scroll)
+    return Body(lines[:height], items, hits, starts)
+
+
+def _narrow_title(run: RunView, tag: str, view: View, width: int) -> Line:
+    """At 80 cells the title of the chart says what is found instead of the tag."""
+    info = run.infos[tag]
+    findings = run.report.findings if run.report else ()
+    found = next((f for f in findings if f.tag == tag), None)
+    words = view.glyphs.text
+    note = words(found.short if found and found.state is FindingState.FIRING else info.unit)
+    title = words(info.title)
+    if cell_width(note) > width - cell_width(title) - 6:
+        note = ""
+    return heading(title, width, view, note)
+
+
+def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
+    """Below a short table: what the rules say of the row at the cursor, numbers, meaning."""
+    info = run.infos[tag]
+    words = view.glyphs.text
+    lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
+    inner = width - 2
+    for finding in run.report.findings if run.report else ():
+        if finding.tag != tag:
+            continue
+        over = finding.state is FindingState.RESOLVED
+        glyph = view.glyphs.over if over else view.glyphs.badge(finding.level)
+        look = MUTED if over else style(LEVEL_TOKEN[finding.level], bold=True)
+        since = f" since {numbers.step(finding.since_step)}  "
+        text = words(finding.summary)
+        lines.append(
+            [("  ", TEXT), (f"{glyph} {finding.title}", look), (since, MUTED), (text, TEXT)]
+        )
+    lines.append([])
+    lines.append([("  ", TEXT), *_statistics(run, tag)])
+    if info.meaning:
+        lines.append([])
+        lines += paragraph(words(info.meaning), inner, indent=2, ellipsis=view.glyphs.ellipsis)
+    return [fit_line(x, width + 2, ellipsis=view.glyphs.ellipsis) for x in lines[:height]]
+
+
+def _statistics(run: RunView, tag: str) -> Line:
+    series = run.series(tag)
+    steps, values = series.finite()
+    facts: list[tuple[str, str]] = []
+    last = series.last
+    if last is not None:
+        facts.append(("newest", numbers.value(last[2])))
+    if len(values):
+        high = int(values.argmax())
+        facts += [
+            ("min", numbers.value(values.min())),
+            ("median", numbers.value(sorted(values.tolist())[len(values) // 2])),
+            ("max", numbers.value(values[high])),
+            ("at step", numbers.step(int(steps[high]))),
+        ]
+    facts += [("points", f"{series.count:,}"), ("NaN", f"{series.nonfinite:,}")]
+    line: Line = []
+    for name, text in facts:
+        line += [(f"{name} ", MUTED), (f"{text}   ", STRONG)]
+    return line

@@ -1,0 +1,58 @@
+"""Catalogue and rules as the user's configuration wants them (floor 4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rltui.catalogue import Catalogue, Category, Range, TagInfo, load_catalogue
+from rltui.config import Config, MetricOverride
+from rltui.core.document import nearest
+from rltui.core.errors import UsageError
+from rltui.health import load_rules
+from rltui.health.rule import Rule
+
+
+def open_catalogue(config: Config) -> Catalogue:
+    """The shipped dialects, then the user's."""
+    for override in config.metrics.values():
+        _category(override)
+    return load_catalogue(config.dialect_dirs)
+
+
+def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
+    """The shipped rules with the user's files, additions, overrides and mutes."""
+    return load_rules(
+        config.rule_files,
+        config.rules.mute,
+        config.rules.override,
+        catalogue.metrics,
+    )
+
+
+def overridden(info: TagInfo, config: Config) -> TagInfo:
+    """``info`` with what the user says of the tag, or else of its metric."""
+    override = config.metrics.get(info.tag)
+    if override is None and info.metric is not None:
+        override = config.metrics.get(info.metric.key)
+    if override is None:
+        return info
+    category = _category(override)
+    ranged = override.low is not None or override.high is not None
+    return replace(
+        info,
+        title=override.title or info.title,
+        category=category or info.category,
+        healthy=Range(override.low, override.high) if ranged else info.healthy,
+    )
+
+
+def _category(override: MetricOverride) -> Category | None:
+    if override.category is None:
+        return None
+    words = [c.value for c in Category]
+    if override.category in words:
+        return Category(override.category)
+    message = f"unknown category {override.category!r}; one of {', '.join(words)}"
+    if override.category_node is not None:
+        override.category_node.fail(message, hint=nearest(override.category, words))
+    raise UsageError(message)

@@ -1,0 +1,199 @@
+"""How far a run is and whether it lives: step, total, elapsed, ETA, age, state (floor 4).
+
+Many text logs carry no time. Then elapsed and ETA come from the sum of step times and are
+marked as derived; age always comes from the newest write that is known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.catalogue.model import TagInfo
+from rltui.core.level import RunState
+from rltui.store import RunData, Series
+
+#: A run whose newest write is older than this many usual intervals is not live (product rule).
+_LIVE_INTERVALS = 5.0
+#: ... but never sooner than this, seconds.
+_LIVE_LEAST_S = 60.0
+#: Beyond this age nobody can say whether a silent run died or ended, seconds.
+_UNKNOWN_AFTER_S = 24 * 3600.0
+#: Intervals looked at for the usual one: the newest, so that a slow start does not count.
+_RECENT = 200
+#: Metric keys, set by the catalogue, that carry run-wide facts.
+STEP_TIME_KEY = "time.step"
+SUMMARY_KEY = "progress.summary"
+#: Hyperparameters that give the planned steps: transformers, SB3 and CleanRL, verl, others.
+TOTAL_NAMES = ("max_steps", "total_timesteps", "total_training_steps", "total_steps")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stands at one moment."""
+
+    first_step: int | None
+    last_step: int | None
+    total_steps: int | None
+    """Planned total, from hyperparameters; None when the logs do not tell."""
+    elapsed_s: float | None
+    elapsed_derived: bool
+    """True when the log has no times and the figure is a sum of step times."""
+    eta_s: float | None
+    interval_s: float | None
+    """Usual time between two logged steps."""
+    age_s: float | None
+    """Time since the newest write."""
+    state: RunState
+
+    @property
+    def share(self) -> float | None:
+        """Share of the planned steps done, 0 to 1."""
+        if not self.total_steps or self.last_step is None:
+            return None
+        return min(1.0, max(0.0, self.last_step / self.total_steps))
+
+
+def progress(run: RunData, infos: Mapping[str, TagInfo], now: float) -> Progress:
+    """The progress of ``run`` at the time ``now`` (seconds since the epoch)."""
+    clock = _clock_series(run)
+    interval, per_step = _intervals(clock)
+    elapsed, derived = _elapsed(run, infos, clock)
+    if interval is None and (times := _values(run, infos, STEP_TIME_KEY)) is not None:
+        interval = float(np.median(times[-_RECENT:]))
+        per_step = interval
+    newest = max((t for t in (run.last_wall_time, run.modified) if t is not None), default=None)
+    age = None if newest is None else max(0.0, now - newest)
+    total = _total_steps(run)
+    last = run.last_step
+    eta = None
+    if total and last is not None and per_step is not None:
+        eta = max(0.0, (total - last) * per_step)
+    done = bool(total and last is not None and last >= total) or _has_summary(run, infos)
+    return Progress(
+        run.first_step,
+        last,
+        total,
+        elapsed,
+        derived,
+        eta,
+        interval,
+        age,
+        _state(done, age, interval, last is not None),
+    )
+
+
+def _state(done: bool, age: float | None, interval: float | None, started: bool) -> RunState:
+    if done:
+        return RunState.FINISHED
+    if age is None or not started or age > _UNKNOWN_AFTER_S:
+        return RunState.UNKNOWN
+    limit = max(_LIVE_LEAST_S, _LIVE_INTERVALS * (interval or 0.0))
+    return RunState.LIVE if age <= limit else RunState.STALLED
+
+
+def _clock_series(run: RunData) -> Series | None:
+    """The series with the most points that carries wall times: the run's own clock."""
+    best: Series | None = None
+    for tag in run.tags[:40]:
+        series = run.series(tag)
+        if (
+            series.count
+            and np.isfinite(series.wall_times[-1])
+            and (best is None or series.count > best.count)
+        ):
+            best = series
+    return best
+
+
+def _intervals(clock: Series | None) -> tuple[float | None, float | None]:
+    """(usual seconds between two logged rows, usual seconds per step)."""
+    if clock is None or clock.count < 2:
+        return None, None
+    steps, walls = clock.steps[-_RECENT:], clock.wall_times[-_RECENT:]
+    ahead = np.diff(steps) > 0
+    gaps = np.diff(walls)[ahead]
+    keep = gaps > 0
+    if not keep.any():
+        return None, None
+    per_step = gaps[keep] / np.diff(steps)[ahead][keep]
+    return float(np.median(gaps[keep])), float(np.median(per_step))
+
+
+def _elapsed(
+    run: RunData, infos: Mapping[str, TagInfo], clock: Series | None
+) -> tuple[float | None, bool]:
+    if clock is not None and clock.count > 1:
+        walls = clock.wall_times
+        return float(np.nanmax(walls) - np.nanmin(walls)), False
+    times = _values(run, infos, STEP_TIME_KEY)
+    if times is None:
+        return None, False
+    return float(times.sum()), True
+
+
+def _values(
+    run: RunData, infos: Mapping[str, TagInfo], key: str
+) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+    for tag, info in infos.items():
+        if info.metric is not None and info.metric.key == key:
+            _, values = run.series(tag).finite()
+            if len(values):
+                return np.asarray(values * info.scale, dtype=np.float64)
+    return None
+
+
+def _has_summary(run: RunData, infos: Mapping[str, TagInfo]) -> bool:
+    """Whether a trainer's closing row (train_runtime, ...) is the newest that was logged."""
+    for tag, info in infos.items():
+        if info.metric is not None and info.metric.key == SUMMARY_KEY:
+            last = run.series(tag).last
+            if last is not None and last[0] == run.last_step:
+                return True
+    return False
+
+
+def _total_steps(run: RunData) -> int | None:
+    """The planned total from hyperparameters, or from a text that holds them as JSON."""
+    wanted = TOTAL_NAMES
+    for key in wanted:
+        found = _positive(run.hparams.get(key))
+        if found:
+            return found
+    for text in run.texts:
+        if text.text.lstrip().startswith("{"):
+            try:
+                document = json.loads(text.text)
+            except ValueError:
+                continue
+            for key in wanted:
+                found = _positive(document.get(key))
+                if found:
+                    return found
+        else:
+            found = _from_table(text.text, wanted)
+            if found:
+                return found
+    return None
+
+
+def _from_table(text: str, keys: tuple[str, ...]) -> int | None:
+    """A value from a Markdown table of hyperparameters, as CleanRL logs it."""
+    for line in text.replace("\\x0a", "\n").split("\n"):
+        cells = [c.strip() for c in line.strip().strip("|").split("|")]
+        if len(cells) == 2 and cells[0] in keys:
+            return _positive(cells[1])
+    return None
+
+
+def _positive(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return int(number) if np.isfinite(number) and number > 0 else None

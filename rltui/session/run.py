@@ -1,0 +1,103 @@
+"""One judged run: points, what they mean, what the rules think, how far it is (floor 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rltui.catalogue.model import Category, Metric, Recognition, TagInfo
+from rltui.core.batch import RunKey
+from rltui.core.level import Level
+from rltui.health.model import Judgement, Report
+from rltui.session.progress import Progress
+from rltui.store import RunData, Series
+
+_UNJUDGED = Judgement(Level.UNKNOWN, "", "", None, None)
+
+
+class RunView:
+    """What screens and documents read of a run. Owned by the session, main thread only."""
+
+    def __init__(
+        self, data: RunData, logdir_label: str, metrics: Mapping[str, Metric] | None = None
+    ) -> None:
+        self.data = data
+        self.metrics: Mapping[str, Metric] = metrics or {}
+        """The metrics of the catalogue by key."""
+        self.logdir_label = logdir_label
+        """Name of the logdir for people: its last path part."""
+        self.infos: dict[str, TagInfo] = {}
+        """Meaning of each tag, in the order of the log."""
+        self.recognition: Recognition | None = None
+        """None until the first tag was seen."""
+        self.report: Report | None = None
+        """None until the run has been read to its end once: no verdict on a part."""
+        self.progress: Progress | None = None
+        self.memo: dict[object, tuple[int, Any]] = {}
+        """What the floors above derived from series: key -> (version of the series, value)."""
+        self.version = 0
+        """Grows with every change of points, meaning, report or progress."""
+
+    @property
+    def key(self) -> RunKey:
+        """Names the run."""
+        return self.data.key
+
+    @property
+    def name(self) -> str:
+        """Name for people: the path below the logdir, or the logdir's own name."""
+        return self.logdir_label if self.key.name == "." else self.key.name
+
+    @property
+    def level(self) -> Level:
+        """Worst firing level; UNKNOWN without a report."""
+        return self.report.level if self.report else Level.UNKNOWN
+
+    @property
+    def restarts(self) -> tuple[int, ...]:
+        """Steps at which the run was resumed or started again."""
+        return self.data.restarts
+
+    def series(self, tag: str) -> Series:
+        """The points of a tag as logged."""
+        return self.data.series(tag)
+
+    def judgement(self, tag: str) -> Judgement:
+        """What the rules say of a tag; unknown when none reads it."""
+        if self.report is None:
+            return _UNJUDGED
+        return self.report.tags.get(tag, _UNJUDGED)
+
+    def category_level(self, category: Category) -> Level:
+        """Worst level of a category."""
+        if self.report is None:
+            return Level.UNKNOWN
+        return self.report.categories.get(category.value, Level.UNKNOWN)
+
+    def tags_of_metric(self, key: str) -> list[str]:
+        """Tags that mean the metric ``key`` (``val.*`` takes all below it), catalogue order."""
+        found = [
+            t for t, i in self.infos.items() if i.metric is not None and _matches(i.metric.key, key)
+        ]
+        return sorted(found, key=lambda t: self.infos[t].order)
+
+    def title_of(self, key: str) -> str:
+        """Title of a metric key, for people; the key itself when nobody knows it."""
+        metric = self.metrics.get(key)
+        return metric.title if metric is not None else key
+
+    def headline(self) -> str | None:
+        """Tag of the one curve that says most: the first headline metric that the run has."""
+        if self.recognition is None:
+            return None
+        for key in self.recognition.scenario.headline:
+            for tag in self.tags_of_metric(key):
+                if self.series(tag).count:
+                    return tag
+        return next(iter(self.infos), None)
+
+
+def _matches(key: str, pattern: str) -> bool:
+    if pattern.endswith(".*"):
+        return key.startswith(pattern[:-1]) or key == pattern[:-2]
+    return key == pattern

@@ -1,0 +1,160 @@
+"""Opens logdirs and keeps the judged runs up to date (floor 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rltui.catalogue import Catalogue
+from rltui.config import Config
+from rltui.core.batch import Batch, Note, RunKey
+from rltui.core.clock import Clock, SystemClock
+from rltui.health import Engine
+from rltui.session.documents import open_catalogue, open_rules, overridden
+from rltui.session.progress import progress
+from rltui.session.run import RunView
+from rltui.sources.reader import Reader
+from rltui.store import Changes, Store
+
+#: Batches taken in per tick of the app: keys stay quick while gigabytes are read.
+_BATCHES_PER_DRAIN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the command line fixed: which runs, which framework and algorithm."""
+
+    run_glob: str | None = None
+    framework: str | None = None
+    algorithm: str | None = None
+    verify: bool = False
+
+
+class Session:
+    """Owned by the main thread. ``start`` puts the reader on a thread; all else stays here."""
+
+    def __init__(
+        self,
+        logdirs: Sequence[Path],
+        config: Config | None = None,
+        *,
+        choice: Choice | None = None,
+        clock: Clock | None = None,
+        reader: Reader | None = None,
+    ) -> None:
+        self.config = config or Config()
+        self.clock = clock or SystemClock()
+        self.logdirs = tuple(logdirs)
+        self._choice = choice or Choice()
+        self.catalogue: Catalogue = open_catalogue(self.config)
+        if self._choice.framework is not None:
+            self.catalogue.resolver(self._choice.framework)
+        self._engine = Engine(open_rules(self.config, self.catalogue))
+        self._reader = reader or Reader(
+            self.logdirs,
+            clock=self.clock,
+            verify=self._choice.verify,
+            watch=self.config.watch,
+            run_glob=self._choice.run_glob,
+        )
+        self.store = Store()
+        self.views: dict[RunKey, RunView] = {}
+        self._dirty: set[RunKey] = set()
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def scan(self) -> None:
+        """Look for runs once; raises SourceError for a path that cannot be a log."""
+        self._reader.scan()
+
+    def read_all(self) -> None:
+        """Read every file to its end and judge every run (headless commands)."""
+        for batch in self._reader.read_all():
+            self._apply(batch)
+        self._judge()
+
+    def start(self) -> None:
+        """Read and watch on a thread of its own until :meth:`stop`."""
+        self._reader.start()
+
+    def on_news(self, call: Callable[[], None]) -> None:
+        """Have ``call`` called from the reader thread whenever something may be drained."""
+        self._reader.on_batch = call
+
+    def stop(self) -> None:
+        """End the reader thread."""
+        self._reader.stop()
+
+    def drain(self, batches: int = _BATCHES_PER_DRAIN) -> Changes:
+        """Take in what the reader has produced since the last call; judge what changed."""
+        changes = Changes()
+        for batch in self._reader.drain(batches):
+            changes |= self._apply(batch)
+        self._judge()
+        return changes
+
+    def reading(self) -> float | None:
+        """Share of the known bytes that has been read, or None when all has been."""
+        done, known = self._reader.progress()
+        pending = any(v.data.reading for v in self.views.values())
+        if not pending and (known <= done or self.views):
+            return None
+        return min(1.0, done / known) if known else None
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Trouble that concerns no single run: unreadable directories."""
+        return tuple(self._reader.notes)
+
+    # -- runs ------------------------------------------------------------------------------
+
+    def runs(self) -> list[RunView]:
+        """The runs, in the order of their keys."""
+        return [self.views[k] for k in sorted(self.views)]
+
+    def refresh_progress(self) -> None:
+        """Recompute ages, states and ETAs at the present time."""
+        now = self.clock.now()
+        for view in self.views.values():
+            view.progress = progress(view.data, view.infos, now)
+
+    def _apply(self, batch: Batch) -> Changes:
+        changes = self.store.apply(batch)
+        for key in changes.runs:
+            view = self.views.get(key)
+            if view is None:
+                label = self.logdirs[key.logdir].resolve().name or str(self.logdirs[key.logdir])
+                view = self.views[key] = RunView(
+                    self.store.runs[key], label, self.catalogue.metrics
+                )
+            view.version += 1
+        for key in changes.new_tags:
+            self._interpret(self.views[key])
+        self._dirty |= changes.runs
+        return changes
+
+    def _interpret(self, view: RunView) -> None:
+        """Recognise the framework from the set of tags and look every tag up."""
+        formats = {s.format for s in view.data.sources.values()}
+        tags = view.data.tags
+        view.recognition = self.catalogue.recognise(
+            tags,
+            formats=formats,
+            framework=self._choice.framework,
+            algorithm=self._choice.algorithm,
+        )
+        known = view.recognition
+        resolver = self.catalogue.resolver(known.framework, known.algorithm)
+        view.infos = {tag: overridden(resolver.resolve(tag), self.config) for tag in tags}
+
+    def _judge(self) -> None:
+        now = self.clock.now()
+        for key in self._dirty:
+            view = self.views[key]
+            view.progress = progress(view.data, view.infos, now)
+            if view.data.reading or view.recognition is None:
+                continue
+            view.report = self._engine.evaluate(view.data, view.infos, view.recognition, now)
+            view.version += 1
+        self._dirty = {k for k in self._dirty if self.views[k].data.reading}

@@ -1,0 +1,40 @@
+"""TensorBoard event files (floor 2): torch, tensorboardX, TF2, and everything built on them.
+
+Modules: ``framing`` (records and checksums), ``record`` (one payload), ``spot`` (one scalar
+record), ``moment`` (shared wall times), ``template`` (whole steps at once), ``scan`` (records in
+any order), ``odd`` (text, hyperparameters), ``decoder`` (all of it together).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rltui.sources.formats.base import Decoder, Options
+from rltui.sources.formats.tfevents.decoder import TfEventsDecoder
+from rltui.sources.formats.tfevents.template import TemplateCache
+
+
+class TfEvents:
+    """The format ``tfevents``. Its decoders share templates: runs of a project log alike."""
+
+    name = "tfevents"
+
+    def __init__(self) -> None:
+        self._templates = TemplateCache()
+
+    def claims_name(self, name: str) -> bool:
+        """As TensorBoard does it (tensorboard/backend/event_processing/io_wrapper.py)."""
+        return "tfevents" in name and not name.endswith(".profile-empty")
+
+    def claims(
+        self,
+        path: Path,
+        head: bytes,  # noqa: ARG002 - the name decides
+        options: Options | None = None,  # noqa: ARG002
+    ) -> bool:
+        """The name decides: an event file may be empty, or corrupt at its very beginning."""
+        return self.claims_name(path.name)
+
+    def decoder(self, options: Options | None = None) -> Decoder:
+        """A fresh decoder for one file."""
+        return TfEventsDecoder(options or Options(), self._templates)

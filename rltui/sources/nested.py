@@ -1,0 +1,91 @@
+"""What the first bytes of a log file tell: its format, and whether it is part of a run (floor 2).
+
+torch's ``add_scalars(main, {series: value})`` writes the tag ``main`` into the directory
+``RUN/<main with / replaced by _>_<series>``, tensorboardX's into ``RUN/<main>/<series>``
+(torch/utils/tensorboard/writer.py, tensorboardX/writer.py); ``add_hparams`` writes into
+``RUN/<unix time>``.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from pathlib import Path
+
+from rltui.core.block import Block
+from rltui.sources.formats import Format, Options
+
+#: Bytes read to learn what a file is.
+HEAD_BYTES = 1 << 16
+
+
+class Role(Enum):
+    """What an event file below another run's directory is; a str is the only tag it holds."""
+
+    RUN = "run"
+    HPARAMS = "hparams"
+    EMPTY = "empty"
+
+
+class HeadReader:
+    """Reads the beginnings of files, each only until it is decided. One thread."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._claims: dict[tuple[str, int, int], tuple[bool, int]] = {}
+        self._roles: dict[Path, tuple[Role | str, int]] = {}
+
+    def claims(self, form: Format, path: Path, status: os.stat_result) -> bool:
+        """Whether ``form`` claims the file. Raises OSError when it cannot be read."""
+        key = (form.name, status.st_dev, status.st_ino)
+        known = self._claims.get(key)
+        if known is not None and (known[0] or known[1] in (status.st_size, HEAD_BYTES)):
+            return known[0]
+        # for event files the name decides: no need to open thousands of them
+        head = b"" if form.name == "tfevents" else read_head(path)
+        claimed = form.claims(path, head, self._options)
+        seen = HEAD_BYTES if len(head) >= HEAD_BYTES else status.st_size
+        self._claims[key] = (claimed, seen)
+        return claimed
+
+    def role(self, path: Path, form: Format) -> Role | str:
+        """What an event file is; read again as long as it holds nothing."""
+        known = self._roles.get(path)
+        if known is not None and known[0] is not Role.EMPTY:
+            return known[0]
+        try:
+            size = path.stat().st_size
+            if known is not None and known[1] == size:
+                return Role.EMPTY
+            role = _role_of(read_head(path), form)
+        except OSError:
+            return Role.RUN
+        self._roles[path] = (role, size)
+        return role
+
+
+def _role_of(head: bytes, form: Format) -> Role | str:
+    if b"_hparams_/" in head:
+        return Role.HPARAMS
+    decoded = form.decoder().feed(head)
+    tags = {t for item in decoded.items if isinstance(item, Block) for t in item.tags}
+    if not tags:
+        return Role.RUN if decoded.texts or len(head) >= HEAD_BYTES else Role.EMPTY
+    return tags.pop() if len(tags) == 1 else Role.RUN
+
+
+def read_head(path: Path) -> bytes:
+    """The first bytes of a file. Raises OSError."""
+    with path.open("rb", buffering=0) as file:
+        return file.read(HEAD_BYTES) or b""
+
+
+def series_of(relative: str, main: str) -> str | None:
+    """The series of an ``add_scalars`` directory, or None when it is none.
+
+    ``relative`` is its path below the run, ``main`` the only tag of its event file.
+    """
+    for prefix in (main.replace("/", "_") + "_", main + "/"):
+        if relative.startswith(prefix) and len(relative) > len(prefix):
+            return relative[len(prefix) :]
+    return None

@@ -1,0 +1,214 @@
+"""When to look at which file (floor 2). The only importer of watchdog.
+
+Files are polled with ``stat``, often while they grow and rarely when they are quiet: inotify
+is silent for writes of other hosts on NFS, CIFS and SSHFS. Where inotify works it only wakes
+the poller sooner.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+#: A file is polled often until so many of its usual intervals have passed without growth ...
+_USUAL_INTERVALS = 10
+#: ... but at least for so many seconds, and at most for a day.
+_LEAST_HOT_S = 120.0
+_MOST_HOT_S = 86_400.0
+#: Files that are not the newest of their run, or quiet for a day, are looked at so much rarer.
+_COLD_FACTOR = 6
+
+
+class Watching(Protocol):
+    """How often to look; the ``watch`` section of the configuration has this shape."""
+
+    @property
+    def fast_s(self) -> float:
+        """Seconds between two looks at a file that is being written."""
+        ...
+
+    @property
+    def slow_s(self) -> float:
+        """Seconds between two looks at a file that has been quiet for a while."""
+        ...
+
+    @property
+    def rescan_s(self) -> float:
+        """Seconds between two looks at the directories, for new files."""
+        ...
+
+    @property
+    def inotify(self) -> bool:
+        """Whether the system may wake the reader sooner."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """The usual :class:`Watching`."""
+
+    fast_s: float = 0.25
+    slow_s: float = 5.0
+    rescan_s: float = 5.0
+    inotify: bool = True
+
+
+@dataclass(slots=True)
+class _Watched:
+    due: float
+    grew: float
+    """When it last grew, by the monotonic clock (may be negative: before the start)."""
+    gap: float = 0.0
+    """Usual seconds between two growths; 0 while unknown."""
+    newest: bool = True
+
+
+class Schedule:
+    """Decides which paths are due. Knows no clock and no thread: time is an argument."""
+
+    def __init__(self, intervals: Watching) -> None:
+        self._intervals = intervals
+        self._files: dict[Path, _Watched] = {}
+
+    def add(self, path: Path, now: float, quiet_s: float, *, newest: bool) -> None:
+        """Watch a file that last grew ``quiet_s`` seconds ago; it is due at once."""
+        known = self._files.get(path)
+        if known is None:
+            self._files[path] = _Watched(now, now - quiet_s, newest=newest)
+        else:
+            known.newest = newest
+
+    def remove(self, path: Path) -> None:
+        """Watch a file no longer."""
+        self._files.pop(path, None)
+
+    def looked(self, path: Path, now: float, *, grew: bool) -> None:
+        """A file was looked at; say whether it had grown."""
+        watched = self._files.get(path)
+        if watched is None:
+            return
+        if grew:
+            gap = now - watched.grew
+            watched.gap = gap if not watched.gap else 0.8 * watched.gap + 0.2 * gap
+            watched.grew = now
+        watched.due = now + self._interval(watched, now)
+
+    def wake(self, path: Path, now: float) -> bool:
+        """Make a file due at once; False when it is not watched."""
+        watched = self._files.get(path)
+        if watched is None:
+            return False
+        watched.due = now
+        return True
+
+    def due(self, now: float) -> list[Path]:
+        """The files to look at now."""
+        return [p for p, w in self._files.items() if w.due <= now]
+
+    def next_due(self, now: float) -> float:
+        """Seconds until the next file is due; the slow interval when there is none."""
+        first = min((w.due for w in self._files.values()), default=now + self._intervals.slow_s)
+        return max(0.0, first - now)
+
+    def _interval(self, watched: _Watched, now: float) -> float:
+        quiet = now - watched.grew
+        if quiet > _MOST_HOT_S:
+            return self._intervals.slow_s * _COLD_FACTOR
+        hot = max(_LEAST_HOT_S, _USUAL_INTERVALS * watched.gap)
+        if watched.newest and quiet <= hot:
+            return self._intervals.fast_s
+        return self._intervals.slow_s
+
+
+class Directories:
+    """Notices that something was added to or removed from a directory, by its change time."""
+
+    def __init__(self) -> None:
+        self._times: dict[Path, int] = {}
+        self._sizes: dict[Path, int] = {}
+
+    def set(self, directories: Iterable[tuple[Path, int]], unclaimed: Iterable[Path]) -> None:
+        """The directories and their times (ns) to compare with from now on, and files that
+        may become logs."""
+        self._times = dict(directories)
+        self._sizes = {p: self._sizes.get(p, _size(p)) for p in unclaimed}
+
+    def changed(self) -> bool:
+        """Whether anything changed since the last call."""
+        changed = False
+        for directory, before in self._times.items():
+            time = _time(directory)
+            if time != before:
+                self._times[directory] = time
+                changed = True
+        for path, size in self._sizes.items():
+            now = _size(path)
+            if now != size:
+                self._sizes[path] = now
+                changed = True
+        return changed
+
+
+def _time(path: Path) -> int:
+    try:
+        return os.stat(path).st_mtime_ns  # noqa: PTH116
+    except OSError:
+        return -1
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116
+    except OSError:
+        return -1
+
+
+class Notifier:
+    """Wakes the reader when the system says that something changed below a directory.
+
+    Best effort: where watchdog or inotify do not work (too many watches, other systems,
+    network file systems) ``start`` returns False and polling alone does the work.
+    """
+
+    def __init__(self, wake: Callable[[str], None]) -> None:
+        self._wake = wake
+        self._observer: Any = None
+
+    def start(self, directories: Iterable[Path]) -> bool:
+        """Begin to listen; False when that is not possible."""
+        try:
+            from watchdog.events import FileSystemEventHandler
+            from watchdog.observers import Observer
+        except ImportError:
+            return False
+        wake = self._wake
+
+        class Handler(FileSystemEventHandler):
+            def on_any_event(self, event: Any) -> None:
+                if event.event_type in ("created", "modified", "moved", "deleted"):
+                    wake(os.fsdecode(event.dest_path or event.src_path))
+
+        observer = Observer()
+        try:
+            for directory in directories:
+                observer.schedule(Handler(), str(directory), recursive=True)
+            observer.start()
+        except (OSError, RuntimeError, ValueError):
+            with contextlib.suppress(OSError, RuntimeError):
+                observer.unschedule_all()
+            return False
+        self._observer = observer
+        return True
+
+    def stop(self) -> None:
+        """Stop listening and wait for its threads."""
+        observer, self._observer = self._observer, None
+        if observer is not None:
+            observer.stop()
+            if observer.ident != threading.get_ident():
+                observer.join(timeout=5)

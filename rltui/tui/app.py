@@ -1,0 +1,261 @@
+"""The app (floor 6): life cycle, ticks, keys. It knows no metric and no threshold."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Iterable
+from pathlib import Path
+
+from textual.app import App, ComposeResult, SystemCommand
+from textual.message import Message
+from textual.screen import Screen
+
+from rltui.core.errors import RltuiError
+from rltui.present.clip import row_text
+from rltui.present.frame import draw
+from rltui.present.keys import KEYS
+from rltui.present.theme import Theme, list_themes, load_theme
+from rltui.present.view import View
+from rltui.session import Session
+from rltui.tui.canvas import Canvas
+from rltui.tui.navigation import Navigator
+from rltui.tui.theming import Palette, depth_of
+
+#: Paints are joined to at most two a second; the first change after a quiet spell is at once.
+_PAINT_INTERVAL_S = 0.5
+#: Ages and states move on their own; the header repaints only when its text changes.
+_AGE_INTERVAL_S = 1.0
+
+
+class RltuiApp(App[None]):
+    """Shows a session. The reader thread is started on mount and joined on exit."""
+
+    ENABLE_COMMAND_PALETTE = True
+    CSS = "Screen { background: transparent; overflow: hidden; }"
+    TITLE = "rltui"
+
+    def __init__(
+        self, session: Session, view: View, theme: Theme, theme_dirs: tuple[Path, ...] = ()
+    ) -> None:
+        super().__init__()
+        self.session = session
+        self.view = view
+        self.navigator = Navigator(session, view)
+        self._theme_dirs = theme_dirs
+        self._shipped = theme
+        self.palette: Palette | None = None
+        self._canvas = Canvas(self._current_palette)
+        self._last_paint = 0.0
+        self._paint_due = False
+        self._keys = _key_map(session.config.keys)
+
+    # -- life ------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        yield self._canvas
+
+    def on_mount(self) -> None:
+        """Start reading and ticking."""
+        loop = asyncio.get_running_loop()
+        for name in ("SIGTERM", "SIGHUP"):
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(getattr(signal, name), self.exit)
+        self._canvas.focus()
+        self.session.on_news(self._wake)
+        self.session.start()
+        self.set_interval(_AGE_INTERVAL_S, self._age)
+        self._pull()
+
+    def on_unmount(self) -> None:
+        """End the reader thread."""
+        self.session.stop()
+
+    class News(Message):
+        """The reader thread has something to drain."""
+
+    def _wake(self) -> None:
+        """Called on the reader thread; the loop may be closed already."""
+        with contextlib.suppress(RuntimeError):
+            self.post_message(self.News())
+
+    def on_rltui_app_news(self) -> None:
+        """Something may be drained."""
+        self._news()
+
+    def _current_palette(self) -> Palette:
+        if self.palette is None:
+            depth = depth_of(self.console.color_system, self.console.no_color)
+            self.palette = Palette(self._shipped, depth)
+        return self.palette
+
+    # -- news ------------------------------------------------------------------------------
+
+    def _news(self) -> None:
+        """The reader has something: paint now after a quiet spell, else join the next paint."""
+        if self._paint_due:
+            return
+        wait = _PAINT_INTERVAL_S - (self.session.clock.monotonic() - self._last_paint)
+        self._paint_due = True
+        if wait <= 0:
+            self.call_later(self._pull)
+        else:
+            self.set_timer(wait, self._pull)
+
+    def _pull(self) -> None:
+        self._paint_due = False
+        self._last_paint = self.session.clock.monotonic()
+        if self.view.paused:
+            return
+        changes = self.session.drain()
+        if changes:
+            self.navigator.settle()
+            self.paint()
+            self._news()  # whatever is still queued joins the next paint
+        elif not self.navigator.frame.lines:
+            self.paint()
+
+    def _age(self) -> None:
+        if not self.view.paused:
+            self._news()
+            self.session.refresh_progress()
+            self.paint()
+
+    def paint(self) -> None:
+        """Draw the present screen; the canvas repaints what differs."""
+        width, height = self._canvas.size
+        if not width or not height:
+            return
+        frame = draw(self.session, self.view, width, height)
+        self.navigator.frame, self.navigator.height = frame, height
+        self._canvas.show(frame.lines)
+
+    def on_canvas_resized(self) -> None:
+        """Draw at the new size."""
+        self.paint()
+
+    # -- input -----------------------------------------------------------------------------
+
+    def on_canvas_typed(self, message: Canvas.Typed) -> None:
+        """A key: text while a line is edited, else an action of the key table."""
+        self.view.message = ""
+        if self.view.editing:
+            self._edit(message.key, message.character)
+        else:
+            self._act(message.key)
+        self.paint()
+
+    def _act(self, key: str) -> None:
+        if self.view.overlay and key in ("q", "question_mark", "e"):
+            key = "escape"
+        action = self._keys.get((self.view.key_screen, key))
+        if action is None:
+            return
+        if action == "tab":
+            self.navigator.tab_by_key(key)
+        elif action == "focus":
+            self.navigator.do_focus(back=key == "shift+tab")
+        elif (method := self.navigator.action(action)) is not None:
+            method()
+        elif action == "quit":
+            self.exit()
+        elif action == "copy":
+            self._copy()
+        elif action == "suspend":
+            self.action_suspend_process()
+        elif action == "palette":
+            self.action_command_palette()
+
+    def _edit(self, key: str, character: str | None) -> None:
+        view, field = self.view, "filter" if self.view.editing == "filter" else "command"
+        text = getattr(view, field)
+        if key == "escape":
+            setattr(view, field, "")
+            view.editing = ""
+        elif key == "enter":
+            view.editing = ""
+            if field == "command":
+                self._command(text)
+        elif key in ("up", "down"):
+            (self.navigator.do_up if key == "up" else self.navigator.do_down)()
+        elif key in ("backspace", "ctrl+h"):
+            setattr(view, field, text[:-1])
+        elif key == "ctrl+u":
+            setattr(view, field, "")
+        elif character and character.isprintable() and len(text) < 200:
+            setattr(view, field, text + character)
+
+    def _command(self, text: str) -> None:
+        request = self.navigator.run_command(text)
+        if request == "quit":
+            self.exit()
+        elif request and request.startswith("theme"):
+            self.set_theme(request.partition(" ")[2])
+
+    def _copy(self) -> None:
+        text = row_text(self.session, self.view)
+        if text:
+            self.copy_to_clipboard(text)
+            self.view.message = f"copied: {text.splitlines()[0]}"
+
+    def set_theme(self, name: str) -> None:
+        """Change the theme; an unknown name or a broken file is told in the footer."""
+        try:
+            self._shipped = load_theme(name, self._theme_dirs)
+        except RltuiError as error:
+            self.view.message = str(error)
+            return
+        self.palette = None
+        self._canvas.repaint()
+        self.paint()
+
+    async def action_quit(self) -> None:
+        """ctrl+c and ctrl+q leave at once."""
+        self.exit()
+
+    def action_help_quit(self) -> None:
+        """Textual shows a hint on ctrl+c; here it quits."""
+        self.exit()
+
+    def on_canvas_clicked(self, message: Canvas.Clicked) -> None:
+        """A tab or a row was clicked."""
+        frame = self.navigator.frame
+        for spot in frame.tabs:
+            if message.y == 1 and spot.start <= message.x < spot.end:
+                self.navigator.select_tab(spot.id)
+        if message.y in frame.hits:
+            self.navigator.open_item(frame.hits[message.y])
+        self.paint()
+
+    def on_canvas_scrolled(self, message: Canvas.Scrolled) -> None:
+        """The wheel moves the cursor."""
+        (self.navigator.do_down if message.by > 0 else self.navigator.do_up)()
+        self.paint()
+
+    def get_system_commands(self, screen: Screen) -> Iterable[SystemCommand]:  # type: ignore[type-arg]
+        """The palette: tabs, themes, and what the keys do."""
+        from rltui.present.view import TABS
+
+        for tab in TABS:
+            yield SystemCommand(f"Tab {tab.title}", "show this tab", lambda t=tab.id: self._go(t))
+        for theme in list_themes(self._theme_dirs)[0]:
+            name = theme.name
+            yield SystemCommand(f"Theme {name}", "colours", lambda n=name: self.set_theme(n))
+        yield SystemCommand("Quit", "leave; the training is never touched", self.exit)
+
+    def _go(self, tab: str) -> None:
+        self.navigator.select_tab(tab)
+        self.paint()
+
+
+def _key_map(custom: object) -> dict[tuple[str, str], str]:
+    """(screen, key) -> action, from the table of keys and the user's ``keys`` section."""
+    own = dict(custom) if isinstance(custom, dict) else {}
+    found: dict[tuple[str, str], str] = {}
+    for key in KEYS:
+        names = own.get(key.action, key.keys)
+        for name in names:
+            for screen in key.where:
+                found[(screen, name)] = key.action
+    return found

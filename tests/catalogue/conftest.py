@@ -1,0 +1,12 @@
+"""One catalogue for all tests here: it is read-only."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.catalogue import Catalogue, load_catalogue
+
+
+@pytest.fixture(scope="session")
+def catalogue() -> Catalogue:
+    return load_catalogue()

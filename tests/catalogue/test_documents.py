@@ -1,0 +1,132 @@
+"""Shipped documents are sound; wrong ones are refused with line, column and the nearest word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.catalogue import (
+    Catalogue,
+    framework_rows,
+    load_catalogue,
+    metric_rows,
+)
+from rltui.core.errors import DocumentError
+from rltui.core.text import cell_width
+
+HEAD = "id: mine\nentries:\n  - source: me\n    tags:\n"
+
+
+def test_every_dialect_loads(catalogue: Catalogue) -> None:
+    for name in catalogue.dialects:
+        assert catalogue.resolver(name).size > 0
+
+
+def test_titles_fit(catalogue: Catalogue) -> None:
+    wide = [m.title for m in catalogue.metrics.values() if cell_width(m.title) > 19]
+    fixed = [
+        (name, e.title)
+        for name in catalogue.dialects
+        for e in catalogue.entries(name)
+        if e.title and "{" not in e.title and cell_width(e.title) > 19
+    ]
+    assert (wide, fixed) == ([], [])
+
+
+def test_every_metric_is_explained(catalogue: Catalogue) -> None:
+    for metric in catalogue.metrics.values():
+        assert metric.source, metric.key
+        assert metric.meaning.endswith("."), metric.key
+        if metric.derived:
+            assert metric.derived.first in catalogue.metrics
+
+
+def test_every_entry_has_a_source(catalogue: Catalogue) -> None:
+    lost = [e for name in catalogue.dialects for e in catalogue.entries(name) if not e.source]
+    assert lost == []
+
+
+def test_every_metric_is_written_by_someone(catalogue: Catalogue) -> None:
+    rows = metric_rows(catalogue)
+    lost = {r.metric.key for r in rows if not r.patterns and not r.metric.derived}
+    # statistics of a family and held-out copies that come from the eval/ prefix
+    lost = {k for k in lost if not k.startswith("val.") and not catalogue.metrics[k].stat}
+    assert lost == set()
+    assert len(framework_rows(catalogue)) == len(catalogue.dialects)
+
+
+def test_explain(catalogue: Catalogue) -> None:
+    found = catalogue.explain("actor/entropy")
+    assert found.metric is None
+    assert dict(found.tags)["verl"].title == "entropy"
+    where = dict(found.tags)["verl"].where
+    assert where is not None
+    assert where.startswith("rltui/catalogue/data/dialects/verl.yaml:")
+    assert where.endswith(" actor/entropy")
+    found = catalogue.explain("entropy")
+    assert found.metric is not None
+    assert ("verl", "actor/entropy") in {(f, p) for f, p, _ in found.patterns}
+    assert catalogue.explain("entropyy").nearest == ("entropy",)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        (HEAD + "      a/b: entropi\n", 5, 12, "unknown metric 'entropi'; did you mean 'entropy'"),
+        (HEAD + "      a/b: {metric: entropy, category: actr}\n", 5, 40, "did you mean 'actor'"),
+        (HEAD + "      a/b: {metric: entropy, titel: x}\n", 5, 30, "unknown key 'titel'"),
+        (HEAD + "      a/b: {title: x}\n", 5, 12, "key 'metric' is missing"),
+        (HEAD + "      a/b: entropy\n      a/b: entropy\n", 6, 7, "stands twice"),
+        (HEAD + "      a/*x: entropy\n      a/y*: entropy\n", 6, 7, "ties with 'a/\\*x' of line 5"),
+        (HEAD + "      'a/{b}': {metric: entropy, title: 'x {c}'}\n", 5, 41, "unknown label 'c'"),
+        (HEAD + "      'a/{B}': entropy\n", 5, 7, "not a pattern"),
+        (HEAD + "      'a/{b}/{b}': entropy\n", 5, 7, "captured twice"),
+        (HEAD + "      'a/{b:word}': entropy\n", 5, 7, "unknown kind"),
+        (HEAD + "      a: {metric: entropy, sign: 2}\n", 5, 34, "sign is 1 or -1"),
+        (HEAD + "      a: {metric: entropy, healthy: {low: 2, high: 1}}\n", 5, 37, "above"),
+        ("id: mine\nfingerprnt: {}\n", 2, 1, "did you mean 'fingerprint'"),
+        ("id: mine\nprefixes: {train/: trainin}\n", 2, 20, "did you mean 'training'"),
+        ("title: mine\n", 1, 1, "key 'id' is missing"),
+        ("id: mine\ninherits: verll\n", 2, 11, "did you mean 'verl'"),
+        ("id: mine\ninherits: mine\n", 2, 11, "inherits from itself"),
+        ("id: mine\nscenario: classic\n", 2, 11, "did you mean 'classic-rl'"),
+    ],
+)
+def test_broken_dialect(text: str, line: int, column: int, words: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(DocumentError, match=words) as caught:
+        load_catalogue((tmp_path,))
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert caught.value.path.name == "mine.yaml"
+
+
+def test_a_dialect_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "id: mine\ntitle: Mine\nfingerprint: {strong: [my/loss]}\nscenario: sft\n"
+        "prefixes: {my/: training}\nalgorithms: [{name: SFT}]\n"
+        "entries:\n  - {source: me, tags: {loss: {metric: loss.total, title: my loss}}}\n"
+    )
+    catalogue = load_catalogue((tmp_path,))
+    found = catalogue.recognise(["my/loss", "train/reward", "rollout/ep_rew_mean"])
+    assert (found.framework, found.title, found.algorithm) == ("mine", "Mine", "SFT")
+    info = catalogue.resolver("mine").resolve("my/loss")
+    assert info.title == "my loss"
+    assert info.where == f"{tmp_path.resolve() / 'mine.yaml'}:8 loss"
+
+
+def test_the_user_wins_over_a_shipped_dialect(tmp_path: Path) -> None:
+    (tmp_path / "verl.yaml").write_text(
+        "id: verl\nentries:\n  - source: me\n    tags:\n"
+        "      actor/entropy: {metric: entropy, title: my entropy}\n"
+        "      reward/{name}: {metric: reward.component.mean, title: '{name}'}\n".replace(
+            "reward/{name}", "'reward/{name}'"
+        )
+    )
+    catalogue = load_catalogue((tmp_path,))
+    resolver = catalogue.resolver("verl")
+    assert resolver.resolve("actor/entropy").title == "my entropy"
+    assert resolver.resolve("actor/grad_norm").title == "gradient norm"
+    assert resolver.resolve("reward/format").title == "format"
+    assert catalogue.dialects["verl"].title == "verl"
+    assert catalogue.recognise(["actor/pg_clipfrac_lower"]).framework == "verl"

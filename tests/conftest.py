@@ -1,0 +1,62 @@
+"""Fixtures that every floor shares, and how property tests are run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from rltui.core.clock import ManualClock
+
+ROOT = Path(__file__).resolve().parent.parent
+CORPUS = ROOT.parent / "shared" / "corpora" / "dev"
+
+# One profile for everybody: the same examples in every run and no clock. HYPOTHESIS_PROFILE=hunt
+# looks for new counterexamples.
+_QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, database=None, suppress_health_check=_QUIET
+)
+settings.register_profile(
+    "hunt", deadline=None, database=None, max_examples=2000, suppress_health_check=_QUIET
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture
+def corpus() -> Path:
+    """Logs that real frameworks wrote, where they lie beside the project."""
+    if not CORPUS.is_dir():
+        pytest.skip(f"no corpus of real logs at {CORPUS}")
+    return CORPUS
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """A clock that moves only when told to."""
+    return ManualClock()
+
+
+@pytest.fixture
+def tmp_logdir(tmp_path: Path) -> Path:
+    """An empty log directory."""
+    logdir = tmp_path / "logs"
+    logdir.mkdir()
+    return logdir
+
+
+@pytest.fixture(scope="session")
+def _empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def _no_user_settings(monkeypatch: pytest.MonkeyPatch, _empty_home: Path) -> None:
+    """Settings of the person who runs the tests must not change what is tested."""
+    for variable in list(os.environ):
+        if variable.startswith("RLTUI_") and variable != "RLTUI_PACKAGING":
+            monkeypatch.delenv(variable)
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, str(_empty_home / variable.lower()))

@@ -1,0 +1,117 @@
+"""Text from logs: harmless on the way in, never wider than its place."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.core.text import cell_width, clean, clean_bytes, fit, pad
+
+#: Any code point, lone surrogates included: JSON can carry them.
+ANY = st.text(st.characters(exclude_categories=()))
+#: Texts around our own escapes, where two inputs could become one.
+TRICKY = st.text(st.sampled_from("\\xuU0015bdc\x1b\x05\xad\u200b\U000e0001a"), max_size=12)
+ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
+
+
+def restored(text: str) -> str:
+    """What was cleaned: every escape becomes its character again."""
+    return ESCAPE.sub(lambda m: chr(int(m[1] or m[2] or m[3], 16)), text)
+
+
+@given(ANY)
+def test_nothing_unsafe_survives(text: str) -> None:
+    for char in clean(text):
+        assert unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+@given(ANY | TRICKY)
+def test_different_texts_stay_different(text: str) -> None:
+    assert restored(clean(text)) == text
+
+
+@given(st.binary(), st.binary())
+def test_different_bytes_stay_different(one: bytes, other: bytes) -> None:
+    assert (clean_bytes(one) == clean_bytes(other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (b"\x80", b"\xc2\x80"),
+        (b"\xff", rb"\xff"),
+        (b"\x1b", rb"\x1b"),
+        (rb"\\x1b", rb"\x5cx1b"),
+        (b"\xed\xb2\x80", rb"\udc80"),
+    ],
+)
+def test_look_alikes_stay_different(one: bytes, other: bytes) -> None:
+    assert clean_bytes(one) != clean_bytes(other)
+
+
+@given(st.binary())
+def test_bytes_become_safe(raw: bytes) -> None:
+    assert all(unicodedata.category(c)[0] != "C" for c in clean_bytes(raw))
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("actor/entropy", "actor/entropy"),
+        ("[red]loss[/]", "[red]loss[/]"),
+        ("a\x1b[31mb", r"a\x1b[31mb"),
+        ("a\nb", r"a\x0ab"),
+        ("\x9b31m", r"\u009b31m"),
+        ("a\u202eb", r"a\u202eb"),
+        ("a\u2028b", r"a\u2028b"),
+        ("\U000e0041", r"\U000e0041"),
+        ("größe 大", "größe 大"),
+        (r"C:\runs\new", r"C:\runs\new"),
+        (r"\x1b", r"\x5cx1b"),
+    ],
+)
+def test_what_is_shown(raw: str, shown: str) -> None:
+    assert clean(raw) == shown
+
+
+def test_broken_bytes_are_shown_as_bytes() -> None:
+    assert clean_bytes(b"a\xffb\xc3") == r"a\xffb\xc3"
+    assert clean_bytes("größe".encode()) == "größe"
+
+
+def test_long_texts_are_cleaned_too() -> None:
+    assert clean("x" * 5000 + "\x1b") == "x" * 5000 + r"\x1b"
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"), [("abc", 3), ("大", 2), ("e\u0301", 1), ("", 0), ("✔▲✖", 3)]
+)
+def test_cell_width(text: str, cells: int) -> None:
+    assert cell_width(text) == cells
+
+
+@given(ANY.map(clean), st.integers(-2, 30))
+def test_fit_never_exceeds_its_place(text: str, width: int) -> None:
+    cut = fit(text, width)
+    assert cell_width(cut) <= max(width, 0)
+    if cell_width(text) <= width:
+        assert cut == text
+
+
+@given(ANY.map(clean), st.integers(0, 30), st.booleans())
+def test_pad_fills_its_place(text: str, width: int, right: bool) -> None:
+    assert cell_width(pad(text, width, right=right)) == width
+
+
+def test_fit_says_that_something_is_lost() -> None:
+    assert fit("entropy", 4) == "ent…"
+    assert fit("大大大", 4) == "大…"
+    assert fit("entropy", 4, ellipsis="...") == "e..."
+    assert fit("entropy", 2, ellipsis="...") == ".."
+    assert fit("entropy", 0) == ""
+    assert pad("ab", 4) == "ab  "
+    assert pad("ab", 4, right=True) == "  ab"

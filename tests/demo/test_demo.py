@@ -1,0 +1,327 @@
+"""Demo runs: verl's tags in real event files, the same for equal seeds, each with its story."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rltui.core.clock import ManualClock
+from rltui.core.errors import UsageError
+from rltui.demo import SCENARIOS, DemoRun, DemoWriter
+
+Points = dict[str, tuple[np.ndarray, np.ndarray]]
+
+#: verl logs these on GPUs; the runs of the corpus were made without any.
+GPU_TAGS = {
+    "actor/perf/max_memory_allocated_gb",
+    "actor/perf/max_memory_reserved_gb",
+    "perf/mfu/actor",
+    "timing_s/update_weights",
+}
+
+
+def events(directory: Path) -> list[tuple[str, int, float, float]]:
+    """(tag, step, wall time, value) of every record, read by TensorBoard itself."""
+    from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
+
+    found = []
+    for path in sorted(directory.rglob("events.out.tfevents.*")):
+        for event in LegacyEventFileLoader(str(path)).Load():
+            found += [
+                (v.tag, event.step, event.wall_time, v.simple_value) for v in event.summary.value
+            ]
+    return found
+
+
+def columns(directory: Path) -> Points:
+    points: dict[str, list[tuple[int, float]]] = {}
+    for tag, step, _, value in events(directory):
+        points.setdefault(tag, []).append((step, value))
+    return {t: tuple(np.array(c) for c in zip(*p, strict=True)) for t, p in points.items()}  # type: ignore[misc]
+
+
+def whole_run(directory: Path, scenario: str, seed: int = 1, total: int = 200) -> Points:
+    with DemoRun(directory, scenario, seed, total, clock=ManualClock()) as run:
+        run.write_history(total)
+        assert run.finished
+    return columns(directory)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Points]:
+    return {s: whole_run(tmp_path_factory.mktemp(s), s) for s in SCENARIOS}
+
+
+def values(points: Points, tag: str) -> np.ndarray:
+    return points[tag][1]
+
+
+def medians(points: Points, tag: str, window: int = 3) -> np.ndarray:
+    return np.median(np.lib.stride_tricks.sliding_window_view(values(points, tag), window), axis=1)
+
+
+def share_of_start(points: Points, tag: str) -> np.ndarray:
+    found = values(points, tag)
+    return medians(points, tag) / np.median(found[:5])
+
+
+def spike(points: Points, tag: str) -> float:
+    """Largest value against the median of the 20 before."""
+    found = values(points, tag)
+    return max(found[i] / np.median(found[i - 20 : i]) for i in range(20, len(found)))
+
+
+def test_scenarios_are_described() -> None:
+    assert list(SCENARIOS) == ["healthy", "entropy-collapse", "kl-blowup", "nan"]
+    for key, scenario in SCENARIOS.items():
+        assert scenario.id == key
+        assert scenario.title
+        assert "\n" not in scenario.summary
+        assert (scenario.onset is None) == (key == "healthy")
+    assert SCENARIOS["kl-blowup"].onset_of(100) == 30
+
+
+def test_tags_are_those_of_verl(runs: Mapping[str, Points], corpus: Path) -> None:
+    logged = {tag for tag, *_ in events(corpus / "verl/grpo_healthy/tensorboard_log")}
+    for points in runs.values():
+        assert points.keys() - logged == GPU_TAGS
+        assert 60 <= len(points) <= 100
+
+
+def test_values_are_of_the_size_that_verl_logs(runs: Mapping[str, Points]) -> None:
+    points = runs["healthy"]
+    for tag, low, high in [
+        ("critic/score/mean", 0.1, 0.95),
+        ("actor/entropy", 0.3, 1.0),
+        ("response_length/mean", 350, 700),
+        ("response_length/max", 500, 1024),
+        ("timing_s/step", 0.6, 1.9),
+        ("perf/throughput", 5e3, 2e4),
+        ("perf/mfu/actor", 0.3, 0.5),
+        ("training/rollout_probs_diff_mean", 0, 0.005),
+        ("critic/advantages/max", 0.1, math.sqrt(7)),
+    ]:
+        assert (values(points, tag) >= low).all(), tag
+        assert (values(points, tag) <= high).all(), tag
+    for family in ("critic/score", "response_length", "prompt_length", "global_seqlen"):
+        low, mean, high = (values(points, f"{family}/{s}") for s in ("min", "mean", "max"))
+        assert (low <= mean).all(), family
+        assert (mean <= high).all(), family
+
+
+def test_validation_comes_every_ten_steps_and_before_the_first(
+    runs: Mapping[str, Points],
+) -> None:
+    points = runs["healthy"]
+    assert points["val-core/openai/gsm8k/acc/mean@4"][0].tolist() == list(range(0, 201, 10))
+    assert points["actor/entropy"][0].tolist() == list(range(1, 201))
+    assert points["timing_s/testing"][0].tolist() == list(range(10, 201, 10))
+    step = values(points, "timing_s/step")
+    assert np.median(step[9::10]) > 1.2 * np.median(step)
+
+
+@pytest.mark.parametrize("scenario", ["healthy", "entropy-collapse", "kl-blowup"])
+def test_values_are_finite(runs: Mapping[str, Points], scenario: str) -> None:
+    for tag, (_, found) in runs[scenario].items():
+        assert np.isfinite(found).all(), tag
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_healthy_run_stays_within_the_limits(tmp_path: Path, seed: int) -> None:
+    points = whole_run(tmp_path, "healthy", seed)
+    assert np.abs(medians(points, "actor/ppo_kl")).max() < 0.05
+    assert share_of_start(points, "actor/entropy").min() > 0.45
+    assert values(points, "actor/pg_clipfrac").max() < 0.05
+    norm = values(points, "actor/grad_norm")
+    assert norm.max() < 3 * np.median(norm)
+    assert norm.min() > np.median(norm) / 3
+    assert values(points, "response_length/clip_ratio").max() < 0.1
+    assert medians(points, "timing_s/step", 5).max() < 2 * medians(points, "timing_s/step", 5).min()
+    assert values(points, "rollout_corr/k3_kl").max() < 5e-4
+    kl = medians(points, "actor/kl_loss")
+    assert (kl[10:] - kl[:-10]).max() < 0.3
+    assert not any("explained_var" in tag for tag in points)
+    reward = values(points, "critic/score/mean")
+    assert reward[-20:].mean() > 1.8 * reward[:20].mean()
+    val = values(points, "val-core/openai/gsm8k/acc/mean@4")
+    assert val[-3:].mean() > 2 * val[:3].mean()
+    length = share_of_start(points, "response_length/mean")
+    assert 0.9 < length.min() < length.max() < 1.6
+
+
+@pytest.mark.parametrize("scenario", ["entropy-collapse", "kl-blowup", "nan"])
+def test_a_sick_run_is_healthy_before_its_onset(runs: Mapping[str, Points], scenario: str) -> None:
+    onset = SCENARIOS[scenario].onset
+    assert onset is not None
+    for tag in ("actor/entropy", "actor/ppo_kl", "actor/grad_norm", "critic/score/mean"):
+        before = values(runs[scenario], tag)[: onset - 1]
+        assert before.tolist() == values(runs["healthy"], tag)[: onset - 1].tolist(), tag
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_story_of_entropy_collapse(tmp_path: Path, seed: int) -> None:
+    points = whole_run(tmp_path, "entropy-collapse", seed)
+    entropy = share_of_start(points, "actor/entropy")
+    assert entropy[:38].min() > 0.7
+    assert entropy[-1] < 0.05
+    reward = values(points, "critic/score/mean")
+    assert reward[45:70].mean() > reward[25:39].mean()
+    assert reward[-20:].mean() < reward[45:70].mean()
+    assert values(points, "actor/ppo_kl").max() < 0.05
+    val = "val-core/openai/gsm8k/acc"
+    gain = values(points, f"{val}/best@4/mean") - values(points, f"{val}/mean@4")
+    assert gain[-1] < 0.2 * gain[2]  # samples no longer differ
+    assert values(points, "actor/grad_norm")[-20:].mean() < 0.1
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_story_of_kl_blowup(tmp_path: Path, seed: int) -> None:
+    points = whole_run(tmp_path, "kl-blowup", seed)
+    lr = values(points, "actor/lr")
+    assert lr[59] == pytest.approx(100 * lr[58])
+    assert medians(points, "actor/ppo_kl")[62:].min() > 0.3
+    assert medians(points, "actor/pg_clipfrac", 5)[62:].min() > 0.3
+    assert spike(points, "actor/grad_norm") > 10
+    assert share_of_start(points, "actor/entropy")[-1] < 0.1
+    kl = medians(points, "actor/kl_loss")
+    assert (kl[10:] - kl[:-10]).max() > 2.5
+    assert values(points, "critic/score/mean")[-20:].max() < 0.1
+    assert medians(points, "response_length/clip_ratio", 9)[-1] > 0.6
+    assert values(points, "val-core/openai/gsm8k/acc/mean@4")[-1] < 0.1
+
+
+def test_story_of_nan(runs: Mapping[str, Points]) -> None:
+    points = runs["nan"]
+    norm = values(points, "actor/grad_norm")
+    assert np.isfinite(norm[:62]).all()
+    assert norm[61] > 50 * np.median(norm[:59])
+    for tag in ("grad_norm", "loss", "pg_loss", "entropy", "ppo_kl", "kl_loss"):
+        assert np.isnan(values(points, f"actor/{tag}")[62:]).all(), tag
+    assert (values(points, "actor/pg_clipfrac")[62:] == 0).all()
+    assert (values(points, "critic/score/mean")[62:] == 0).all()
+    assert (values(points, "response_length/clip_ratio")[62:] == 1).all()
+    assert (values(points, "response_length/mean")[62:] == 1024).all()
+    for tag in ("timing_s/step", "perf/throughput", "critic/score/mean", "actor/lr"):
+        assert np.isfinite(values(points, tag)).all(), tag
+
+
+def test_equal_seeds_give_equal_runs(tmp_path: Path) -> None:
+    one = whole_run(tmp_path / "1", "kl-blowup", 7, 40)
+    two = whole_run(tmp_path / "2", "kl-blowup", 7, 40)
+    other = whole_run(tmp_path / "3", "kl-blowup", 8, 40)
+    assert one.keys() == two.keys()
+    assert all(one[t][1].tolist() == two[t][1].tolist() for t in one)
+    assert one["actor/entropy"][1].tolist() != other["actor/entropy"][1].tolist()
+
+
+def test_history_ends_now_and_times_never_run_backwards(tmp_path: Path) -> None:
+    clock = ManualClock(2_000_000_000.0)
+    with DemoRun(tmp_path, "healthy", 3, 30, clock=clock) as run:
+        run.write_history(20)
+        assert run.step == 20
+        clock.advance(-5)  # a clock that was set back
+        assert run.write_step()
+        clock.advance(60)
+        assert run.write_step()
+        found = events(tmp_path)
+    walls = [wall for _, _, wall, _ in found]
+    assert all(a <= b for a, b in itertools.pairwise(walls))
+    history = [wall for _, step, wall, _ in found if step <= 20]
+    assert history[-1] == pytest.approx(2_000_000_000.0, abs=0.01)
+    assert 12 < history[-1] - history[0] < 40
+    assert walls[-1] == pytest.approx(2_000_000_055.0, abs=0.01)
+    assert [s for t, s, *_ in found if t == "actor/lr"] == list(range(1, 23))
+
+
+def test_a_run_ends_at_its_last_step(tmp_path: Path) -> None:
+    with DemoRun(tmp_path, "healthy", 3, 5, clock=ManualClock()) as run:
+        run.write_history(100)
+        assert (run.step, run.finished, run.next_duration) == (5, True, 0.0)
+        assert not run.write_step()
+        run.write_history(100)
+    assert max(step for _, step, *_ in events(tmp_path)) == 5
+
+
+def test_what_is_written_can_be_read_at_once(tmp_path: Path) -> None:
+    with DemoRun(tmp_path, "healthy", 3, clock=ManualClock()) as run:
+        run.write_step()
+        assert {step for _, step, *_ in events(tmp_path)} == {0}
+        run.write_step()
+        assert {step for _, step, *_ in events(tmp_path)} == {0, 1}
+        assert run.directory == tmp_path
+
+
+def test_tensorboard_itself_reads_it(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+
+    with DemoRun(tmp_path, "nan", 3, 3, clock=ManualClock()) as run:
+        run.write_history(3)
+    (path,) = tmp_path.iterdir()
+    steps = {event.step for event in EventFileLoader(str(path)).Load() if event.summary.value}
+    assert steps == {0, 1, 2, 3}
+
+
+def test_wrong_requests(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="did you mean 'kl-blowup'"):
+        DemoRun(tmp_path, "kl-blow", 1)
+    with pytest.raises(UsageError, match="at least one step"):
+        DemoRun(tmp_path, "healthy", 1, 0)
+    with pytest.raises(ValueError, match="positive"):
+        DemoWriter(DemoRun(tmp_path, "healthy", 1)).start(0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_writer_writes_all_steps(tmp_path: Path) -> None:
+    waits: list[float] = []
+    done = threading.Event()
+    run = DemoRun(tmp_path, "healthy", 3, 4, clock=ManualClock())
+
+    def wait(seconds: float) -> bool:
+        waits.append(seconds)
+        if run.step == 3:
+            done.set()
+        return False
+
+    writer = DemoWriter(run, wait=wait)
+    assert not writer.running
+    writer.start(speed=2.0)
+    assert done.wait(30)
+    writer.stop()
+    assert not writer.running
+    assert len(waits) == 5
+    durations = values(columns(tmp_path), "timing_s/step")
+    assert waits[0] == 0
+    np.testing.assert_allclose(np.array(waits[1:]) * 2, durations, rtol=1e-6)
+
+
+def test_the_writer_stops_in_the_middle_of_a_wait(tmp_path: Path) -> None:
+    """With the real wait and a step that takes an hour: stop() returns all the same."""
+    run = DemoRun(tmp_path, "healthy", 3, 4, clock=ManualClock())
+    run.write_history(1)
+    writer = DemoWriter(run)
+    writer.start(speed=1 / 3600)
+    assert writer.running
+    writer.stop()
+    assert not writer.running
+    assert run.step == 1
+    with pytest.raises(RuntimeError, match="already started"):
+        writer.start()
+
+
+def test_the_writer_tells_what_went_wrong(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("a file where the directory should be")
+    writer = DemoWriter(DemoRun(tmp_path / "run", "healthy", 3), wait=lambda seconds: False)
+    writer.start()
+    with pytest.raises(FileExistsError):
+        writer.stop()
+    writer.stop()
+
+
+def test_stop_without_start(tmp_path: Path) -> None:
+    DemoWriter(DemoRun(tmp_path, "healthy", 3)).stop()

@@ -1,0 +1,314 @@
+"""Life of findings, badges, what is skipped, what is remembered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rltui.catalogue.model import Category, Range, Recognition, Scenario, TagInfo
+from rltui.core.level import Level
+from rltui.health import Engine, load_rules
+from rltui.health.cases import case_info, case_run, parse_series
+from rltui.health.model import Finding, FindingState, Report
+from rltui.health.rule import Rule
+from tests.builders import START, a_batch, a_run, steps
+
+RULES = load_rules()
+RECOGNITION = Recognition("generic", "", None, Scenario("llm-rl", "", (), (), ()), ())
+
+
+def only(*ids: str) -> list[Rule]:
+    return [r for r in RULES if r.id in ids]
+
+
+def judge(rules: list[Rule] | None = None, scenario: str = "llm-rl", **series: str) -> Report:
+    """``entropy="3.8x30"``; double underscore is a dot."""
+    values = {key.replace("__", "."): parse_series(text) for key, text in series.items()}
+    run, infos, recognition = case_run(values, scenario=scenario)
+    return Engine(RULES if rules is None else rules).evaluate(run, infos, recognition, 5.0)
+
+
+def sole(report: Report) -> Finding:
+    (finding,) = report.findings
+    return finding
+
+
+class TestLife:
+    def test_pending_is_not_shown(self) -> None:
+        report = judge(only("entropy_collapse"), entropy="3.8x30 0.1x4")
+        assert report.findings == ()
+        assert report.level is Level.OK
+
+    def test_fires_after_hold_and_tells_since_the_first_row(self) -> None:
+        finding = sole(judge(only("entropy_collapse"), entropy="3.8x30 0.1x6"))
+        assert finding.state is FindingState.FIRING
+        assert finding.level is Level.BAD
+        assert finding.since_step == 31
+        assert finding.until_step is None
+        assert finding.since_wall_time == 31.0
+
+    def test_is_over_after_release_rows(self) -> None:
+        text = "3.8x30 0.1x10 3.8x"
+        assert sole(judge(only("entropy_collapse"), entropy=text + "6")).until_step is None
+        over = sole(judge(only("entropy_collapse"), entropy=text + "12"))
+        assert over.state is FindingState.RESOLVED
+        assert over.until_step is not None
+        assert 40 <= over.until_step <= 43
+        assert judge(only("entropy_collapse"), entropy=text + "12").level is Level.OK
+
+    def test_a_firing_finding_sinks_to_watch_and_remembers_the_worst(self) -> None:
+        finding = sole(judge(only("clipfrac_high"), clipfrac__policy="0.05x20 0.5x10 0.24x20"))
+        assert finding.level is Level.WATCH
+        assert finding.state is FindingState.FIRING
+        assert finding.evidence.extra["worst"] == "bad"
+
+    def test_evidence(self) -> None:
+        finding = sole(judge(only("kl_blowup"), kl__old_new="0.01x30 5.6x2 0.001x3"))
+        assert finding.evidence.value == pytest.approx(5.6)
+        assert finding.evidence.threshold == 0.2
+        assert finding.evidence.step_last == 32
+        assert finding.limit == 0.2
+        assert finding.metric == "kl.old_new"
+        assert finding.tag == "kl.old_new"
+        assert "0.01 → 5.6" in finding.summary
+
+    def test_many_episodes_are_few_findings(self) -> None:
+        report = judge(only("kl_blowup"), kl__old_new=" ".join(["0.01x20 0.4x3"] * 8) + " 0.01x20")
+        assert len(report.findings) == 3
+        assert all(f.evidence.extra["episodes"] == 8 for f in report.findings)
+        assert {f.state for f in report.findings} == {FindingState.RESOLVED}
+
+    def test_order_is_firing_then_over_bad_before_watch(self) -> None:
+        report = judge(
+            entropy="3.8x60 0.1x20",
+            clipfrac__policy="0.05x20 0.5x20 0.01x40",
+            response_length__clip_ratio="0.01x40 0.25x40",
+        )
+        seen = [(f.rule, f.state.value, f.level) for f in report.findings]
+        assert seen == [
+            ("entropy_collapse", "firing", Level.BAD),
+            ("truncation_high", "firing", Level.WATCH),
+            ("clipfrac_high", "resolved", Level.BAD),
+        ]
+
+
+class TestNan:
+    def test_one_finding_for_many_tags(self) -> None:
+        report = judge(
+            only("nan"), loss__policy="1x9 nanx3", grad_norm__actor="1x8 nanx4", entropy="1x12"
+        )
+        finding = sole(report)
+        assert finding.tag == "grad_norm.actor"
+        assert finding.since_step == 9
+        assert finding.evidence.extra["also"] == "loss.policy"
+        assert report.tags["loss.policy"].level is Level.BAD
+        assert report.tags["entropy"].level is Level.OK
+
+    def test_a_missing_row_is_not_a_nan(self) -> None:
+        run = a_run({"loss": [1.0, None, 2.0, None, 3.0]})
+        infos = {"loss": replace(case_info("loss.total"), tag="loss")}
+        assert Engine(only("nan")).evaluate(run, infos, RECOGNITION, 0.0).findings == ()
+
+    def test_other_rules_judge_what_is_finite(self) -> None:
+        report = judge(only("clipfrac_high"), clipfrac__policy="0.5x5 nanx3 0.5x5")
+        assert sole(report).since_step == 1
+
+    def test_all_nan_is_no_reason_to_break(self) -> None:
+        report = judge(**{k.replace(".", "__"): "nanx30" for k in ("entropy", "kl.old_new")})
+        assert report.findings == ()
+
+
+class TestBadges:
+    def test_ok_tells_the_limit(self) -> None:
+        tag = judge(clipfrac__policy="0.05x20").tags["clipfrac.policy"]
+        assert tag.level is Level.OK
+        assert tag.healthy == "≤ 0.2"
+        assert (tag.low, tag.high) == (None, 0.2) or tag.high == 0.2
+        assert "clipfrac_high" in tag.rules
+
+    def test_sign_and_scale_apply_before_judging(self) -> None:
+        run = a_run({"train/entropy_loss": [-0.69] * 30 + [-0.001] * 10})
+        info = replace(case_info("entropy"), tag="train/entropy_loss", sign=-1.0)
+        infos = {"train/entropy_loss": info}
+        report = Engine(only("entropy_collapse")).evaluate(run, infos, RECOGNITION, 0.0)
+        tag = report.tags["train/entropy_loss"]
+        assert tag.level is Level.BAD
+        assert tag.healthy_short == "≥ 0.138"
+        assert tag.high == pytest.approx(-0.138)
+        assert tag.low is None
+
+    def test_documented_range_without_a_rule_has_no_badge(self) -> None:
+        run = a_run({"x": [9.0] * 5})
+        info = replace(case_info("x"), healthy=Range(0.0, 1.0))
+        report = Engine(RULES).evaluate(run, {"x": info}, RECOGNITION, 0.0)
+        assert report.tags["x"].level is Level.UNKNOWN
+        assert report.tags["x"].healthy == "0 to 1"
+        assert report.level is Level.UNKNOWN
+
+    def test_category_rolls_up(self) -> None:
+        run, infos, recognition = case_run({"entropy": parse_series("3.8x30 0.1x9")})
+        infos = {"entropy": replace(infos["entropy"], category=Category.ACTOR)}
+        report = Engine(RULES).evaluate(run, infos, recognition, 0.0)
+        assert report.categories == {"actor": Level.BAD}
+
+    def test_level_is_unknown_without_rules(self) -> None:
+        report = judge([], entropy="3.8x30")
+        assert report.level is Level.UNKNOWN
+        assert report.judged == ()
+
+
+class TestSkipped:
+    def test_names_the_missing_metrics(self) -> None:
+        report = judge(only("entropy_collapse", "clipfrac_high"), clipfrac__policy="0.1x9")
+        assert report.judged == ("clipfrac_high",)
+        (skipped,) = report.skipped
+        assert skipped.rule == "entropy_collapse"
+        assert skipped.missing == ("entropy",)
+
+    def test_too_few_rows_is_a_reason(self) -> None:
+        report = judge(only("critic_failing"), explained_variance="-1x6")
+        (skipped,) = report.skipped
+        assert skipped.missing == ()
+        assert skipped.reason == "6 of 15 rows"
+        assert report.level is Level.UNKNOWN
+
+    def test_a_rule_that_makes_no_sense_is_not_mentioned(self) -> None:
+        report = judge(only("entropy_collapse"), scenario="sft", entropy="3.8x30 0.1x20")
+        assert report.skipped == ()
+        assert report.judged == ()
+        assert report.findings == ()
+
+    def test_unlogged(self) -> None:
+        series = {"entropy": "1.4..-0.7x60", "action_std": "1..0.1x60"}
+        values = {k: parse_series(t) for k, t in series.items()}
+        report = Engine(only("entropy_collapse")).evaluate(*case_run(values), 0.0)
+        assert report.findings == ()
+        assert report.judged == ()
+
+
+class TestMemory:
+    def test_nothing_new_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        run, infos, recognition = case_run({"entropy": parse_series("3.8x30 0.1x9")})
+        engine = Engine(RULES)
+        first = engine.evaluate(run, infos, recognition, 1.0)
+        monkeypatch.setattr("rltui.health.engine.judge", None)
+        again = engine.evaluate(run, infos, recognition, 2.0)
+        assert again == replace(first, as_of=2.0)
+
+    def test_only_changed_tags_are_judged(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        run = a_run({"entropy": [3.0] * 20, "clip": [0.1] * 20})
+        infos = {
+            "entropy": case_info("entropy"),
+            "clip": replace(case_info("clipfrac.policy"), tag="clip"),
+        }
+        engine = Engine(only("entropy_collapse", "clipfrac_high"))
+        engine.evaluate(run, infos, RECOGNITION, 0.0)
+        judged: list[str] = []
+        monkeypatch.setattr(
+            "rltui.health.engine.judge",
+            lambda rule, variant, info, *rest: judged.append(info.tag),
+        )
+        run.apply(a_batch(steps(21, {"clip": [0.5] * 9})))
+        engine.evaluate(run, infos, RECOGNITION, 0.0)
+        assert judged == ["clip"]
+
+    def test_new_meanings_are_noticed(self) -> None:
+        run, infos, recognition = case_run({"x": np.array([3.8] * 30 + [0.1] * 9)})
+        engine = Engine(RULES)
+        assert engine.evaluate(run, infos, recognition, 0.0).findings == ()
+        meant = {"x": replace(case_info("entropy"), tag="x")}
+        assert engine.evaluate(run, meant, recognition, 0.0).findings != ()
+
+    def test_new_tags_are_noticed(self) -> None:
+        run = a_run({"entropy": [3.0] * 20})
+        infos: dict[str, TagInfo] = {"entropy": case_info("entropy")}
+        engine = Engine(RULES)
+        engine.evaluate(run, infos, RECOGNITION, 0.0)
+        run.apply(a_batch({"clip": [0.5] * 20}))
+        infos["clip"] = replace(case_info("clipfrac.policy"), tag="clip")
+        report = engine.evaluate(run, infos, RECOGNITION, 0.0)
+        assert "clipfrac_high" in report.judged
+
+    def test_a_run_that_began_anew_under_its_name_is_another_run(self) -> None:
+        engine = Engine(RULES)
+        infos = {"entropy": case_info("entropy")}
+        ill = a_run({"entropy": [3.0] * 20 + [0.01] * 20})
+        assert engine.evaluate(ill, infos, RECOGNITION, 0.0).level is Level.BAD
+        well = a_run({"entropy": [3.0] * 40})
+        assert engine.evaluate(well, infos, RECOGNITION, 0.0).level is Level.OK
+
+    def test_superseded_rows_are_not_judged(self) -> None:
+        run = a_run({"entropy": [3.0] * 20 + [0.01] * 20}, steps(21, {"entropy": [3.0] * 25}))
+        report = Engine(RULES).evaluate(run, {"entropy": case_info("entropy")}, RECOGNITION, START)
+        assert report.findings == ()
+
+    def test_a_long_tag_waits_a_little(self) -> None:
+        run = a_run({"clip": [0.01] * 30_000})
+        infos = {"clip": replace(case_info("clipfrac.policy"), tag="clip")}
+        engine = Engine(only("clipfrac_high"))
+        engine.evaluate(run, infos, RECOGNITION, 0.0)
+        run.apply(a_batch(steps(30_001, {"clip": [0.9] * 10})))
+        assert engine.evaluate(run, infos, RECOGNITION, 1.0).findings == ()
+        assert engine.evaluate(run, infos, RECOGNITION, 6.0).findings != ()
+
+
+class TestBroken:
+    @pytest.fixture
+    def report(self, monkeypatch: pytest.MonkeyPatch) -> Report:
+        (rule,) = only("entropy_collapse")
+
+        def breaks(*_: object, **__: object) -> None:
+            raise ZeroDivisionError("by zero")
+
+        variant = rule.variants[0]
+        ill = replace(variant, detector=replace(variant.detector, run=breaks))
+        broken = replace(rule, variants=(ill,))
+        values = {"entropy": parse_series("3x30"), "clipfrac.policy": parse_series("0.5x30")}
+        return Engine([broken, *only("clipfrac_high")]).evaluate(*case_run(values), 0.0)
+
+    def test_is_told(self, report: Report) -> None:
+        (finding,) = [f for f in report.findings if f.error]
+        assert finding.rule == "entropy_collapse"
+        assert finding.error == "ZeroDivisionError: by zero"
+        assert finding.level is Level.UNKNOWN
+
+    def test_the_others_go_on(self, report: Report) -> None:
+        assert report.judged == ("clipfrac_high",)
+        assert report.level is Level.BAD
+        assert report.skipped[0].reason == "the rule broke"
+
+
+def test_two_tags_of_one_metric_are_one_finding() -> None:
+    run = a_run({"a": [0.01] * 20 + [0.5] * 9, "b": [0.01] * 22 + [0.5] * 7})
+    infos = {t: replace(case_info("kl.old_new"), tag=t) for t in "ab"}
+    report = Engine(only("kl_blowup")).evaluate(run, infos, RECOGNITION, 0.0)
+    finding = sole(report)
+    assert finding.tag == "a"
+    assert finding.since_step == 21
+    assert finding.evidence.extra["also"] == "b"
+    assert report.tags["b"].level is Level.BAD
+
+
+def test_first_metric_that_is_logged_makes_the_finding() -> None:
+    values = {
+        "reward.mean": parse_series("0..1x30 0.5x60"),
+        "reward.raw.mean": np.linspace(0, 1, 90),
+    }
+    report = Engine(only("reward_flat_no_learning")).evaluate(*case_run(values), 0.0)
+    assert report.findings == ()
+    assert "reward.mean" not in report.tags
+
+
+def test_rules_of_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "rules:\n- id: mine\n  title: mine\n  category: actor\n  metrics: [kl.coef]\n"
+        "  detector: outside\n  watch: {high: 2}\n  summary: 'coef {now}'\n  short: '{now}'\n"
+        "  healthy: '≤ {high}'\n  advice: none\n"
+    )
+    rules = load_rules([path])
+    report = judge([r for r in rules if r.id == "mine"], kl__coef="1x9 3x9")
+    assert sole(report).summary == "coef 3"

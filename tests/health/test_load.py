@@ -1,0 +1,143 @@
+"""Rule documents: every error says where and names the nearest word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.core.document import parse_document
+from rltui.core.errors import DocumentError
+from rltui.core.level import Level
+from rltui.health import load_rules, run_cases
+
+GOOD = """\
+rules:
+- id: mine
+  title: mine
+  category: actor
+  metrics: [kl.coef]
+  detector: outside
+  parameters: {window: 3}
+  watch: {high: 2}
+  summary: 'coef {now}'
+  short: '{now}'
+  healthy: '≤ {high}'
+  advice: none
+  cases:
+  - {name: one, series: {kl.coef: '1x9 3x9'}, expect: watch}
+"""
+
+
+def load(tmp_path: Path, text: str, **rest: object) -> object:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    return load_rules([path], **rest)  # type: ignore[arg-type]
+
+
+def test_good(tmp_path: Path) -> None:
+    load(tmp_path, GOOD)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "column", "message", "hint"),
+    [
+        ("detector: outside", "detector: outsid", 6, 13, "unknown word 'outsid'", "outside"),
+        ("{high: 2}", "{hihg: 2}", 8, 11, "no parameter 'hihg'", "high"),
+        ("{high: 2}", "{high: much}", 8, 17, "expected a number", None),
+        ("{window: 3}", "{window: 2.5}", 7, 24, "expected a whole number", None),
+        ("category: actor", "category: actr", 4, 13, "unknown word 'actr'", "actor"),
+        ("  healthy:", "  helthy:", 2, 3, "key 'healthy' is missing", None),
+        ("  advice: none", "  advise: none", 2, 3, "key 'advice' is missing", None),
+        ("  title: mine\n", "  title: mine\n  colour: red\n", 4, 3, "unknown key 'colour'", None),
+        ("'coef {now}'", "'coef {nwo}'", 9, 12, "unknown field 'nwo'", "now"),
+        ("'coef {now}'", "'coef {now:.3f}'", 9, 12, "format '.3f'", None),
+        ("'coef {now}'", "'coef {now'", 9, 12, "not a template", None),
+        ("'coef {now}'", "'coef {now.real}'", 9, 12, "unknown field 'now.real'", None),
+        ("expect: watch", "expect: wath", 14, 55, "unknown word 'wath'", "watch"),
+        ("kl.coef: '1x9", "kl.cof: '1x9", 14, 5, "no variant of the rule reads", None),
+        ("  detector: outside\n", "  detector: grown\n", 7, 16, "", None),
+        ("  watch: {high: 2}\n", "", 6, 13, "needs 'watch' or 'bad'", None),
+        ("  advice: none\n", "  advice: none\n  hold: 0\n", 13, 9, "at least 1", None),
+        ("  advice: none\n", "  advice: x\n  when: {framwork: x}\n", 13, 10, "framw", "framework"),
+        ("  advice: none\n", "  advice: x\n  with: {lenth: [x]}\n", 13, 10, "no role", "length"),
+        ("  advice: none\n", "  advice: none\n  source: {hihg: x}\n", 13, 12, "hihg", "high"),
+    ],
+)  # fmt: skip
+def test_error(
+    tmp_path: Path, old: str, new: str, line: int, column: int, message: str, hint: str | None
+) -> None:
+    assert old in GOOD
+    with pytest.raises(DocumentError) as caught:
+        load(tmp_path, GOOD.replace(old, new))
+    error = caught.value
+    assert message in error.message
+    assert error.path.name == "mine.yaml"
+    if message:
+        assert (error.line, error.column) == (line, column)
+        assert hint is None or error.hint == hint
+
+
+def test_unknown_metric(tmp_path: Path) -> None:
+    known = [k for r in load_rules() for v in r.variants for k in v.metrics]
+    roles = [k for r in load_rules() for v in r.variants for ks in v.roles.values() for k in ks]
+    with pytest.raises(DocumentError, match=r"unknown metric 'kl\.coef'"):
+        load(tmp_path, GOOD, metrics=[*known, *roles, "kl.coeff"])
+
+
+def test_rule_twice(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="stands twice"):
+        load(tmp_path, GOOD + GOOD.split("rules:\n")[1])
+
+
+def test_a_rule_of_the_user_replaces_the_shipped_one(tmp_path: Path) -> None:
+    rules = load(tmp_path, GOOD.replace("id: mine", "id: clipfrac_high"))
+    (rule,) = [r for r in rules if r.id == "clipfrac_high"]  # type: ignore[attr-defined]
+    assert rule.title == "mine"
+
+
+def test_mute() -> None:
+    assert "nan" not in {r.id for r in load_rules(mute=["nan"])}
+    (rule,) = [r for r in load_rules(mute=["kl_blowup.update"]) if r.id == "kl_blowup"]
+    assert "kl_blowup.update" not in {v.id for v in rule.variants}
+
+
+def test_overrides_reach_the_variant() -> None:
+    rules = load_rules(overrides={"kl_blowup.update": {"watch": {"high": 0.5}, "hold": 4}})
+    (rule,) = [r for r in rules if r.id == "kl_blowup"]
+    by_id = {v.id: v for v in rule.variants}
+    assert by_id["kl_blowup.update"].levels[Level.WATCH]["high"] == 0.5
+    assert by_id["kl_blowup.update"].levels[Level.BAD]["high"] == 0.2
+    assert by_id["kl_blowup.update"].hold == 4
+    assert by_id["kl_blowup.spike"].hold == 1
+
+
+def test_override_of_an_unknown_rule() -> None:
+    with pytest.raises(DocumentError, match=r"unknown rule 'entropy_colapse'.*'entropy_collapse'"):
+        load_rules(overrides={"entropy_colapse": {"hold": 2}})
+
+
+def test_override_of_an_unknown_parameter_says_where() -> None:
+    node = parse_document("watch: {shar: 1}\n", Path("config.yaml"))
+    with pytest.raises(DocumentError, match=r"config\.yaml:1:9: .*'shar'.*'share'"):
+        load_rules(overrides={"entropy_collapse": node})
+
+
+def test_override_of_an_unknown_key() -> None:
+    with pytest.raises(DocumentError, match="unknown key 'hodl'"):
+        load_rules(overrides={"entropy_collapse": {"hodl": 2}})
+
+
+@pytest.mark.parametrize("text", ["1y9", "x9", "1..x3", "one"])
+def test_unreadable_series_is_a_failed_case(tmp_path: Path, text: str) -> None:
+    rules = load(tmp_path, GOOD.replace("1x9 3x9", text))
+    (result,) = [r for r in run_cases(rules) if r.rule == "mine"]  # type: ignore[arg-type]
+    assert not result.ok
+    assert "cannot read" in result.message
+
+
+def test_failed_case_tells_what_was_found(tmp_path: Path) -> None:
+    rules = load(tmp_path, GOOD.replace("expect: watch", "expect: bad"))
+    (result,) = [r for r in run_cases(rules) if r.rule == "mine"]  # type: ignore[arg-type]
+    assert result.message == "expected bad, found watch"
+    assert result.line == 14

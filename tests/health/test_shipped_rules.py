@@ -1,0 +1,101 @@
+"""The shipped rules: their own cases, their reasons, the width of their words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from rltui.catalogue import load_catalogue
+from rltui.core.level import Level
+from rltui.core.text import cell_width
+from rltui.health import Engine, load_rules, run_cases
+from rltui.health.cases import CaseResult, case_run, parse_series
+from rltui.health.rule import Case, Rule, Variant
+
+RULES = load_rules()
+VARIANTS = [(r, v) for r in RULES for v in r.variants]
+RESULTS = run_cases(RULES)
+
+
+def _name(value: object) -> str:
+    return str(value.name if isinstance(value, Case) else getattr(value, "id", value))
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r.rule}: {r.case}")
+def test_case(result: CaseResult) -> None:
+    assert result.ok, f"{result.path}:{result.line}: {result.message}"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=_name)
+def test_each_rule_has_a_firing_a_quiet_and_a_nearly_firing_case(rule: Rule) -> None:
+    seen = Counter(case.expect for case in rule.cases)
+    assert seen[Level.BAD] + seen[Level.WATCH] >= 1
+    assert seen[Level.OK] >= 2
+
+
+@pytest.mark.parametrize(("rule", "variant"), VARIANTS, ids=_name)
+def test_each_threshold_says_where_it_comes_from(rule: Rule, variant: Variant) -> None:
+    given = {name for parameters in variant.levels.values() for name in parameters}
+    given -= {"absolute"}
+    if "" not in variant.sources:
+        assert given <= set(variant.sources), f"{variant.id}: {given - set(variant.sources)}"
+
+
+@pytest.mark.parametrize(("rule", "variant"), VARIANTS, ids=_name)
+def test_bad_is_stricter_than_watch(rule: Rule, variant: Variant) -> None:
+    if len(variant.levels) == 2:
+        assert variant.levels[Level.WATCH] != variant.levels[Level.BAD]
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r.rule}: {r.case}")
+def test_words_fit(result: CaseResult) -> None:
+    for finding in result.findings:
+        assert "\n" not in finding.summary
+        assert "–" not in finding.summary, f"a field without a value: {finding.summary}"
+        assert cell_width(finding.short) <= 45, finding.short
+
+
+@pytest.mark.parametrize(
+    ("rule", "case"), [(r, c) for r in RULES for c in r.cases], ids=_name
+)  # fmt: skip
+def test_healthy_column_fits(rule: Rule, case: Case) -> None:
+    series = {k: parse_series(t) for k, t in case.series.items()}
+    report = Engine([rule]).evaluate(*case_run(series), 0.0)
+    for judgement in report.tags.values():
+        assert cell_width(judgement.healthy) <= 20, judgement.healthy
+        assert cell_width(judgement.healthy_short) <= 14, judgement.healthy_short
+
+
+def test_all_metrics_are_in_the_catalogue() -> None:
+    load_rules(metrics=load_catalogue().metrics)
+
+
+def test_rules_cover_what_other_programs_rely_on() -> None:
+    assert {
+        "nan", "kl_blowup", "entropy_collapse", "clipfrac_high", "ratio_off", "grad_explosion",
+        "critic_failing", "truncation_high",
+    } <= {r.id for r in RULES}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("reward.mean", "0.1..0.96x30 0.7x40"),
+        ("reward.mean", "0.1..1x30 1x60"),
+        ("reward.mean", "0.9~0.2x600"),
+        ("reward.mean", "0.2..0.6x600"),
+        ("episode_return.mean", "20..200~30x100"),
+    ],
+)
+@pytest.mark.parametrize(("scale", "shift"), [(100.0, 0.0), (0.01, 0.0), (1.0, -50.0), (7.0, 30.0)])
+def test_scale_and_shift_of_a_reward_change_nothing(
+    key: str, text: str, scale: float, shift: float
+) -> None:
+    text = text.replace("20..200~30x100", "20..200x50 150~30x50")
+    values = parse_series(text)
+    rules = [r for r in RULES if r.id == "reward_flat_no_learning"]
+    plain = Engine(rules).evaluate(*case_run({key: values}), 0.0)
+    other = Engine(rules).evaluate(*case_run({key: values * scale + shift}), 0.0)
+    as_seen = [(f.rule, f.title, f.level, f.state, f.since_step) for f in plain.findings]
+    assert as_seen == [(f.rule, f.title, f.level, f.state, f.since_step) for f in other.findings]

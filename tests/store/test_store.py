@@ -1,0 +1,433 @@
+"""The store: nothing lost, restarts supersede, pieces do not matter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.core.batch import Batch, Note, Restart, RunKey, TextPoint
+from rltui.core.block import Block, make_block
+from rltui.core.level import Level
+from rltui.store import Changes, RunData, Series, Store
+from tests.builders import LOGDIR, START, a_batch, a_block, a_run, a_store, steps
+
+KEY = RunKey(0, ".")
+
+
+def xy(series: Series) -> list[tuple[int, float]]:
+    return list(zip(series.steps.tolist(), series.values.tolist(), strict=True))
+
+
+def old(series: Series) -> list[tuple[int, float]]:
+    return list(zip(series.old_steps.tolist(), series.old_values.tolist(), strict=True))
+
+
+# --- one file
+
+
+def test_points_of_one_file() -> None:
+    run = a_run({"loss": [3, 2, 1], "kl": [0, None, 5]})
+    assert run.tags == ("loss", "kl")
+    assert xy(run.series("loss")) == [(1, 3), (2, 2), (3, 1)]
+    assert xy(run.series("kl")) == [(1, 0), (3, 5)]
+    assert run.series("kl").wall_times.tolist() == [START + 1, START + 3]
+    assert run.series("loss").last == (3, START + 3, 1.0)
+    assert (run.first_step, run.last_step, run.restarts) == (1, 3, ())
+    assert run.last_wall_time == START + 3
+
+
+def test_unknown_tag_is_an_empty_series() -> None:
+    series = a_run({"loss": [1]}).series("none")
+    assert (series.count, series.last, series.version, series.nonfinite) == (0, None, 0, 0)
+    assert len(series.old_steps) == len(series.restarts) == 0
+
+
+def test_nan_and_inf_are_points() -> None:
+    series = a_run({"g": [1, float("nan"), float("inf"), 2]}).series("g")
+    assert (series.count, series.nonfinite) == (4, 2)
+    found_steps, values = series.finite()
+    assert (found_steps.tolist(), values.tolist()) == ([1, 4], [1.0, 2.0])
+    assert values.dtype == np.float64
+
+
+def test_equal_and_lower_steps_in_one_file_are_points() -> None:
+    block = a_block({"r": [1, 2, 3, 4, 5]}, steps=[7, 7, 3, 7, 9])
+    series = a_run(block).series("r")
+    assert xy(series) == [(3, 3), (7, 1), (7, 2), (7, 4), (9, 5)]
+    assert series.wall_times[1:4].tolist() == [START + 7] * 3
+    assert not len(series.old_steps)
+
+
+def test_types_are_kept_and_mixed_ones_widen() -> None:
+    run = RunData(KEY, LOGDIR)
+    run.apply(a_batch(a_block({"a": [1]}, dtype=np.float32)))
+    assert run.series("a").values.dtype == np.float32
+    run.apply(a_batch(a_block({"a": [2]}, first=2, dtype=np.float64)))
+    assert run.series("a").values.dtype == np.float64
+    assert xy(run.series("a")) == [(1, 1), (2, 2)]
+
+
+def test_a_tag_in_rows_of_different_tags_stays_in_file_order() -> None:
+    run = RunData(KEY, LOGDIR)
+    run.apply(a_batch(steps(1, {"a": [1]})))
+    run.apply(a_batch(steps(2, {"a": [2], "val": [9]})))
+    run.apply(a_batch(steps(3, {"a": [3]})))
+    assert xy(run.series("a")) == [(1, 1), (2, 2), (3, 3)]
+    assert xy(run.series("val")) == [(2, 9)]
+
+
+def test_blocks_of_a_live_run_are_merged() -> None:
+    run = RunData(KEY, LOGDIR)
+    for i in range(3000):
+        run.apply(a_batch(steps(i, {"a": [i], "b": [None if i % 2 else i]})))
+    (branch,) = run._branches
+    assert len(branch.blocks) < 20
+    assert run.series("a").steps.tolist() == list(range(3000))
+    assert run.series("b").values.tolist() == list(range(0, 3000, 2))
+
+
+def test_an_empty_block_is_nothing() -> None:
+    run = a_run(make_block(("a",), [], None, []))
+    assert run.tags == ()
+    assert (run.first_step, run.last_step, run.last_wall_time) == (None, None, None)
+
+
+# --- versions and caching
+
+
+def test_versions_grow_with_points_of_the_tag_only() -> None:
+    run = a_run({"a": [1], "b": [1]})
+    a, b = run.series("a"), run.series("b")
+    assert run.series("a") is a
+    changed, new = run.apply(a_batch(steps(2, {"a": [2]})))
+    assert (changed, new) == ({"a"}, False)
+    assert run.series("b") is b
+    assert run.series("a").version > a.version
+    assert xy(a) == [(1, 1)]  # what was handed out does not change
+    changed, new = run.apply(a_batch(steps(3, {"c": [2]})))
+    assert (changed, new) == ({"c"}, True)
+    assert run.tag_version("c") == run.version
+    assert run.tag_version("none") == 0
+
+
+def test_a_batch_without_points_changes_no_series() -> None:
+    run = a_run({"a": [1]})
+    before = run.series("a")
+    note = Note(LOGDIR / "events.0", 12, Level.WATCH, "torn record")
+    text = TextPoint("sample", 1, START, "hello")
+    changed, new = run.apply(a_batch(notes=(note,), texts=(text,), hparams={"lr": 1}))
+    assert (changed, new) == (frozenset(), False)
+    assert run.series("a") is before
+    assert (run.notes, run.texts, run.hparams) == ([note], [text], {"lr": 1})
+
+
+def test_reading_until_no_file_has_more() -> None:
+    store = Store()
+    store.apply(a_batch({"a": [1]}, more=True))
+    run = store.runs[KEY]
+    assert run.reading
+    store.apply(a_batch(steps(2, {"a": [2]}), gone=True))
+    assert not run.reading
+    assert run.gone == {LOGDIR / "events.0"}
+    store.apply(a_batch(steps(3, {"a": [3]})))
+    assert run.gone == set()
+    assert run.modified == START
+
+
+# --- restarts
+
+
+def test_a_later_file_that_overlaps_supersedes() -> None:
+    run = a_run({"a": [1, 2, 3, 4, 5]}, steps(4, {"a": [40, 50, 60]}))
+    series = run.series("a")
+    assert xy(series) == [(1, 1), (2, 2), (3, 3), (4, 40), (5, 50), (6, 60)]
+    assert old(series) == [(4, 4), (5, 5)]
+    assert series.old_wall_times.tolist() == [START + 4, START + 5]
+    assert series.restarts.tolist() == [4]
+    assert (run.first_step, run.last_step, run.restarts) == (1, 6, (4,))
+
+
+def test_a_later_file_that_continues_is_no_restart() -> None:
+    run = a_run({"a": [1, 2]}, steps(3, {"a": [3, 4]}))
+    assert xy(run.series("a")) == [(1, 1), (2, 2), (3, 3), (4, 4)]
+    assert run.restarts == ()
+    assert not len(run.series("a").restarts)
+
+
+def test_superseded_only_for_the_tags_that_the_later_file_logs() -> None:
+    run = a_run({"a": [1, 2, 3], "b": [1, 2, 3]}, steps(2, {"a": [20]}))
+    assert xy(run.series("a")) == [(1, 1), (2, 20)]
+    assert xy(run.series("b")) == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_files_with_other_tags_live_side_by_side() -> None:
+    run = a_run({"train": [1, 2, 3, 4, 5]}, {"val": [1, 2]})
+    assert run.restarts == ()
+    assert run.last_step == 5
+
+
+def test_after_a_restart_the_last_step_is_the_new_one() -> None:
+    assert a_run({"a": [1] * 100}, steps(50, {"a": [2, 2]})).last_step == 51
+
+
+def test_three_branches() -> None:
+    run = a_run({"a": [1] * 10}, steps(8, {"a": [2] * 5}), steps(5, {"a": [3] * 2}))
+    series = run.series("a")
+    assert xy(series) == [(s, 1) for s in range(1, 5)] + [(5, 3), (6, 3)]
+    assert old(series) == [(s, 1) for s in range(5, 11)] + [(s, 2) for s in range(8, 13)]
+    assert run.last_step == 6
+    assert run.restarts == (5, 8)
+
+
+def test_the_order_of_files_counts_not_of_reading() -> None:
+    run = RunData(KEY, LOGDIR)
+    run.apply(a_batch(steps(4, {"a": [40]}), source="new", order=1))
+    run.apply(a_batch({"a": [1, 2, 3, 4]}, source="old", order=0))
+    assert xy(run.series("a")) == [(1, 1), (2, 2), (3, 3), (4, 40)]
+
+
+def test_a_writer_that_says_where_it_starts_supersedes_all_tags() -> None:
+    run = RunData(KEY, LOGDIR)
+    run.apply(a_batch({"a": [1, 2, 3], "b": [1, 2, 3]}))
+    b = run.series("b")
+    changed, _ = run.apply(a_batch(Restart(3), steps(3, {"a": [30]})))
+    assert changed == {"a", "b"}
+    assert xy(run.series("a")) == [(1, 1), (2, 2), (3, 30)]
+    assert xy(run.series("b")) == [(1, 1), (2, 2)]
+    assert old(run.series("b")) == [(3, 3)]
+    assert run.series("b").version > b.version
+    assert run.restarts == (3,)
+    assert run.last_step == 3
+
+
+def test_a_told_start_at_the_head_of_a_later_file() -> None:
+    run = a_run({"a": [1, 2, 3, 4], "b": [1, 2, 3, 4]})
+    run.apply(a_batch(Restart(2), steps(3, {"a": [30]}), source="events.1", order=1))
+    assert xy(run.series("a")) == [(1, 1), (3, 30)]
+    assert xy(run.series("b")) == [(1, 1)]
+
+
+def test_a_rewritten_file_is_a_later_branch() -> None:
+    run = RunData(KEY, LOGDIR)
+    run.apply(a_batch({"a": [1, 2, 3]}))
+    run.apply(a_batch({"a": [10]}, generation=1))
+    assert xy(run.series("a")) == [(1, 10)]
+    assert old(run.series("a")) == [(1, 1), (2, 2), (3, 3)]
+    run.apply(a_batch(steps(2, {"a": [20]}), generation=1))
+    assert xy(run.series("a")) == [(1, 10), (2, 20)]
+
+
+def test_where_a_branch_begins_does_not_depend_on_the_pieces() -> None:
+    later = a_block({"a": [70, 60, 80]}, steps=[7, 6, 8])
+    whole = a_run({"a": [1] * 9}, later)
+    pieces = a_run({"a": [1] * 9})
+    for row in range(3):
+        cut = make_block(("a",), later.steps[row : row + 1], None, later.values[row : row + 1])
+        pieces.apply(a_batch(cut, source="events.1", order=1))
+    assert xy(whole.series("a")) == xy(pieces.series("a"))
+    assert xy(whole.series("a"))[-4:] == [(6, 1), (6, 60), (7, 70), (8, 80)]
+    assert whole.restarts == pieces.restarts == (7,)
+
+
+# --- two runs in one directory
+
+
+def twins(rows: int = 100, *, later_by: float = 0.5, other_rows: int | None = None) -> Store:
+    store = Store()
+    first = a_block({"a": range(rows), "b": range(rows)})
+    count = rows if other_rows is None else other_rows
+    walls = [START + later_by + s for s in range(1, count + 1)]
+    second = a_block({"a": [-1] * count, "b": [-2] * count}, walls=walls)
+    store.apply(a_batch(first, source="one", order=0))
+    store.apply(a_batch(second, source="two", order=1))
+    return store
+
+
+def test_two_files_that_coincide_are_two_runs() -> None:
+    store = twins()
+    assert [k.name for k in store.runs] == [".", ".#2"]
+    one, two = store.runs.values()
+    assert one.series("a").count == two.series("a").count == 100
+    assert (one.restarts, two.restarts) == ((), ())
+    assert not len(one.series("a").old_steps)
+    assert set(one.sources) == {LOGDIR / "one"}
+    assert set(two.sources) == {LOGDIR / "two"}
+    # What follows goes to the run that the file belongs to.
+    changes = store.apply(a_batch(steps(101, {"a": [7]}), source="two", order=1))
+    assert changes.series == {(RunKey(0, ".#2"), "a")}
+    assert two.last_step == 101
+    assert one.last_step == 100
+
+
+def test_three_files_that_coincide_are_three_runs() -> None:
+    store = twins()
+    store.apply(a_batch({"a": [5] * 100, "b": [5] * 100}, source="three", order=2))
+    assert [k.name for k in store.runs] == [".", ".#2", ".#3"]
+
+
+def test_the_split_is_told() -> None:
+    store = Store()
+    store.apply(a_batch({"a": [1] * 50}, source="one"))
+    note = Note(LOGDIR / "two", None, Level.WATCH, "odd")
+    batch = a_batch({"a": [2] * 50}, source="two", order=1, notes=(note,), gone=True)
+    changes = store.apply(batch)
+    other = RunKey(0, ".#2")
+    assert changes.new_runs
+    assert {(KEY, "a"), (other, "a")} <= changes.series
+    assert changes.runs == changes.new_tags == {KEY, other}
+    assert store.runs[KEY].notes == []
+    assert store.runs[other].notes == [note]
+    assert store.runs[other].gone == {LOGDIR / "two"}
+    assert store.runs[KEY].gone == set()
+
+
+@pytest.mark.parametrize("other_rows", [50, 90, 120])
+def test_files_of_different_length_are_one_run(other_rows: int) -> None:
+    assert len(twins(other_rows=other_rows).runs) == 1
+
+
+def test_files_with_other_tags_are_one_run() -> None:
+    store = Store()
+    store.apply(a_batch({"train/a": [1] * 50}, source="one"))
+    store.apply(a_batch({"eval/a": [1] * 50}, source="two", order=1))
+    assert len(store.runs) == 1
+
+
+def test_no_split_before_all_is_read() -> None:
+    store = Store()
+    store.apply(a_batch({"a": [1] * 50}, source="one", more=True))
+    store.apply(a_batch({"a": [2] * 50}, source="two", order=1))
+    assert len(store.runs) == 1
+    store.apply(a_batch(steps(51, {"a": [1]}), source="one"))
+    assert len(store.runs) == 2
+
+
+def test_a_resumed_run_that_passes_the_place_of_death_stays_one_run() -> None:
+    """Begun anew from the first step, live: at step 100 it has the span of the dead file."""
+    store = Store()
+    store.apply(a_batch({"a": [1] * 100}, source="dead"))
+    for step in range(1, 150):
+        row = a_block({"a": [2]}, first=step, walls=[START + 1000 + step])
+        store.apply(a_batch(row, source="anew", order=1))
+    (run,) = store.runs.values()
+    assert run.series("a").values.tolist() == [2] * 149
+    assert run.restarts == (1,)
+
+
+def test_two_runs_that_grow_together_are_split_when_they_can_be_told_apart() -> None:
+    store = Store()
+    for step in range(1, 60):
+        store.apply(a_batch(a_block({"a": [1]}, first=step), source="one"))
+        store.apply(a_batch(a_block({"a": [2]}, first=step), source="two", order=1))
+    assert len(store.runs) == 2
+    assert [set(r.series("a").values.tolist()) for r in store.runs.values()] == [{1.0}, {2.0}]
+
+
+# --- the store
+
+
+def test_changes_say_what_to_repaint() -> None:
+    store = Store()
+    assert not Changes()
+    first = store.apply(a_batch({"a": [1]}, run="x"))
+    x = RunKey(0, "x")
+    assert first == Changes(frozenset({x}), frozenset({(x, "a")}), True, frozenset({x}))
+    second = store.apply(a_batch(steps(2, {"a": [2]}), run="x"))
+    assert second == Changes(frozenset({x}), frozenset({(x, "a")}))
+    both = first | second
+    assert both == first
+    assert both
+
+
+def test_a_run_may_exist_before_its_first_point() -> None:
+    store = Store()
+    run = store.add_run(KEY, LOGDIR)
+    assert store.add_run(KEY, LOGDIR) is run
+    assert (run.tags, run.first_step, run.last_step, run.modified) == ((), None, None, None)
+    assert not store.apply(a_batch({"a": [1]})).new_runs
+
+
+def test_runs_keep_the_order_in_which_they_came() -> None:
+    assert [k.name for k in a_store(b={"x": [1]}, a={"x": [1]}).runs] == ["b", "a"]
+
+
+# --- pieces do not matter
+
+
+@st.composite
+def files(draw: st.DrawFn) -> list[list[Block | Restart]]:
+    """One to three files of rows with changing tags, steps that mostly rise, told starts."""
+    content: list[list[Block | Restart]] = []
+    for _ in range(draw(st.integers(1, 3))):
+        step = draw(st.integers(0, 12))
+        rows: list[Block | Restart] = []
+        for _ in range(draw(st.integers(1, 12))):
+            kind = draw(st.sampled_from(["ab", "ab", "ab", "a", "b", "abc", "told", "back"]))
+            if kind == "told":
+                rows.append(Restart(step))
+                continue
+            step = max(0, step - 3) if kind == "back" else step + draw(st.integers(0, 2))
+            value = draw(st.floats(width=32))
+            tags = "ab" if kind == "back" else kind
+            rows.append(a_block({t: [value] for t in tags}, first=step))
+        content.append(rows)
+    return content
+
+
+def pieces_of(rows: list[Block | Restart], cuts: list[bool]) -> list[tuple[Block | Restart, ...]]:
+    """``rows`` as batches: neighbours of equal tags joined where no cut falls between them."""
+    batches: list[list[Block | Restart]] = [[]]
+    for index, row in enumerate(rows):
+        if index and cuts[index % len(cuts)]:
+            batches.append([])
+        before = batches[-1][-1] if batches[-1] else None
+        if isinstance(row, Block) and isinstance(before, Block) and before.tags == row.tags:
+            batches[-1][-1] = make_block(
+                row.tags,
+                np.concatenate([before.steps, row.steps]),
+                np.concatenate([before.wall_times, row.wall_times]),
+                np.concatenate([before.values, row.values]),
+            )
+        else:
+            batches[-1].append(row)
+    return [tuple(b) for b in batches]
+
+
+def read(content: list[list[Block | Restart]], cuts: list[bool]) -> RunData:
+    run = RunData(KEY, Path("/x"))
+    for order, rows in enumerate(content):
+        for items in pieces_of(rows, cuts):
+            batch: Batch = a_batch(*items, source=f"f{order}", order=order)
+            run.apply(batch)
+            for tag in run.tags:
+                run.series(tag)  # a cache that is not renewed would show
+    return run
+
+
+@given(files(), st.lists(st.booleans(), min_size=1, max_size=8))
+def test_any_pieces_give_equal_series(
+    content: list[list[Block | Restart]], cuts: list[bool]
+) -> None:
+    whole, cut = read(content, [False]), read(content, cuts)
+    assert set(whole.tags) == set(cut.tags)
+    for tag in whole.tags:
+        one, other = whole.series(tag), cut.series(tag)
+        for name in ("steps", "wall_times", "values", "old_steps", "old_values", "restarts"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert (whole.first_step, whole.last_step) == (cut.first_step, cut.last_step)
+    assert (whole.restarts, whole.last_wall_time) == (cut.restarts, cut.last_wall_time)
+
+
+@given(files())
+def test_no_point_is_lost(content: list[list[Block | Restart]]) -> None:
+    run = read(content, [True])
+    logged = sum(b.points for rows in content for b in rows if isinstance(b, Block))
+    kept = [run.series(tag) for tag in run.tags]
+    assert sum(s.count + len(s.old_steps) for s in kept) == logged
+    for series in kept:
+        assert (np.diff(series.steps) >= 0).all()
+        assert len(series.steps) == len(series.values) == len(series.wall_times)

@@ -1,0 +1,77 @@
+"""The floors hold: what an import may not bring along, and the import contracts."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+#: Imported only when a command needs them: they cost start-up time and memory.
+HEAVY = {"textual", "rich", "plotext", "watchdog", "tensorboard"}
+
+
+def python(code: str) -> str:
+    """Standard output of ``code`` in a fresh interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def loaded_after(code: str) -> set[str]:
+    """Top-level modules that are loaded after ``code``."""
+    report = "import sys; print(); print(*{m.partition('.')[0] for m in sys.modules})"
+    return set(python(f"{code}\n{report}").splitlines()[-1].split())
+
+
+def test_session_brings_no_toolkit() -> None:
+    assert not loaded_after("import rltui.session") & HEAVY
+
+
+@pytest.mark.parametrize("module", ["rltui", "rltui.cli", "rltui.config", "rltui.core.document"])
+def test_light_modules_bring_nothing_heavy(module: str) -> None:
+    loaded = loaded_after(f"import {module}")
+    assert not loaded & (HEAVY | {"numpy", "yaml", "orjson"})
+
+
+@pytest.mark.parametrize("arguments", [["check", "--help"], ["--help"], ["--version"]])
+def test_help_brings_nothing_heavy(arguments: list[str]) -> None:
+    code = f"""
+import sys
+from rltui.cli import main
+try:
+    code = main({arguments!r})
+except SystemExit as end:
+    code = end.code
+assert not code, code
+"""
+    assert not loaded_after(code) & (HEAVY | {"numpy", "yaml", "orjson"})
+
+
+@pytest.mark.parametrize("module", ["rltui.demo", "rltui.present"])
+def test_floor_5_brings_no_toolkit(module: str) -> None:
+    assert not loaded_after(f"import {module}") & HEAVY
+
+
+def test_import_contracts() -> None:
+    if importlib.util.find_spec("importlinter") is None:
+        pytest.skip("import-linter is not installed")
+    done = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

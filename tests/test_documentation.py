@@ -1,0 +1,97 @@
+"""What the documents say is true: commands exist, the test command can be run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def shell_blocks() -> list[str]:
+    return SHELL_BLOCK.findall(read(ROOT / "README.md"))
+
+
+def verbs_of_the_parser() -> set[str]:
+    """Sub-commands that the program knows."""
+    import argparse
+
+    from rltui.cli import build_parser
+
+    parser = build_parser()
+    return {
+        name
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for name in action.choices
+    }
+
+
+def test_the_test_command_is_marked() -> None:
+    marked = re.findall(
+        r"^<!-- test-command -->\n+```sh\n(.*?)^```$",
+        read(ROOT / "README.md"),
+        re.MULTILINE | re.DOTALL,
+    )
+    assert len(marked) == 1
+    assert "pytest" in marked[0]
+    assert "pip install" in marked[0]
+
+
+def test_commands_stand_in_shell_blocks() -> None:
+    lines = [line for block in shell_blocks() for line in block.splitlines()]
+    assert any(line.startswith("rltui watch") for line in lines)
+    assert any(line.startswith("rltui check") for line in lines)
+    assert any(re.search(r"\brltui demo\b", line) for line in lines)
+    assert not any(line.startswith("$ ") for line in lines), "a prompt cannot be copied"
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    verbs = verbs_of_the_parser()
+    table = set(re.findall(r"^\| `rltui ([a-z]+)", read(ROOT / "README.md"), re.MULTILINE))
+    assert table == verbs
+    for block in shell_blocks():
+        for verb in re.findall(r"^rltui ([a-z]+)(?= |$)", block, re.MULTILINE):
+            assert verb in verbs
+
+
+def test_the_readme_names_what_a_user_needs() -> None:
+    text = read(ROOT / "README.md")
+    for word in ("config.example.yaml", "RLTUI_CONFIG", "Apache-2.0"):
+        assert word in text, word
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_place_of_ours_is_named(path: Path) -> None:
+    text = read(path)
+    for word in ("/work", "shared/"):
+        assert word not in text, f"{word} in {path.name}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_within_the_project_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", read(path)):
+        assert (path.parent / target).exists(), target
+
+
+def test_the_changelog_has_the_version() -> None:
+    from rltui import __version__
+
+    text = read(ROOT / "CHANGELOG.md")
+    assert "## [Unreleased]" in text
+    assert f"## [{__version__}]" in text
+
+
+def test_the_licence_is_whole() -> None:
+    text = read(ROOT / "LICENSE")
+    assert "Apache License" in text
+    assert "END OF TERMS AND CONDITIONS" in text

@@ -1,0 +1,184 @@
+"""rltui works when it is installed: from the wheel, from the sdist, and editable.
+
+Needs no network and builds nothing in the checkout: environments see the packages of the one
+that runs the tests. Where a build cannot be had the tests skip, unless RLTUI_PACKAGING=require.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from rltui import __version__
+from tests.conftest import ROOT
+
+REQUIRED = os.environ.get("RLTUI_PACKAGING") == "require"
+
+#: Run where rltui is installed, outside the checkout: every shipped file is there and loads.
+CHECK = """
+import sys
+from pathlib import Path
+import rltui
+from rltui.config import Config, load_config
+from rltui.core.shipped import shipped
+from rltui.present import theme
+assert Path(rltui.__file__).is_relative_to(sys.argv[1]), rltui.__file__
+assert load_config(shipped("config.example.yaml"), {}, {}) == Config()
+names = sorted(path.stem for path in shipped("themes").glob("*.yaml"))
+assert "dark" in names, names
+for name in names:
+    theme.load_theme(name)
+print(len(names), "themes")
+"""
+
+
+def cannot(reason: str) -> None:
+    """Skip visibly, or fail where packaging must be tested."""
+    if REQUIRED:
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def run(command: Sequence[str | Path], cwd: Path) -> str:
+    environ = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environ |= {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    done = subprocess.run(
+        [str(c) for c in command],
+        cwd=cwd,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def source_copy(target: Path) -> Path:
+    """The files that a clone would have, so that nothing is built into the checkout."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode:
+        shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".*", "dist", "__pycache__"))
+        return target
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    return target
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for module in ("build", "hatchling"):
+        if find_spec(module) is None:
+            cannot(f"{module} is not installed")
+    return source_copy(tmp_path_factory.mktemp("source") / "rltui")
+
+
+def build(kind: str, source: Path, target: Path) -> Path:
+    run(
+        [sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "-o", target, source],
+        source.parent,
+    )
+    (built,) = target.glob("*.whl" if kind == "wheel" else "*.tar.gz")
+    return built
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("wheel", source, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def sdist(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("sdist", source, tmp_path_factory.mktemp("sdist"))
+
+
+def installed(wheel: Path, base: Path) -> Path:
+    """A fresh environment with ``wheel`` in it; dependencies come from the one that runs this."""
+    target = base / "venv"
+    venv.create(target, with_pip=False, symlinks=True)
+    python = target / "bin" / "python"
+    site = Path(
+        run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], base).strip()
+    )
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps"]
+    run([*pip, wheel], base)
+    # After the installation, so that pip does not take rltui of the outer environment for it;
+    # a .pth file ranks behind the environment's own packages.
+    (site / "outer.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return target / "bin"
+
+
+def check(bin_dir: Path, root: Path, cwd: Path) -> None:
+    cwd.mkdir()
+    assert run([bin_dir / "rltui", "--version"], cwd).strip() == f"rltui {__version__}"
+    run([bin_dir / "python", "-c", CHECK, root], cwd)
+
+
+def test_wheel_holds_what_the_program_needs(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for name in ("cli.py", "config.example.yaml", "themes/dark.yaml"):
+        assert f"rltui/{name}" in names
+    shipped = {p.relative_to(ROOT).as_posix() for p in (ROOT / "rltui").rglob("*.yaml")}
+    assert shipped <= names
+    assert not [n for n in names if n.startswith("tests") or "__pycache__" in n]
+
+
+def test_wheel_says_that_it_is_typed(wheel: Path) -> None:
+    """PEP 561: without the marker type checkers ignore the annotations."""
+    assert "rltui/py.typed" in zipfile.ZipFile(wheel).namelist()
+
+
+def test_sdist_holds_what_a_packager_needs(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for name in ("LICENSE", "README.md", "CHANGELOG.md", "config.example.yaml"):
+        assert name in names
+    assert {"tests/conftest.py", "themes/dark.yaml", "rltui/cli.py"} <= names
+
+
+def test_installed_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    check(installed(wheel, tmp_path), tmp_path / "venv", tmp_path / "elsewhere")
+
+
+def test_installed_from_a_wheel_of_the_sdist(sdist: Path, tmp_path: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        if hasattr(tarfile, "data_filter"):
+            archive.extractall(tmp_path / "unpacked", filter="data")
+        else:
+            archive.extractall(tmp_path / "unpacked")
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    wheel = build("wheel", unpacked, tmp_path / "dist")
+    check(installed(wheel, tmp_path), tmp_path / "venv", tmp_path / "elsewhere")
+
+
+def test_editable_from_a_checkout(tmp_path: Path) -> None:
+    """The environment that runs the tests, where the README's ``pip install -e`` made it."""
+    try:
+        made_by = json.loads(distribution("rltui").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:
+        made_by = {}
+    if not made_by.get("dir_info", {}).get("editable") or made_by["url"] != ROOT.as_uri():
+        cannot("rltui is not installed from this checkout with pip install -e")
+    check(Path(sys.executable).parent, ROOT, tmp_path / "elsewhere")
