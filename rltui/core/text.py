@@ -98,6 +98,20 @@ def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
     return "".join(out) + ellipsis
 
 
+def fit_middle(text: str, width: int, *, ellipsis: str = "…") -> str:
+    """``text`` cut in the middle to at most ``width`` cells: the end of a path says most."""
+    if cell_width(text) <= width:
+        return text
+    if width < 8:
+        return fit(text, width, ellipsis=ellipsis)
+    head = (width - cell_width(ellipsis)) // 3
+    tail = width - cell_width(ellipsis) - head
+    end = len(text)
+    while end > 0 and cell_width(text[end - 1 :]) <= tail:
+        end -= 1
+    return fit(text, head, ellipsis="") + ellipsis + text[end:]
+
+
 def pad(text: str, width: int, *, right: bool = False, ellipsis: str = "…") -> str:
     """``text`` cut or padded with blanks to exactly ``width`` cells."""
     text = fit(text, width, ellipsis=ellipsis)

@@ -79,7 +79,7 @@ def outside(
     )
 
 
-@detector(facts=("start", "change"))
+@detector(roles=("second",), facts=("start", "change"))
 def grown(
     rows: Rows,
     *,
@@ -88,17 +88,23 @@ def grown(
     early: int = 10,
     window: int = 3,
     absolute: bool = True,
+    least_second: float = 0.0,
 ) -> Signal:
     """The median of ``window`` rows is ``factor`` times that of the start, and above ``floor``.
 
-    The start is the median of the first ``early`` rows; they themselves are judged by the
-    floor alone being far enough above them.
+    The start is the median of the first ``early`` rows. With ``least_second``: only while a
+    ``second`` metric is at least that (median of as many rows); without it, not at all.
     """
     x = np.abs(rows.x) if absolute else rows.x
     middle, start = rolling_median(x, window), start_median(x, early)
     limit = np.maximum(floor, factor * start)
+    beyond = middle >= limit
+    if least_second > 0:
+        second = rows.others.get("second", constant(rows.count, np.nan))
+        known = np.where(np.isfinite(second), second, 0.0)
+        beyond &= rolling_median(known, window) >= least_second
     return Signal(
-        beyond=middle >= limit,
+        beyond=beyond,
         statistic=middle,
         threshold=limit,
         name=_median_name(window),

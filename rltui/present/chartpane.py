@@ -64,6 +64,7 @@ def chart_of(
     judged = bool(judgement.rules) or judgement.level is not Level.UNKNOWN
     low, high = judgement.low, judgement.high
     first, last = run.data.first_step, run.data.last_step
+    marks = _marks(run, to_x)
     return Chart(
         curves=[_curve(run, series, band, levels, to_x, judged)],
         first=None if first is None else to_x(first),
@@ -78,8 +79,8 @@ def chart_of(
         limits=_limits(low, high, judgement.healthy),
         restarts=[to_x(int(s)) for s in series.restarts],
         bars=_bars(run, tag, to_x),
-        marks=_marks(run, to_x),
-        marks_title="validation",
+        marks=marks,
+        marks_title="val" if marks else "restart",
         crosshair=_crosshair(view, to_x) if full else None,
     )
 

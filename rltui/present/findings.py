@@ -208,11 +208,12 @@ def findings_body(run: RunView, view: View, width: int, height: int) -> Body:
     list_width = (42 if width < 150 else 52) if two_panes else width - margin - 1
     ids = [finding_id(f) for f in report.findings]
     cursor = view.cursor.get(FINDINGS)
-    if cursor not in ids and ids:
+    if ids and (cursor not in ids or FINDINGS not in view.moved):
         cursor = view.cursor[FINDINGS] = ids[0]
     lines, hits = _list(run, view, list_width, margin, cursor)
     chosen = next((f for f in report.findings if finding_id(f) == cursor), None)
     if two_panes:
+        lines += [[], *_not_judged(run, view, list_width, margin)]
         pane_width = width - margin - list_width - 4 - 1
         right = _detail(run, chosen, view, pane_width, height)
         rows = max(len(lines), len(right))
@@ -221,10 +222,13 @@ def findings_body(run: RunView, view: View, width: int, height: int) -> Body:
             for i in range(min(rows, height))
         ]
         return Body(joined, ids, hits)
-    room = max(0, height - len(lines) - 1)
+    room = max(0, height - len(lines))
     detail = _detail(run, chosen, view, width - margin - 1, room) if room >= 4 else []
     below: list[Line] = [[(" " * margin, TEXT), *x] for x in detail]
-    return Body([*lines, *([[]] if below and height > 24 else []), *below][:height], ids, hits)
+    lines = [*lines, *below]
+    if height - len(lines) >= 3:
+        lines += [[], *_not_judged(run, view, list_width, margin)]
+    return Body(lines[:height], ids, hits)
 
 
 def _at(lines: list[Line], index: int) -> Line:
@@ -263,12 +267,19 @@ def _list(
         if not group:
             for line in calm_lines(run, width, view)[:2]:
                 put(line)
-    if report.skipped:
-        lines.append([])
-        put(heading("Not judged", width, view, str(len(report.skipped))))
-        for skipped in report.skipped:
-            put(_skipped_line(run, skipped.title, skipped.missing, width, view))
     return lines, hits
+
+
+def _not_judged(run: RunView, view: View, width: int, margin: int) -> list[Line]:
+    """Rules that lack what they need, each with what that is."""
+    skipped = run.report.skipped if run.report else ()
+    if not skipped:
+        return []
+    blank = (" " * margin, TEXT)
+    lines: list[Line] = [[blank, *heading("Not judged", width, view, str(len(skipped)))]]
+    for rule in skipped:
+        lines.append([blank, *_skipped_line(run, rule.title, rule.missing, width, view)])
+    return lines
 
 
 def _skipped_line(

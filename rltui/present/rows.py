@@ -112,11 +112,10 @@ def overview_sections(run: RunView) -> list[Section]:
     sections = []
     for question in run.recognition.scenario.questions:
         rows = []
-        for key in question.metrics:
-            for tag in _vital_tags(run, key):
-                if tag not in shown and run.series(tag).count:
-                    shown.add(tag)
-                    rows.append(make_row(run, tag, _band_of(run, tag)))
+        for tag in _vital_tags(run, question.metrics):
+            if tag not in shown:
+                shown.add(tag)
+                rows.append(make_row(run, tag, _band_of(run, tag)))
         if rows:
             sections.append(Section(question.title, tuple(rows)))
     if not sections and run.infos:
@@ -124,11 +123,11 @@ def overview_sections(run: RunView) -> list[Section]:
     return sections
 
 
-def _vital_tags(run: RunView, key: str) -> list[str]:
-    """Tags of a vital sign: one per metric and label; the first of several synonyms."""
+def _vital_tags(run: RunView, keys: tuple[str, ...]) -> list[str]:
+    """Tags of vital signs: one per metric and label; the first of several synonyms."""
     seen: set[tuple[str, str]] = set()
     out = []
-    for tag in run.tags_of_metric(key):
+    for tag in run.tags_of_metrics(keys):
         info = run.infos[tag]
         name = (info.metric.key if info.metric else tag, str(sorted(info.labels.items())))
         if name not in seen:

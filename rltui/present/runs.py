@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, pad
+from rltui.core.text import cell_width, fit_middle, pad
 from rltui.health.model import Finding
 from rltui.present import numbers
 from rltui.present.frames import Body, run_id, runs_shown
@@ -40,8 +40,9 @@ class _Columns:
         gaps = 2 if self.value else 1
         used = self.left + 2 + self.framework + self.state + self.step + self.age + self.title
         rest = width - used - self.value - gaps - 1
-        self.name = max(8, min(longest + 2, rest - (8 if width >= 80 else 0), rest))
-        self.spark = max(0, min(60, rest - self.name)) if rest - self.name >= 6 else 0
+        least_spark = rest * 2 // 5 if width >= 80 else 0
+        self.name = max(8, min(longest + 2, rest - least_spark))
+        self.spark = min(60, rest - self.name) if rest - self.name >= 6 else 0
 
 
 def runs_body(session: Session, view: View, width: int, height: int) -> Body:
@@ -49,7 +50,7 @@ def runs_body(session: Session, view: View, width: int, height: int) -> Body:
     runs = runs_shown(session, view)
     items = [run_id(r.key) for r in runs]
     cursor = view.cursor.get("runs")
-    if cursor not in items and items:
+    if items and (cursor not in items or "runs" not in view.moved):
         cursor = view.cursor["runs"] = items[0]
     longest = max((cell_width(r.name) for r in runs), default=8)
     columns = _Columns(width, longest)
@@ -104,7 +105,7 @@ def _head(columns: _Columns, width: int, view: View) -> Line:
         line.append((" ", TEXT))
         line.append((pad("headline", columns.title + columns.value), MUTED))
     if columns.spark:
-        line.append((" " + pad("over the run", columns.spark), MUTED))
+        line.append((" " + pad("over the run" if columns.spark >= 12 else "run", columns.spark), MUTED))
     return fit_line(line, width - 1)
 
 
@@ -117,7 +118,7 @@ def _entry(
     look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH)
     line: Line = [(f"{glyphs.badge(level)} ", look)]
     name_look = STRONG if level >= Level.WATCH or here else TEXT
-    line.append((pad(run.name, columns.name - 1, ellipsis=glyphs.ellipsis) + " ", name_look))
+    line.append((pad(fit_middle(run.name, columns.name - 1, ellipsis=glyphs.ellipsis), columns.name), name_look))
     line.extend(_facts(run, columns, view))
     line.extend(_headline(run, columns, view))
     lines = [line]

@@ -169,7 +169,7 @@ def _heads(line: Line, columns: Columns, rule: str, spark_head: str) -> Line:
     healthy_at = spark_at + columns.spark + 1
     heads = [(value_at + 3, "value")]
     if columns.change:
-        heads.append((spark_at - 8 if columns.change >= 10 else spark_at - 7, "change"))
+        heads.append((change_at, "change"))
     heads.append((spark_at, fit(spark_head, columns.spark - 1)))
     if columns.healthy:
         heads.append((healthy_at, "healthy"))

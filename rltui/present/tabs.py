@@ -36,7 +36,7 @@ def tab_body(run: RunView, view: View, width: int, height: int) -> Body:
     if not items:
         return _empty(run, view, width)
     cursor = view.cursor.get(view.tab)
-    if cursor not in items:
+    if cursor not in items or view.tab not in view.moved:
         cursor = view.cursor[view.tab] = _first_to_look_at(sections)
     if width >= 110:
         body = _two_panes(run, view, width, height, sections, cursor)

@@ -61,6 +61,8 @@ class View:
     tab: str = OVERVIEW
     cursor: dict[str, str] = field(default_factory=dict)
     """Tab id (or ``runs``) -> tag, finding id or run at the cursor: survives re-ordering."""
+    moved: set[str] = field(default_factory=set)
+    """Lists in which the user moved the cursor; until then it stays on what matters most."""
     offset: dict[str, int] = field(default_factory=dict)
     """Tab id (or ``runs``) -> first visible line of the scrolled part."""
     filter: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rltui.catalogue import select
 from rltui.catalogue.model import Category, Metric, Recognition, TagInfo
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
@@ -74,12 +75,14 @@ class RunView:
             return Level.UNKNOWN
         return self.report.categories.get(category.value, Level.UNKNOWN)
 
-    def tags_of_metric(self, key: str) -> list[str]:
-        """Tags that mean the metric ``key`` (``val.*`` takes all below it), catalogue order."""
-        found = [
-            t for t, i in self.infos.items() if i.metric is not None and _matches(i.metric.key, key)
-        ]
-        return sorted(found, key=lambda t: self.infos[t].order)
+    def tags_of_metrics(self, keys: tuple[str, ...]) -> list[str]:
+        """Tags of the metrics that ``keys`` choose (see :func:`rltui.catalogue.select`)."""
+        by_key: dict[str, list[str]] = {}
+        for tag, info in self.infos.items():
+            if info.metric is not None and self.series(tag).count:
+                by_key.setdefault(info.metric.key, []).append(tag)
+        chosen = select(keys, by_key.keys())
+        return [t for k in chosen for t in sorted(by_key[k], key=lambda t: self.infos[t].order)]
 
     def title_of(self, key: str) -> str:
         """Title of a metric key, for people; the key itself when nobody knows it."""
@@ -90,14 +93,5 @@ class RunView:
         """Tag of the one curve that says most: the first headline metric that the run has."""
         if self.recognition is None:
             return None
-        for key in self.recognition.scenario.headline:
-            for tag in self.tags_of_metric(key):
-                if self.series(tag).count:
-                    return tag
-        return next(iter(self.infos), None)
-
-
-def _matches(key: str, pattern: str) -> bool:
-    if pattern.endswith(".*"):
-        return key.startswith(pattern[:-1]) or key == pattern[:-2]
-    return key == pattern
+        best = self.tags_of_metrics(self.recognition.scenario.headline)
+        return best[0] if best else next(iter(self.infos), None)

@@ -70,7 +70,12 @@ class Navigator:
             return
         here = self.view.cursor.get(self.place)
         index = items.index(here) if here in items else 0
-        self.view.cursor[self.place] = items[max(0, min(len(items) - 1, index + by))]
+        self.put(items[max(0, min(len(items) - 1, index + by))])
+
+    def put(self, item: str) -> None:
+        """Put the cursor of the present list on an item; from now on it is the user's."""
+        self.view.cursor[self.place] = item
+        self.view.moved.add(self.place)
 
     def do_up(self) -> None:
         if self.view.overlay:
@@ -113,10 +118,10 @@ class Navigator:
         index = items.index(here) if here in items else 0
         if back:
             before = [s for s in starts if s < index]
-            self.view.cursor[self.place] = items[before[-1] if before else starts[-1]]
+            self.put(items[before[-1] if before else starts[-1]])
         else:
             after = [s for s in starts if s > index]
-            self.view.cursor[self.place] = items[after[0] if after else starts[0]]
+            self.put(items[after[0] if after else starts[0]])
 
     # -- tabs and screens ------------------------------------------------------------------
 
@@ -159,7 +164,7 @@ class Navigator:
         self.view.screen = "runs"
         self.view.filter = ""
         if self.view.run is not None:
-            self.view.cursor["runs"] = run_id(self.view.run)
+            self.put(run_id(self.view.run))
 
     def do_enter(self) -> None:
         view = self.view
@@ -167,7 +172,8 @@ class Navigator:
             self._open_run()
         elif view.tab == FINDINGS:
             self._open_finding()
-        elif view.cursor.get(view.tab) in self.frame.items:
+        elif (here := view.cursor.get(view.tab)) in self.frame.items:
+            self.put(here or "")
             view.screen = "metric"
             self._reset_chart()
 
@@ -176,7 +182,7 @@ class Navigator:
         if self.view.cursor.get(self.place) == item and self.view.screen != "metric":
             self.do_enter()
         else:
-            self.view.cursor[self.place] = item
+            self.put(item)
 
     def _open_run(self) -> None:
         wanted = self.view.cursor.get("runs")
@@ -191,10 +197,12 @@ class Navigator:
         view = self.view
         if view.run != key:
             view.cursor = {k: v for k, v in view.cursor.items() if k == "runs"}
+            view.moved &= {"runs"}
             view.offset.clear()
             view.tab = OVERVIEW
         view.run, view.screen, view.filter = key, "list", ""
         view.cursor["runs"] = run_id(key)
+        view.moved.add("runs")
         self._reset_chart()
 
     def _open_finding(self) -> None:
@@ -205,7 +213,7 @@ class Navigator:
             if finding_id(finding) == wanted and finding.tag in run.infos:
                 info = run.infos[finding.tag]
                 self.view.tab = info.category.value
-                self.view.cursor[self.view.tab] = finding.tag
+                self.put(finding.tag or "")
                 self.view.screen = "metric"
                 self._reset_chart()
                 self.view.crosshair = finding.since_step
@@ -222,7 +230,7 @@ class Navigator:
         on_list = self.view.screen == "list" and self.view.tab == FINDINGS
         index = (ids.index(here) + 1) % len(ids) if on_list and here in ids else 0
         self.view.screen, self.view.tab = "list", FINDINGS
-        self.view.cursor[FINDINGS] = ids[index]
+        self.put(ids[index])
 
     def do_back(self) -> None:
         """One level out; never quits."""
