@@ -11,7 +11,6 @@ from rltui.health.windows import (
     last_run_start,
     rolling_count,
     rolling_median,
-    rolling_quartiles,
     start_median,
 )
 
@@ -88,38 +87,6 @@ def _ranks(x: FloatArray) -> FloatArray:
     _, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - 0.5 * (counts - 1))[inverse], dtype=np.float64)
-
-
-@detector(facts=("best", "lost"))
-def fallen(
-    rows: Rows, *, lost: float, noise: float = 4.0, window: int = 20, range_rows: int = 30
-) -> Signal:
-    """The median of ``window`` rows lies far under its best: ``lost`` of the range covered.
-
-    And by ``noise`` times the spread of single rows (0.74 times the quartile distance of the
-    last ``range_rows`` rows). Shifting or scaling the value changes nothing.
-    """
-    n = rows.count
-    middle = rolling_median(rows.x, window)
-    settled = np.where(np.arange(n) >= window - 1, middle, -np.inf)
-    best = np.maximum.accumulate(settled) if n else middle
-    low = np.minimum.accumulate(np.where(np.isfinite(settled), settled, np.inf)) if n else middle
-    spread = 0.7413 * rolling_quartiles(rows.x, range_rows)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        span = best - low
-        part = np.where(span > 0, (best - middle) / span, 0.0)
-        beyond = (part >= lost) & (best - middle >= noise * spread)
-        limit = best - lost * span
-    return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, lost),
-        name="share of the range lost",
-        low=np.where(np.isfinite(limit), limit, np.nan),
-        onset=last_run_start(rows.x <= limit, window),
-        window=window,
-        facts={"best": np.where(np.isfinite(best), best, np.nan), "lost": part},
-    )
 
 
 @detector(facts=("share",))

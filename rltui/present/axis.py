@@ -14,8 +14,8 @@ from rltui.core.block import FloatArray
 from rltui.present import numbers
 
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
-#: Beyond this the difference of two values may overflow.
-_HUGE = 4e307
+#: Beyond this the steps of an axis may overflow.
+_HUGE = 4e306
 _TINY = 1e-290
 _SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 _DAY = 86400

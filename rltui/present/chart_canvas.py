@@ -50,8 +50,8 @@ class Canvas:
             self._looks[row, column] = self.look(wanted)
 
     def text(self, row: int, column: int, text: str, wanted: Style) -> None:
-        """A text; what lies outside is cut. Characters that are not one cell wide become ``?``."""
-        for char in clean(text):
+        """A clean text; what lies outside is cut. What is not one cell wide becomes ``?``."""
+        for char in text:
             width = cell_width(char)
             if not width:
                 continue
@@ -84,15 +84,19 @@ class Canvas:
         return line
 
 
+def safe(text: str) -> str:
+    """``text`` fit for a terminal. What was cleaned on its way in stays as it is."""
+    return text if text.isprintable() else clean(text)
+
+
 def place(width: int, parts: list[tuple[int, str, Style]]) -> Line:
-    """One line of ``width`` cells with texts at columns; a later part gives way to an earlier one.
+    """One line of ``width`` cells with (clean) texts at columns.
 
     A part that overlaps one before it in the list is left out, one that leaves the line is cut.
     """
     taken = [False] * max(0, width)
     kept: list[tuple[int, str, Style]] = []
     for column, text, look in parts:
-        text = clean(text)
         if column < 0 or not text:
             continue
         while text and column + cell_width(text) > width:

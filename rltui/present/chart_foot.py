@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, fit
+from rltui.core.text import cell_width, fit
 from rltui.present.axis import x_ticks
-from rltui.present.chart_canvas import place
+from rltui.present.chart_canvas import place, safe
 from rltui.present.chart_model import Bar, Chart, Mark
 from rltui.present.chart_trace import cell_of
 from rltui.present.glyph import GlyphSet
@@ -69,7 +69,7 @@ def label_line(
     """Only the labels of the x axis with the unit at the right end."""
     if ticks is None:
         ticks = [t for t in x_ticks(span.x0, span.x1, span.cells, chart.x_kind) if span.holds(t[0])]
-    unit = glyphs.text(clean(chart.x_unit))
+    unit = glyphs.text(safe(chart.x_unit))
     placed: list[_Part] = list(parts)
     room = span.left + span.cells
     lone = len(ticks) == 1 and span.column(ticks[0][0]) > room - cell_width(unit) - 4
@@ -126,7 +126,7 @@ def _bar_line(bar: Bar, span: Span, glyphs: GlyphSet) -> Line:
     begin, right = span.column(bar.since), span.left + span.cells
     end = right if bar.until is None else span.column(bar.until) + 1
     end = max(begin + 1, min(end, right))
-    name = glyphs.text(clean(bar.title))
+    name = glyphs.text(safe(bar.title))
     name_look = MUTED if bar.over else TEXT
     body = glyphs.badge(bar.level) + glyphs.bar * (end - begin - 1)
     if bar.since < span.x0:
@@ -155,9 +155,9 @@ def _marks_line(chart: Chart, marks: list[Mark], span: Span, glyphs: GlyphSet) -
     parts: list[_Part] = []
     for mark in sorted(marks, key=lambda m: rank.get(m.letter, 3)):
         look = TEXT if mark.letter == "R" else MUTED
-        parts.append((span.column(mark.x), glyphs.text(clean(mark.letter))[:1], look))
+        parts.append((span.column(mark.x), glyphs.text(safe(mark.letter))[:1], look))
     first = min(column for column, _, _ in parts)
-    name = glyphs.text(clean(chart.marks_title))
+    name = glyphs.text(safe(chart.marks_title))
     if cell_width(name) + 1 > first:
         name = fit(name, first - 1, ellipsis=glyphs.ellipsis) if first > 4 else ""
     return place(span.width, [*parts, (0, name, MUTED)])

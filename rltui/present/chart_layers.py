@@ -17,7 +17,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.present.axis import Scale
 from rltui.present.braille import RESOLUTION, by_cell, checkerboard, encode, fill
-from rltui.present.chart_canvas import Canvas
+from rltui.present.chart_canvas import Canvas, safe
 from rltui.present.chart_model import Chart, Curve
 from rltui.present.chart_range import Shown
 from rltui.present.chart_trace import Columns, Points, area, cell_of, extents, gap_cells
@@ -228,7 +228,7 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
         canvas.text(0, max(0, canvas.width - len(text)), text[: canvas.width], MUTED)
     for limit in chart.limits:
         row = plot.row(float(limit.value))
-        text = f" {plot.glyphs.text(limit.text)}"
+        text = f" {plot.glyphs.text(safe(limit.text))}"
         width = cell_width(text)
         if row is None or not limit.text or width + 1 > canvas.width:
             continue
@@ -255,6 +255,7 @@ def draw_crosshair(plot: Plot, chart: Chart, lines: Sequence[Line]) -> None:
 
 def _box(plot: Plot, column: int, lines: Sequence[Line]) -> None:
     canvas = plot.canvas
+    lines = [[(plot.glyphs.text(safe(text)), look) for text, look in line] for line in lines]
     width = max(map(line_width, lines)) + 4
     airy = canvas.height >= len(lines) + 4
     height = len(lines) + 2 * airy
@@ -273,7 +274,6 @@ def _box(plot: Plot, column: int, lines: Sequence[Line]) -> None:
     for row, line in enumerate(lines):
         at = begin + 2
         for text, look in line:
-            text = plot.glyphs.text(text)
             on_box = style(look.fg, bg=Token.SEL, bold=look.bold, underline=look.underline)
             canvas.text(top + airy + row, at, text[: begin + width - at], on_box)
             at += cell_width(text)

@@ -11,7 +11,7 @@ import numpy as np
 from rltui.core.block import FloatArray
 from rltui.present.axis import Scale, end_scale, linear_scale, log_scale
 from rltui.present.chart_model import XY, Chart, Curve
-from rltui.present.chart_trace import Columns, Points, decimate, points, smooth
+from rltui.present.chart_trace import FAR, Columns, Points, decimate, points, smooth
 
 #: Zero joins the range when it is nearer than this share of the maximum.
 _NEAR_ZERO = 0.35
@@ -53,7 +53,7 @@ def x_window(chart: Chart, raws: Iterable[Points]) -> tuple[float, float]:
     if chart.window is not None:
         x0, x1 = sorted(map(float, chart.window))
         if math.isfinite(x0) and math.isfinite(x1):
-            return x0, x1
+            return max(x0, -FAR), min(x1, FAR)
     full = [p for p in raws if len(p.x)]
     starts = [float(p.x[0]) for p in full]
     ends = [float(p.x[-1]) for p in full]
@@ -61,7 +61,7 @@ def x_window(chart: Chart, raws: Iterable[Points]) -> tuple[float, float]:
     x1 = float(chart.last) if chart.last is not None else max(ends, default=x0)
     if not (math.isfinite(x0) and math.isfinite(x1)):
         return 0.0, 1.0
-    x0, x1 = min(x0, x1), max(x0, x1)
+    x0, x1 = max(min(x0, x1), -FAR), min(max(x0, x1), FAR)
     if chart.x_kind != "clock" and 0 < x0 <= 0.03 * (x1 - x0):
         x0 = 0.0
     return x0, x1

@@ -44,6 +44,8 @@ class Columns:
     """(k,) True for columns of the window itself."""
 
 
+#: No x beyond this: so differences and their products with a width stay finite.
+FAR = 1e290
 NOTHING = np.zeros(0, dtype=np.float64)
 _NO_COLUMNS = Columns(
     NOTHING, NOTHING, NOTHING, NOTHING, NOTHING,
@@ -63,6 +65,8 @@ def points(x: NDArray[np.generic], y: NDArray[np.generic]) -> Points:
     elif n and not (math.isfinite(fx[0]) and math.isfinite(fx[-1])):
         known = np.isfinite(fx)
         fx, fy = fx[known], fy[known]
+    if len(fx) and (fx[0] < -FAR or fx[-1] > FAR):
+        fx = np.clip(fx, -FAR, FAR)
     return Points(fx, fy)
 
 
@@ -149,7 +153,8 @@ def _gather(
         for where, i in (("left", int(bounds[0]) - 1), ("right", int(bounds[-1]))):
             if not 0 <= i < len(x):
                 continue
-            position = float(np.clip((x[i] - x0) / unit, -1e12, 1e12))
+            with np.errstate(over="ignore"):
+                position = float(np.clip((x[i] - x0) / unit, -1e12, 1e12))
             j = 0 if where == "left" else len(at)
             position = (
                 min(position, -0.01) if where == "left" else max(position, len(bounds) - 1.99)
@@ -247,5 +252,7 @@ def cell_of(x: FloatArray, x0: float, x1: float, cells: int) -> IntArray:
     """The cell (n,) of each ``x`` (n,) of a window; beyond its ends the first or the last."""
     if not x1 > x0:
         return np.full(len(x), max(0, cells - 1), dtype=np.int64)
-    dots = np.rint((x - x0) / (x1 - x0) * (2 * cells - 1))
-    return np.clip(dots, 0, 2 * cells - 1).astype(np.int64) // 2
+    inside = np.clip(x, x0, x1)
+    dots = np.rint((inside - x0) / (x1 - x0) * (2 * cells - 1))
+    cell: IntArray = np.clip(dots, 0, 2 * cells - 1).astype(np.int64) // 2
+    return cell

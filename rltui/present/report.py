@@ -102,7 +102,7 @@ def _finding_lines(run: RunView) -> list[str]:
         lines.append(
             f"    nothing to report, {count} rules judged" if count else "    no rule can judge it"
         )
-    if report.skipped:
+    if report.skipped and report.judged:
         lines.append(f"    not judged: {', '.join(s.title for s in report.skipped)}")
     return lines
 

@@ -105,7 +105,9 @@ def _head(columns: _Columns, width: int, view: View) -> Line:
         line.append((" ", TEXT))
         line.append((pad("headline", columns.title + columns.value), MUTED))
     if columns.spark:
-        line.append((" " + pad("over the run" if columns.spark >= 12 else "run", columns.spark), MUTED))
+        line.append(
+            (" " + pad("over the run" if columns.spark >= 12 else "run", columns.spark), MUTED)
+        )
     return fit_line(line, width - 1)
 
 
@@ -118,7 +120,12 @@ def _entry(
     look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH)
     line: Line = [(f"{glyphs.badge(level)} ", look)]
     name_look = STRONG if level >= Level.WATCH or here else TEXT
-    line.append((pad(fit_middle(run.name, columns.name - 1, ellipsis=glyphs.ellipsis), columns.name), name_look))
+    line.append(
+        (
+            pad(fit_middle(run.name, columns.name - 1, ellipsis=glyphs.ellipsis), columns.name),
+            name_look,
+        )
+    )
     line.extend(_facts(run, columns, view))
     line.extend(_headline(run, columns, view))
     lines = [line]

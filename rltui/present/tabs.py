@@ -18,6 +18,7 @@ from rltui.present.line import (
     fit_line,
     style,
 )
+from rltui.present.moved import moved_lines, moved_sentence
 from rltui.present.prose import paragraph
 from rltui.present.rows import Section, tab_sections
 from rltui.present.table import Pane, table_pane
@@ -119,6 +120,9 @@ def _two_panes(
     spare = height - len(left) - 1
     if not overview and spare >= 5:
         left += [[], *_about(run, cursor, view, list_width, spare)]
+    if overview and spare >= 3:
+        moved = moved_lines(run, view, list_width, min(spare, 8))
+        left += [[], *([("  ", TEXT), *x] for x in moved)] if moved else []
     left += _hidden(run, view)
     pane_width = width - 2 - list_width - _GAP - 1
     right = _right_pane(run, view, pane_width, height, cursor)
@@ -187,8 +191,11 @@ def _one_pane(
     overview = view.tab == OVERVIEW
     top: list[Line] = []
     if overview and height >= 14 and width >= 60:
-        limit = 4 if height >= 24 else 3
-        lines = short_lines(run, pane_width, view, limit)
+        limit = 4 if height >= 20 else 3
+        sentence = moved_sentence(run, view)
+        lines = short_lines(run, pane_width, view, limit - 1 if sentence else limit)
+        if lines and sentence:
+            lines.append([("  moved first  ", MUTED), (sentence, TEXT)])
         if not lines:
             lines = calm_lines(run, pane_width, view)[:1]
         top = [[(" " * margin, TEXT), *x] for x in lines]

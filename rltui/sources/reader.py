@@ -65,6 +65,11 @@ class Reader:
         self._told: set[tuple[Path, str]] = set()
         self._notes: list[Note] = []
 
+        self.listening = threading.Event()
+        """Set when everything has been read once and changes are being followed."""
+        self.notified = False
+        """Whether the system wakes the reader, beside polling."""
+
         self._lock = threading.Condition()
         self._queue: deque[Batch] = deque()
         self._woken: set[str] = set()
@@ -155,7 +160,10 @@ class Reader:
                 if not self._exhaust(feed):
                     return
             if self._watch.inotify:
-                notifier.start([p if p.is_dir() else p.parent for p in self._logdirs])
+                self.notified = notifier.start(
+                    [p if p.is_dir() else p.parent for p in self._logdirs]
+                )
+            self.listening.set()
             self._follow()
         except BaseException as error:  # noqa: BLE001 - raised on the main thread at the next drain
             with self._lock:

@@ -133,5 +133,7 @@ def clean_tag(raw: bytes | str) -> str:
 
 def clean_text(raw: bytes | str) -> str:
     """A text from the log made harmless line by line; newlines stay, tabs become blanks."""
-    text = raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw
-    return "\n".join(clean(line.replace("\t", "    ")) for line in text.splitlines())
+    if isinstance(raw, str):
+        raw = raw.encode("utf-8", "surrogatepass")
+    lines = raw.replace(b"\r\n", b"\n").replace(b"\t", b"    ").split(b"\n")
+    return "\n".join(clean_bytes(line) for line in lines)

@@ -1,0 +1,99 @@
+"""What moved first: which metrics left their usual level around a symptom, in order (floor 3).
+
+People do this by eye, comparing curves around the step at which a run went wrong. Here each
+metric's rows just before are its usual level (median and median absolute deviation); the first
+row near the symptom that leaves it by a wide margin is when it moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.core.level import Level
+from rltui.health.model import Finding, FindingState
+from rltui.store import Series
+
+#: Rows before and after the symptom in which a move is looked for.
+_BEFORE, _NEAR = 3, 5
+#: Rows before that window which give the usual level; fewer than this many say nothing.
+_USUAL, _LEAST = 20, 4
+#: A move leaves the usual level by so many robust standard deviations ...
+_SIGMAS = 8.0
+#: ... and by this share of it: both large and certain (a quiet metric has no deviation at all).
+_SHARE = 0.25
+#: 1.4826 makes the median absolute deviation an estimate of sigma for a normal distribution.
+_MAD = 1.4826
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A metric that left its usual level."""
+
+    tag: str
+    step: int
+    before: float
+    """Value of the row before."""
+    after: float
+
+    @property
+    def size(self) -> float:
+        """How large the move is, as the absolute logarithm of the factor (infinite from zero)."""
+        if self.before == 0 or self.after == 0:
+            return float("inf")
+        return float(abs(np.log(abs(self.after / self.before))))
+
+
+def anchor(findings: Iterable[Finding]) -> int | None:
+    """The step around which to look: where most bad findings begin together.
+
+    A finding that is over counts too: a spike is often the cause of what fires now. The oldest
+    step of the largest group wins; without bad findings that fire, watch ones. None when
+    nothing fires.
+    """
+    found = [f for f in findings if f.since_step is not None]
+    for level in (Level.BAD, Level.WATCH):
+        if any(f.level is level and f.state is FindingState.FIRING for f in found):
+            steps = sorted(
+                f.since_step for f in found if f.level >= level and f.since_step is not None
+            )
+            return _densest(steps)
+    return None
+
+
+def _densest(steps: list[int]) -> int:
+    """The first of the steps that has the most others within ``_NEAR`` after it."""
+    after = [sum(s <= other <= s + _NEAR for other in steps) for s in steps]
+    return steps[after.index(max(after))]
+
+
+def moved_first(
+    series: Iterable[Series], step: int, causes: frozenset[str] = frozenset()
+) -> list[Move]:
+    """The metrics that moved around ``step``, first ones first.
+
+    At one step the tags in ``causes`` (what a person or a schedule sets) come before all
+    others, then the larger move.
+    """
+    found = [m for m in (_move(s, step) for s in series) if m is not None]
+    return sorted(found, key=lambda m: (m.step, m.tag not in causes, -m.size, m.tag))
+
+
+def _move(series: Series, step: int) -> Move | None:
+    steps, values = series.finite()
+    at = int(np.searchsorted(steps, step))
+    begin, end = max(0, at - _BEFORE), min(len(values), at + _NEAR + 1)
+    usual = values[max(0, begin - _USUAL) : begin]
+    if len(usual) < _LEAST or begin >= end:
+        return None
+    centre = float(np.median(usual))
+    spread = _MAD * float(np.median(np.abs(usual - centre)))
+    drift = float(np.max(np.abs(np.diff(usual)))) if len(usual) > 1 else 0.0
+    limit = max(_SIGMAS * spread, _SHARE * abs(centre), 2.0 * drift)
+    far = np.flatnonzero(np.abs(values[begin:end] - centre) > limit)
+    if not len(far):
+        return None
+    row = begin + int(far[0])
+    return Move(series.tag, int(steps[row]), float(values[row - 1]), float(values[row]))

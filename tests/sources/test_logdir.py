@@ -1,0 +1,284 @@
+"""What is a run, and which files belong to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltui.core.errors import SourceError
+from rltui.sources import Reader, RunFiles, discover
+from rltui.sources.logdir import Finder
+from tests.sources import encode
+
+JSONL = '{"step": 1, "loss": 0.5}\n'
+
+
+def events(path: Path, *tags: str, stamp: int = 1780000000, host: str = "h") -> Path:
+    """Write an event file with one value for each tag into a directory."""
+    path.mkdir(parents=True, exist_ok=True)
+    file = path / f"events.out.tfevents.{stamp}.{host}"
+    values = [encode.event(1, 1.78e9, encode.simple(t.encode(), 1.0)) for t in tags]
+    file.write_bytes(encode.header() + b"".join(values))
+    return file
+
+
+def hparams(path: Path) -> None:
+    file = events(path)
+    value = encode.field(1, b"_hparams_/session_start_info") + encode.plugin(b"hparams")
+    metric = encode.event(0, 1.78e9, encode.simple(b"hparam/best", 1.0))
+    file.write_bytes(encode.header() + encode.event(0, 1.78e9, value) + metric)
+
+
+def names(path: Path) -> dict[str, int]:
+    return {r.key.name: len(r.files) for r in discover([path]).runs}
+
+
+def tags(path: Path) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for batch in Reader([path]).read_all():
+        found.setdefault(batch.run.name, set()).update(t for b in batch.blocks for t in b.tags)
+    return found
+
+
+def test_runs_by_directory(tmp_path: Path) -> None:
+    events(tmp_path, "a")
+    events(tmp_path / "x", "a")
+    events(tmp_path / "x", "a", stamp=1780000001)
+    events(tmp_path / "y" / "z", "a")
+    (tmp_path / "notes.txt").write_text("nothing")
+    assert names(tmp_path) == {".": 1, "x": 2, "y/z": 1}
+
+
+def test_order_is_by_time_in_the_name_and_stays(tmp_path: Path) -> None:
+    late = events(tmp_path, "a", stamp=1780000009)
+    early = events(tmp_path, "a", stamp=1780000001)
+    finder = Finder([tmp_path])
+    (run,) = finder.find().runs
+    assert [f.path for f in run.files] == [early, late]
+    oldest = events(tmp_path, "a", stamp=1770000000)
+    (run,) = finder.find().runs
+    assert [f.path for f in run.files] == [early, late, oldest]
+    assert [f.order for f in run.files] == [0, 1, 2]
+
+
+def test_equal_times_are_ordered_by_change_time(tmp_path: Path) -> None:
+    second, first = (events(tmp_path, "a", host=h) for h in ("a", "b"))
+    os.utime(first, (1000, 1000))
+    os.utime(second, (2000, 2000))
+    (run,) = discover([tmp_path]).runs
+    assert [f.path for f in run.files] == [first, second]
+
+
+def test_names_of_event_files(tmp_path: Path) -> None:
+    for name in ("my.tfevents", "x.tfevents.1.h.profile-empty", "tfevents"):
+        (tmp_path / name).write_bytes(encode.header())
+    assert names(tmp_path) == {".": 2}
+
+
+def test_jsonl_files_are_runs_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "exp.v1.jsonl").write_text(JSONL)
+    (tmp_path / "p" / "exp.v2.ndjson").write_text(JSONL)
+    (tmp_path / "p" / "samples.jsonl").write_text('{"prompt": "x", "answer": "y"}\n')
+    events(tmp_path / "p", "a")
+    events(tmp_path / "p" / "exp.v1", "a")
+    assert names(tmp_path) == {"p": 1, "p/exp.v1": 1, "p/exp.v1.jsonl": 1, "p/exp.v2": 1}
+
+
+def test_empty_jsonl_is_claimed_when_it_grows(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    file.touch()
+    finder = Finder([tmp_path])
+    found = finder.find()
+    assert (found.runs, found.unclaimed) == ((), (file,))
+    file.write_text(JSONL)
+    assert [r.key.name for r in finder.find().runs] == ["run"]
+
+
+@pytest.mark.parametrize(
+    "pruned",
+    ["checkpoint-500", "global_step_20", ".git", "__pycache__", "node_modules", "site-packages"],
+)
+def test_pruned_directories(tmp_path: Path, pruned: str) -> None:
+    events(tmp_path / pruned / "deep", "a")
+    events(tmp_path / "run" / pruned, "a")
+    events(tmp_path / "run", "a")
+    assert names(tmp_path) == {"run": 1}
+
+
+def test_a_pruned_name_can_be_asked_for(tmp_path: Path) -> None:
+    events(tmp_path / "checkpoint-5", "a")
+    assert names(tmp_path / "checkpoint-5") == {".": 1}
+
+
+def test_deep_trees(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * 40)
+    events(deep, "a")
+    assert names(tmp_path) == {"/".join(["d"] * 40): 1}
+
+
+def test_symlinks_neither_loop_nor_double(tmp_path: Path) -> None:
+    events(tmp_path / "real", "a")
+    (tmp_path / "real" / "up").symlink_to(tmp_path)
+    (tmp_path / "alias").symlink_to(tmp_path / "real")
+    (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "x.tfevents.1").symlink_to(tmp_path / "gone")
+    assert names(tmp_path) == {"real": 1}
+
+
+def test_symlinks_to_elsewhere_are_followed(tmp_path: Path) -> None:
+    events(tmp_path / "far" / "run", "a")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "link").symlink_to(tmp_path / "far")
+    assert names(logs) == {"link/run": 1}
+
+
+def test_two_logdirs(tmp_path: Path) -> None:
+    events(tmp_path / "a" / "run", "x")
+    events(tmp_path / "b" / "run", "x")
+    found = discover([tmp_path / "a", tmp_path / "b"]).runs
+    assert [(r.key.logdir, r.key.name) for r in found] == [(0, "run"), (1, "run")]
+
+
+def test_run_names_are_harmless(tmp_path: Path) -> None:
+    events(tmp_path / "bad\x1b[31mname\nx", "a")
+    (name,) = names(tmp_path)
+    assert name.isprintable()
+
+
+# -- files of a run in directories below it ---------------------------------------------------
+
+
+def test_add_scalars_of_torch(tmp_path: Path) -> None:
+    events(tmp_path / "run", "train/loss")
+    events(tmp_path / "run" / "eval_losses_policy", "eval/losses")
+    events(tmp_path / "run" / "eval_losses_value", "eval/losses")
+    assert tags(tmp_path) == {"run": {"train/loss", "eval/losses/policy", "eval/losses/value"}}
+
+
+def test_add_scalars_of_tensorboardx(tmp_path: Path) -> None:
+    events(tmp_path / "run", "train/loss")
+    events(tmp_path / "run" / "eval/losses/policy", "eval/losses")
+    assert tags(tmp_path) == {"run": {"train/loss", "eval/losses/policy"}}
+
+
+def test_other_directories_below_a_run_are_runs(tmp_path: Path) -> None:
+    events(tmp_path / "run", "train/loss")
+    events(tmp_path / "run" / "eval", "train/loss")
+    events(tmp_path / "run" / "losses_a", "losses", "more")
+    assert names(tmp_path) == {"run": 1, "run/eval": 1, "run/losses_a": 1}
+
+
+def test_a_directory_below_a_run_waits_until_it_says_what_it_is(tmp_path: Path) -> None:
+    events(tmp_path, "x")
+    events(tmp_path / "losses_a")
+    finder = Finder([tmp_path])
+    assert [r.key.name for r in finder.find().runs] == ["."]
+    events(tmp_path / "losses_a", "losses")
+    (run,) = finder.find().runs
+    assert run.files[1].series == ("losses", "a")
+
+
+def test_add_hparams(tmp_path: Path) -> None:
+    events(tmp_path / "run", "a")
+    hparams(tmp_path / "run" / "1795163947.164851")
+    assert names(tmp_path) == {"run": 2}
+    assert tags(tmp_path) == {"run": {"a"}}
+
+
+def test_a_run_named_by_a_time_is_a_run(tmp_path: Path) -> None:
+    events(tmp_path / "run", "a")
+    events(tmp_path / "run" / "1795163947", "a")
+    hparams(tmp_path / "1795163000")
+    assert names(tmp_path) == {"run": 1, "run/1795163947": 1, "1795163000": 1}
+
+
+@pytest.mark.parametrize("name", ["torch_mixed", "tbx_mixed"])
+def test_real_nested_files(corpus: Path, name: str) -> None:
+    (run,) = tags(corpus / "writers" / name).items()
+    assert run == (
+        ".",
+        {"train/reward", "losses/policy", "losses/value", "losses/entropy"},
+    )
+
+
+def test_real_hparams_of_old_trl(corpus: Path) -> None:
+    runs = discover([corpus / "trl_old_ppo"]).runs
+    assert len(runs) == 4
+    assert all(len(r.files) == 2 for r in runs)
+
+
+# -- paths that are wrong ---------------------------------------------------------------------
+
+
+def test_a_file_can_be_a_logdir(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    file.write_text(JSONL)
+    (run,) = discover([file]).runs
+    assert (run.key.name, run.path) == ("run.jsonl", file)
+    event_file = events(tmp_path, "a")
+    assert discover([event_file]).runs[0].key.name == event_file.name
+
+
+@pytest.mark.parametrize("content", ["", "hello\n", '{"prompt": "x"}\n'])
+def test_a_file_that_is_no_log(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text(content)
+    with pytest.raises(SourceError, match=r"x\.jsonl: not a log"):
+        discover([file])
+
+
+def test_a_missing_path(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no such file or directory"):
+        discover([tmp_path / "nowhere"])
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    scandir = os.scandir
+
+    def guarded(directory: Any) -> Any:
+        if Path(directory) == path:
+            raise PermissionError(13, "Permission denied")
+        return scandir(directory)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+
+
+def test_an_unreadable_logdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse(monkeypatch, tmp_path)
+    with pytest.raises(SourceError, match="Permission denied"):
+        discover([tmp_path])
+
+
+def test_an_unreadable_directory_inside_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events(tmp_path / "run", "a")
+    events(tmp_path / "closed", "a")
+    refuse(monkeypatch, tmp_path / "closed")
+    found = discover([tmp_path])
+    assert [r.key.name for r in found.runs] == ["run"]
+    assert [(n.path, n.message) for n in found.notes] == [
+        (tmp_path / "closed", "cannot be read: Permission denied")
+    ]
+
+
+def test_an_empty_logdir_holds_no_runs(tmp_path: Path) -> None:
+    assert discover([tmp_path]).runs == ()
+
+
+def test_a_vanished_run_is_found_no_more(tmp_path: Path) -> None:
+    events(tmp_path / "a", "x")
+    finder = Finder([tmp_path])
+    assert len(finder.find().runs) == 1
+    shutil.rmtree(tmp_path / "a")
+    assert finder.find().runs == ()
+
+
+def test_run_files_are_plain_records() -> None:
+    assert RunFiles.__dataclass_params__.frozen  # type: ignore[attr-defined]

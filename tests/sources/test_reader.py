@@ -1,0 +1,288 @@
+"""The reader: inline and in its thread. No sleeps: events, joins and bounded waits."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rltui.core.batch import Batch
+from rltui.core.errors import SourceError
+from rltui.sources import Intervals, Reader
+from rltui.sources import reader as module
+from rltui.sources.feed import Feed
+from tests.sources import encode
+from tests.sources.test_logdir import events, hparams
+
+FAST = Intervals(0.01, 0.01, 0.02, inotify=False)
+LONG = 20.0
+
+
+def row(step: int, *tags: bytes) -> bytes:
+    names = tags or (b"loss", b"reward")
+    return b"".join(encode.event(step, 1.78e9 + step, encode.simple(t, step)) for t in names)
+
+
+def write(path: Path, steps: range) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(b"".join(row(s) for s in steps))
+    return path
+
+
+def steps(batches: list[Batch], tag: str = "loss") -> list[int]:
+    return [int(s) for b in batches for block in b.blocks if tag in block.tags for s in block.steps]
+
+
+# -- inline -----------------------------------------------------------------------------------
+
+
+def test_reads_everything_newest_run_first(tmp_path: Path) -> None:
+    for number, name in enumerate(("old", "new", "middle")):
+        file = write(tmp_path / name / f"x.tfevents.{number}", range(1, 4))
+        stamp = {"old": 1000, "middle": 2000, "new": 3000}[name]
+        os.utime(file, (stamp, stamp))
+    batches = list(Reader([tmp_path]).read_all())
+    assert [b.run.name for b in batches] == ["new", "middle", "old"]
+    assert all(steps([b]) == [1, 2, 3] for b in batches)
+    assert not any(b.more for b in batches)
+
+
+def test_files_of_a_run_oldest_first(tmp_path: Path) -> None:
+    write(tmp_path / "x.tfevents.20", range(5, 9))
+    write(tmp_path / "x.tfevents.10", range(1, 6))
+    batches = list(Reader([tmp_path]).read_all())
+    assert steps(batches) == [1, 2, 3, 4, 5, 5, 6, 7, 8]
+    assert [b.source.order for b in batches] == [0, 1]
+
+
+def test_budget_and_progress(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 200))
+    reader = Reader([tmp_path], budget_bytes=1000)
+    batches = []
+    for batch in reader.read_all():
+        batches.append(batch)
+        done, known = reader.progress()
+        assert done == batch.source.offset
+        assert known == file.stat().st_size
+    assert len(batches) > 10
+    assert [b.more for b in batches] == [True] * (len(batches) - 1) + [False]
+    assert steps(batches) == list(range(1, 200))
+    assert batches[-1].source.records == 2 * 199
+
+
+def test_a_run_without_scalars_is_told(tmp_path: Path) -> None:
+    events(tmp_path / "run")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "x.tfevents.1").touch()
+    found = {b.run.name: b for b in Reader([tmp_path]).read_all()}
+    assert set(found) == {"run", "empty"}
+    assert all(not b.items and not b.more for b in found.values())
+
+
+def test_hparams_and_series_go_to_their_run(tmp_path: Path) -> None:
+    events(tmp_path, "train/loss")
+    events(tmp_path / "losses_a", "losses")
+    hparams(tmp_path / "1795163947.1")
+    batches = list(Reader([tmp_path]).read_all())
+    assert {b.run.name for b in batches} == {"."}
+    assert {t for b in batches for block in b.blocks for t in block.tags} == {
+        "train/loss",
+        "losses/a",
+    }
+
+
+def test_run_glob(tmp_path: Path) -> None:
+    for name in ("a1", "a2", "b1"):
+        write(tmp_path / name / "x.tfevents.1", range(1, 2))
+    runs = Reader([tmp_path], run_glob="a*").scan()
+    assert [r.key.name for r in runs] == ["a1", "a2"]
+
+
+def test_step_keys(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"current_steps": 7, "loss": 1.0}\n')
+    assert list(Reader([tmp_path]).read_all()) == []
+    batches = list(Reader([tmp_path], step_keys=("current_steps",)).read_all())
+    assert steps(batches) == [7]
+
+
+def test_bad_paths_raise(tmp_path: Path) -> None:
+    with pytest.raises(SourceError):
+        Reader([tmp_path / "nowhere"]).scan()
+    with pytest.raises(SourceError):
+        Reader([tmp_path / "nowhere"]).start()
+    with pytest.raises(SourceError):
+        list(Reader([tmp_path / "nowhere"]).read_all())
+
+
+def test_corruption_becomes_a_note(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 4))
+    size = file.stat().st_size
+    with file.open("ab") as stream:
+        stream.write(b"garbage garbage garbage")
+    write(file, range(4, 6))
+    (batch,) = Reader([tmp_path]).read_all()
+    assert steps([batch]) == [1, 2, 3, 4, 5]
+    assert [(n.path, n.offset) for n in batch.notes] == [(file, size)]
+
+
+def test_reading_again_brings_what_is_new(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 4))
+    reader = Reader([tmp_path])
+    list(reader.read_all())
+    assert list(reader.read_all()) == []
+    write(file, range(4, 5))
+    write(tmp_path / "late" / "x.tfevents.1", range(1, 2))
+    assert sorted(b.run.name for b in reader.read_all()) == [".", "late"]
+
+
+def test_rewritten_file_is_a_new_generation(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text('{"step": 1, "loss": 1}\n{"step": 2, "loss": 1}\n')
+    reader = Reader([tmp_path])
+    (first,) = reader.read_all()
+    file.write_text('{"step": 1, "loss": 9}\n')
+    (second,) = reader.read_all()
+    assert (first.generation, second.generation) == (0, 1)
+    assert second.source.records == 1
+    assert steps([second]) == [1]
+
+
+# -- threaded ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def started() -> Iterator[Callable[[Reader], Reader]]:
+    readers: list[Reader] = []
+
+    def start(reader: Reader) -> Reader:
+        readers.append(reader)
+        reader.start()
+        return reader
+
+    yield start
+    for reader in readers:
+        reader.stop()
+    assert not [t for t in threading.enumerate() if t.name == "rltui-reader"]
+
+
+def collect(reader: Reader, until: Callable[[list[Batch]], bool]) -> list[Batch]:
+    batches: list[Batch] = []
+    while not until(batches):
+        assert reader.wait(LONG), "nothing came"
+        batches += reader.drain(4)
+    return batches
+
+
+Start = Callable[[Reader], Reader]
+
+
+def test_follows_a_growing_file(tmp_path: Path, started: Start) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 4))
+    reader = started(Reader([tmp_path], watch=FAST))
+    collect(reader, lambda b: steps(b) == [1, 2, 3])
+    write(file, range(4, 6))
+    collect(reader, lambda b: steps(b) == [4, 5])
+
+
+def test_finds_new_runs_and_files(tmp_path: Path, started: Start) -> None:
+    reader = started(Reader([tmp_path], watch=FAST))
+    write(tmp_path / "deep" / "run" / "x.tfevents.1", range(1, 3))
+    found = collect(reader, lambda b: len(steps(b)) == 2)
+    assert {b.run.name for b in found} == {"deep/run"}
+    write(tmp_path / "deep" / "run" / "x.tfevents.2", range(3, 5))
+    found = collect(reader, lambda b: len(steps(b)) == 2)
+    assert found[0].source.order == 1
+
+
+def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
+    slow = Intervals(1000.0, 1000.0, 1000.0, inotify=True)
+    file = write(tmp_path / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([tmp_path], watch=slow))
+    collect(reader, lambda b: steps(b) == [1, 2])
+    ready = threading.Event()
+    threading.Thread(target=lambda: (reader.listening.wait(LONG), ready.set())).start()
+    assert ready.wait(LONG)
+    if not reader.notified:
+        pytest.skip("no inotify here")
+    write(file, range(3, 4))
+    collect(reader, lambda b: steps(b) == [3])
+
+
+def test_deleted_file_is_told(tmp_path: Path, started: Start) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([tmp_path], watch=FAST))
+    collect(reader, lambda b: steps(b) == [1, 2])
+    file.unlink()
+    found = collect(reader, lambda b: any(x.gone for x in b))
+    assert [n.message for b in found for n in b.notes] == ["vanished"]
+
+
+def test_a_full_queue_holds_the_reader_back(
+    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_QUEUE_BATCHES", 3)
+    write(tmp_path / "x.tfevents.1", range(1, 500))
+    reader = started(Reader([tmp_path], watch=FAST, budget_bytes=500))
+    found = collect(reader, lambda b: bool(b) and not b[-1].more)
+    assert steps(found) == list(range(1, 500))
+
+
+def test_stop_while_the_queue_is_full(
+    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_QUEUE_BATCHES", 1)
+    write(tmp_path / "x.tfevents.1", range(1, 500))
+    reader = started(Reader([tmp_path], watch=FAST, budget_bytes=500))
+    assert reader.wait(LONG)
+    reader.stop()
+    assert len(reader.drain()) == 1
+    assert reader.drain() == []
+
+
+def test_unexpected_errors_are_raised_at_the_next_drain(
+    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Feed, budget: int) -> Batch | None:
+        raise ZeroDivisionError("a mistake of ours")
+
+    monkeypatch.setattr(Feed, "read", broken)
+    write(tmp_path / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([tmp_path], watch=FAST))
+    assert reader.wait(LONG)
+    with pytest.raises(ZeroDivisionError, match="a mistake of ours"):
+        reader.drain()
+    assert reader.drain() == []
+
+
+def test_a_logdir_that_vanishes_is_noted(tmp_path: Path, started: Start) -> None:
+    logdir = tmp_path / "logs"
+    file = write(logdir / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([logdir], watch=FAST))
+    collect(reader, lambda b: steps(b) == [1, 2])
+    file.unlink()
+    logdir.rmdir()
+    collect(reader, lambda b: any(x.gone for x in b))
+    logdir.mkdir()
+    write(logdir / "y.tfevents.1", range(3, 4))
+    collect(reader, lambda b: steps(b) == [3])
+
+
+def test_on_batch_wakes_the_main_thread(tmp_path: Path, started: Start) -> None:
+    write(tmp_path / "x.tfevents.1", range(1, 3))
+    woken = threading.Event()
+    reader = started(Reader([tmp_path], watch=FAST, on_batch=woken.set))
+    assert woken.wait(LONG)
+    assert reader.drain()
+
+
+def test_start_twice_and_stop_twice(tmp_path: Path) -> None:
+    reader = Reader([tmp_path], watch=FAST)
+    reader.start()
+    reader.start()
+    reader.stop()
+    reader.stop()
+    assert not reader.wait(0)

@@ -1,0 +1,120 @@
+"""When files are looked at."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from rltui.sources import watch
+from rltui.sources.watch import Directories, Intervals, Notifier, Schedule
+
+A, B = Path("a"), Path("b")
+
+
+def test_a_new_file_is_due_at_once_and_then_at_the_fast_interval() -> None:
+    schedule = Schedule(Intervals(0.25, 5.0))
+    schedule.add(A, 100.0, 1.0, newest=True)
+    assert schedule.due(100.0) == [A]
+    schedule.looked(A, 100.0, grew=True)
+    assert schedule.due(100.2) == []
+    assert schedule.next_due(100.0) == pytest.approx(0.25)
+    assert schedule.due(100.25) == [A]
+
+
+def test_a_quiet_file_is_looked_at_rarely() -> None:
+    schedule = Schedule(Intervals(0.25, 5.0))
+    schedule.add(A, 100.0, 3600.0, newest=True)
+    schedule.looked(A, 100.0, grew=False)
+    assert schedule.next_due(100.0) == pytest.approx(5.0)
+
+
+def test_an_older_file_of_a_run_is_looked_at_rarely() -> None:
+    schedule = Schedule(Intervals(0.25, 5.0))
+    schedule.add(A, 100.0, 1.0, newest=False)
+    schedule.looked(A, 100.0, grew=False)
+    assert schedule.next_due(100.0) == pytest.approx(5.0)
+
+
+def test_a_slow_writer_stays_hot_for_ten_of_its_intervals() -> None:
+    schedule = Schedule(Intervals(0.25, 5.0))
+    schedule.add(A, 0.0, 0.0, newest=True)
+    for now in (600.0, 1200.0, 1800.0):
+        schedule.looked(A, now, grew=True)
+    schedule.looked(A, 1800.0 + 5000, grew=False)
+    assert schedule.next_due(6800.0) == pytest.approx(0.25)
+    schedule.looked(A, 1800.0 + 7000, grew=False)
+    assert schedule.next_due(8800.0) == pytest.approx(5.0)
+
+
+def test_a_file_of_yesterday_is_hardly_looked_at() -> None:
+    schedule = Schedule(Intervals(0.25, 5.0))
+    schedule.add(A, 0.0, 90_000.0, newest=True)
+    schedule.looked(A, 0.0, grew=False)
+    assert schedule.next_due(0.0) == pytest.approx(30.0)
+
+
+def test_waking_makes_due() -> None:
+    schedule = Schedule(Intervals())
+    schedule.add(A, 0.0, 0.0, newest=True)
+    schedule.looked(A, 0.0, grew=False)
+    assert schedule.wake(A, 0.1)
+    assert schedule.due(0.1) == [A]
+    assert not schedule.wake(B, 0.1)
+    schedule.remove(A)
+    assert schedule.due(9.0) == []
+
+
+def test_directories_notice_new_files(tmp_path: Path) -> None:
+    directories = Directories()
+    os.utime(tmp_path, ns=(1, 1))
+    unclaimed = tmp_path / "x.jsonl"
+    directories.set([(tmp_path, 1)], [unclaimed])
+    assert not directories.changed()
+    unclaimed.write_text("{}")
+    assert directories.changed()
+    assert not directories.changed()
+    unclaimed.write_text("{}\n")
+    assert directories.changed()
+
+
+def test_a_change_between_looking_and_remembering_is_not_lost(tmp_path: Path) -> None:
+    directories = Directories()
+    directories.set([(tmp_path, 1)], [])
+    assert directories.changed()
+
+
+def test_inotify_wakes(tmp_path: Path) -> None:
+    woken = threading.Event()
+    notifier = Notifier(lambda path: woken.set())
+    if not notifier.start([tmp_path]):
+        pytest.skip("no inotify here")
+    try:
+        (tmp_path / "file").write_text("x")
+        assert woken.wait(10)
+    finally:
+        notifier.stop()
+
+
+def test_a_system_without_inotify_is_polled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import watchdog.observers
+
+    class Broken:
+        def schedule(self, *args: object, **kwargs: object) -> None:
+            raise OSError(28, "inotify watch limit reached")
+
+        def unschedule_all(self) -> None:
+            pass
+
+    monkeypatch.setattr(watchdog.observers, "Observer", Broken)
+    notifier = Notifier(lambda path: None)
+    assert not notifier.start([tmp_path])
+    notifier.stop()
+
+
+def test_watchdog_is_imported_only_when_needed() -> None:
+    assert "watchdog" not in vars(watch)
