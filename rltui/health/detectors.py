@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.core.block import FloatArray, IntArray
+from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.registry import detector
 from rltui.health.signal import Rows, Signal, constant
 from rltui.health.windows import (
@@ -151,17 +151,26 @@ def below_start(
     cliff_share: float = 0.0,
     cliff_drop: float = 1.0,
     cliff_rows: int = 5,
+    noise: float = 0.0,
+    spared: float = 0.0,
+    unit: float = 0.0,
+    unit_share: float = 0.01,
 ) -> Signal:
     """The median of ``window`` rows is under ``share`` of that of the first ``early`` rows.
 
     Also when it is at or under ``floor``, or after a cliff: a fall by ``cliff_drop`` of the
     start within ``cliff_rows`` rows (or 5 % of those seen, if that is more) to under
     ``cliff_share`` of it, for as long as it stays under that. A start at or below zero is
-    not judged.
+    not judged, nor one within ``unit_share`` of a multiple of ``unit``, nor a fall by less than
+    ``noise`` times the spread of the first ten rows (0.74 times their quartile distance). With a ``reward``: not
+    while the reward lies in the upper part of its range, above ``spared`` of it.
     """
     x, n = rows.x, rows.count
     middle, start = rolling_median(x, window), start_median(x, early)
     judged = start > 0
+    if unit > 0:
+        multiple = np.maximum(1.0, np.round(start / unit)) * unit
+        judged &= np.abs(start - multiple) > unit_share * multiple
     part = np.where(judged, _ratio(middle, start), np.nan)
     beyond = judged & ((part <= share) | (middle <= floor))
     fall, limit = np.zeros(n), np.maximum(share * start, floor)
@@ -174,6 +183,10 @@ def below_start(
         )
         beyond |= held
         limit = np.where(held, np.maximum(limit, cliff_share * start), limit)
+    if noise > 0:
+        beyond &= start - middle >= noise * _first_spread(x)
+    if spared > 0 and "reward" in rows.others:
+        beyond &= ~_at_its_best(rows.others["reward"], spared)
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -184,6 +197,28 @@ def below_start(
         window=window,
         facts={"start": start, "share": part, "drop": fall},
     )
+
+
+def _first_spread(x: FloatArray, count: int = 10) -> FloatArray:
+    """0.74 times the quartile distance of the first ``count`` rows, of those seen so far."""
+    out = np.zeros(len(x))
+    for row in range(min(count, len(x))):
+        part = np.sort(x[: row + 1])
+        out[row:] = 0.7413 * (part[row - (row + 1) // 4] - part[(row + 1) // 4])
+    return out
+
+
+def _at_its_best(reward: FloatArray, share: float) -> BoolArray:
+    """Whether the 10-row median lies above ``share`` of the range that it has covered."""
+    known = np.isfinite(reward)
+    if not known.any():
+        return known
+    begin = int(np.argmax(known))
+    middle = rolling_median(reward[begin:], 10)
+    low, best = np.minimum.accumulate(middle), np.maximum.accumulate(middle)
+    out = np.zeros(len(reward), dtype=bool)
+    out[begin:] = (best > low) & (middle - low >= share * (best - low))
+    return out
 
 
 def _fall(part: FloatArray, least_rows: int) -> FloatArray:

@@ -104,3 +104,41 @@ def often_zero(rows: Rows, *, share: float, window: int = 20, tiny: float = 1e-6
         window=window,
         facts={"share": part},
     )
+
+
+@detector(facts=("first", "best", "gained"))
+def stuck_score(rows: Rows, *, gain: float, ceiling: float = 0.95, least_rows: int = 6) -> Signal:
+    """No evaluation of ``least_rows`` or more was ``gain`` better than the median of the first two.
+
+    Scores whose best is at ``ceiling`` or above have nowhere to go.
+    """
+    n = rows.count
+    first = start_median(rows.x, 2)
+    best = np.maximum.accumulate(rows.x) if n else rows.x
+    beyond = (best - first < gain) & (best < ceiling) & (np.arange(1, n + 1) >= least_rows)
+    return Signal(
+        beyond=beyond,
+        statistic=best - first,
+        threshold=constant(n, gain),
+        name="gain of the best evaluation over the first two",
+        onset=np.minimum(np.arange(n), 1),
+        facts={"first": first, "best": best, "gained": best - first},
+    )
+
+
+@detector(facts=("best", "lost"))
+def under_best(rows: Rows, *, drop: float, window: int = 2) -> Signal:
+    """The median of ``window`` rows lies ``drop`` under the best that it has been."""
+    n = rows.count
+    middle = rolling_median(rows.x, window)
+    best = np.maximum.accumulate(middle) if n else middle
+    return Signal(
+        beyond=best - middle >= drop,
+        statistic=best - middle,
+        threshold=constant(n, drop),
+        name="fall from the best",
+        low=best - drop,
+        onset=last_run_start(rows.x <= best - drop, window),
+        window=window,
+        facts={"best": best, "lost": best - middle},
+    )

@@ -148,16 +148,25 @@ def latched(trigger: BoolArray, value: FloatArray, level: FloatArray) -> tuple[B
 
     Returns the flags and, per row, the index of the trigger that holds it (itself when none).
     """
-    n = len(trigger)
-    out, origin = trigger.copy(), np.arange(n)
-    row = 0
+    out, origin = trigger.copy(), np.arange(len(trigger))
     starts = np.flatnonzero(trigger)
     position = 0
     while position < len(starts):
         row = int(starts[position])
-        below = np.flatnonzero(value[row + 1 :] < level[row])
-        end = row + 1 + int(below[0]) if len(below) else n
+        end = _first_below(value, level[row], row + 1)
         out[row:end] = True
         origin[row:end] = row
         position = int(np.searchsorted(starts, end))
     return out, origin
+
+
+def _first_below(value: FloatArray, level: float, begin: int) -> int:
+    """Index of the first row from ``begin`` on that is below, or the number of rows. Looks at
+    ever larger stretches: episodes are short, runs may be long."""
+    stretch = 64
+    while begin < len(value):
+        found = np.flatnonzero(value[begin : begin + stretch] < level)
+        if len(found):
+            return begin + int(found[0])
+        begin, stretch = begin + stretch, 4 * stretch
+    return len(value)

@@ -102,12 +102,12 @@ def draw_curves(plot: Plot, shown: Sequence[Shown]) -> None:
     below = [s.old for s in shown] + [s.line for s in shown if s.curve.ghost]
     for columns in below:
         if columns is not None:
-            _line(plot, _raster(plot, columns), _BAND)
+            _under(plot, columns, _BAND)
     live = [s for s in shown if not s.curve.ghost]
     for s in live:
         if s.under is not None:
             family = s.low is not None and len(live) == 1
-            _line(plot, _raster(plot, s.under), style(Token.SPARK) if family else _BAND)
+            _under(plot, s.under, style(Token.SPARK) if family else _BAND)
     joined: BoolArray | None = None
     for s in live:
         raster = _raster(plot, s.line)
@@ -142,9 +142,16 @@ def _band(plot: Plot, low: Columns, high: Columns) -> None:
     plot.canvas.paint(encode(raster, plot.glyphs.marker, char=":"), _BAND)
 
 
-def _line(plot: Plot, raster: BoolArray, look: Style, joined: BoolArray | None = None) -> None:
+def _under(plot: Plot, columns: Columns, look: Style) -> None:
+    """A line below the upper ones; dots in ascii, so that it differs without colour too."""
+    _line(plot, _raster(plot, columns), look, char=".")
+
+
+def _line(
+    plot: Plot, raster: BoolArray, look: Style, joined: BoolArray | None = None, char: str = "*"
+) -> None:
     touched: BoolArray = np.asarray(by_cell(raster, plot.glyphs.marker).any(axis=(2, 3)))
-    codes = encode(raster if joined is None else joined, plot.glyphs.marker)
+    codes = encode(raster if joined is None else joined, plot.glyphs.marker, char=char)
     plot.canvas.paint(codes, look, touched)
     plot.canvas.lines |= touched
 

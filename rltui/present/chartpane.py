@@ -1,4 +1,4 @@
-"""A metric of a run as a chart request: curves, limits, findings, restarts, validation (floor 5)."""
+"""A metric of a run as a chart request: curves, limits, findings, restarts (floor 5)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rltui.present.chart import Bar, Chart, Crosshair, Curve, Limit, Mark, rende
 from rltui.present.line import Line, Token
 from rltui.present.rows import episodes
 from rltui.present.view import View
+from rltui.present.xaxis import Axis, axis_of
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -55,8 +56,8 @@ def chart_of(
 ) -> Chart:
     """The request for the chart of one tag."""
     series, judgement = run.series(tag), run.judgement(tag)
-    timed = view.axis == "time" and bool(np.isfinite(series.wall_times).any())
-    to_x = _time_of_step(run, series) if timed else _plain
+    axis = axis_of(run, series, view.axis)
+    to_x = axis.place
     levels = [
         (to_x(since), None if until is None else to_x(until), level)
         for since, until, level in episodes(run, tag)
@@ -66,12 +67,12 @@ def chart_of(
     first, last = run.data.first_step, run.data.last_step
     marks = _marks(run, to_x)
     return Chart(
-        curves=[_curve(run, series, band, levels, to_x, judged)],
+        curves=[_curve(run, series, band, levels, axis, judged)],
         first=None if first is None else to_x(first),
         last=None if last is None else to_x(last),
         window=_window(view, to_x) if full else None,
-        x_kind="time" if timed else "step",
-        x_unit="time" if timed else "step",
+        x_kind=axis.kind,
+        x_unit=axis.unit,
         smooth=view.smooth,
         log=view.log_y,
         clip=view.outliers,
@@ -85,34 +86,19 @@ def chart_of(
     )
 
 
-def _plain(step: float) -> float:
-    return float(step)
-
-
-def _time_of_step(run: RunView, series: Series) -> Callable[[float], float]:
-    """Steps to seconds since the first wall time of the run, by interpolation."""
-    good = np.isfinite(series.wall_times)
-    steps, walls = series.steps[good].astype(np.float64), series.wall_times[good]
-    start = run.data.first_wall_time
-    begin = float(walls[0]) if start is None else start
-    return lambda step: float(np.interp(step, steps, walls - begin))
-
-
 def _curve(
     run: RunView,
     series: Series,
     band: tuple[str, str] | None,
     levels: list[tuple[float, float | None, Level]],
-    to_x: Callable[[float], float],
+    axis: Axis,
     judged: bool,
 ) -> Curve:
     def place(points: Series) -> FloatArray:
-        if to_x is _plain:
-            return points.steps.astype(np.float64)
-        return np.array([to_x(s) for s in points.steps.tolist()])
+        return axis.places(points.steps)
 
     ends = [run.series(t) for t in band] if band else []
-    old = (series.old_steps.astype(np.float64), series.old_values)
+    old = (axis.places(series.old_steps), series.old_values)
     return Curve(
         place(series),
         series.values,
@@ -120,7 +106,7 @@ def _curve(
         high=(place(ends[1]), ends[1].values) if ends else None,
         levels=levels,
         known=judged or not levels,
-        old=old if len(series.old_steps) and to_x is _plain else None,
+        old=old if len(series.old_steps) else None,
     )
 
 

@@ -277,8 +277,9 @@ def _not_judged(run: RunView, view: View, width: int, margin: int) -> list[Line]
         return []
     blank = (" " * margin, TEXT)
     lines: list[Line] = [[blank, *heading("Not judged", width, view, str(len(skipped)))]]
-    for rule in skipped:
-        lines.append([blank, *_skipped_line(run, rule.title, rule.missing, width, view)])
+    lines += [
+        [blank, *_skipped_line(run, rule.title, rule.missing, width, view)] for rule in skipped
+    ]
     return lines
 
 

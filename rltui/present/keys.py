@@ -114,7 +114,7 @@ KEYS: tuple[Key, ...] = (
     Key("zoom_in", ("plus",), "+", "zoom in", _CHART, (METRIC,), "zoom", 3, "+ -"),
     Key("zoom_out", ("minus",), "-", "zoom out", _CHART, (METRIC,)),
     Key("zoom_all", ("equals_sign",), "=", "whole run", _CHART, (METRIC,), "all", 6),
-    Key("axis", ("x",), "x", "axis: step or time", _CHART, (LIST, METRIC), "axis", 7),
+    Key("axis", ("x",), "x", "axis: step, time, tokens", _CHART, (LIST, METRIC), "axis", 7),
     Key("smoother", ("s",), "s", "smoother", _CHART, (LIST, METRIC), "smooth", 8),
     Key("rougher", ("S",), "S", "less smooth", _CHART, (LIST, METRIC)),
     Key("log_y", ("L",), "L", "log y", _CHART, (LIST, METRIC), "log y", 9),

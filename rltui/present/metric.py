@@ -117,7 +117,7 @@ def _side(run: RunView, row: Row, view: View, width: int, height: int) -> list[L
         related = _related(run, row)[:room]
         if related:
             lines += [[], heading("Related", width, view)]
-            columns = Columns(13, 0, 0, width - 25, 0)
+            columns = Columns(16, 0, 0, width - 29, 0)
             lines += [row_line(run, r, columns, view, cursor=False) for r in related]
     return lines
 

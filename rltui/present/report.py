@@ -117,10 +117,10 @@ def _when(finding: Finding) -> str:
 
 def _note_lines(run: RunView) -> list[str]:
     notes = [n for n in run.data.notes if n.level >= Level.WATCH]
-    lines = [
-        f"    note: {n.path.name}{'' if n.offset is None else f' at byte {n.offset:,}'}: {n.message}"
-        for n in notes[:5]
-    ]
+    lines = []
+    for note in notes[:5]:
+        at = "" if note.offset is None else f" at byte {note.offset:,}"
+        lines.append(f"    note: {note.path.name}{at}: {note.message}")
     if len(notes) > 5:
         lines.append(f"    and {len(notes) - 5} more notes")
     return lines

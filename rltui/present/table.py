@@ -45,7 +45,7 @@ class Columns:
     @property
     def width(self) -> int:
         """Cells of the whole row."""
-        gaps = (1 if self.unit else 0) + (1 if self.healthy else 0)
+        gaps = bool(self.unit) + bool(self.healthy) + bool(self.spark and not self.change)
         return (
             2 + self.name + self.value + self.unit + self.change + self.spark + self.healthy + gaps
         )
@@ -60,7 +60,7 @@ def columns_for(width: int) -> Columns:
     if width >= 60:
         return Columns(17, 7, 9, width - 59, 12)
     spark_width = 10 if width >= 34 else 0
-    return Columns(max(4, width - 12 - spark_width), 0, 0, spark_width, 0)
+    return Columns(max(4, width - 12 - spark_width - bool(spark_width)), 0, 0, spark_width, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,8 @@ def row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bo
     if columns.change:
         line.append((pad(_change(run, row, columns, view), columns.change), MUTED))
     if columns.spark:
+        if not columns.change:
+            line.append((" ", TEXT))
         line.extend(_spark(run, row, columns, view))
     if columns.healthy:
         words = row.judgement.healthy

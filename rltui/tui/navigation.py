@@ -17,6 +17,7 @@ from rltui.present import numbers
 from rltui.present.frame import Frame, finding_id, run_id, runs_shown
 from rltui.present.header import tabs_of
 from rltui.present.view import FINDINGS, OVERVIEW, TAB_BY_ID, View
+from rltui.present.xaxis import axes_of
 from rltui.session import RunView, Session
 
 #: Smoothing weights that ``s`` and ``S`` walk through.
@@ -270,7 +271,11 @@ class Navigator:
         self.view.outliers = not self.view.outliers
 
     def do_axis(self) -> None:
-        self.view.axis = "time" if self.view.axis == "step" else "step"
+        axes = axes_of(self.run) if self.run is not None else ("step",)
+        index = axes.index(self.view.axis) if self.view.axis in axes else 0
+        self.view.axis = axes[(index + 1) % len(axes)]
+        if len(axes) == 1:
+            self.view.message = "the log has no times: the x axis stays the step"
 
     def do_order(self) -> None:
         index = _ORDERS.index(self.view.order) if self.view.order in _ORDERS else 0

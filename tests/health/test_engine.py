@@ -136,8 +136,8 @@ class TestBadges:
         report = Engine(only("entropy_collapse")).evaluate(run, infos, RECOGNITION, 0.0)
         tag = report.tags["train/entropy_loss"]
         assert tag.level is Level.BAD
-        assert tag.healthy_short == "≥ 0.138"
-        assert tag.high == pytest.approx(-0.138)
+        assert tag.healthy_short == "≥ 0.103"
+        assert tag.high == pytest.approx(-0.1035)
         assert tag.low is None
 
     def test_documented_range_without_a_rule_has_no_badge(self) -> None:

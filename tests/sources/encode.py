@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable
 
@@ -121,7 +122,7 @@ def _add(points: Points, block: Block) -> None:
             if not absent[row, column]:
                 value = struct.pack("<d", block.values[row, column])
                 wall = float(block.wall_times[row])
-                kept.append((int(block.steps[row]), -1.0 if wall != wall else wall, value))
+                kept.append((int(block.steps[row]), -1.0 if math.isnan(wall) else wall, value))
 
 
 def restarts_of(parts: Iterable[Decoded]) -> list[int]:

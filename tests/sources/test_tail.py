@@ -58,11 +58,12 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_no_handle_stays_open(log: Path) -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    handles = Path("/proc/self/fd")
+    before = len(list(handles.iterdir()))
     tails = [Tail(log) for _ in range(50)]
     for tail in tails:
         tail.poll(BIG)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(handles.iterdir())) == before
 
 
 def test_truncated_and_written_anew(log: Path) -> None:

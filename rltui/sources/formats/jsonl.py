@@ -202,7 +202,7 @@ class JsonLinesDecoder:
             step = row.get(key)
             if isinstance(step, bool) or not isinstance(step, (int, float)):
                 continue
-            if math.isfinite(step) and abs(step) < 1 << 63:
+            if -(1 << 63) <= step < 1 << 63:  # false for NaN and infinity
                 del row[key]
                 return int(step)
         return None

@@ -102,11 +102,26 @@ class RowSink:
             if whole is not None:
                 self._items.append(whole)
                 return
+        where = _where(parts, {group[0] for group in groups})
         for tags in groups:
-            if len(tags) == 1 and tags[0] in loose:
-                self._items.append(_point_block(tags[0], loose[tags[0]], parts))
+            own = where.get(tags[0], [])
+            if tags[0] in loose:
+                self._items.append(_point_block(tags[0], loose[tags[0]], own))
             else:
-                self._items.append(_row_block(tags, parts))
+                self._items.append(_row_block(tags, [part for _, part in own]))
+
+
+def _where(parts: list[_Part], leaders: set[str]) -> dict[str, list[tuple[int, _Part]]]:
+    """tag -> the parts that have it, with their numbers."""
+    found: dict[str, list[tuple[int, _Part]]] = {}
+    chosen: dict[Layout, list[str]] = {}
+    for number, part in enumerate(parts):
+        tags = chosen.get(part.layout)
+        if tags is None:
+            tags = chosen[part.layout] = [t for t in part.layout.tags if t in leaders]
+        for tag in tags:
+            found.setdefault(tag, []).append((number, part))
+    return found
 
 
 def _union(parts: list[_Part], groups: list[tuple[str, ...]]) -> Block | None:
@@ -152,9 +167,8 @@ def _groups(parts: list[_Part], loose: dict[str, list[_Point]]) -> list[tuple[st
     return [tuple(g) for g in groups.values()] + [(tag,) for tag in loose]
 
 
-def _row_block(tags: tuple[str, ...], parts: list[_Part]) -> Block:
-    """The columns ``tags`` of all parts that have them; they have all of them or none."""
-    own = [p for p in parts if tags[0] in p.layout.index]
+def _row_block(tags: tuple[str, ...], own: list[_Part]) -> Block:
+    """The columns ``tags`` of parts that have all of them."""
     values = [_columns(p, tags) for p in own]
     if len(own) == 1:
         return Block(tags, own[0].steps, own[0].walls, values[0])
@@ -173,7 +187,7 @@ def _columns(part: _Part, tags: tuple[str, ...]) -> ValueArray:
     return part.values[:, [index[t] for t in tags]]
 
 
-def _point_block(tag: str, points: list[_Point], parts: list[_Part]) -> Block:
+def _point_block(tag: str, points: list[_Point], parts: list[tuple[int, _Part]]) -> Block:
     """All points of one tag, loose ones and those inside of parts, in file order."""
     # a loose point with seq s came before part number s
     order = [np.array([2 * p.seq for p in points])]
@@ -181,13 +195,11 @@ def _point_block(tag: str, points: list[_Point], parts: list[_Part]) -> Block:
     walls = [np.array([p.wall for p in points])]
     dtype = np.float64 if any(p.double for p in points) else np.float32
     values: list[ValueArray] = [np.array([p.value for p in points], dtype)]
-    for number, part in enumerate(parts):
-        column = part.layout.index.get(tag)
-        if column is not None:
-            order.append(np.full(len(part.steps), 2 * number + 1))
-            steps.append(part.steps)
-            walls.append(part.walls)
-            values.append(part.values[:, column])
+    for number, part in parts:
+        order.append(np.full(len(part.steps), 2 * number + 1))
+        steps.append(part.steps)
+        walls.append(part.walls)
+        values.append(part.values[:, part.layout.index[tag]])
     joined = np.concatenate(values)
     sort = np.argsort(np.concatenate(order), kind="stable")
     return Block(

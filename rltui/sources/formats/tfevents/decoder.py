@@ -37,10 +37,10 @@ _MIN_TEMPLATE = 4
 #: Bytes of new data that are joined with the unfinished rest of the data before.
 _SEAM = 1 << 16
 #: Records that may be read one by one before a scan is tried, at first and between scans.
-_PATIENCE = 1024
+_PATIENCE = 512
 _PATIENCE_AFTER_SCAN = 64
 #: Bytes of the first scan; every further one takes twice as many.
-_MIN_WINDOW = 1 << 17
+_MIN_WINDOW = 1 << 18
 _MAX_WINDOW = 1 << 21
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 from rltui.sources.formats.rows import Layout, layout_of
 from rltui.sources.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, length_crc
-from rltui.sources.formats.tfevents.moment import SECOND_BITS, Moment
+from rltui.sources.formats.tfevents.moment import BEGINNING, SECOND_BITS, Moment
 from rltui.sources.formats.tfevents.record import DOUBLE
 from rltui.sources.formats.tfevents.spot import Spot, spot_at
 
@@ -119,8 +119,11 @@ def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
     told = np.zeros(len(places), np.int64)
     for byte in range(4):
         told |= window[places + 8 + byte].astype(np.int64) << (8 * byte)
-    fit = (lengths < _MAX_LENGTH) & (_crc_table()[np.minimum(lengths, _MAX_LENGTH - 1)] == told)
+    fit = lengths < _MAX_LENGTH
     fit &= places + lengths + FRAME_BYTES <= len(window)
+    places, lengths, told = places[fit], lengths[fit], told[fit]
+    known, which = np.unique(lengths, return_inverse=True)
+    fit = np.array([length_crc(n) for n in known.tolist()], np.int64)[which] == told
     places, lengths = places[fit], lengths[fit]
     if not len(places) or places[0] != 0:
         return nothing, nothing
@@ -128,15 +131,6 @@ def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
     broken = np.flatnonzero(behind[:-1] != places[1:])
     count = int(broken[0]) + 1 if len(broken) else len(places)
     return places[:count] + pos, lengths[:count]
-
-
-_CRC: list[NDArray[np.int64]] = []
-
-
-def _crc_table() -> NDArray[np.int64]:
-    if not _CRC:
-        _CRC.append(np.array([length_crc(n) for n in range(_MAX_LENGTH)], np.int64))
-    return _CRC[0]
 
 
 def _read_length(
@@ -244,14 +238,17 @@ def _moments(steps: IntArray, bits: IntArray, moment: Moment) -> tuple[IntArray,
     begins = np.ones(len(steps), bool)
     begins[1:] = steps[1:] != steps[:-1]
     begins[0] = not (moment.open and moment.step == steps[0])
-    anchors = np.maximum.accumulate(np.where(begins, np.arange(len(steps)), -1))
-    walls = np.where(anchors < 0, moment.bits, bits[anchors])
+    rows = np.arange(len(steps))
+    firsts = np.maximum.accumulate(np.where(begins, rows, -1))
+    walls = np.where(firsts < 0, moment.bits, bits[firsts])
     near = (bits - walls + (SECOND_BITS - 1)).view(np.uint64) < 2 * SECOND_BITS - 1
-    if not near.all():
-        for row, (step, wall) in enumerate(zip(steps.tolist(), bits.tolist(), strict=True)):
-            moment = moment.next(step, wall)
-            walls[row] = moment.bits
-        return walls, moment
+    # equal steps that stretch over more than a second are several moments
+    for first in np.unique(firsts[~near]).tolist():
+        segment = rows[np.searchsorted(firsts, first) : np.searchsorted(firsts, first, "right")]
+        inner = moment if first < 0 else BEGINNING
+        for row, wall in zip(segment.tolist(), bits[segment].tolist(), strict=True):
+            inner = inner.next(int(steps[row]), wall)
+            walls[row] = inner.bits
     return walls, Moment(int(steps[-1]), int(walls[-1]))
 
 
