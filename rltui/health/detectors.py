@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.block import FloatArray, IntArray
 from rltui.health.registry import detector
 from rltui.health.signal import Rows, Signal, constant
 from rltui.health.windows import (
@@ -138,100 +138,6 @@ def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Sig
         window=within + window,
         facts={"base": came_from, "rise": middle - came_from},
     )
-
-
-@detector(roles=("reward",), facts=("start", "share", "drop"))
-def below_start(
-    rows: Rows,
-    *,
-    share: float,
-    early: int = 5,
-    window: int = 3,
-    floor: float = 0.0,
-    cliff_share: float = 0.0,
-    cliff_drop: float = 1.0,
-    cliff_rows: int = 5,
-    noise: float = 0.0,
-    spared: float = 0.0,
-    unit: float = 0.0,
-    unit_share: float = 0.01,
-) -> Signal:
-    """The median of ``window`` rows is under ``share`` of that of the first ``early`` rows.
-
-    Also when it is at or under ``floor``, or after a cliff: a fall by ``cliff_drop`` of the
-    start within ``cliff_rows`` rows (or 5 % of those seen, if that is more) to under
-    ``cliff_share`` of it, for as long as it stays under that. A start at or below zero is
-    not judged, nor one within ``unit_share`` of a multiple of ``unit``, nor a fall by less than
-    ``noise`` times the spread of the first ten rows (0.74 times their quartile distance). With a ``reward``: not
-    while the reward lies in the upper part of its range, above ``spared`` of it.
-    """
-    x, n = rows.x, rows.count
-    middle, start = rolling_median(x, window), start_median(x, early)
-    judged = start > 0
-    if unit > 0:
-        multiple = np.maximum(1.0, np.round(start / unit)) * unit
-        judged &= np.abs(start - multiple) > unit_share * multiple
-    part = np.where(judged, _ratio(middle, start), np.nan)
-    beyond = judged & ((part <= share) | (middle <= floor))
-    fall, limit = np.zeros(n), np.maximum(share * start, floor)
-    if cliff_share > 0:
-        fall = _fall(part, cliff_rows)
-        held, _ = latched(
-            judged & (fall >= cliff_drop) & (part <= cliff_share),
-            -part,
-            constant(n, -cliff_share),
-        )
-        beyond |= held
-        limit = np.where(held, np.maximum(limit, cliff_share * start), limit)
-    if noise > 0:
-        beyond &= start - middle >= noise * _first_spread(x)
-    if spared > 0 and "reward" in rows.others:
-        beyond &= ~_at_its_best(rows.others["reward"], spared)
-    return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=np.where(judged, _ratio(limit, start), np.nan),
-        name="share of start",
-        low=np.where(judged, limit, np.nan),
-        onset=last_run_start(x <= limit, window),
-        window=window,
-        facts={"start": start, "share": part, "drop": fall},
-    )
-
-
-def _first_spread(x: FloatArray, count: int = 10) -> FloatArray:
-    """0.74 times the quartile distance of the first ``count`` rows, of those seen so far."""
-    out = np.zeros(len(x))
-    for row in range(min(count, len(x))):
-        part = np.sort(x[: row + 1])
-        out[row:] = 0.7413 * (part[row - (row + 1) // 4] - part[(row + 1) // 4])
-    return out
-
-
-def _at_its_best(reward: FloatArray, share: float) -> BoolArray:
-    """Whether the 10-row median lies above ``share`` of the range that it has covered."""
-    known = np.isfinite(reward)
-    if not known.any():
-        return known
-    begin = int(np.argmax(known))
-    middle = rolling_median(reward[begin:], 10)
-    low, best = np.minimum.accumulate(middle), np.maximum.accumulate(middle)
-    out = np.zeros(len(reward), dtype=bool)
-    out[begin:] = (best > low) & (middle - low >= share * (best - low))
-    return out
-
-
-def _fall(part: FloatArray, least_rows: int) -> FloatArray:
-    """How far each row lies under the highest of the last rows (5 % of those seen, at least
-    ``least_rows``). Window lengths are doubled, so that few windows are computed."""
-    n = len(part)
-    fall, begin, window = np.zeros(n), 0, least_rows
-    while begin < n:
-        end = min(n, 2 * window * 20)
-        top = rolling_extreme(part[:end], window + 1, least=False)
-        fall[begin:end] = top[begin:] - part[begin:end]
-        begin, window = end, 2 * window
-    return fall
 
 
 @detector(facts=("usual", "factor"))

@@ -9,13 +9,13 @@ from rltui.catalogue.model import Category
 from rltui.core.document import Node, Table, nearest, read_document
 from rltui.core.level import Level
 from rltui.core.shipped import shipped
-from rltui.health import detectors, learning, outcome, pace
+from rltui.health import decline, detectors, learning, outcome, pace
 from rltui.health.registry import DETECTORS, Detector
 from rltui.health.rule import Case, Number, Rule, Variant, When, Words
 from rltui.health.words import SPECS, fields_of
 
 #: Modules that register detectors when imported.
-DETECTOR_MODULES = (detectors, learning, outcome, pace)
+DETECTOR_MODULES = (decline, detectors, learning, outcome, pace)
 
 #: Fields that every template may name; the facts of the detector come on top.
 STANDARD_FIELDS = (

@@ -122,7 +122,7 @@ def _state(view: View) -> str:
     if view.outliers:
         words.append("no outliers")
     if view.smooth:
-        words.append(f"smooth {numbers.value(view.smooth)}")
+        words.append(f"smooth {numbers.short(view.smooth)}")
     return "  ".join(words)
 
 

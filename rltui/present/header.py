@@ -219,7 +219,12 @@ def tab_line(run: RunView, view: View, width: int) -> tuple[Line, list[TabSpot]]
             continue
         labels = [_tab_label(run, view, t, form) for t in tabs]
         left = 2 if width >= 110 else 0
-        if form == "short" or left + sum(line_width(x) + gap for x in labels) - gap <= width:
+        needed = [
+            line_width(x) + gap
+            for x, t in zip(labels, tabs, strict=True)
+            if t.key or t.id == view.tab
+        ]
+        if form == "short" or left + sum(needed) - gap <= width:
             break
     return _place_tabs(tabs, labels, view, width, gap, left)
 

@@ -14,6 +14,7 @@ from rltui.core.errors import SourceError
 from rltui.sources import Intervals, Reader
 from rltui.sources import reader as module
 from rltui.sources.feed import Feed
+from rltui.sources.formats import Decoded
 from tests.sources import encode
 from tests.sources.test_logdir import events, hparams
 
@@ -34,7 +35,8 @@ def write(path: Path, steps: range) -> Path:
 
 
 def steps(batches: list[Batch], tag: str = "loss") -> list[int]:
-    return [int(s) for b in batches for block in b.blocks if tag in block.tags for s in block.steps]
+    found = encode.points_of(Decoded(b.items) for b in batches)
+    return [p[0] for p in found.get(tag, [])]
 
 
 # -- inline -----------------------------------------------------------------------------------
