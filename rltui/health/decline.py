@@ -13,7 +13,6 @@ from rltui.health.windows import (
     latched,
     rolling_extreme,
     rolling_median,
-    start_median,
 )
 
 
@@ -32,16 +31,16 @@ def below_start(
     unit: float = 0.0,
     unit_share: float = 0.01,
 ) -> Signal:
-    """The median of ``window`` rows is under ``share`` of that of the first ``early`` rows.
+    """The median of ``window`` rows is under ``share`` of the start: the highest 3-row median
+    among the first ``early`` rows, so that a collapse within them is measured by what was before.
 
     Also after a cliff: a fall by ``cliff_drop`` of the start within ``cliff_rows`` rows (or 5 %
     of those seen, if that is more) to under ``cliff_share`` of it, while it stays under that.
     Not judged: a start at or below zero; one within ``unit_share`` of a multiple of ``unit``; a
-    fall by less than ``noise`` times the spread of the first ten rows (0.74 times their
-    quartile distance); with a ``reward``, rows at which that lies above ``spared`` of its range.
+    fall by less than ``noise`` times the scatter of the first ten rows; with a ``reward``, rows at which that lies above ``spared`` of its range.
     """
     x, n = rows.x, rows.count
-    middle, start = rolling_median(x, window), start_median(x, early)
+    middle, start = rolling_median(x, window), _start(x, early)
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(_is_base(start, unit, unit_share), middle / start, np.nan)
         beyond = part <= share
@@ -53,7 +52,7 @@ def below_start(
             beyond |= held
             limit = np.where(held, np.maximum(limit, cliff_share * start), limit)
     if noise > 0:
-        beyond &= start - middle >= noise * _first_spread(x)
+        beyond &= start - middle >= noise * _first_scatter(x)
     if spared > 0 and "reward" in rows.others:
         beyond &= ~_at_its_best(rows.others["reward"], spared)
     known = np.isfinite(part)
@@ -78,12 +77,22 @@ def _is_base(start: FloatArray, unit: float, unit_share: float) -> BoolArray:
     return judged
 
 
-def _first_spread(x: FloatArray, count: int = 10) -> FloatArray:
-    """0.74 times the quartile distance of the first ``count`` rows, of those seen so far."""
+def _start(x: FloatArray, early: int) -> FloatArray:
+    """Highest 3-row median of the first ``early`` rows, of those seen so far."""
+    middle = rolling_median(x, 3)
+    top = middle.copy()
+    top[2:] = np.maximum.accumulate(middle[2:])
+    top[early:] = top[min(early, len(x)) - 1] if len(x) else 0.0
+    return top
+
+
+def _first_scatter(x: FloatArray, count: int = 10) -> FloatArray:
+    """Standard deviation of the first ``count`` rows, of those seen so far, as 1.05 times the
+    median step between neighbours (for a normal distribution): one jump does not raise it."""
+    steps = np.abs(np.diff(x[:count], prepend=x[:1]))
     out = np.zeros(len(x))
-    for row in range(min(count, len(x))):
-        part = np.sort(x[: row + 1])
-        out[row:] = 0.7413 * (part[row - (row + 1) // 4] - part[(row + 1) // 4])
+    for row in range(1, min(count, len(x))):
+        out[row:] = 1.048 * np.median(steps[1 : row + 1])
     return out
 
 

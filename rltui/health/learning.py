@@ -9,6 +9,7 @@ from rltui.health.registry import detector
 from rltui.health.signal import Rows, Signal, constant
 from rltui.health.windows import (
     last_run_start,
+    rolling_extreme,
     rolling_median,
     rolling_quartiles,
     run_start,
@@ -63,7 +64,8 @@ def frozen(
 def faded(
     rows: Rows, *, share: float, gradient_share: float, early: int = 5, window: int = 10
 ) -> Signal:
-    """The value and the gradient norm have both fallen to nothing against their start.
+    """The value and the gradient norm have both fallen to nothing against their start, in all
+    of the last ``window`` rows.
 
     Without a gradient norm it does not speak: one signal alone misleads.
     """
@@ -91,7 +93,7 @@ def faded(
 def _share(x: FloatArray, early: int, window: int) -> tuple[FloatArray, FloatArray]:
     start = start_median(x, early)
     with np.errstate(invalid="ignore", divide="ignore"):
-        part = rolling_median(x, window) / start
+        part = rolling_extreme(x, window, least=False) / start
     return np.where(start > 0, part, np.nan), start
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,8 +46,12 @@ class Progress:
     interval_s: float | None
     """Usual time between two logged steps."""
     age_s: float | None
-    """Time since the newest write."""
+    """Time since the newest write, in the coarse steps that are shown: 0, 5, 10, 30 s, minutes."""
     state: RunState
+    written_at: float | None = None
+    """When the newest write was, seconds since the epoch."""
+    done: bool = False
+    """The last planned step, or the trainer's closing row, has been logged."""
 
     @property
     def share(self) -> float | None:
@@ -66,14 +70,13 @@ def progress(run: RunData, infos: Mapping[str, TagInfo], now: float) -> Progress
         interval = float(np.median(times[-_RECENT:]))
         per_step = interval
     newest = max((t for t in (run.last_wall_time, run.modified) if t is not None), default=None)
-    age = None if newest is None else max(0.0, now - newest)
     total = _total_steps(run)
     last = run.last_step
     eta = None
     if total and last is not None and per_step is not None:
         eta = max(0.0, (total - last) * per_step)
     done = bool(total and last is not None and last >= total) or _has_summary(run, infos)
-    return Progress(
+    fresh = Progress(
         run.first_step,
         last,
         total,
@@ -81,9 +84,31 @@ def progress(run: RunData, infos: Mapping[str, TagInfo], now: float) -> Progress
         derived,
         eta,
         interval,
-        age,
-        _state(done, age, interval, last is not None),
+        None,
+        RunState.UNKNOWN,
+        newest,
+        done,
     )
+    return aged(fresh, now)
+
+
+def aged(known: Progress, now: float) -> Progress:
+    """``known`` at another time; the same object when nothing that is shown differs."""
+    age = None if known.written_at is None else max(0.0, now - known.written_at)
+    state = _state(known.done, age, known.interval_s, known.last_step is not None)
+    shown = _coarse(age)
+    if shown == known.age_s and state is known.state:
+        return known
+    return replace(known, age_s=shown, state=state)
+
+
+def _coarse(age: float | None) -> float | None:
+    """An age that moves rarely, so that an idle screen is not repainted every second."""
+    if age is None:
+        return None
+    if age >= 60:
+        return float(age // 60 * 60)
+    return max(step for step in (0.0, 5.0, 10.0, 30.0) if step <= age)
 
 
 def _state(done: bool, age: float | None, interval: float | None, started: bool) -> RunState:

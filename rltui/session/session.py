@@ -12,7 +12,7 @@ from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock, SystemClock
 from rltui.health import Engine
 from rltui.session.documents import open_catalogue, open_rules, overridden
-from rltui.session.progress import progress
+from rltui.session.progress import aged, progress
 from rltui.session.run import RunView
 from rltui.sources.reader import Reader
 from rltui.store import Changes, Store
@@ -113,11 +113,16 @@ class Session:
         """The runs, in the order of their keys."""
         return [self.views[k] for k in sorted(self.views)]
 
-    def refresh_progress(self) -> None:
-        """Recompute ages, states and ETAs at the present time."""
-        now = self.clock.now()
+    def refresh_progress(self) -> bool:
+        """Let ages and states move on; whether anything that is shown changed."""
+        now, changed = self.clock.now(), False
         for view in self.views.values():
-            view.progress = progress(view.data, view.infos, now)
+            if view.progress is None:
+                continue
+            moved = aged(view.progress, now)
+            changed = changed or moved is not view.progress
+            view.progress = moved
+        return changed
 
     def _apply(self, batch: Batch) -> Changes:
         changes = self.store.apply(batch)

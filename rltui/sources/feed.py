@@ -32,6 +32,8 @@ class Feed:
     def read(self, budget_bytes: int) -> Batch | None:
         """Read what is new; None when nothing is, except for the first time."""
         polled = self.tail.poll(budget_bytes)
+        if not polled.changed and self._told and not self._more and not self._decoder.holds_row:
+            return None
         if polled.restarted:
             self._decoder = self.file.format.decoder(self._options)
             self._records = 0

@@ -36,6 +36,9 @@ class Polled:
     """Whether anything is new, if only a note, size or time."""
 
 
+_NOTHING = Polled()
+
+
 class Tail:
     """Owned by the reader; not thread-safe. ``offset`` counts bytes handed over."""
 
@@ -61,7 +64,7 @@ class Tail:
             status = os.stat(self.path)  # noqa: PTH116 - a Path costs twice as much here
             stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
             if stamp == self._stamp and self.offset >= self.size and not self._short_polls:
-                return Polled()
+                return _NOTHING
             if stat.S_ISREG(status.st_mode):
                 return self._read(budget_bytes)
             message = "is no longer a regular file"
@@ -77,7 +80,7 @@ class Tail:
             status = os.fstat(descriptor)
             begun_anew = self._began_anew(descriptor, status)
             if begun_anew is None:
-                return Polled()
+                return _NOTHING
             notes = self._recover()
             if begun_anew:
                 notes = (*notes, (Level.WATCH, begun_anew))
@@ -135,13 +138,13 @@ class Tail:
         """Tell trouble once; what was read is kept and the next poll tries again."""
         self._stamp = None
         if message == self._trouble:
-            return Polled()
+            return _NOTHING
         self._trouble = message
         return Polled(notes=((Level.WATCH, message),), changed=True)
 
     def _vanish(self) -> Polled:
         self._stamp = None
         if self.gone:
-            return Polled()
+            return _NOTHING
         self.gone = True
         return Polled(notes=((Level.WATCH, "vanished"),), changed=True)

@@ -8,10 +8,12 @@ the poller sooner.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -66,20 +68,29 @@ class _Watched:
     gap: float = 0.0
     """Usual seconds between two growths; 0 while unknown."""
     newest: bool = True
+    woken: bool = False
+    """Whether the system told of a change since the last look."""
+    told: bool = False
+    """Whether the system told of its last growth: then it need not be polled often."""
 
 
 class Schedule:
-    """Decides which paths are due. Knows no clock and no thread: time is an argument."""
+    """Decides which paths are due. Knows no clock and no thread: time is an argument.
 
-    def __init__(self, intervals: Watching) -> None:
-        self._intervals = intervals
+    Files become due together, at multiples of the fast interval: one wake-up for many.
+    """
+
+    def __init__(self, watching: Watching) -> None:
+        self._watching = watching
         self._files: dict[Path, _Watched] = {}
+        self._heap: list[tuple[float, Path]] = []
 
     def add(self, path: Path, now: float, quiet_s: float, *, newest: bool) -> None:
-        """Watch a file that last grew ``quiet_s`` seconds ago; it is due at once."""
+        """Watch a file that last grew ``quiet_s`` seconds ago; a new one is due at once."""
         known = self._files.get(path)
         if known is None:
             self._files[path] = _Watched(now, now - quiet_s, newest=newest)
+            heappush(self._heap, (now, path))
         else:
             known.newest = newest
 
@@ -96,33 +107,47 @@ class Schedule:
             gap = now - watched.grew
             watched.gap = gap if not watched.gap else 0.8 * watched.gap + 0.2 * gap
             watched.grew = now
-        watched.due = now + self._interval(watched, now)
+            watched.told = watched.woken
+        watched.woken = False
+        tick = self._watching.fast_s
+        watched.due = math.ceil((now + self._interval(watched, now)) / tick - 0.5) * tick
+        heappush(self._heap, (watched.due, path))
 
     def wake(self, path: Path, now: float) -> bool:
-        """Make a file due at once; False when it is not watched."""
+        """The system tells of a change: due at once. False when the file is not watched."""
         watched = self._files.get(path)
         if watched is None:
             return False
+        watched.woken = True
         watched.due = now
+        heappush(self._heap, (now, path))
         return True
 
     def due(self, now: float) -> list[Path]:
-        """The files to look at now."""
-        return [p for p, w in self._files.items() if w.due <= now]
+        """The files to look at now; each is given once until it was looked at."""
+        found: dict[Path, None] = {}
+        while self._heap and self._heap[0][0] <= now:
+            due, path = heappop(self._heap)
+            watched = self._files.get(path)
+            if watched is not None and watched.due == due:
+                found[path] = None
+        return list(found)
 
     def next_due(self, now: float) -> float:
         """Seconds until the next file is due; the slow interval when there is none."""
-        first = min((w.due for w in self._files.values()), default=now + self._intervals.slow_s)
-        return max(0.0, first - now)
+        if not self._heap:
+            return self._watching.slow_s
+        return max(0.0, self._heap[0][0] - now)
 
     def _interval(self, watched: _Watched, now: float) -> float:
+        """Often while it is being written, rarely when it is quiet or superseded."""
         quiet = now - watched.grew
-        if quiet > _MOST_HOT_S:
-            return self._intervals.slow_s * _COLD_FACTOR
+        if quiet > _MOST_HOT_S or not watched.newest:
+            return self._watching.slow_s * _COLD_FACTOR
         hot = max(_LEAST_HOT_S, _USUAL_INTERVALS * watched.gap)
-        if watched.newest and quiet <= hot:
-            return self._intervals.fast_s
-        return self._intervals.slow_s
+        if quiet <= hot and not watched.told:
+            return self._watching.fast_s
+        return self._watching.slow_s
 
 
 class Directories:

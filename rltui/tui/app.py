@@ -86,7 +86,7 @@ class RltuiApp(App[None]):
 
     def _current_palette(self) -> Palette:
         if self.palette is None:
-            depth = depth_of(self.console.color_system, self.console.no_color)
+            depth = depth_of(self.console.color_system, self.no_color)
             self.palette = Palette(self._shipped, depth)
         return self.palette
 
@@ -119,8 +119,8 @@ class RltuiApp(App[None]):
     def _age(self) -> None:
         if not self.view.paused:
             self._news()
-            self.session.refresh_progress()
-            self.paint()
+            if self.session.refresh_progress():
+                self.paint()
 
     def paint(self) -> None:
         """Draw the present screen; the canvas repaints what differs."""

@@ -27,6 +27,7 @@ def test_a_new_file_is_due_at_once_and_then_at_the_fast_interval() -> None:
 def test_a_quiet_file_is_looked_at_rarely() -> None:
     schedule = Schedule(Intervals(0.25, 5.0))
     schedule.add(A, 100.0, 3600.0, newest=True)
+    assert schedule.due(100.0) == [A]
     schedule.looked(A, 100.0, grew=False)
     assert schedule.next_due(100.0) == pytest.approx(5.0)
 
@@ -34,24 +35,27 @@ def test_a_quiet_file_is_looked_at_rarely() -> None:
 def test_an_older_file_of_a_run_is_looked_at_rarely() -> None:
     schedule = Schedule(Intervals(0.25, 5.0))
     schedule.add(A, 100.0, 1.0, newest=False)
+    assert schedule.due(100.0) == [A]
     schedule.looked(A, 100.0, grew=False)
-    assert schedule.next_due(100.0) == pytest.approx(5.0)
+    assert schedule.next_due(100.0) == pytest.approx(30.0)
 
 
 def test_a_slow_writer_stays_hot_for_ten_of_its_intervals() -> None:
     schedule = Schedule(Intervals(0.25, 5.0))
     schedule.add(A, 0.0, 0.0, newest=True)
     for now in (600.0, 1200.0, 1800.0):
+        schedule.due(now)
         schedule.looked(A, now, grew=True)
-    schedule.looked(A, 1800.0 + 5000, grew=False)
-    assert schedule.next_due(6800.0) == pytest.approx(0.25)
-    schedule.looked(A, 1800.0 + 7000, grew=False)
-    assert schedule.next_due(8800.0) == pytest.approx(5.0)
+    for now, pause in ((6800.0, 0.25), (8800.0, 5.0)):
+        assert schedule.due(now) == [A]
+        schedule.looked(A, now, grew=False)
+        assert schedule.next_due(now) == pytest.approx(pause)
 
 
 def test_a_file_of_yesterday_is_hardly_looked_at() -> None:
     schedule = Schedule(Intervals(0.25, 5.0))
     schedule.add(A, 0.0, 90_000.0, newest=True)
+    schedule.due(0.0)
     schedule.looked(A, 0.0, grew=False)
     assert schedule.next_due(0.0) == pytest.approx(30.0)
 
@@ -59,12 +63,36 @@ def test_a_file_of_yesterday_is_hardly_looked_at() -> None:
 def test_waking_makes_due() -> None:
     schedule = Schedule(Intervals())
     schedule.add(A, 0.0, 0.0, newest=True)
+    schedule.due(0.0)
     schedule.looked(A, 0.0, grew=False)
     assert schedule.wake(A, 0.1)
     assert schedule.due(0.1) == [A]
     assert not schedule.wake(B, 0.1)
     schedule.remove(A)
     assert schedule.due(9.0) == []
+
+
+def test_files_become_due_together() -> None:
+    schedule = Schedule(Intervals(0.25, 5.0))
+    for number, path in enumerate((A, B)):
+        schedule.add(path, 100.0, 0.0, newest=True)
+        schedule.due(100.0)
+        schedule.looked(path, 100.0 + 0.01 * number, grew=False)
+    assert schedule.due(100.25) == [A, B]
+    assert schedule.due(100.25) == []
+
+
+def test_a_file_that_the_system_tells_of_is_polled_rarely() -> None:
+    """Until it grows without being told of: then inotify does not work there."""
+    schedule = Schedule(Intervals(0.25, 5.0))
+    schedule.add(A, 100.0, 0.0, newest=True)
+    schedule.wake(A, 101.0)
+    assert schedule.due(101.0) == [A]
+    schedule.looked(A, 101.0, grew=True)
+    assert schedule.next_due(101.0) == pytest.approx(5.0)
+    assert schedule.due(106.0) == [A]
+    schedule.looked(A, 106.0, grew=True)
+    assert schedule.next_due(106.0) == pytest.approx(0.25)
 
 
 def test_directories_notice_new_files(tmp_path: Path) -> None:

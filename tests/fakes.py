@@ -1,0 +1,170 @@
+"""Sessions without files and threads, for tests of the floors above the session.
+
+    session = a_session(a_batch({"loss": [3, 2, 1]}))       read to the end and judged
+    reader = FakeReader(); session = a_session(reader=reader)
+    reader.feed(a_batch(...))                               as if the reader thread had read it
+    grpo_batch(60)                                          a run that a rich screen can be made of
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from rltui.config import Config
+from rltui.core.batch import Batch, Note, TextPoint
+from rltui.core.clock import ManualClock
+from rltui.session import Session
+from rltui.session.session import Choice
+from rltui.sources.reader import Reader
+from tests.builders import LOGDIR, START, a_batch, a_block, a_source
+
+
+class FakeReader:
+    """Has the face of :class:`rltui.sources.reader.Reader`; reads what the test feeds it."""
+
+    def __init__(self, *batches: Batch) -> None:
+        self.queue: deque[Batch] = deque(batches)
+        self.notes: tuple[Note, ...] = ()
+        self.on_batch: Callable[[], None] | None = None
+        self.share: tuple[int, int] = (0, 0)
+        self.running = False
+        self.calls: list[str] = []
+
+    def scan(self) -> tuple[object, ...]:
+        self.calls.append("scan")
+        return ()
+
+    def start(self) -> None:
+        self.calls.append("start")
+        self.running = True
+
+    def stop(self) -> None:
+        self.calls.append("stop")
+        self.running = False
+
+    def read_all(self) -> Iterator[Batch]:
+        while self.queue:
+            yield self.queue.popleft()
+
+    def drain(self, max_batches: int = 64) -> list[Batch]:
+        return [self.queue.popleft() for _ in range(min(max_batches, len(self.queue)))]
+
+    def progress(self) -> tuple[int, int]:
+        return self.share
+
+    def feed(self, *batches: Batch) -> None:
+        """New batches; wakes whoever asked to be woken, as the reader thread does."""
+        self.queue.extend(batches)
+        if self.on_batch is not None:
+            self.on_batch()
+
+
+def a_session(
+    *batches: Batch,
+    reader: FakeReader | None = None,
+    clock: ManualClock | None = None,
+    config: Config | None = None,
+    choice: Choice | None = None,
+    logdirs: Sequence[Path] = (LOGDIR,),
+) -> Session:
+    """A session that has taken in ``batches`` and judged them."""
+    session = Session(
+        logdirs,
+        config,
+        choice=choice,
+        clock=clock or ManualClock(),
+        reader=cast(Reader, reader or FakeReader()),
+    )
+    fake = cast(FakeReader, session._reader)
+    fake.queue.extendleft(reversed(batches))
+    if batches:
+        session.read_all()
+    return session
+
+
+def args_text(total: int) -> TextPoint:
+    """The arguments as the Hugging Face trainers log them: JSON over several lines."""
+    from rltui.core.text import clean
+
+    text = '{\n  "learning_rate": 1e-06,\n  "max_steps": %d,\n  "output_dir": "x"\n}' % total
+    return TextPoint("args/text_summary", 0, START, clean(text))
+
+
+def grpo_tags(rows: int, first: int = 1, collapse: int | None = None) -> dict[str, list[float]]:
+    """What verl logs of a GRPO run; entropy collapses at ``collapse``."""
+    steps = range(first, first + rows)
+
+    def wave(size: float, period: float) -> list[float]:
+        return [size * math.sin(s * 2 * math.pi / period + 1.3 * s) for s in steps]
+
+    def sick(step: int) -> float:
+        return 0.0 if collapse is None or step < collapse else 1 - math.exp(-(step - collapse) / 4)
+
+    noise = wave(1.0, 7.0)
+    entropy = [
+        (0.45 + 0.4 * math.exp(-s / 60)) * (1 - 0.97 * sick(s)) + 0.005 * n
+        for s, n in zip(steps, noise, strict=True)
+    ]
+    reward = [0.2 + 0.5 * (1 - math.exp(-s / 40)) + 0.02 * n for s, n in zip(steps, noise)]  # noqa: B905
+    length = [400 + 2.5 * s + 12 * n for s, n in zip(steps, noise)]  # noqa: B905
+    tags = {
+        "actor/entropy": entropy,
+        "actor/pg_loss": [0.01 * n for n in wave(1.0, 11.0)],
+        "actor/ppo_kl": [0.0012 * (1.3 + n) for n in noise],
+        "actor/kl_loss": [0.0004 + 0.001 * s for s in steps],
+        "actor/pg_clipfrac": [0.0035 * (1.5 + n) for n in noise],
+        "actor/grad_norm": [0.3 + 0.03 * n + 2.0 * sick(s) for s, n in zip(steps, noise)],  # noqa: B905
+        "actor/lr": [1e-6] * rows,
+        "critic/score/mean": reward,
+        "critic/score/max": [1.0] * rows,
+        "critic/score/min": [0.0] * rows,
+        "critic/rewards/mean": [r - 0.001 for r in reward],
+        "critic/rewards/max": [1.0] * rows,
+        "critic/rewards/min": [0.0] * rows,
+        "critic/advantages/mean": [0.02 * n for n in noise],
+        "response_length/mean": length,
+        "response_length/max": [1024.0] * rows,
+        "response_length/min": [x / 5 for x in length],
+        "response_length/clip_ratio": [0.01] * rows,
+        "prompt_length/mean": [120.0] * rows,
+        "timing_s/gen": [11.0 + n for n in noise],
+        "timing_s/update_actor": [6.0 + 0.2 * n for n in noise],
+        "timing_s/step": [20.0 + 1.5 * n for n in noise],
+        "perf/throughput": [2600 + 40 * n for n in noise],
+        "perf/mfu/actor": [0.31 + 0.01 * n for n in noise],
+        "perf/time_per_step": [20.0 + 1.5 * n for n in noise],
+        "global_seqlen/balanced_min": [5000.0] * rows,
+        "global_seqlen/balanced_max": [5200.0] * rows,
+        "training/global_step": [float(s) for s in steps],
+        "my/own_metric": [5 * n for n in noise],
+    }
+    return tags
+
+
+def grpo_batch(
+    rows: int = 60,
+    *,
+    run: str = "grpo",
+    first: int = 1,
+    collapse: int | None = 40,
+    total: int | None = None,
+    **changes: Any,
+) -> Batch:
+    """A GRPO run in the tags of verl, one step in 20 s, with all kinds of rows."""
+    block = a_block(
+        grpo_tags(rows, first, collapse),
+        first=first,
+        walls=[START + 20.0 * s for s in range(first, first + rows)],
+    )
+    source = a_source(f"{run}/events.0", modified=START + 20.0 * (first + rows - 1))
+    hparams: dict[str, object] = {} if total is None else {"total_training_steps": total}
+    return a_batch(block, run=run, source=source, hparams=hparams, **changes)
+
+
+def grpo_clock(rows: int = 60, age: float = 5.0) -> ManualClock:
+    """The time ``age`` seconds after the last row of :func:`grpo_batch`."""
+    return ManualClock(START + 20.0 * rows + age)
