@@ -37,7 +37,8 @@ def below_start(
     Also after a cliff: a fall by ``cliff_drop`` of the start within ``cliff_rows`` rows (or 5 %
     of those seen, if that is more) to under ``cliff_share`` of it, while it stays under that.
     Not judged: a start at or below zero; one within ``unit_share`` of a multiple of ``unit``; a
-    fall by less than ``noise`` times the scatter of the first ten rows; with a ``reward``, rows at which that lies above ``spared`` of its range.
+    fall by less than ``noise`` times the scatter of the first ten rows; with a ``reward``, rows
+    at which that lies above ``spared`` of its range.
     """
     x, n = rows.x, rows.count
     middle, start = rolling_median(x, window), _start(x, early)
@@ -79,11 +80,12 @@ def _is_base(start: FloatArray, unit: float, unit_share: float) -> BoolArray:
 
 def _start(x: FloatArray, early: int) -> FloatArray:
     """Highest 3-row median of the first ``early`` rows, of those seen so far."""
-    middle = rolling_median(x, 3)
-    top = middle.copy()
+    middle: FloatArray = rolling_median(x, 3)
+    top: FloatArray = middle.copy()
     top[2:] = np.maximum.accumulate(middle[2:])
-    top[early:] = top[min(early, len(x)) - 1] if len(x) else 0.0
-    return top
+    if len(x) > early:
+        top[early:] = top[early - 1]
+    return np.asarray(top, dtype=np.float64)
 
 
 def _first_scatter(x: FloatArray, count: int = 10) -> FloatArray:

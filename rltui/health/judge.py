@@ -18,8 +18,8 @@ from rltui.health.signal import Rows, Signal
 from rltui.health.words import fill
 from rltui.store.series import Series
 
-#: Most cells that the words for the healthy column may take (the width of that column).
-_SHORT_CELLS = 45
+#: Episodes of one tag that are put into words; the report lists even fewer.
+_MOST_SPANS = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,10 +72,18 @@ def judge(
     else:
         beyond = watch.beyond | bad.beyond if bad else watch.beyond
         all_spans = spans(beyond, variant.hold, variant.release)
-    findings = tuple(_finding(case, span, bad_spans) for span in all_spans)
+    findings = tuple(_finding(case, span, bad_spans) for span in _worth_telling(all_spans))
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
     return Outcome(True, findings, _judgement(case, level), rows.count)
+
+
+def _worth_telling(found: list[Span]) -> list[Span]:
+    """The newest and the longest episodes; a long noisy run has thousands."""
+    if len(found) <= _MOST_SPANS:
+        return found
+    longest = sorted(found, key=lambda s: -s.rows)[: _MOST_SPANS // 2]
+    return sorted({*longest, *found[-_MOST_SPANS // 2 :]}, key=lambda s: s.first)
 
 
 def _rows(
@@ -224,10 +232,11 @@ def _judgement(case: _Case, level: Level) -> Judgement:
     low = _finite(signal.low[-1]) if signal.low is not None else None
     high = _finite(signal.high[-1]) if signal.high is not None else None
     values: dict[str, float | int | str | None] = {
-        **_all_parameters(case.variant, first), "low": low, "high": high,
-        "now": float(case.rows.x[-1]), "limit": high if high is not None else low,
-    }  # fmt: skip
-    values |= {name: _finite(fact[-1]) for name, fact in signal.facts.items()}
+        name: _finite(fact[-1]) for name, fact in signal.facts.items()
+    }
+    values |= _all_parameters(case.variant, first)
+    values |= {"low": low, "high": high, "now": float(case.rows.x[-1])}
+    values["limit"] = high if high is not None else low
     words = case.variant.words
     factor = case.info.sign * case.info.scale
     logged = [None if v is None else v / factor for v in (low, high)]
@@ -238,8 +247,8 @@ def _judgement(case: _Case, level: Level) -> Judgement:
         logged[0], logged[1], (case.rule.id,),
     )  # fmt: skip
     if "–" in judgement.healthy_short:
-        judgement = replace(judgement, healthy_short=judgement.healthy)
-    return judgement
+        judgement = replace(judgement, healthy_short="")
+    return replace(judgement, healthy="") if "–" in judgement.healthy else judgement
 
 
 def _finite(value: float) -> float | None:

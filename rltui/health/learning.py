@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.core.block import FloatArray
+from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.registry import detector
 from rltui.health.signal import Rows, Signal, constant
 from rltui.health.windows import (
@@ -53,11 +53,22 @@ def frozen(
         statistic=lost,
         threshold=constant(n, below),
         name="share of the range lost",
-        low=best - below * span,
-        onset=last_run_start(np.abs(x - rolling_median(x, window)) <= allowed * span, window),
+        onset=_since_alike(x, rolling_median(x, window), allowed * span, still & (lost >= below)),
         window=window,
         facts={"best": best, "lost": lost, "spread": spread, "count": constant(n, window)},
     )
+
+
+def _since_alike(
+    x: FloatArray, centre: FloatArray, width: FloatArray, flags: BoolArray
+) -> IntArray:
+    """For the first row of each run of True: since when all rows lie within ``width`` of its
+    ``centre``; the row itself for all others."""
+    out = np.arange(len(x))
+    for row in np.flatnonzero(flags & ~np.concatenate([[False], flags[:-1]])):
+        apart = np.flatnonzero(np.abs(x[: row + 1] - centre[row]) > width[row])
+        out[row] = int(apart[-1]) + 1 if len(apart) else 0
+    return np.minimum(out, np.arange(len(x)))
 
 
 @detector(roles=("gradient",), facts=("start", "share", "gradient_share"))

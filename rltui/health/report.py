@@ -151,8 +151,10 @@ def _judgements(
     run: RunData, infos: Mapping[str, TagInfo], answers: Answers
 ) -> dict[str, Judgement]:
     tags: dict[str, Judgement] = {}
-    for _, answer in _each(answers):
+    for task, answer in _each(answers):
         if answer.outcome is not None and answer.outcome.judged:
+            if answer.outcome.judgement.level is Level.OK and not task.variant.badge_ok:
+                continue
             old, new = tags.get(answer.tag), answer.outcome.judgement
             tags[answer.tag] = new if old is None else _both(old, new)
     for tag in run.tags:

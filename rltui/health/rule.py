@@ -101,6 +101,8 @@ class Variant:
     """Rows before the rule judges at all."""
     all_metrics: bool
     """Judge every metric of ``metrics`` rather than the first that the run logs."""
+    badge_ok: bool
+    """Whether a tag that it finds nothing wrong with is called ok; else it says nothing then."""
     words: Words
     advice: str
     sources: Mapping[str, str]

@@ -145,6 +145,10 @@ def _read_variant(
             node.fail(f"{key} must be at least 1")
         return value
 
+    def flag(key: str, *, default: bool) -> bool:
+        node = find(key)
+        return node.boolean() if node else default
+
     word = need("detector")
     detector = DETECTORS[word.choice(DETECTORS)]
     roles = _read_roles(find("with"), detector, known)
@@ -155,13 +159,14 @@ def _read_variant(
         title=title.text() if title else rule_title,
         metrics=_metric_keys(metrics_node, known),
         roles=roles,
-        when=_read_when(find("when")),
+        when=_read_when(rule.get("when"), own.get("when") if own is not rule else None),
         detector=detector,
         levels=_read_levels(need("detector"), find, detector, changes),
         hold=count("hold", 1),
         release=count("release", 5),
         min_points=count("min_points", 1),
-        all_metrics=bool(n.boolean()) if (n := find("all_metrics")) else False,
+        all_metrics=flag("all_metrics", default=False),
+        badge_ok=flag("badge_ok", default=True),
         words=_read_words(need, find, detector),
         advice=need("advice").text(),
         sources=_read_sources(rule.get("source"), detector)
@@ -243,19 +248,23 @@ def _read_roles(
     return out
 
 
-def _read_when(node: Node | None) -> When:
-    if node is None:
-        return When()
-    table, found = node.table(), {}
-    for word, attribute in _WHEN.items():
-        for prefix in ("", "not_"):
-            value = table.get(prefix + word)
-            if value is not None:
-                found[prefix + attribute] = value.texts()
-    unlogged = table.get("unlogged")
-    if unlogged is not None:
-        found["unlogged"] = unlogged.texts()
-    table.finish()
+def _read_when(*nodes: Node | None) -> When:
+    """Conditions of the rule, then those of the variant: exclusions add up, the rest replaces."""
+    found: dict[str, tuple[str, ...]] = {}
+    for node in nodes:
+        if node is None:
+            continue
+        table = node.table()
+        for word, attribute in _WHEN.items():
+            for prefix in ("", "not_"):
+                value = table.get(prefix + word)
+                if value is not None:
+                    old = found.get(prefix + attribute, ()) if prefix else ()
+                    found[prefix + attribute] = (*old, *value.texts())
+        unlogged = table.get("unlogged")
+        if unlogged is not None:
+            found["unlogged"] = (*found.get("unlogged", ()), *unlogged.texts())
+        table.finish()
     return When(**found)
 
 

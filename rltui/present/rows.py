@@ -11,7 +11,7 @@ import numpy as np
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.level import Level
 from rltui.health.model import Judgement
-from rltui.present.view import ALL, View
+from rltui.present.view import ALL, FINDINGS, OVERVIEW, View
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -86,7 +86,9 @@ def fold(run: RunView, tags: Iterable[str]) -> list[Row]:
 
 def tab_sections(run: RunView, view: View) -> list[Section]:
     """The sections of the present tab, after the filter."""
-    if view.tab == "overview":
+    if view.tab == FINDINGS:
+        return []
+    if view.tab == OVERVIEW:
         sections = overview_sections(run)
     elif view.tab == ALL:
         sections = [Section("All", tuple(make_row(run, t) for t in _by_category(run)))]

@@ -25,9 +25,9 @@ class Feed:
         self._more = False
 
     @property
-    def settles(self) -> bool:
-        """Whether the decoder holds complete records back that the next read may release."""
-        return self._decoder.holds_row
+    def fresh(self) -> bool:
+        """Whether it was never read."""
+        return not self._told
 
     def read(self, budget_bytes: int) -> Batch | None:
         """Read what is new; None when nothing is, except for the first time."""

@@ -62,6 +62,7 @@ class Reader:
         self._feeds: dict[Path, Feed] = {}
         self._schedule = Schedule(self._watch)
         self._directories = Directories()
+        self._unclaimed: frozenset[Path] = frozenset()
         self._told: set[tuple[Path, str]] = set()
         self._notes: list[Note] = []
 
@@ -72,7 +73,7 @@ class Reader:
 
         self._lock = threading.Condition()
         self._queue: deque[Batch] = deque()
-        self._woken: set[str] = set()
+        self._woken: set[Path] = set()
         self._stopping = False
         self._error: BaseException | None = None
         self._thread: threading.Thread | None = None
@@ -106,6 +107,11 @@ class Reader:
     def notes(self) -> tuple[Note, ...]:
         """Trouble that concerns no file of a run: unreadable directories, vanished logdirs."""
         return tuple(self._notes)
+
+    @property
+    def woken(self) -> frozenset[Path]:
+        """What the system told of and was not looked at yet."""
+        return frozenset(self._woken)
 
     # -- thread -----------------------------------------------------------------------------
 
@@ -147,11 +153,16 @@ class Reader:
                 lambda: bool(self._queue) or self._error is not None, timeout
             )
 
-    def wake(self, path: str = "") -> None:
-        """Look at a file (or everything) now; safe from any thread."""
-        with self._lock:
-            self._woken.add(path)
-            self._lock.notify_all()
+    def wake(self, path: str, structural: bool = False) -> None:
+        """A file was written, or (``structural``) a name appeared or vanished; any thread.
+
+        Files that are no logs of ours do not wake the reader, however busy they are.
+        """
+        name = Path(path)
+        if structural or name in self._feeds or name in self._unclaimed:
+            with self._lock:
+                self._woken.add(name)
+                self._lock.notify_all()
 
     def _run(self) -> None:
         notifier = Notifier(self.wake)
@@ -176,25 +187,27 @@ class Reader:
 
     def _follow(self) -> None:
         """The loop of the thread: look at what is due until told to stop."""
-        rescans = 0
-        next_rescan = self._clock.monotonic() + self._watch.rescan_s
+        rescans, asked = 0, False
+        last_rescan = self._clock.monotonic()
         while True:
             now = self._clock.monotonic()
-            pause = min(self._schedule.next_due(now), max(0.0, next_rescan - now))
+            # names that change all the time (checkpoints) must not keep the reader busy
+            gap = self._watch.fast_s if asked else self._watch.rescan_s
+            pause = min(self._schedule.next_due(now), max(0.0, last_rescan + gap - now))
             with self._lock:
                 self._lock.wait_for(lambda: self._stopping or bool(self._woken), pause)
                 if self._stopping:
                     return
                 woken, self._woken = self._woken, set()
             now = self._clock.monotonic()
-            unknown = False
-            for name in woken:
-                unknown |= not self._schedule.wake(Path(name), now)
-            if unknown or now >= next_rescan:
-                next_rescan = now + self._watch.rescan_s
-                rescans += 1
-                if self._directories.changed() or rescans % _FULL_RESCAN == 0:
+            for path in woken:
+                asked |= not self._schedule.wake(path, now)
+            gap = min(self._watch.fast_s, self._watch.rescan_s) if asked else self._watch.rescan_s
+            if now >= last_rescan + gap:
+                last_rescan, rescans = now, rescans + 1
+                if asked or self._directories.changed() or rescans % _FULL_RESCAN == 0:
                     self._rescan()
+                asked = False
             for path in self._schedule.due(now):
                 if path in self._feeds and not self._exhaust(self._feeds[path]):
                     return
@@ -207,11 +220,11 @@ class Reader:
 
     def _exhaust(self, feed: Feed) -> bool:
         """Read a file to its end; False when told to stop."""
-        grew = False
+        grew, fresh = False, feed.fresh
         while True:
             batch = feed.read(self._budget)
             if batch is not None:
-                grew |= bool(batch.source.offset) and not batch.gone
+                grew |= not fresh and not batch.gone
                 if not self._put(batch):
                     return False
             if batch is None or not batch.more:
@@ -242,6 +255,7 @@ class Reader:
         for note in found.notes:
             self._tell(note)
         self._directories.set(found.directories, found.unclaimed)
+        self._unclaimed = frozenset(found.unclaimed)
         now = self._clock.monotonic()
         for run in runs:
             newest = max(run.files, key=lambda f: f.order).path

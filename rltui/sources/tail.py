@@ -85,7 +85,8 @@ class Tail:
             if begun_anew:
                 notes = (*notes, (Level.WATCH, begun_anew))
                 self._forget()
-            data = os.pread(descriptor, max(1, budget_bytes), self.offset)
+            wanted = min(budget_bytes, max(0, status.st_size - self.offset))
+            data = os.pread(descriptor, wanted, self.offset)
             if not self.offset or len(self._head) < _HEAD_BYTES:
                 self._head = os.pread(descriptor, _HEAD_BYTES, 0)
         finally:

@@ -8,6 +8,7 @@ the poller sooner.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 import threading
@@ -24,6 +25,8 @@ _LEAST_HOT_S = 120.0
 _MOST_HOT_S = 86_400.0
 #: Files that are not the newest of their run, or quiet for a day, are looked at so much rarer.
 _COLD_FACTOR = 6
+#: Seconds between two looks at a file that the system tells of all the time.
+_WOKEN_GAP_S = 0.05
 
 
 class Watching(Protocol):
@@ -70,6 +73,8 @@ class _Watched:
     newest: bool = True
     woken: bool = False
     """Whether the system told of a change since the last look."""
+    looked: float = -math.inf
+    """When it was last looked at."""
     told: bool = False
     """Whether the system told of its last growth: then it need not be polled often."""
 
@@ -83,14 +88,15 @@ class Schedule:
     def __init__(self, watching: Watching) -> None:
         self._watching = watching
         self._files: dict[Path, _Watched] = {}
-        self._heap: list[tuple[float, Path]] = []
+        self._heap: list[tuple[float, int, Path]] = []
+        self._count = itertools.count()
 
     def add(self, path: Path, now: float, quiet_s: float, *, newest: bool) -> None:
         """Watch a file that last grew ``quiet_s`` seconds ago; a new one is due at once."""
         known = self._files.get(path)
         if known is None:
             self._files[path] = _Watched(now, now - quiet_s, newest=newest)
-            heappush(self._heap, (now, path))
+            self._push(now, path)
         else:
             known.newest = newest
 
@@ -108,26 +114,27 @@ class Schedule:
             watched.gap = gap if not watched.gap else 0.8 * watched.gap + 0.2 * gap
             watched.grew = now
             watched.told = watched.woken
-        watched.woken = False
+        watched.woken, watched.looked = False, now
         tick = self._watching.fast_s
         watched.due = math.ceil((now + self._interval(watched, now)) / tick - 0.5) * tick
-        heappush(self._heap, (watched.due, path))
+        self._push(watched.due, path)
 
     def wake(self, path: Path, now: float) -> bool:
-        """The system tells of a change: due at once. False when the file is not watched."""
+        """The system tells of a change: due at once, but not more often than a busy writer
+        is worth. False when the file is not watched."""
         watched = self._files.get(path)
         if watched is None:
             return False
         watched.woken = True
-        watched.due = now
-        heappush(self._heap, (now, path))
+        watched.due = max(now, watched.looked + _WOKEN_GAP_S)
+        self._push(watched.due, path)
         return True
 
     def due(self, now: float) -> list[Path]:
         """The files to look at now; each is given once until it was looked at."""
         found: dict[Path, None] = {}
         while self._heap and self._heap[0][0] <= now:
-            due, path = heappop(self._heap)
+            due, _, path = heappop(self._heap)
             watched = self._files.get(path)
             if watched is not None and watched.due == due:
                 found[path] = None
@@ -138,6 +145,10 @@ class Schedule:
         if not self._heap:
             return self._watching.slow_s
         return max(0.0, self._heap[0][0] - now)
+
+    def _push(self, due: float, path: Path) -> None:
+        # the count spares comparing paths, which is slow
+        heappush(self._heap, (due, next(self._count), path))
 
     def _interval(self, watched: _Watched, now: float) -> float:
         """Often while it is being written, rarely when it is quiet or superseded."""
@@ -200,7 +211,8 @@ class Notifier:
     network file systems) ``start`` returns False and polling alone does the work.
     """
 
-    def __init__(self, wake: Callable[[str], None]) -> None:
+    def __init__(self, wake: Callable[[str, bool], None]) -> None:
+        """``wake(path, structural)``: something was written (False) or a name changed (True)."""
         self._wake = wake
         self._observer: Any = None
 
@@ -215,8 +227,11 @@ class Notifier:
 
         class Handler(FileSystemEventHandler):
             def on_any_event(self, event: Any) -> None:
-                if event.event_type in ("created", "modified", "moved", "deleted"):
-                    wake(os.fsdecode(event.dest_path or event.src_path))
+                path = os.fsdecode(event.dest_path or event.src_path)
+                if event.event_type in ("created", "moved", "deleted"):
+                    wake(path, True)
+                elif event.event_type == "modified" and not event.is_directory:
+                    wake(path, False)
 
         observer = Observer()
         try:

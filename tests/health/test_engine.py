@@ -252,7 +252,7 @@ class TestMemory:
         engine.evaluate(run, infos, RECOGNITION, 0.0)
         run.apply(a_batch(steps(30_001, {"clip": [0.9] * 10})))
         assert engine.evaluate(run, infos, RECOGNITION, 1.0).findings == ()
-        assert engine.evaluate(run, infos, RECOGNITION, 6.0).findings != ()
+        assert engine.evaluate(run, infos, RECOGNITION, 9.0).findings != ()
 
 
 class TestBroken:

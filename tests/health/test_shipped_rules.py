@@ -63,8 +63,8 @@ def test_healthy_column_fits(rule: Rule, case: Case) -> None:
     series = {k: parse_series(t) for k, t in case.series.items()}
     report = Engine([rule]).evaluate(*case_run(series), 0.0)
     for judgement in report.tags.values():
-        assert cell_width(judgement.healthy) <= 20, judgement.healthy
-        assert cell_width(judgement.healthy_short) <= 14, judgement.healthy_short
+        assert cell_width(judgement.healthy) <= 16, judgement.healthy
+        assert cell_width(judgement.healthy_short) <= 12, judgement.healthy_short
 
 
 def test_all_metrics_are_in_the_catalogue() -> None:

@@ -214,6 +214,16 @@ def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
     collect(reader, lambda b: steps(b) == [3])
 
 
+def test_files_that_are_no_logs_do_not_wake(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 3))
+    reader = Reader([tmp_path], watch=FAST)
+    reader.scan()
+    reader.wake(str(tmp_path / "stdout.log"))
+    assert not reader.woken
+    reader.wake(str(file))
+    assert reader.woken == {file}
+
+
 def test_deleted_file_is_told(tmp_path: Path, started: Start) -> None:
     file = write(tmp_path / "x.tfevents.1", range(1, 3))
     reader = started(Reader([tmp_path], watch=FAST))

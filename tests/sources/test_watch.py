@@ -72,6 +72,16 @@ def test_waking_makes_due() -> None:
     assert schedule.due(9.0) == []
 
 
+def test_a_busy_writer_is_looked_at_twenty_times_a_second() -> None:
+    schedule = Schedule(Intervals(0.25, 5.0))
+    schedule.add(A, 100.0, 0.0, newest=True)
+    schedule.due(100.0)
+    schedule.looked(A, 100.0, grew=True)
+    schedule.wake(A, 100.01)
+    assert schedule.due(100.01) == []
+    assert schedule.due(100.05) == [A]
+
+
 def test_files_become_due_together() -> None:
     schedule = Schedule(Intervals(0.25, 5.0))
     for number, path in enumerate((A, B)):
@@ -116,7 +126,7 @@ def test_a_change_between_looking_and_remembering_is_not_lost(tmp_path: Path) ->
 
 def test_inotify_wakes(tmp_path: Path) -> None:
     woken = threading.Event()
-    notifier = Notifier(lambda path: woken.set())
+    notifier = Notifier(lambda path, structural: woken.set())
     if not notifier.start([tmp_path]):
         pytest.skip("no inotify here")
     try:
@@ -139,7 +149,7 @@ def test_a_system_without_inotify_is_polled(
             pass
 
     monkeypatch.setattr(watchdog.observers, "Observer", Broken)
-    notifier = Notifier(lambda path: None)
+    notifier = Notifier(lambda path, structural: None)
     assert not notifier.start([tmp_path])
     notifier.stop()
 

@@ -84,8 +84,6 @@ class Template:
             for kind, dtype, word in ((FLOAT, np.float32, "<u4"), (DOUBLE, np.float64, "<u8"))
             if any(s.kind == kind for s in spots)
         )
-        self._low = np.empty(self.size, np.uint8)
-        self._high = np.empty(self.size, np.uint8)
 
     @staticmethod
     def fits(spots: Sequence[Spot]) -> bool:
@@ -116,8 +114,8 @@ class Template:
         rows = np.frombuffer(data, np.uint8, group * self.size, pos).reshape(group, self.size)
         if group == 1:
             return int(not ((rows[0] & self._mask) != self._const).any())
-        low = np.bitwise_and.reduce(rows, axis=0, out=self._low)
-        high = np.bitwise_or.reduce(rows, axis=0, out=self._high)
+        low = np.bitwise_and.reduce(rows, axis=0)
+        high = np.bitwise_or.reduce(rows, axis=0)
         low &= self._mask
         high &= self._mask
         if np.array_equal(low, self._const) and np.array_equal(high, self._const):

@@ -1,0 +1,100 @@
+"""Writes what the documentation says about the catalogue and the rules from the data themselves.
+
+    python scripts/generate_docs.py            rewrite README.md and docs/*.md
+    python scripts/generate_docs.py --check    exit with 1 when they are not up to date
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from rltui.catalogue import Catalogue, framework_rows, load_catalogue, metric_rows
+from rltui.core.level import Level
+from rltui.health import load_rules
+from rltui.health.rule import Rule
+
+ROOT = Path(__file__).resolve().parent.parent
+_BLOCK = r"(<!-- generated: {name} -->\n).*?(<!-- end generated -->)"
+
+
+def frameworks_table(catalogue: Catalogue) -> str:
+    """The frameworks that are recognised, one row each."""
+    lines = ["| framework | algorithms told apart | tags known | recognised by (some) |", "| --- | --- | --- | --- |"]
+    for row in sorted(framework_rows(catalogue), key=lambda r: r.title.lower()):
+        if not row.title:
+            continue
+        marks = ", ".join(f"`{m}`" for m in row.recognised_by[:3])
+        lines.append(f"| {row.title} | {', '.join(row.algorithms)} | {row.patterns} | {marks} |")
+    return "\n".join(lines) + "\n"
+
+
+def metrics_page(catalogue: Catalogue) -> str:
+    """Every metric with unit, range, meaning and the tags that write it."""
+    lines = ["# Metrics", "", "Generated from the catalogue by `scripts/generate_docs.py`.", ""]
+    category = ""
+    for row in metric_rows(catalogue):
+        metric = row.metric
+        if metric.category.value != category:
+            category = metric.category.value
+            lines += [f"## {category.replace('_', ' ').capitalize()}", ""]
+        facts = [f for f in (metric.unit, row.healthy and f"healthy {row.healthy}") if f]
+        tail = f" ({', '.join(facts)})" if facts else ""
+        lines.append(f"- **{metric.title}** `{metric.key}`{tail}. {metric.meaning}")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def rules_page(rules: tuple[Rule, ...]) -> str:
+    """Every rule with what it reads, its thresholds and where they are from."""
+    lines = ["# Rules", "", "Generated from the shipped rules by `scripts/generate_docs.py`.", ""]
+    for rule in rules:
+        lines += [f"## {rule.title} (`{rule.id}`)", "", rule.meaning, ""]
+        for variant in rule.variants:
+            reads = ", ".join(f"`{m}`" for m in variant.metrics)
+            lines.append(f"- **{variant.title}** (`{variant.id}`) reads {reads}")
+            for level in (Level.WATCH, Level.BAD):
+                values = variant.levels.get(level)
+                if values:
+                    words = ", ".join(f"{k} {v}" for k, v in values.items())
+                    lines.append(f"  - {level.word}: {words or 'as it is'}")
+            for name, why in variant.sources.items():
+                text = " ".join(why.split())
+                lines.append(f"  - {name + ': ' if name else ''}{text}")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def documents() -> dict[Path, str]:
+    """Path -> the text that it should have."""
+    catalogue = load_catalogue()
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    table = frameworks_table(catalogue)
+    pattern = re.compile(_BLOCK.format(name="frameworks"), re.DOTALL)
+    text = pattern.sub(lambda m: m[1] + table + m[2], text)
+    return {
+        readme: text,
+        ROOT / "docs" / "metrics.md": metrics_page(catalogue),
+        ROOT / "docs" / "rules.md": rules_page(load_rules(metrics=catalogue.metrics)),
+    }
+
+
+def main() -> int:
+    """Write or check."""
+    stale = [
+        p for p, text in documents().items() if not p.exists() or p.read_text("utf-8") != text
+    ]
+    if "--check" in sys.argv[1:]:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is not up to date")
+        return 1 if stale else 0
+    for path in stale:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(documents()[path], encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
