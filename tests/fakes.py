@@ -11,13 +11,20 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import patch
 
+from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import Batch, Note, TextPoint
 from rltui.core.clock import ManualClock
+from rltui.health.rule import Rule
 from rltui.session import Session
+from rltui.session import session as session_module
+from rltui.session.documents import open_catalogue, open_rules
 from rltui.session.session import Choice
 from rltui.sources.reader import Reader
 from tests.builders import LOGDIR, START, a_batch, a_block, a_source
@@ -72,18 +79,39 @@ def a_session(
     logdirs: Sequence[Path] = (LOGDIR,),
 ) -> Session:
     """A session that has taken in ``batches`` and judged them."""
-    session = Session(
-        logdirs,
-        config,
-        choice=choice,
-        clock=clock or ManualClock(),
-        reader=cast(Reader, reader or FakeReader()),
-    )
+    with _documents_read_once(config is None):
+        session = Session(
+            logdirs,
+            config,
+            choice=choice,
+            clock=clock or ManualClock(),
+            reader=cast(Reader, reader or FakeReader()),
+        )
     fake = cast(FakeReader, session._reader)
     fake.queue.extendleft(reversed(batches))
     if batches:
         session.read_all()
     return session
+
+
+@contextmanager
+def _documents_read_once(shipped: bool) -> Iterator[None]:
+    """Sessions without settings of their own share the catalogue and the rules: they are fast."""
+    if not shipped:
+        yield
+        return
+    catalogue, rules = _shipped()
+    with (
+        patch.object(session_module, "open_catalogue", lambda config: catalogue),
+        patch.object(session_module, "open_rules", lambda config, catalogue: rules),
+    ):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> tuple[Catalogue, tuple[Rule, ...]]:
+    catalogue = open_catalogue(Config())
+    return catalogue, open_rules(Config(), catalogue)
 
 
 def args_text(total: int) -> TextPoint:

@@ -39,8 +39,11 @@ def load_rules(
     mute: Iterable[str] = (),
     overrides: Mapping[str, Node | Mapping[str, object]] | None = None,
     metrics: Iterable[str] = (),
+    add: Iterable[Node] = (),
 ) -> tuple[Rule, ...]:
-    """The shipped rules, then those of ``extra_files``; a later rule of the same id replaces.
+    """The shipped rules, then those of ``extra_files``, then the nodes ``add``.
+
+    A later rule of the same id replaces the earlier one.
 
     ``mute`` names rules (or variants, ``rule.variant``) to leave out. ``overrides`` maps a rule
     or variant to new parameters: ``{"entropy_collapse": {"watch": {"share": 0.2}, "hold": 3}}``;
@@ -54,11 +57,14 @@ def load_rules(
     for path in (shipped("health", "data", "rules.yaml"), *extra_files):
         for rule in _read_file(path, changes, known):
             rules[rule.id] = rule
+    for node in add:
+        rule = _read_rule(node, changes, known)
+        rules[rule.id] = rule
     words = [w for r in rules.values() for w in (r.id, *(v.id for v in r.variants))]
     for name, node in changes.items():
         if name not in words:
             node.fail(f"unknown rule {name!r}", hint=nearest(name, words))
-    return tuple(_without(rules.values(), frozenset(mute)))
+    return tuple(without(rules.values(), frozenset(mute)))
 
 
 def _as_node(value: object) -> Node:
@@ -73,7 +79,9 @@ def _as_node(value: object) -> Node:
     return Node(value, where, 1, 1)
 
 
-def _without(rules: Iterable[Rule], mute: frozenset[str]) -> Iterable[Rule]:
+def without(rules: Iterable[Rule], mute: Iterable[str]) -> Iterable[Rule]:
+    """The rules but for those (or those variants) that ``mute`` names."""
+    mute = frozenset(mute)
     for rule in rules:
         kept = tuple(v for v in rule.variants if v.id not in mute)
         if rule.id not in mute and kept:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NoReturn
 
 from rltui.catalogue import Catalogue, Category, Range, TagInfo, load_catalogue
 from rltui.config import Config, MetricOverride
@@ -10,6 +11,7 @@ from rltui.core.document import nearest
 from rltui.core.errors import UsageError
 from rltui.health import load_rules
 from rltui.health.rule import Rule
+from rltui.health.rules import without
 
 
 def open_catalogue(config: Config) -> Catalogue:
@@ -21,12 +23,23 @@ def open_catalogue(config: Config) -> Catalogue:
 
 def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
     """The shipped rules with the user's files, additions, overrides and mutes."""
-    return load_rules(
-        config.rule_files,
-        config.rules.mute,
-        config.rules.override,
-        catalogue.metrics,
+    rules = load_rules(
+        config.rule_files, (), config.rules.override, catalogue.metrics, config.rules.add
     )
+    known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
+    for name in config.rules.mute:
+        if name not in known:
+            _unknown_rule(config, name, nearest(name, known))
+    return tuple(without(rules, config.rules.mute))
+
+
+def _unknown_rule(config: Config, name: str, hint: str | None) -> NoReturn:
+    message = f"unknown rule {name!r}"
+    if config.rules.mute_node is not None:
+        for node in config.rules.mute_node.items():
+            if node.value == name:
+                node.fail(message, hint=hint)
+    raise UsageError(message + (f"; did you mean {hint!r}?" if hint else ""))
 
 
 def overridden(info: TagInfo, config: Config) -> TagInfo:

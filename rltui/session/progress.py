@@ -6,7 +6,6 @@ marked as derived; age always comes from the newest write that is known.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import RunState
+from rltui.session.hyper import positive
 from rltui.store import RunData, Series
 
 #: A run whose newest write is older than this many usual intervals is not live (product rule).
@@ -61,7 +61,9 @@ class Progress:
         return min(1.0, max(0.0, self.last_step / self.total_steps))
 
 
-def progress(run: RunData, infos: Mapping[str, TagInfo], now: float) -> Progress:
+def progress(
+    run: RunData, infos: Mapping[str, TagInfo], hyper: Mapping[str, object], now: float
+) -> Progress:
     """The progress of ``run`` at the time ``now`` (seconds since the epoch)."""
     clock = _clock_series(run)
     interval, per_step = _intervals(clock)
@@ -70,7 +72,7 @@ def progress(run: RunData, infos: Mapping[str, TagInfo], now: float) -> Progress
         interval = float(np.median(times[-_RECENT:]))
         per_step = interval
     newest = max((t for t in (run.last_wall_time, run.modified) if t is not None), default=None)
-    total = _total_steps(run)
+    total = _total_steps(hyper)
     last = run.last_step
     eta = None
     if total and last is not None and per_step is not None:
@@ -181,44 +183,10 @@ def _has_summary(run: RunData, infos: Mapping[str, TagInfo]) -> bool:
     return False
 
 
-def _total_steps(run: RunData) -> int | None:
-    """The planned total from hyperparameters, or from a text that holds them as JSON."""
-    wanted = TOTAL_NAMES
-    for key in wanted:
-        found = _positive(run.hparams.get(key))
+def _total_steps(hyper: Mapping[str, object]) -> int | None:
+    """The planned total from hyperparameters."""
+    for name in TOTAL_NAMES:
+        found = positive(hyper.get(name))
         if found:
             return found
-    for text in run.texts:
-        if text.text.lstrip().startswith("{"):
-            try:
-                document = json.loads(text.text)
-            except ValueError:
-                continue
-            for key in wanted:
-                found = _positive(document.get(key))
-                if found:
-                    return found
-        else:
-            found = _from_table(text.text, wanted)
-            if found:
-                return found
     return None
-
-
-def _from_table(text: str, keys: tuple[str, ...]) -> int | None:
-    """A value from a Markdown table of hyperparameters, as CleanRL logs it."""
-    for line in text.replace("\\x0a", "\n").split("\n"):
-        cells = [c.strip() for c in line.strip().strip("|").split("|")]
-        if len(cells) == 2 and cells[0] in keys:
-            return _positive(cells[1])
-    return None
-
-
-def _positive(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return int(number) if np.isfinite(number) and number > 0 else None

@@ -13,6 +13,8 @@ from rltui.health.model import Judgement, Report
 from rltui.session.progress import Progress
 from rltui.store import RunData, Series
 
+#: Directories that many frameworks give the same name.
+_NAMELESS = frozenset({"run", "runs", "log", "logs", "tb", "tensorboard", "tensorboard_log"})
 _UNJUDGED = Judgement(Level.UNKNOWN, "", "", None, None)
 
 
@@ -27,6 +29,8 @@ class RunView:
         """The metrics of the catalogue by key."""
         self.logdir_label = logdir_label
         """Name of the logdir for people: its last path part."""
+        self.hyper: dict[str, object] = {}
+        """Hyperparameters, as far as the logs tell them."""
         self.infos: dict[str, TagInfo] = {}
         """Meaning of each tag, in the order of the log."""
         self.recognition: Recognition | None = None
@@ -46,8 +50,15 @@ class RunView:
 
     @property
     def name(self) -> str:
-        """Name for people: the path below the logdir, or the logdir's own name."""
-        return self.logdir_label if self.key.name == "." else self.key.name
+        """Name for people: the path below the logdir.
+
+        The logdir's own name for the logdir itself, and in front of a name that says nothing.
+        """
+        if self.key.name == ".":
+            return self.logdir_label
+        if self.key.name.lower() in _NAMELESS:
+            return f"{self.logdir_label}/{self.key.name}"
+        return self.key.name
 
     @property
     def level(self) -> Level:

@@ -12,6 +12,7 @@ from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock, SystemClock
 from rltui.health import Engine
 from rltui.session.documents import open_catalogue, open_rules, overridden
+from rltui.session.hyper import hyperparameters
 from rltui.session.progress import aged, progress
 from rltui.session.run import RunView
 from rltui.sources.reader import Reader
@@ -134,7 +135,8 @@ class Session:
                     self.store.runs[key], label, self.catalogue.metrics
                 )
             view.version += 1
-        for key in changes.new_tags:
+        told = changes.runs if batch.texts or batch.hparams else frozenset()
+        for key in changes.new_tags | told:
             self._interpret(self.views[key])
         self._dirty |= changes.runs
         return changes
@@ -143,8 +145,11 @@ class Session:
         """Recognise the framework from the set of tags and look every tag up."""
         formats = {s.format for s in view.data.sources.values()}
         tags = view.data.tags
+        view.hyper = hyperparameters(view.data)
+        if not tags:
+            return
         view.recognition = self.catalogue.recognise(
-            tags,
+            [*tags, *(f"hyperparameter/{name}" for name in view.hyper)],
             formats=formats,
             framework=self._choice.framework,
             algorithm=self._choice.algorithm,
@@ -157,7 +162,7 @@ class Session:
         now = self.clock.now()
         for key in self._dirty:
             view = self.views[key]
-            view.progress = progress(view.data, view.infos, now)
+            view.progress = progress(view.data, view.infos, view.hyper, now)
             if view.data.reading or view.recognition is None:
                 continue
             view.report = self._engine.evaluate(view.data, view.infos, view.recognition, now)
