@@ -15,7 +15,7 @@ _HISTORY_STEPS, _TOTAL_STEPS = 120, 400
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scenario", metavar="NAME", default="entropy-collapse", help="see --list")
+    parser.add_argument("--scenario", metavar="NAME", default="kl-blowup", help="see --list")
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="steps per second")
     parser.add_argument("--list", action="store_true", help="list the scenarios")
     parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
@@ -71,7 +71,7 @@ def _watch(options: argparse.Namespace) -> int:
 COMMAND = Command(
     "demo",
     "write a realistic live run into a temporary directory and watch it",
-    "rltui demo --scenario kl-blowup --speed 4",
+    "rltui demo --scenario entropy-collapse --speed 4",
     _arguments,
     _run,
 )

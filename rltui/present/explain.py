@@ -45,7 +45,7 @@ def explain_document(
     if name in known:
         document["rule"] = _rule(known[name])
     if len(document) == 2:
-        hint = nearest(name, known) or (found.nearest[0] if found.nearest else None)
+        hint = nearest(name, [*found.nearest, *known])
         raise UsageError(
             f"nobody knows {name!r}: no tag, metric or rule"
             + (f"; did you mean {hint!r}?" if hint else "")

@@ -57,6 +57,8 @@ def draw(session: Session, view: View, width: int, height: int) -> Frame:
     if view.overlay:
         _overlay(frame, run, view, width, height)
     ellipsis = view.glyphs.ellipsis
+    if view.glyphs.ascii:
+        frame.lines = [[(view.glyphs.text(t), look) for t, look in x] for x in frame.lines]
     frame.lines = [fit_line(x, width, ellipsis=ellipsis) for x in frame.lines[:height]]
     frame.lines += [fit_line([], width) for _ in range(height - len(frame.lines))]
     return frame
@@ -67,6 +69,7 @@ def _tiny(session: Session, run: RunView | None, view: View, width: int, height:
     runs = [run] if run else session.runs()
     lines = [run_header(r, view, max(width, 1), session.reading()) for r in runs[:height]]
     lines = lines or [[("waiting for logs", MUTED)]]
+    lines += [[] for _ in range(height - len(lines))]
     return Frame([fit_line(x, width) for x in lines[:height]], [], {}, [])
 
 

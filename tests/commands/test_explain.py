@@ -1,0 +1,81 @@
+"""explain: tags, metrics, rules, lists, and names that nobody knows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands.conftest import Cli
+
+
+def test_a_tag_with_meaning_source_and_place(cli: Cli) -> None:
+    result = cli("explain", "actor/ppo_kl", "--framework", "verl")
+    assert (result.code, result.err) == (0, "")
+    assert "kl.old_new" in result.out
+    assert "matched by" in result.out
+    assert "verl.yaml:" in result.out
+    assert "judged by" in result.out
+
+
+def test_a_metric_and_who_writes_it(cli: Cli) -> None:
+    result = cli("explain", "entropy")
+    assert result.code == 0
+    assert "logged as" in result.out
+    assert "actor/entropy" in result.out
+
+
+def test_a_rule_with_thresholds_advice_and_sources(cli: Cli) -> None:
+    result = cli("explain", "entropy_collapse")
+    assert result.code == 0
+    for word in ("reads", "bad", "check:", "speaks after"):
+        assert word in result.out
+
+
+def test_the_list(cli: Cli) -> None:
+    result = cli("explain")
+    assert result.code == 0
+    sections = [x for x in result.out.splitlines() if x and not x.startswith(" ")]
+    assert sections == ["rules", "metrics", "frameworks"]
+
+
+@pytest.mark.parametrize("name", [None, "entropy", "actor/ppo_kl", "entropy_collapse"])
+def test_json(cli: Cli, name: str | None) -> None:
+    document = json.loads(cli("explain", *([name] if name else []), "--json").out)
+    assert document["schema"] == "rltui.explain/1"
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("entropi", "entropy"), ("entropy_colapse", "entropy_collapse"), ("kl.old_nwe", "kl.old_new")],
+)
+def test_a_name_that_nobody_knows(cli: Cli, name: str, nearest: str) -> None:
+    result = cli("explain", name)
+    assert (result.code, result.out) == (2, "")
+    assert f"nobody knows '{name}'" in result.err
+    assert f"did you mean '{nearest}'?" in result.err
+
+
+def test_a_name_like_no_other_gets_no_hint(cli: Cli) -> None:
+    result = cli("explain", "qqqqqqqqqqqq")
+    assert result.code == 2
+    assert "did you mean" not in result.err
+
+
+def test_control_characters_in_the_name_stay_out_of_the_terminal(cli: Cli) -> None:
+    result = cli("explain", "\x1b[31mx")
+    assert result.code == 2
+    assert "\x1b" not in result.err
+
+
+def test_an_unknown_framework(cli: Cli) -> None:
+    result = cli("explain", "loss", "--framework", "trll")
+    assert result.code == 2
+    assert "trl" in result.err
+
+
+def test_rules_of_the_config_are_explained(cli: Cli, tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text("rules:\n  mute: [entropy_collapse]\n")
+    assert cli("explain", "--config", config).code == 0

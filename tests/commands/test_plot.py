@@ -1,0 +1,111 @@
+"""plot: which tags, which size, what when there is nothing to draw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.core.text import cell_width
+from tests.commands.conftest import Cli, write_jsonl
+
+
+@pytest.fixture
+def curves(tmp_path: Path) -> Path:
+    logdir = tmp_path / "logs"
+    nan, inf = float("nan"), float("inf")
+    tags = {
+        "actor/entropy": [0.9, 0.8, 0.7, 0.6],
+        "actor/ppo_kl": [0.1, nan, inf, 0.2],
+        "below/zero": [-1.0, -2.0, -3.0, -4.0],
+        "all/nan": [nan, nan, nan, nan],
+        "[red]odd\x1b[31m[/red]": [1.0, 2.0, 3.0, 4.0],
+    }
+    write_jsonl(logdir / "one.jsonl", tags)
+    write_jsonl(logdir / "two.jsonl", {"actor/entropy": [0.5, 0.5, 0.6, 0.6], "x": [1.0] * 4})
+    return logdir
+
+
+def test_one_chart_with_all_runs(cli: Cli, curves: Path) -> None:
+    result = cli("plot", curves, "actor/entropy", "--size", "60x15")
+    lines = result.out.splitlines()
+    assert (result.code, result.err) == (0, "")
+    assert len(lines) == 15
+    assert max(cell_width(x) for x in lines) <= 60
+    assert "actor/entropy" in lines[0]
+    assert "one" in result.out
+    assert "two" in result.out
+
+
+def test_no_escape_sequences_into_a_pipe(cli: Cli, curves: Path) -> None:
+    out = cli("plot", curves, "*", "--size", "60x15").out
+    assert "\x1b" not in out
+    assert all(c.isprintable() or c == "\n" for c in out)
+
+
+def test_several_names_metrics_and_globs(cli: Cli, curves: Path) -> None:
+    out = cli("plot", curves, "entropy", "actor/*", "--size", "60x10").out
+    titles = [x for x in out.splitlines() if "actor/" in x and "┤" not in x]
+    assert [t.split()[-1] for t in titles] == ["actor/entropy", "actor/entropy", "actor/ppo_kl"]
+
+
+def test_an_unknown_tag_names_the_nearest(cli: Cli, curves: Path) -> None:
+    result = cli("plot", curves, "actor/entropi")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "rltui: no tag or metric 'actor/entropi'; did you mean 'actor/entropy'?\n"
+
+
+def test_only_the_runs_that_were_asked_for(cli: Cli, curves: Path) -> None:
+    assert cli("plot", curves, "below/zero", "--run", "two").code == 2
+    assert cli("plot", curves, "below/zero", "--run", "three").code == 3
+
+
+def test_log_axis_of_negative_values_is_told_in_words(cli: Cli, curves: Path) -> None:
+    result = cli("plot", curves, "below/zero", "--log")
+    assert (result.code, result.out) == (0, "below/zero: no positive value for a log axis\n")
+
+
+def test_nothing_finite_is_told_in_words(cli: Cli, curves: Path) -> None:
+    assert cli("plot", curves, "all/nan").out == "all/nan: no finite value\n"
+
+
+def test_infinite_values_are_left_out(cli: Cli, curves: Path) -> None:
+    result = cli("plot", curves, "actor/ppo_kl", "--size", "50x10")
+    assert result.code == 0
+    assert "inf" not in result.out.lower()
+
+
+@pytest.mark.parametrize("size", ["20x5", "1000x1000", "37x11"])
+def test_sizes_that_are_allowed(cli: Cli, curves: Path, size: str) -> None:
+    result = cli("plot", curves, "below/zero", "--size", size)
+    width, height = map(int, size.split("x"))
+    lines = result.out.splitlines()
+    assert result.code == 0
+    assert len(lines) <= height
+    assert max(map(cell_width, lines)) <= width
+
+
+@pytest.mark.parametrize("size", ["19x5", "20x4", "1001x10", "10x1001", "axb", "80", "-3x5"])
+def test_sizes_that_are_not(cli: Cli, curves: Path, size: str) -> None:
+    result = cli("plot", curves, "below/zero", f"--size={size}")
+    assert (result.code, result.out) == (2, "")
+    assert "size" in result.err
+
+
+@pytest.mark.parametrize("weight", ["1", "-0.1", "nan", "x"])
+def test_smoothing_out_of_range(cli: Cli, curves: Path, weight: str) -> None:
+    assert cli("plot", curves, "below/zero", f"--smooth={weight}").code == 2
+
+
+def test_a_single_point_and_a_constant_are_charts(cli: Cli, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", {"once": [3.0], "flat": [2.0]})
+    write_jsonl(tmp_path / "b.jsonl", {"flat": [2.0] * 30})
+    for tag in ("once", "flat"):
+        result = cli("plot", tmp_path, tag, "--size", "40x8", "--log", "--smooth", "0.6")
+        assert (result.code, result.err) == (0, "")
+
+
+def test_without_logs(cli: Cli, tmp_path: Path) -> None:
+    result = cli("plot", tmp_path, "loss")
+    assert (result.code, result.out) == (3, "")
+    assert "no readable log below" in result.err

@@ -1,0 +1,284 @@
+"""check and snapshot: exit codes, the two JSON documents, what goes to which stream."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from tests.commands.conftest import Cli, write_jsonl
+from tests.fakes import grpo_tags
+
+
+def strict(text: str) -> Any:
+    def refuse(word: str) -> NoReturn:
+        raise AssertionError(f"not strict JSON: {word}")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+# -- exit codes ----------------------------------------------------------------------------
+
+
+def test_a_healthy_run_exits_with_0(cli: Cli, well: Path) -> None:
+    result = cli("check", well)
+    assert (result.code, result.err) == (0, "")
+    assert "nothing to report" in result.out
+    assert "✔ calm" in result.out
+
+
+def test_a_bad_run_exits_with_1_and_says_what_and_since_when(cli: Cli, ill: Path) -> None:
+    result = cli("check", ill)
+    assert (result.code, result.err) == (1, "")
+    assert "✖ a/collapsed" in result.out
+    assert "entropy collapse, since" in result.out
+    assert "check: " in result.out
+    assert result.out.splitlines()[-1].startswith("3 runs, worst bad:")
+
+
+@pytest.mark.parametrize(("limit", "code"), [("bad", 1), ("watch", 1), ("never", 0)])
+def test_fail_on(cli: Cli, ill: Path, limit: str, code: int) -> None:
+    assert cli("check", ill, "--fail-on", limit).code == code
+
+
+def test_fail_on_watch_is_stricter_than_bad(cli: Cli, tmp_path: Path) -> None:
+    tags = grpo_tags(60)
+    tags["actor/pg_clipfrac"] = [0.002] * 30 + [0.25] * 30
+    write_jsonl(tmp_path / "logs" / "clip.jsonl", tags)
+    document = strict(cli("check", tmp_path / "logs", "--json").out)
+    assert document["level"] == "watch", document["runs"][0]["findings"]
+    assert cli("check", tmp_path / "logs").code == 0
+    assert cli("check", tmp_path / "logs", "--fail-on", "watch").code == 1
+
+
+def test_an_unknown_level_is_a_usage_error(cli: Cli, well: Path) -> None:
+    result = cli("check", well, "--fail-on", "awful")
+    assert (result.code, result.out) == (2, "")
+    assert "awful" in result.err
+
+
+@pytest.mark.parametrize("command", ["check", "snapshot"])
+def test_a_directory_without_logs_exits_with_3(cli: Cli, tmp_path: Path, command: str) -> None:
+    result = cli(command, tmp_path)
+    assert (result.code, result.out) == (3, "")
+    assert result.err == f"rltui: no readable log below {tmp_path}\n"
+
+
+def test_a_directory_without_logs_is_still_a_json_document(cli: Cli, tmp_path: Path) -> None:
+    result = cli("check", tmp_path, "--json")
+    document = strict(result.out)
+    assert result.code == 3
+    assert (document["level"], document["runs"]) == ("unknown", [])
+
+
+def test_only_runs_whose_name_matches(cli: Cli, ill: Path) -> None:
+    document = strict(cli("check", ill, "--json", "--run", "b/*").out)
+    assert [r["run"] for r in document["runs"]] == ["b/calm"]
+    assert cli("check", ill, "--run", "b/*").code == 0
+    assert cli("check", ill, "--run", "zzz").code == 3
+
+
+def test_several_logdirs_are_told_apart(cli: Cli, well: Path, ill: Path) -> None:
+    document = strict(cli("check", well, ill, "--json").out)
+    assert document["logdirs"] == [str(well), str(ill)]
+    assert [(r["logdir"], r["run"]) for r in document["runs"]] == [
+        (0, "calm"),
+        (1, "a/collapsed"),
+        (1, "b/calm"),
+        (1, "nan"),
+    ]
+
+
+def test_a_single_file_is_a_run(cli: Cli, well: Path) -> None:
+    document = strict(cli("check", well / "calm.jsonl", "--json").out)
+    assert [r["run"] for r in document["runs"]] == ["calm.jsonl"]
+
+
+# -- framework and algorithm ---------------------------------------------------------------
+
+
+def test_an_unknown_framework_exits_with_2_and_names_the_nearest(cli: Cli, well: Path) -> None:
+    result = cli("check", well, "--framework", "verll")
+    assert (result.code, result.out) == (2, "")
+    assert "unknown framework 'verll'" in result.err
+    assert "did you mean 'verl'?" in result.err
+
+
+def test_framework_and_algorithm_can_be_said(cli: Cli, well: Path) -> None:
+    run = strict(cli("check", well, "--json").out)["runs"][0]
+    assert (run["framework"], run["algorithm"]) == ("verl", "GRPO")
+    told = cli("check", well, "--json", "--framework", "generic", "--algorithm", "PPO")
+    run = strict(told.out)["runs"][0]
+    assert (run["framework"], run["algorithm"]) == ("generic", "PPO")
+
+
+# -- JSON ----------------------------------------------------------------------------------
+
+TOP = {"schema", "logdirs", "as_of", "level", "runs"}
+RUN = {
+    "run",
+    "logdir",
+    "path",
+    "framework",
+    "algorithm",
+    "state",
+    "level",
+    "categories",
+    "first_step",
+    "last_step",
+    "total_steps",
+    "last_wall_time",
+    "restarts",
+    "sources",
+    "findings",
+    "diagnoses",
+    "skipped",
+}
+SOURCE = {"path", "format", "bytes", "records", "notes"}
+NOTE = {"path", "offset", "level", "message"}
+FINDING = {
+    "rule",
+    "title",
+    "level",
+    "state",
+    "metric",
+    "tag",
+    "since_step",
+    "since_wall_time",
+    "until_step",
+    "evidence",
+    "summary",
+    "advice",
+}
+EVIDENCE = {"statistic", "value", "threshold", "step_first", "step_last"}
+METRIC = {
+    "tag",
+    "metric",
+    "title",
+    "category",
+    "unit",
+    "direction",
+    "level",
+    "count",
+    "nonfinite",
+    "last",
+    "min",
+    "max",
+    "mean",
+}
+LEVELS = {"ok", "watch", "bad", "unknown"}
+STATES = {"live", "stalled", "finished", "crashed", "unknown"}
+
+
+def check_run(run: dict[str, Any], *, metrics: bool) -> None:
+    assert set(run) == RUN | ({"metrics"} if metrics else set())
+    assert run["level"] in LEVELS
+    assert run["state"] in STATES
+    assert set(run["categories"].values()) <= LEVELS
+    assert isinstance(run["restarts"], int)
+    for source in run["sources"]:
+        assert set(source) == SOURCE
+        assert all(set(n) == NOTE for n in source["notes"])
+    for finding in run["findings"]:
+        assert set(finding) == FINDING
+        assert set(finding["evidence"]) >= EVIDENCE
+        assert finding["level"] in {"watch", "bad"}
+        assert finding["state"] in {"firing", "resolved"}
+        assert "\n" not in finding["summary"]
+    assert run["diagnoses"] == []
+    assert all(set(s) == {"rule", "missing"} for s in run["skipped"])
+    for metric in run.get("metrics", ()):
+        assert set(metric) == METRIC
+        assert metric["level"] in LEVELS
+        assert metric["last"] is None or set(metric["last"]) == {"step", "wall_time", "value"}
+
+
+def test_check_json_has_exactly_the_documented_keys(cli: Cli, ill: Path) -> None:
+    document = strict(cli("check", ill, "--json").out)
+    assert set(document) == TOP
+    assert document["schema"] == "rltui.check/1"
+    assert document["level"] == "bad"
+    assert len(document["runs"]) == 3
+    for run in document["runs"]:
+        check_run(run, metrics=False)
+
+
+def test_snapshot_json_adds_the_metrics(cli: Cli, ill: Path) -> None:
+    result = cli("snapshot", ill, "--json")
+    document = strict(result.out)
+    assert (result.code, result.err) == (0, "")
+    assert set(document) == TOP
+    assert document["schema"] == "rltui.snapshot/1"
+    for run in document["runs"]:
+        check_run(run, metrics=True)
+        assert {m["tag"] for m in run["metrics"]} == set(grpo_tags(1))
+
+
+def test_numbers_that_are_not_finite_are_null_and_counted(cli: Cli, ill: Path) -> None:
+    document = strict(cli("snapshot", ill, "--json", "--run", "nan").out)
+    metrics = {m["tag"]: m for m in document["runs"][0]["metrics"]}
+    loss = metrics["actor/pg_loss"]
+    assert (loss["count"], loss["nonfinite"]) == (60, 20)
+    assert loss["last"] == {"step": 60, "wall_time": None, "value": None}
+    assert loss["min"] is not None
+    assert metrics["actor/grad_norm"]["nonfinite"] == 1
+    assert metrics["actor/grad_norm"]["max"] < 10
+
+
+def test_a_run_of_nan_alone_is_a_document_too(cli: Cli, tmp_path: Path) -> None:
+    bad = [float("nan"), float("inf"), float("-inf")] * 5
+    write_jsonl(tmp_path / "logs" / "x.jsonl", {"actor/entropy": bad, "actor/ppo_kl": bad})
+    for command in ("check", "snapshot"):
+        document = strict(cli(command, tmp_path / "logs", "--json").out)
+        assert document["level"] == "bad"
+        check_run(document["runs"][0], metrics=command == "snapshot")
+        assert cli(command, tmp_path / "logs").out
+
+
+def test_text_logs_have_no_wall_time(cli: Cli, well: Path) -> None:
+    run = strict(cli("check", well, "--json").out)["runs"][0]
+    assert run["last_wall_time"] is None
+    assert (run["first_step"], run["last_step"]) == (1, 60)
+
+
+def test_resolved_findings_set_neither_level_nor_exit_code(cli: Cli, tmp_path: Path) -> None:
+    tags = grpo_tags(120)
+    tags["actor/ppo_kl"][20:30] = [3.0] * 10
+    write_jsonl(tmp_path / "logs" / "spike.jsonl", tags)
+    document = strict(cli("check", tmp_path / "logs", "--json").out)
+    states = {f["state"] for f in document["runs"][0]["findings"]}
+    assert states == {"resolved"}, document["runs"][0]["findings"]
+    assert document["level"] == "ok"
+    assert cli("check", tmp_path / "logs", "--fail-on", "watch").code == 0
+
+
+def test_check_and_snapshot_agree(cli: Cli, ill: Path) -> None:
+    check = strict(cli("check", ill, "--json").out)
+    snapshot = strict(cli("snapshot", ill, "--json").out)
+    for one, other in zip(check["runs"], snapshot["runs"], strict=True):
+        assert (one["level"], one["findings"]) == (other["level"], other["findings"])
+
+
+def test_snapshot_text_has_every_metric_with_unit_and_tag(cli: Cli, well: Path) -> None:
+    result = cli("snapshot", well)
+    assert (result.code, result.err) == (0, "")
+    shown = {line.split()[-1] for line in result.out.splitlines() if "/" in line}
+    folded = {"critic/score/max", "critic/score/min", "critic/rewards/max", "critic/rewards/min"}
+    folded |= {"response_length/max", "response_length/min"}
+    assert set(grpo_tags(1)) - folded <= shown
+
+
+# -- real logs -----------------------------------------------------------------------------
+
+
+def test_every_log_of_the_corpus_gives_valid_documents(cli: Cli, corpus: Path) -> None:
+    result = cli("snapshot", corpus, "--json")
+    document = strict(result.out)
+    assert result.code == 0
+    assert len(document["runs"]) > 20
+    for run in document["runs"]:
+        check_run(run, metrics=True)
+    text = cli("snapshot", corpus).out + cli("check", corpus).out
+    assert all(c.isprintable() or c == "\n" for c in text)
