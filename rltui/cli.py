@@ -6,6 +6,7 @@ Imports nothing heavy before it knows the command.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -61,8 +62,16 @@ def _with_watch(arguments: list[str], commands: Sequence[Command]) -> list[str]:
     return arguments
 
 
+def _harmless(text: str) -> str:
+    """A message with what could control the terminal (in a path of the user) made visible."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A locale without these characters, or a file name that is no UTF-8: never a traceback.
+        sys.stdout.reconfigure(errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = build_parser()
     if not arguments:
@@ -76,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
         sys.stdout.flush()
     except RltuiError as error:
-        print(f"rltui: {error}", file=sys.stderr)  # noqa: T201 - diagnostics of the command line
+        print(f"rltui: {_harmless(str(error))}", file=sys.stderr)  # noqa: T201 - diagnostics of the command line
         return 2
     except KeyboardInterrupt:
         return 130

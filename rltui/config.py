@@ -59,8 +59,6 @@ class WatchConfig:
     """Seconds between searches of the log directories for new files."""
     inotify: bool = _setting(True)
     """Whether the kernel may wake the watcher sooner; polling goes on in any case."""
-    memory_bytes: int = _setting(2 << 30, low=1 << 20)
-    """Bytes that stored points may take."""
 
 
 @dataclass(frozen=True, slots=True)

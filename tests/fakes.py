@@ -1,9 +1,9 @@
 """Sessions without files and threads, for tests of the floors above the session.
 
-    session = a_session(a_batch({"loss": [3, 2, 1]}))       read to the end and judged
-    reader = FakeReader(); session = a_session(reader=reader)
-    reader.feed(a_batch(...))                               as if the reader thread had read it
-    grpo_batch(60)                                          a run that a rich screen can be made of
+session = a_session(a_batch({"loss": [3, 2, 1]}))       read to the end and judged
+reader = FakeReader(); session = a_session(reader=reader)
+reader.feed(a_batch(...))                               as if the reader thread had read it
+grpo_batch(60)                                          a run that a rich screen can be made of
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def test_all_of_a_file_is_read(tmp_path: Path) -> None:
         tmp_path,
         """
 view: {theme: light, marker: ascii, mouse: false, x_axis: wall, smooth: 0.6}
-watch: {fast_s: 1, slow_s: 30, rescan_s: 60.5, inotify: false, memory_bytes: 2000000}
+watch: {fast_s: 1, slow_s: 30, rescan_s: 60.5, inotify: false}
 metrics:
   actor/entropy: {range: [0.3, null], title: Entropy, category: actor}
   kl.old_new: {range: [null, 0.1]}
@@ -122,7 +122,6 @@ def test_empty_places_are_defaults(tmp_path: Path, text: str) -> None:
         ("view:\n  theme: ''\n", "2:10", "must not be empty"),
         ("view: 3\n", "1:7", "expected a mapping"),
         ("watch: {fast_s: 0}\n", "1:17", "at least 0.01"),
-        ("watch: {memory_bytes: 1.5}\n", "1:23", "whole number"),
         ("watch: {slow_s: fast}\n", "1:17", "expected a number"),
         ("metrics: {loss: {rnge: [0, 1]}}\n", "1:18", "did you mean 'range'?"),
         ("metrics: {loss: {range: [1]}}\n", "1:25", "[low, high]"),
@@ -186,7 +185,6 @@ def test_environment_of_every_type() -> None:
         "RLTUI_VIEW_MOUSE": "No",
         "RLTUI_VIEW_X_AXIS": "tokens",
         "RLTUI_WATCH_FAST_S": "1.5",
-        "RLTUI_WATCH_MEMORY_BYTES": "1048576",
         "RLTUI_RULES_MUTE": "nan, stalled",
         "RLTUI_DIALECTS": "/a:/b",
         "RLTUI_VIEW_THEME": "",
@@ -196,7 +194,7 @@ def test_environment_of_every_type() -> None:
     }
     config = load_config(None, environ, {})
     assert config.view == ViewConfig(mouse=False, x_axis="tokens")
-    assert config.watch == WatchConfig(fast_s=1.5, memory_bytes=1 << 20)
+    assert config.watch == WatchConfig(fast_s=1.5)
     assert config.rules.mute == ("nan", "stalled")
     assert config.dialects == (Path("/a"), Path("/b"))
 
@@ -209,7 +207,6 @@ def test_environment_of_every_type() -> None:
         ("RLTUI_VIEW_SMOOTH", "much", "expected a number"),
         ("RLTUI_VIEW_SMOOTH", "nan", "finite"),
         ("RLTUI_VIEW_MARKER", "brail", "did you mean 'braille'?"),
-        ("RLTUI_WATCH_MEMORY_BYTES", "1.5", "whole number"),
         ("RLTUI_WATCH_FAST_S", "0", "at least 0.01"),
         ("RLTUI_KEYS_QUIT", "q", "config file only"),
         ("RLTUI_RULES_ADD", "x", "config file only"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -91,3 +92,12 @@ def open_session(options: argparse.Namespace, config: Config | None = None) -> S
     session = Session(options.logdirs, config, choice=choice)
     session.scan()
     return session
+
+
+def nothing_readable(options: argparse.Namespace) -> int:
+    """Say that there is no log below the LOGDIR arguments."""
+    from rltui.core.text import clean
+
+    names = ", ".join(clean(str(p)) for p in options.logdirs)
+    sys.stderr.write(f"rltui: no readable log below {names}\n")
+    return Exit.NOTHING

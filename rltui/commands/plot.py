@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from rltui.commands.command import Command, Exit, add_reading, open_session
+from rltui.commands.command import Command, Exit, add_reading, nothing_readable, open_session
 from rltui.core.errors import UsageError
 
 
@@ -53,8 +53,7 @@ def _run(options: argparse.Namespace) -> int:
     session.read_all()
     runs = [r for r in session.runs() if r.infos]
     if not runs:
-        sys.stderr.write(f"rltui: no readable log below {options.logdir}\n")
-        return Exit.NOTHING
+        return nothing_readable(options)
     colour = sys.stdout.isatty()
     terminal = shutil.get_terminal_size((100, 30))
     width, height = options.size or (terminal.columns, max(12, terminal.lines * 2 // 3))

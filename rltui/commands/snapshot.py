@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from rltui.commands.command import Command, Exit, add_logdirs, add_reading, open_session
+from rltui.commands.command import (
+    Command,
+    Exit,
+    add_logdirs,
+    add_reading,
+    nothing_readable,
+    open_session,
+)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,9 +33,7 @@ def _run(options: argparse.Namespace) -> int:
     elif readable:
         sys.stdout.write(snapshot_text(session))
     if not readable:
-        names = ", ".join(str(p) for p in options.logdirs)
-        sys.stderr.write(f"rltui: no readable log below {names}\n")
-        return Exit.NOTHING
+        return nothing_readable(options)
     return Exit.OK
 
 

@@ -34,13 +34,13 @@ Answers = Sequence[tuple[Task, tuple[Answer, ...]]]
 def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers, now: float) -> Report:
     """The report of a run from the answers of all its tasks."""
     findings = _sorted([*_findings(answers), *_broken(answers)])
-    tags = _judgements(run, infos, answers)
+    tags = _judgements(infos, answers)
     judged, skipped = _judged_and_skipped(answers)
     level = worst(f.level for f in findings if f.state is FindingState.FIRING)
     return Report(
         run=run.key,
         level=max(level, Level.OK) if judged else level,
-        categories=_categories(run, infos, tags),
+        categories=_categories(infos, tags),
         findings=tuple(findings),
         tags=tags,
         skipped=skipped,
@@ -147,9 +147,7 @@ def _each(answers: Answers) -> Iterable[tuple[Task, Answer]]:
             yield task, answer
 
 
-def _judgements(
-    run: RunData, infos: Mapping[str, TagInfo], answers: Answers
-) -> dict[str, Judgement]:
+def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Judgement]:
     tags: dict[str, Judgement] = {}
     for task, answer in _each(answers):
         if answer.outcome is not None and answer.outcome.judged:
@@ -157,9 +155,8 @@ def _judgements(
                 continue
             old, new = tags.get(answer.tag), answer.outcome.judgement
             tags[answer.tag] = new if old is None else _both(old, new)
-    for tag in run.tags:
-        info = infos.get(tag)
-        if tag not in tags and info is not None and info.healthy is not None:
+    for tag, info in infos.items():
+        if tag not in tags and info.healthy is not None:
             tags[tag] = _documented(info, info.healthy)
     return tags
 
@@ -188,14 +185,9 @@ def _documented(info: TagInfo, healthy: Range) -> Judgement:
     return Judgement(Level.UNKNOWN, words, words, limits[0], limits[1])
 
 
-def _categories(
-    run: RunData, infos: Mapping[str, TagInfo], tags: Mapping[str, Judgement]
-) -> dict[str, Level]:
+def _categories(infos: Mapping[str, TagInfo], tags: Mapping[str, Judgement]) -> dict[str, Level]:
     out: dict[str, Level] = {}
-    for tag in run.tags:
-        info = infos.get(tag)
-        if info is None:
-            continue
+    for tag, info in infos.items():
         level = tags[tag].level if tag in tags else Level.UNKNOWN
         for category in (info.category, info.also):
             if category is not None:

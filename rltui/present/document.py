@@ -22,7 +22,7 @@ def dump(document: Json) -> str:
     """The document as indented strict JSON with a final newline."""
     import json
 
-    return json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
 
 
 def _finite(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.health.model import Finding, FindingState
+from rltui.health.model import Finding, FindingState, Skipped
 from rltui.present import numbers
 from rltui.present.chartpane import chart_lines
 from rltui.present.frames import Body, finding_id
@@ -277,18 +277,14 @@ def _not_judged(run: RunView, view: View, width: int, margin: int) -> list[Line]
         return []
     blank = (" " * margin, TEXT)
     lines: list[Line] = [[blank, *heading("Not judged", width, view, str(len(skipped)))]]
-    lines += [
-        [blank, *_skipped_line(run, rule.title, rule.missing, width, view)] for rule in skipped
-    ]
+    lines += [[blank, *_skipped_line(run, rule, width, view)] for rule in skipped]
     return lines
 
 
-def _skipped_line(
-    run: RunView, title: str, missing: tuple[str, ...], width: int, view: View
-) -> Line:
-    name = pad(view.glyphs.text(title), 22, ellipsis=view.glyphs.ellipsis)
-    names = [run.title_of(m) for m in missing]
-    why = f"no {', '.join(names)}" if names else "too few points"
+def _skipped_line(run: RunView, skipped: Skipped, width: int, view: View) -> Line:
+    name = pad(view.glyphs.text(skipped.title), 22, ellipsis=view.glyphs.ellipsis)
+    names = list(dict.fromkeys(run.title_of(m) for m in skipped.missing))
+    why = f"no {', '.join(names)}" if names else skipped.reason or "too few points"
     room = width - 24
     text = pad(fit(view.glyphs.text(why), room, ellipsis=view.glyphs.ellipsis), room, right=True)
     return [(f"{view.glyphs.unknown} ", MUTED), (name, MUTED), (text, MUTED)]

@@ -11,6 +11,7 @@ from rltui.config import Config
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock, SystemClock
 from rltui.health import Engine
+from rltui.session.derive import derive
 from rltui.session.documents import open_catalogue, open_rules, overridden
 from rltui.session.hyper import hyperparameters
 from rltui.session.progress import aged, progress
@@ -156,7 +157,9 @@ class Session:
         )
         known = view.recognition
         resolver = self.catalogue.resolver(known.framework, known.algorithm)
-        view.infos = {tag: overridden(resolver.resolve(tag), self.config) for tag in tags}
+        infos = {tag: resolver.resolve(tag) for tag in tags}
+        infos.update(derive(view.data, infos, self.catalogue.metrics))
+        view.infos = {tag: overridden(info, self.config) for tag, info in infos.items()}
 
     def _judge(self) -> None:
         now = self.clock.now()

@@ -19,6 +19,7 @@ import numpy as np
 from rltui.core.batch import Batch, Note, Restart, RunKey, SourceInfo, TextPoint
 from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 from rltui.store.branch import Branch
+from rltui.store.derived import Derived
 from rltui.store.series import Series
 
 
@@ -62,6 +63,7 @@ class RunData:
         self._open: dict[Path, Branch] = {}
         self._versions: dict[str, int] = {}
         self._cache: dict[str, Series] = {}
+        self._derived: dict[str, Derived] = {}
         self._judged: set[Path] = set()
 
     @property
@@ -130,15 +132,27 @@ class RunData:
 
     def tag_version(self, tag: str) -> int:
         """Version of the points of ``tag``; 0 when it was never logged."""
+        derived = self._derived.get(tag)
+        if derived is not None:
+            return max(self.tag_version(derived.first), self.tag_version(derived.second))
         return self._versions.get(tag, 0)
+
+    def derive(self, derived: Derived) -> None:
+        """Offer a series under ``derived.tag`` that follows from two logged ones."""
+        self._derived[derived.tag] = derived
 
     def series(self, tag: str) -> Series:
         """All points of ``tag``; cached until new points arrive. Empty for an unknown tag."""
-        version = self._versions.get(tag, 0)
+        version = self.tag_version(tag)
         cached = self._cache.get(tag)
         if cached is not None and cached.version == version:
             return cached
-        series = self._build(tag, version)
+        derived = self._derived.get(tag)
+        if derived is None:
+            series = self._build(tag, version)
+        else:
+            first, second = self.series(derived.first), self.series(derived.second)
+            series = derived.series(first, second, version)
         self._cache[tag] = series
         return series
 

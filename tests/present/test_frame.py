@@ -74,7 +74,9 @@ known_tags = st.sampled_from(
         "rewards/margins",
     ]
 )
-tags = st.one_of(known_tags, st.sampled_from([clean(t) for t in ODD_TAGS]), st.text(max_size=9).map(clean))
+tags = st.one_of(
+    known_tags, st.sampled_from([clean(t) for t in ODD_TAGS]), st.text(max_size=9).map(clean)
+)
 columns = st.dictionaries(tags, st.lists(values, max_size=12), max_size=5)
 run_names = st.one_of(st.just("."), st.sampled_from([clean(t) for t in ODD_TAGS if t]))
 first_steps = st.sampled_from([0, 1, -5, 1 << 40, 10_000])
@@ -94,7 +96,9 @@ def batches(draw_: Any) -> list[Batch]:
         more = draw_(st.booleans())
         notes = (Note(LOGDIR / "x", 3, Level.WATCH, "torn"),) if draw_(st.booleans()) else ()
         found.append(
-            a_batch(block, run=name, source=f"{name}/e.{order}", order=order, more=more, notes=notes)
+            a_batch(
+                block, run=name, source=f"{name}/e.{order}", order=order, more=more, notes=notes
+            )
         )
     return found
 
@@ -279,7 +283,12 @@ def test_help_names_every_key_of_the_screen(width: int) -> None:
 
     session = a_session(grpo_batch(60), clock=grpo_clock())
     key = next(iter(session.views))
-    for screen, tab in (("list", "actor"), ("list", "findings"), ("metric", "actor"), ("runs", "actor")):
+    for screen, tab in (
+        ("list", "actor"),
+        ("list", "findings"),
+        ("metric", "actor"),
+        ("runs", "actor"),
+    ):
         view = View(run=key, tab=tab, screen=screen, overlay="help")
         text = text_of(draw(session, view, width, 60))
         for entry in keys_for(view.key_screen):

@@ -1,0 +1,51 @@
+"""Metrics that no framework logs but that two logged ones give (floor 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rltui.catalogue.model import Metric, TagInfo
+from rltui.store import RunData
+from rltui.store.derived import Derived
+
+
+def derive(
+    run: RunData, infos: Mapping[str, TagInfo], metrics: Mapping[str, Metric]
+) -> dict[str, TagInfo]:
+    """Register what the catalogue can derive from the tags of ``run``; their meanings by tag.
+
+    A metric that the run logs itself is not derived.
+    """
+    logged: dict[str, str] = {}
+    for tag, info in sorted(infos.items(), key=lambda item: item[1].order):
+        if info.metric is not None and info.sign == 1.0 and info.scale == 1.0:
+            logged.setdefault(info.metric.key, tag)
+    found: dict[str, TagInfo] = {}
+    for key, metric in metrics.items():
+        how = metric.derived
+        if how is None or key in logged or how.first not in logged or how.second not in logged:
+            continue
+        derived = Derived(how.how, logged[how.first], logged[how.second])
+        run.derive(derived)
+        found[derived.tag] = _info(derived, metric)
+    return found
+
+
+def _info(derived: Derived, metric: Metric) -> TagInfo:
+    return TagInfo(
+        tag=derived.tag,
+        metric=metric,
+        title=metric.title,
+        category=metric.category,
+        also=metric.also,
+        unit=metric.unit,
+        direction=metric.direction,
+        healthy=metric.healthy,
+        meaning=metric.meaning,
+        sign=1.0,
+        scale=1.0,
+        family=None,
+        stat=None,
+        order=metric.order,
+        source=f"rltui: {derived.how} of two logged metrics",
+    )

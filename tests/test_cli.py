@@ -1,0 +1,221 @@
+"""The command line as a whole: help, version, the short form, broken pipes, interrupts."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rltui import __version__, cli
+from rltui.cli import build_parser, main
+from rltui.commands import COMMANDS
+from rltui.commands.command import Command
+
+
+def leave(arguments: list[str]) -> int:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    return int(left.value.code or 0)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert leave(["--version"]) == 0
+    assert capsys.readouterr().out == f"rltui {__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
+def test_every_help_has_an_example_that_parses(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import shlex
+
+    assert leave([command.name, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert f"example:\n  rltui {command.name}" in out
+    assert command.example in out
+    words = shlex.split(command.example)
+    assert words[0] == "rltui"
+    assert build_parser().parse_args(words[1:]).command == command.name
+
+
+def test_the_main_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert leave(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(c.name in out and c.summary.split()[0] in out for c in COMMANDS)
+    assert "examples:" in out
+
+
+def test_without_arguments_it_helps_and_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "usage: rltui" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["chekc", "-x", "--nope"])
+def test_unknown_words_exit_with_2(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert leave([word]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "usage:" in err
+
+
+# -- `rltui PATH` --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[argparse.Namespace]:
+    """What watch was called with."""
+    seen: list[argparse.Namespace] = []
+
+    def run(options: argparse.Namespace) -> int:
+        seen.append(options)
+        return 0
+
+    fakes = tuple(replace(c, run=run) if c.name == "watch" else c for c in COMMANDS)
+    monkeypatch.setattr(cli, "COMMANDS", fakes)
+    return seen
+
+
+def test_a_path_is_short_for_watch(
+    watched: list[argparse.Namespace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for arguments in (
+        [str(tmp_path)],
+        ["runs"],
+        ["./not/there"],
+        ["runs", "--run", "x*"],
+        ["--run", "x*", "runs"],
+        ["--theme", "light", "runs"],
+        ["--no-mouse", "runs"],
+    ):
+        assert main(arguments) == 0, arguments
+        assert watched[-1].command == "watch"
+    assert [str(o.logdirs[0]) for o in watched[1:2]] == ["runs"]
+
+
+def test_a_path_that_is_called_like_a_command_needs_the_command(
+    watched: list[argparse.Namespace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "check").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert main(["watch", "check"]) == 0
+    assert main(["./check"]) == 0
+    assert len(watched) == 2
+
+
+# -- streams -------------------------------------------------------------------------------
+
+
+def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupt(options: argparse.Namespace) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "COMMANDS", tuple(replace(c, run=interrupt) for c in COMMANDS))
+    assert main(["check", str(tmp_path)]) == 130
+
+
+def start(arguments: list[str], **options: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+        [sys.executable, "-X", "utf8", "-W", "error", "-m", "rltui", *arguments],
+        cwd=Path(cli.__file__).resolve().parents[1],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": ""},
+        **options,
+    )
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    process = start(["explain"], stdout=write)
+    os.close(write)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")
+
+
+def test_the_exit_code_survives_a_reader_that_leaves(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    process = start(["explain", "no-such-name-at-all"], stdout=write)
+    os.close(write)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert b"nobody knows" in err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_output_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    import json
+
+    name = os.fsdecode(b"c\xff\x1b[31m.jsonl")
+    rows = [{"step": i, "data": {"actor/entropy": 0.5, "été": 1.0}} for i in range(9)]
+    (tmp_path / name).write_text("\n".join(json.dumps(r) for r in rows) + "\n")
+    for command in (["check"], ["snapshot"], ["snapshot", "--json"], ["plot", "entropy"]):
+        verb, *rest = command
+        done = subprocess.run(
+            [sys.executable, "-m", "rltui", verb, str(tmp_path), *rest],
+            cwd=Path(cli.__file__).resolve().parents[1],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"\x1b" not in done.stdout
+        text = done.stdout.decode(encoding)
+        if "--json" in command:
+            assert json.loads(text)["runs"][0]["metrics"]
+
+
+def test_control_characters_of_a_path_stay_out_of_messages(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = tmp_path / "a\x1b[31m"
+    evil.mkdir()
+    config = str(evil / "no\x07.yaml")
+    for arguments, code in (
+        (["check", str(evil)], 3),
+        (["snapshot", str(evil)], 3),
+        (["plot", str(evil), "x"], 3),
+        (["check", str(evil / "gone")], 2),
+        (["check", str(tmp_path), "--config", config], 2),
+        (["explain", "x\x1b]0;hi\x07"], 2),
+    ):
+        assert main(arguments) == code, arguments
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert all(c.isprintable() or c == "\n" for c in err), err
+        assert "x1b" in err
+
+
+@pytest.mark.parametrize("arguments", [["watch", "."], ["."], ["demo"]])
+def test_watch_needs_a_terminal_and_names_the_other_way(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "needs a terminal" in err
+    assert "rltui snapshot" in err
+
+
+def test_nothing_heavy_is_imported_before_the_command_is_known() -> None:
+    code = (
+        "import sys, rltui.cli; rltui.cli.build_parser();"
+        "print([m for m in ('textual','numpy','plotext','yaml','tensorboard') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(cli.__file__).resolve().parents[1],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"
