@@ -87,7 +87,7 @@ keys: {quit: q, help: [f1, "?"], pin: []}
 """,
     )
     assert config.view == ViewConfig("light", "ascii", False, "wall", 0.6)
-    assert config.watch == WatchConfig(1.0, 30.0, 60.5, False, 2_000_000)
+    assert config.watch == WatchConfig(1.0, 30.0, 60.5, False)
     assert config.metrics == {
         "actor/entropy": MetricOverride(low=0.3, title="Entropy", category="actor"),
         "kl.old_new": MetricOverride(high=0.1),

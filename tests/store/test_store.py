@@ -13,6 +13,7 @@ from rltui.core.batch import Batch, Note, Restart, RunKey, TextPoint
 from rltui.core.block import Block, make_block
 from rltui.core.level import Level
 from rltui.store import Changes, RunData, Series, Store
+from rltui.store.derived import Derived
 from tests.builders import LOGDIR, START, a_batch, a_block, a_run, a_store, steps
 
 KEY = RunKey(0, ".")
@@ -431,3 +432,20 @@ def test_no_point_is_lost(content: list[list[Block | Restart]]) -> None:
     for series in kept:
         assert (np.diff(series.steps) >= 0).all()
         assert len(series.steps) == len(series.values) == len(series.wall_times)
+
+
+def test_a_derived_series_has_the_steps_that_both_have() -> None:
+    run = a_run({"high": [5.0, 7.0, None, 9.0], "low": [None, 1.0, 2.0, 3.0]})
+    run.derive(Derived("difference", "high", "low"))
+    series = run.series("high - low")
+    assert series.steps.tolist() == [2, 4]
+    assert series.values.tolist() == [6.0, 6.0]
+    assert run.tag_version("high - low") == run.tag_version("high")
+    assert "high - low" not in run.tags
+
+
+def test_a_derived_ratio_leaves_out_what_is_divided_by_zero() -> None:
+    run = a_run({"a": [5.0, 7.0], "b": [0.0, 2.0]})
+    run.derive(Derived("ratio", "a", "b"))
+    assert run.series("a / b").steps.tolist() == [2]
+    assert run.series("a / b").values.tolist() == [3.5]
