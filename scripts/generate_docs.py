@@ -1,7 +1,7 @@
 """Writes what the documentation says about the catalogue and the rules from the data themselves.
 
-    python scripts/generate_docs.py            rewrite README.md and docs/*.md
-    python scripts/generate_docs.py --check    exit with 1 when they are not up to date
+python scripts/generate_docs.py            rewrite README.md and docs/*.md
+python scripts/generate_docs.py --check    exit with 1 when they are not up to date
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from rltui.catalogue import Catalogue, framework_rows, load_catalogue, metric_ro
 from rltui.core.level import Level
 from rltui.health import load_rules
 from rltui.health.rule import Rule
+from rltui.present.keys import EVERYWHERE, KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = r"(<!-- generated: {name} -->\n).*?(<!-- end generated -->)"
@@ -21,7 +22,10 @@ _BLOCK = r"(<!-- generated: {name} -->\n).*?(<!-- end generated -->)"
 
 def frameworks_table(catalogue: Catalogue) -> str:
     """The frameworks that are recognised, one row each."""
-    lines = ["| framework | algorithms told apart | tags known | recognised by (some) |", "| --- | --- | --- | --- |"]
+    lines = [
+        "| framework | algorithms told apart | tags known | recognised by (some) |",
+        "| --- | --- | --- | --- |",
+    ]
     for row in sorted(framework_rows(catalogue), key=lambda r: r.title.lower()):
         if not row.title:
             continue
@@ -65,6 +69,16 @@ def rules_page(rules: tuple[Rule, ...]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def keys_page() -> str:
+    """The table of keys, with the action ids that the config's ``keys`` section names."""
+    lines = ["# Keys", "", "Generated from the table of keys by `scripts/generate_docs.py`.", ""]
+    lines += ["| keys | does | where | action |", "| --- | --- | --- | --- |"]
+    for key in KEYS:
+        where = "everywhere" if key.where == EVERYWHERE else ", ".join(key.where)
+        lines.append(f"| {key.shown} | {key.words} | {where} | `{key.action}` |")
+    return "\n".join(lines) + "\n"
+
+
 def documents() -> dict[Path, str]:
     """Path -> the text that it should have."""
     catalogue = load_catalogue()
@@ -75,6 +89,7 @@ def documents() -> dict[Path, str]:
     text = pattern.sub(lambda m: m[1] + table + m[2], text)
     return {
         readme: text,
+        ROOT / "docs" / "keys.md": keys_page(),
         ROOT / "docs" / "metrics.md": metrics_page(catalogue),
         ROOT / "docs" / "rules.md": rules_page(load_rules(metrics=catalogue.metrics)),
     }
@@ -82,9 +97,7 @@ def documents() -> dict[Path, str]:
 
 def main() -> int:
     """Write or check."""
-    stale = [
-        p for p, text in documents().items() if not p.exists() or p.read_text("utf-8") != text
-    ]
+    stale = [p for p, text in documents().items() if not p.exists() or p.read_text("utf-8") != text]
     if "--check" in sys.argv[1:]:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is not up to date")

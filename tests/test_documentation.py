@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -95,3 +96,16 @@ def test_the_licence_is_whole() -> None:
     text = read(ROOT / "LICENSE")
     assert "Apache License" in text
     assert "END OF TERMS AND CONDITIONS" in text
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    """`python scripts/generate_docs.py` rewrites them."""
+    spec = importlib.util.spec_from_file_location(
+        "generate_docs", ROOT / "scripts/generate_docs.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for path, text in module.documents().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name} is stale"

@@ -6,6 +6,11 @@ One row per action. Alt-keys and ctrl+/ are avoided: tmux and ssh lose them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
+
+from rltui.config import Config
+from rltui.core.document import nearest
+from rltui.core.errors import UsageError
 
 #: Screens on which a key can work.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
@@ -149,3 +154,29 @@ KEYS: tuple[Key, ...] = (
 def keys_for(screen: str) -> list[Key]:
     """The keys that work on ``screen``, in table order."""
     return [k for k in KEYS if screen in k.where]
+
+
+def key_map(config: Config) -> dict[tuple[str, str], str]:
+    """(screen, key) -> action, from the table and the user's ``keys`` section.
+
+    Raises DocumentError (or UsageError for the environment) for an action that does not exist.
+    """
+    actions = [k.action for k in KEYS]
+    for action in config.keys:
+        if action not in actions:
+            _unknown(config, action, nearest(action, actions))
+    found: dict[tuple[str, str], str] = {}
+    for key in KEYS:
+        for name in config.keys.get(key.action, key.keys):
+            for screen in key.where:
+                found[(screen, name)] = key.action
+    return found
+
+
+def _unknown(config: Config, action: str, hint: str | None) -> NoReturn:
+    message = f"unknown action {action!r}"
+    if config.keys_node is not None:
+        for key in config.keys_node.value:
+            if key.value == action:
+                key.fail(message, hint=hint)
+    raise UsageError(message + (f"; did you mean {hint!r}?" if hint else ""))

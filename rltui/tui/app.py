@@ -15,7 +15,7 @@ from textual.screen import Screen
 from rltui.core.errors import RltuiError
 from rltui.present.clip import row_text
 from rltui.present.frame import draw
-from rltui.present.keys import KEYS
+from rltui.present.keys import key_map
 from rltui.present.theme import Theme, list_themes, load_theme
 from rltui.present.view import View
 from rltui.session import Session
@@ -49,7 +49,7 @@ class RltuiApp(App[None]):
         self._canvas = Canvas(self._current_palette)
         self._last_paint = 0.0
         self._paint_due = False
-        self._keys = _key_map(session.config.keys)
+        self._keys = key_map(session.config)
 
     # -- life ------------------------------------------------------------------------------
 
@@ -143,13 +143,14 @@ class RltuiApp(App[None]):
         if self.view.editing:
             self._edit(message.key, message.character)
         else:
-            self._act(message.key)
+            self._act(message.key, message.character)
         self.paint()
 
-    def _act(self, key: str) -> None:
+    def _act(self, key: str, character: str | None) -> None:
         if self.view.overlay and key in ("q", "question_mark", "e"):
             key = "escape"
-        action = self._keys.get((self.view.key_screen, key))
+        screen = self.view.key_screen
+        action = self._keys.get((screen, key)) or self._keys.get((screen, character or ""))
         if action is None:
             return
         if action == "tab":
@@ -248,15 +249,3 @@ class RltuiApp(App[None]):
     def _go(self, tab: str) -> None:
         self.navigator.select_tab(tab)
         self.paint()
-
-
-def _key_map(custom: object) -> dict[tuple[str, str], str]:
-    """(screen, key) -> action, from the table of keys and the user's ``keys`` section."""
-    own = dict(custom) if isinstance(custom, dict) else {}
-    found: dict[tuple[str, str], str] = {}
-    for key in KEYS:
-        names = own.get(key.action, key.keys)
-        for name in names:
-            for screen in key.where:
-                found[(screen, name)] = key.action
-    return found
