@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from rltui.catalogue import Catalogue
 from rltui.config import Config
-from rltui.core.batch import Batch, Note, TextPoint
+from rltui.core.batch import Batch, Note
 from rltui.core.clock import ManualClock
 from rltui.health.rule import Rule
 from rltui.session import Session
@@ -114,14 +114,6 @@ def _shipped() -> tuple[Catalogue, tuple[Rule, ...]]:
     return catalogue, open_rules(Config(), catalogue)
 
 
-def args_text(total: int) -> TextPoint:
-    """The arguments as the Hugging Face trainers log them: JSON over several lines."""
-    from rltui.core.text import clean
-
-    text = '{\n  "learning_rate": 1e-06,\n  "max_steps": %d,\n  "output_dir": "x"\n}' % total
-    return TextPoint("args/text_summary", 0, START, clean(text))
-
-
 def grpo_tags(rows: int, first: int = 1, collapse: int | None = None) -> dict[str, list[float]]:
     """What verl logs of a GRPO run; entropy collapses at ``collapse``."""
     steps = range(first, first + rows)
@@ -139,7 +131,7 @@ def grpo_tags(rows: int, first: int = 1, collapse: int | None = None) -> dict[st
     ]
     reward = [0.2 + 0.5 * (1 - math.exp(-s / 40)) + 0.02 * n for s, n in zip(steps, noise)]  # noqa: B905
     length = [400 + 2.5 * s + 12 * n for s, n in zip(steps, noise)]  # noqa: B905
-    tags = {
+    return {
         "actor/entropy": entropy,
         "actor/pg_loss": [0.01 * n for n in wave(1.0, 11.0)],
         "actor/ppo_kl": [0.0012 * (1.3 + n) for n in noise],
@@ -170,7 +162,6 @@ def grpo_tags(rows: int, first: int = 1, collapse: int | None = None) -> dict[st
         "training/global_step": [float(s) for s in steps],
         "my/own_metric": [5 * n for n in noise],
     }
-    return tags
 
 
 def grpo_batch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,19 +35,24 @@ def chart_lines(
     *,
     band: tuple[str, str] | None = None,
     full: bool = False,
+    small: bool = False,
 ) -> list[Line]:
     """The chart of ``tag`` in exactly ``width`` x ``height`` cells.
 
-    ``full`` is the metric screen: crosshair and zoom apply. Kept until the run or the view
+    ``full`` is the metric screen: crosshair and zoom apply; ``small`` leaves out the x axis and
+    all but the ends of the y axis. Kept until the run or the view
     changes.
     """
     options = (view.smooth, view.log_y, view.outliers, view.axis, view.marker)
     place = (view.crosshair, view.window) if full else ()
-    key = ("chart", tag, width, height, options, place, full)
+    key = ("chart", tag, width, height, options, place, full, small)
     held = run.memo.get(key)
     if held is not None and held[0] == run.version:
         return held[1]  # type: ignore[no-any-return]
-    lines = render(chart_of(run, tag, view, band=band, full=full), width, height, view.glyphs)
+    chart = chart_of(run, tag, view, band=band, full=full)
+    if small:
+        chart = replace(chart, bars=(), marks=(), limits=(), x_axis=False, ends=True, newest=False)
+    lines = render(chart, width, height, view.glyphs)
     run.memo[key] = (run.version, lines)
     return lines
 
@@ -55,7 +61,7 @@ def chart_of(
     run: RunView, tag: str, view: View, *, band: tuple[str, str] | None = None, full: bool = False
 ) -> Chart:
     """The request for the chart of one tag."""
-    series, judgement = run.series(tag), run.judgement(tag)
+    series, judgement = run.shown(tag), run.judgement(tag)
     axis = axis_of(run, series, view.axis)
     to_x = axis.place
     levels = [
@@ -63,7 +69,7 @@ def chart_of(
         for since, until, level in episodes(run, tag)
     ]
     judged = bool(judgement.rules) or judgement.level is not Level.UNKNOWN
-    low, high = judgement.low, judgement.high
+    low, high = run.limits(tag)
     first, last = run.data.first_step, run.data.last_step
     marks = _marks(run, to_x)
     return Chart(
@@ -97,7 +103,7 @@ def _curve(
     def place(points: Series) -> FloatArray:
         return axis.places(points.steps)
 
-    ends = [run.series(t) for t in band] if band else []
+    ends = [run.shown(t) for t in band] if band else []
     old = (axis.places(series.old_steps), series.old_values)
     return Curve(
         place(series),
@@ -160,7 +166,7 @@ def _marks(run: RunView, to_x: Callable[[float], float]) -> list[Mark]:
     """Steps of validation, as long as they are few enough to say something."""
     for tag, info in run.infos.items():
         if info.category is Category.VALIDATION:
-            steps = np.unique(run.series(tag).steps)
+            steps = np.unique(run.shown(tag).steps)
             if 0 < len(steps) <= _MOST_MARKS:
                 return [Mark(to_x(int(s)), "v") for s in steps.tolist()]
             return []

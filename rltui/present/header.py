@@ -67,7 +67,7 @@ def verdict_spans(report: Report | None, view: View, *, words: bool) -> Line:
     """The verdict chip: the only filled block of alarm colour on the screen."""
     glyphs = view.glyphs
     if report is None:
-        return [(f"{glyphs.badge(Level.UNKNOWN)} reading", MUTED)]
+        return [(f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED)]
     firing = report.firing()
     bad = sum(f.level is Level.BAD for f in firing)
     watch = sum(f.level is Level.WATCH for f in firing)
@@ -91,8 +91,9 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
     """Line 1 for one run, ``width`` cells."""
     wide = width >= 150
     right = verdict_spans(run.report, view, words=width >= 110)
-    if reading is not None and run.data.reading:
-        right = [(f"· reading {numbers.percent(reading)}", MUTED)]
+    if run.data.reading:
+        share = "" if reading is None else f" {numbers.percent(reading)}"
+        right = [(f"{view.glyphs.badge(Level.UNKNOWN)} reading{share}", MUTED)]
     if width < 40:
         return _between([(run.name, TITLE)], right, width)
     parts = _run_parts(run, view, width)

@@ -135,7 +135,7 @@ def _explain_tag(run: RunView, view: View, width: int) -> list[Line]:
         ("matched by", info.where or ""),
         ("source", info.source),
     ]
-    last = run.series(tag).last
+    last = run.shown(tag).last
     if last is not None:
         facts.insert(2, ("newest", f"{numbers.value(last[2])} at step {numbers.step(last[0])}"))
     for name, value in facts:

@@ -154,7 +154,7 @@ def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
 
 def _statistics(run: RunView, row: Row, view: View) -> list[tuple[str, str, str]]:
     """(name, value, where) of the visible points."""
-    series = run.series(row.tag)
+    series = run.shown(row.tag)
     steps, values = series.finite()
     if view.window is not None:
         inside = (steps >= view.window[0]) & (steps <= view.window[1])

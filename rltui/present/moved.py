@@ -23,7 +23,7 @@ def moves_of(run: RunView) -> tuple[int | None, list[Move]]:
     if step is not None:
         tags = [r.tag for s in overview_sections(run) for r in s.rows]
         causes = frozenset(t for t in tags if run.infos[t].category is Category.HYPER)
-        moves = moved_first((run.series(t) for t in tags), step, causes)
+        moves = moved_first((run.shown(t) for t in tags), step, causes)
     run.memo["moved"] = (run.version, (step, moves))
     return step, moves
 

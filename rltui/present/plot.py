@@ -82,7 +82,7 @@ def _points(
     run: RunView, tag: str, columns: int, weight: float, *, log: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Finite points, smoothed, at most two per column: lowest and highest of each."""
-    steps, values = run.series(tag).finite()
+    steps, values = run.shown(tag).finite()
     if weight:
         values = smooth(values, weight)
     if log:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level, RunState, worst
-from rltui.core.text import cell_width, pad
+from rltui.core.text import cell_width, clean, pad
 from rltui.health.model import Finding, FindingState
 from rltui.present import numbers
 from rltui.present.glyph import glyph_set
@@ -120,7 +120,7 @@ def _note_lines(run: RunView) -> list[str]:
     lines = []
     for note in notes[:5]:
         at = "" if note.offset is None else f" at byte {note.offset:,}"
-        lines.append(f"    note: {note.path.name}{at}: {note.message}")
+        lines.append(f"    note: {clean(note.path.name)}{at}: {note.message}")
     if len(notes) > 5:
         lines.append(f"    and {len(notes) - 5} more notes")
     return lines

@@ -34,7 +34,7 @@ class Row:
     level: Level
     judgement: Judgement
     value: float | None
-    """Newest value as logged; None when there is none."""
+    """Newest value as shown; None when there is none."""
     band: tuple[str, str] | None = None
     """Tags of the lowest and highest value of the family, drawn as a band."""
 
@@ -60,7 +60,7 @@ class Section:
 def make_row(run: RunView, tag: str, band: tuple[str, str] | None = None) -> Row:
     """The row of one tag."""
     judgement = run.judgement(tag)
-    last = run.series(tag).last
+    last = run.shown(tag).last
     return Row(
         tag, run.infos[tag], judgement.level, judgement, None if last is None else last[2], band
     )
@@ -185,7 +185,7 @@ def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
 
 def memo(run: RunView, tag: str, name: object, make: Callable[[Series], _T]) -> _T:
     """A value derived from the points of ``tag``, computed anew only when they change."""
-    series = run.series(tag)
+    series = run.shown(tag)
     key = (tag, name)
     held = run.memo.get(key)
     if held is not None and held[0] == series.version:

@@ -166,7 +166,7 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     if columns.title:
         title = view.glyphs.text(info.title)
         line.append((pad(title, columns.title - 1, ellipsis=view.glyphs.ellipsis) + " ", MUTED))
-    last = run.series(tag).last
+    last = run.shown(tag).last
     line.append((numbers.aligned(last[2] if last else None), STRONG))
     if columns.spark:
         first, newest = span_of(run)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width
+from rltui.core.text import cell_width, clean
 from rltui.health.model import FindingState
 from rltui.present import numbers
 from rltui.present.chartpane import chart_lines
-from rltui.present.findings import calm_lines, findings_pane, heading, short_lines
+from rltui.present.findings import (
+    calm_lines,
+    findings_pane,
+    heading,
+    short_lines,
+    span_words,
+)
 from rltui.present.frames import Body
 from rltui.present.line import (
     LEVEL_TOKEN,
@@ -20,7 +26,7 @@ from rltui.present.line import (
 )
 from rltui.present.moved import moved_lines, moved_sentence
 from rltui.present.prose import paragraph
-from rltui.present.rows import Section, tab_sections
+from rltui.present.rows import Section, make_row, overview_sections, tab_sections
 from rltui.present.table import Pane, table_pane
 from rltui.present.view import OVERVIEW, View
 from rltui.session import RunView
@@ -28,6 +34,8 @@ from rltui.session import RunView
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
 _GAP = 3
+#: Lines of a chart of a companion, with its heading.
+_SMALL_CHART = 7
 
 
 def tab_body(run: RunView, view: View, width: int, height: int) -> Body:
@@ -85,8 +93,8 @@ def _empty(run: RunView, view: View, width: int) -> Body:
         return Body([[], [("  reading", MUTED)]])
     lines: list[Line] = [[], [("  no scalar yet", TEXT)]]
     for source in run.data.sources.values():
-        text = f"  {source.path.name}: {source.size:,} bytes read, {source.records:,} records"
-        lines.append([(text, MUTED)])
+        size = f"{source.size:,} bytes read, {source.records:,} records"
+        lines.append([(f"  {clean(source.path.name)}: {size}", MUTED)])
     lines += [[(f"  {n.message}", MUTED)] for n in run.data.notes[:5]]
     return Body(lines)
 
@@ -166,9 +174,33 @@ def _right_pane(run: RunView, view: View, width: int, height: int, cursor: str) 
     if chart_room < 6:
         return lines
     lines.append(chart_title(run, cursor, view, width))
-    height_of_chart = min(chart_room, 30)
+    companions = _companions(run, cursor) if chart_room >= 30 else []
+    height_of_chart = min(chart_room - len(companions) * _SMALL_CHART - 2, 26)
+    if not companions:
+        height_of_chart = min(chart_room, 30)
     lines += chart_lines(run, cursor, view, width, height_of_chart)
+    if companions:
+        lines += [[], heading("moves with it", width, view, "same steps")]
+        for tag in companions:
+            lines += _small_chart(run, tag, view, width)
     return lines
+
+
+def _companions(run: RunView, cursor: str) -> list[str]:
+    """Vital signs that are ill beside the one at the cursor: at most two."""
+    rows = [r for s in overview_sections(run) for r in s.rows]
+    ill = [r for r in rows if r.level >= Level.WATCH and r.tag != cursor]
+    return [r.tag for r in sorted(ill, key=lambda r: -int(r.level))[:2]]
+
+
+def _small_chart(run: RunView, tag: str, view: View, width: int) -> list[Line]:
+    """Badge, title and newest value over a chart of the same steps."""
+    row = make_row(run, tag)
+    look = style(LEVEL_TOKEN[row.level], bold=True)
+    left: Line = [(f"{view.glyphs.badge(row.level)} ", look), (view.glyphs.text(row.title), STRONG)]
+    value = numbers.value(row.value)
+    head = [*fit_line(left, width - cell_width(value) - 1), (f" {value}", look)]
+    return [head, *chart_lines(run, tag, view, width, _SMALL_CHART - 1, small=True)]
 
 
 def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
@@ -243,11 +275,10 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
         over = finding.state is FindingState.RESOLVED
         glyph = view.glyphs.over if over else view.glyphs.badge(finding.level)
         look = MUTED if over else style(LEVEL_TOKEN[finding.level], bold=True)
-        since = f" since {numbers.step(finding.since_step)}  "
+        since = f"   {span_words(finding)}"
+        lines.append([("  ", TEXT), (f"{glyph} {words(finding.title)}", look), (since, MUTED)])
         text = words(finding.summary)
-        lines.append(
-            [("  ", TEXT), (f"{glyph} {finding.title}", look), (since, MUTED), (text, TEXT)]
-        )
+        lines += paragraph(text, inner, indent=4, limit=2, ellipsis=view.glyphs.ellipsis)
     lines.append([])
     lines.append([("  ", TEXT), *_statistics(run, tag)])
     if info.meaning:
@@ -257,7 +288,7 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
 
 
 def _statistics(run: RunView, tag: str) -> Line:
-    series = run.series(tag)
+    series = run.shown(tag)
     steps, values = series.finite()
     facts: list[tuple[str, str]] = []
     last = series.last

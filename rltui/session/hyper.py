@@ -24,7 +24,8 @@ def _from_json(text: str) -> dict[str, object]:
     if not text.lstrip().startswith("{"):
         return {}
     try:
-        document = json.loads(text)
+        # Cleaning marked backslashes that look like an escape of ours: \\u00e9 in JSON does.
+        document = json.loads(text.replace("\\x5c", "\\"))
     except ValueError:
         return {}
     return document if isinstance(document, dict) else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rltui.catalogue import select
@@ -73,6 +74,29 @@ class RunView:
     def series(self, tag: str) -> Series:
         """The points of a tag as logged."""
         return self.data.series(tag)
+
+    def shown(self, tag: str) -> Series:
+        """The points as people read them: turned round where a framework logs minus the metric.
+
+        The same object until the points change. Scale is left as logged, so that the number can
+        be found again.
+        """
+        info, series = self.infos.get(tag), self.series(tag)
+        if info is None or info.sign >= 0:
+            return series
+        held = self.memo.get(("shown", tag))
+        if held is None or held[0] != series.version:
+            turned = replace(series, values=-series.values, old_values=-series.old_values)
+            held = self.memo[("shown", tag)] = (series.version, turned)
+        return held[1]
+
+    def limits(self, tag: str) -> tuple[float | None, float | None]:
+        """Watch limits (low, high) of a tag in the units of :meth:`shown`."""
+        judgement, info = self.judgement(tag), self.infos.get(tag)
+        low, high = judgement.low, judgement.high
+        if info is None or info.sign >= 0:
+            return low, high
+        return (None if high is None else -high), (None if low is None else -low)
 
     def judgement(self, tag: str) -> Judgement:
         """What the rules say of a tag; unknown when none reads it."""

@@ -134,7 +134,8 @@ class Finder:
 
     def _single_file(self, number: int, path: Path, status: os.stat_result) -> RunFiles:
         for form in self._formats:
-            if form.claims_name(path.name) and self._heads.claims(form, path, status):
+            regular = stat.S_ISREG(status.st_mode)
+            if regular and form.claims_name(path.name) and self._heads.claims(form, path, status):
                 key = RunKey(number, clean(path.name))
                 return RunFiles(key, path, (LogFile(path, form),))
         raise SourceError(f"{clean(str(path))}: not a log that rltui can read")

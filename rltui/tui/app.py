@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from rltui.core.errors import RltuiError
+from rltui.core.text import clean
 from rltui.present.clip import row_text
 from rltui.present.frame import draw
 from rltui.present.keys import key_map
@@ -198,7 +199,8 @@ class RltuiApp(App[None]):
         text = row_text(self.session, self.view)
         if text:
             self.copy_to_clipboard(text)
-            self.view.message = f"copied: {text.splitlines()[0]}"
+            shown = text.splitlines()[0].replace("\t", "  ")
+            self.view.message = f"copied: {clean(shown)}"
 
     def set_theme(self, name: str) -> None:
         """Change the theme; an unknown name or a broken file is told in the footer."""

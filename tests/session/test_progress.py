@@ -1,0 +1,351 @@
+"""How far a run is and whether it lives: the rules of run state and time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rltui.config import Config, MetricOverride
+from rltui.core.batch import Batch
+from rltui.core.clock import ManualClock
+from rltui.core.errors import UsageError
+from rltui.core.level import Level, RunState
+from rltui.session import Progress, RunView, Session
+from rltui.session.progress import TOTAL_NAMES
+from rltui.session.session import Choice
+from rltui.sources.reader import Reader
+from tests.builders import START, a_batch, a_block, a_source
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
+from tests.sources.encode import event, header, simple, text
+
+NAN = float("nan")
+
+
+def rows(
+    count: int,
+    *,
+    every: float | None = 10.0,
+    first: int = 1,
+    stride: int = 1,
+    tags: dict[str, list[float]] | None = None,
+    **changes: object,
+) -> Batch:
+    """``count`` rows, one in ``every`` seconds (None: the log has no times)."""
+    steps = [first + stride * i for i in range(count)]
+    walls = [NAN if every is None else START + every * i for i in range(count)]
+    block = a_block(tags or {"train/loss": [1.0] * count}, steps=steps, walls=walls)
+    newest = START + (every or 0.0) * (count - 1)
+    source = a_source("e", modified=newest)
+    return a_batch(block, source=source, **changes)
+
+
+def view_of(*batches: Batch, at: float = 0.0) -> RunView:
+    """The run, ``at`` seconds after START."""
+    return a_session(*batches, clock=ManualClock(START + at)).runs()[0]
+
+
+def progress_of(*batches: Batch, at: float = 0.0) -> Progress:
+    found = view_of(*batches, at=at).progress
+    assert found is not None
+    return found
+
+
+# -- state ---------------------------------------------------------------------------------
+
+HOUR = 3600.0
+
+
+@pytest.mark.parametrize(
+    ("every", "silent", "state"),
+    [
+        (1.0, 0.0, RunState.LIVE),
+        (1.0, 60.0, RunState.LIVE),
+        (1.0, 61.0, RunState.STALLED),
+        (100.0, 500.0, RunState.LIVE),
+        (100.0, 501.0, RunState.STALLED),
+        (1.0, 24 * HOUR, RunState.STALLED),
+        (1.0, 24 * HOUR + 1, RunState.UNKNOWN),
+    ],
+)
+def test_a_run_is_live_for_a_minute_or_five_intervals(
+    every: float, silent: float, state: RunState
+) -> None:
+    assert progress_of(rows(20, every=every), at=19 * every + silent).state is state
+
+
+def test_the_usual_interval_is_the_median() -> None:
+    block = a_block({"x": [1.0] * 5}, walls=[START + t for t in (0, 100, 200, 300, 2000)])
+    progress = progress_of(a_batch(block, source=a_source("e", modified=START + 2000)), at=2400)
+    assert progress.interval_s == 100
+    assert progress.state is RunState.LIVE
+    assert progress.age_s == 360.0  # told in whole minutes
+
+
+def test_a_run_that_reached_its_total_is_finished_at_any_age() -> None:
+    batch = rows(20, hparams={"max_steps": 20})
+    for at in (190.0, 400.0, 50 * HOUR):
+        assert progress_of(batch, at=at).state is RunState.FINISHED
+    assert progress_of(rows(19, hparams={"max_steps": 20}), at=180).state is RunState.LIVE
+
+
+@pytest.mark.xfail(reason="no metric of the catalogue has the key progress.summary")
+def test_the_closing_row_of_a_trainer_finishes_a_run() -> None:
+    tags = {"train/loss": [1.0] * 9, "train/train_runtime": [NAN] * 9}
+    batch = rows(9, tags=tags)
+    closing = a_block({"train/train_runtime": [99.0], "train/train_loss": [0.5]}, first=9)
+    both = (batch, a_batch(closing, source=a_source("e", modified=START + 90)))
+    assert progress_of(*both, at=100).state is RunState.FINISHED
+
+
+def test_a_run_without_a_point_is_of_unknown_state() -> None:
+    assert progress_of(a_batch(), at=1).state is RunState.UNKNOWN
+
+
+def test_a_clock_that_lies_behind_the_log_gives_age_zero() -> None:
+    progress = progress_of(rows(20), at=-5000)
+    assert (progress.age_s, progress.state) == (0.0, RunState.LIVE)
+
+
+def test_states_move_with_the_clock_alone() -> None:
+    clock = ManualClock(START + 190)
+    session = a_session(rows(20), clock=clock)
+    run = session.runs()[0]
+    seen = []
+    for seconds in (0, 100, 24 * HOUR):
+        clock.advance(seconds)
+        session.refresh_progress()
+        assert run.progress is not None
+        seen.append(run.progress.state)
+    assert seen == [RunState.LIVE, RunState.STALLED, RunState.UNKNOWN]
+
+
+# -- time ----------------------------------------------------------------------------------
+
+
+def test_elapsed_and_eta_from_wall_times() -> None:
+    progress = progress_of(rows(21, hparams={"max_steps": 100}), at=200)
+    assert (progress.elapsed_s, progress.elapsed_derived) == (200.0, False)
+    assert progress.eta_s == pytest.approx(79 * 10)
+    assert progress.share == pytest.approx(0.21)
+
+
+def test_eta_counts_steps_and_not_rows() -> None:
+    progress = progress_of(rows(11, stride=5, hparams={"max_steps": 101}), at=100)
+    assert progress.last_step == 51
+    assert progress.eta_s == pytest.approx(50 * 2.0)
+
+
+def test_eta_follows_the_present_pace() -> None:
+    walls = [START + t for t in [*range(0, 1000, 10), *range(1000, 2000, 5)]]
+    block = a_block({"x": [1.0] * 300}, walls=walls)
+    source = a_source("e", modified=START + 1995)
+    progress = progress_of(a_batch(block, source=source, hparams={"max_steps": 400}), at=1995)
+    assert progress.eta_s == pytest.approx(100 * 5.0)
+
+
+def test_without_wall_times_elapsed_is_the_sum_of_step_times_and_marked() -> None:
+    tags = {"actor/entropy": [0.5] * 10, "timing_s/step": [4.0] * 10, "actor/pg_loss": [0.1] * 10}
+    run = view_of(rows(10, every=None, tags=tags, hparams={"total_training_steps": 20}), at=30)
+    progress = run.progress
+    assert progress is not None
+    assert run.data.last_wall_time is None
+    assert (progress.elapsed_s, progress.elapsed_derived) == (40.0, True)
+    assert progress.eta_s == pytest.approx(40.0)
+    assert progress.age_s == 30.0
+
+
+def test_without_any_time_there_is_no_elapsed_and_no_eta() -> None:
+    progress = progress_of(rows(10, every=None, hparams={"max_steps": 20}), at=5)
+    assert (progress.elapsed_s, progress.eta_s) == (None, None)
+    assert progress.age_s == 5.0
+
+
+def test_one_row_has_no_pace() -> None:
+    progress = progress_of(rows(1, hparams={"max_steps": 20}))
+    assert progress.eta_s is None
+
+
+def test_a_run_beyond_its_total_is_not_over_100_percent() -> None:
+    progress = progress_of(rows(30, hparams={"max_steps": 20}), at=290)
+    assert (progress.share, progress.eta_s) == (1.0, 0.0)
+
+
+# -- planned steps -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TOTAL_NAMES)
+def test_totals_from_hyperparameters(name: str) -> None:
+    assert progress_of(rows(5, hparams={name: 500})).total_steps == 500
+    assert progress_of(rows(5, hparams={name: "500"})).total_steps == 500
+    assert progress_of(rows(5, hparams={name: 5e5})).total_steps == 500_000
+
+
+@pytest.mark.parametrize("value", [-1, 0, None, "many", True, NAN, float("inf"), [5]])
+def test_totals_that_are_none(value: object) -> None:
+    assert progress_of(rows(5, hparams={"max_steps": value})).total_steps is None
+
+
+def total_of(tmp_path: Path, raw: str) -> int | None:
+    """The planned steps of an event file that holds ``raw`` as a text, through the decoder."""
+    path = tmp_path / "events.out.tfevents.1.h"
+    data = event(1, START, text(b"args/text_summary", raw.encode())) + b"".join(
+        event(s, START + s, simple(b"train/loss", 1.0)) for s in range(1, 6)
+    )
+    path.write_bytes(header() + data)
+    session = Session([tmp_path], clock=ManualClock())
+    session.read_all()
+    found = session.runs()[0].progress
+    assert found is not None
+    return found.total_steps
+
+
+def test_totals_from_the_json_of_a_hugging_face_trainer(tmp_path: Path) -> None:
+    told = {"learning_rate": 1e-6, "max_steps": 240, "output_dir": "x"}
+    assert total_of(tmp_path, json.dumps(told, indent=2)) == 240
+
+
+def test_totals_from_json_with_backslashes_and_escapes_in_it(tmp_path: Path) -> None:
+    told = {"path": "C:\\x41\\new\n", "run": "\x1b[31m", "max_steps": 77}
+    assert total_of(tmp_path, json.dumps(told, indent=2)) == 77
+
+
+@pytest.mark.parametrize("raw", ["{", "{}", "[]", '{"max_steps": -1}', "max_steps", "{]\n|a|b|"])
+def test_texts_without_a_total(tmp_path: Path, raw: str) -> None:
+    assert total_of(tmp_path, raw) is None
+
+
+def test_totals_from_the_markdown_table_of_cleanrl(tmp_path: Path) -> None:
+    raw = "|param|value|\n|-|-|\n|exp_name|ppo|\n|total_timesteps|500000|\n|seed|1|"
+    assert total_of(tmp_path, raw) == 500_000
+
+
+def test_totals_of_real_logs(corpus: Path) -> None:
+    def totals(below: str) -> set[int | None]:
+        session = Session([corpus / below])
+        session.read_all()
+        return {r.progress.total_steps for r in session.runs() if r.progress}
+
+    assert None not in totals("cleanrl/runs")
+    assert None not in totals("trl/grpo_healthy")
+
+
+# -- reading -------------------------------------------------------------------------------
+
+
+def test_no_verdict_before_a_run_is_read_to_its_end() -> None:
+    reader = FakeReader()
+    session = a_session(reader=reader, clock=grpo_clock())
+    reader.share = (50, 100)
+    reader.feed(grpo_batch(60, more=True))
+    session.drain()
+    run = session.runs()[0]
+    assert (run.report, run.level, session.reading()) == (None, Level.UNKNOWN, 0.5)
+    assert run.judgement("actor/entropy").level is Level.UNKNOWN
+    assert run.progress is not None
+    assert run.infos
+    reader.feed(grpo_batch(60, first=61, collapse=30))
+    session.drain()
+    assert run.report is not None
+    assert run.level is Level.BAD
+    assert session.reading() is None
+
+
+def test_the_verdict_stays_while_more_of_a_known_run_is_read() -> None:
+    reader = FakeReader()
+    session = a_session(grpo_batch(60), reader=reader, clock=grpo_clock())
+    run = session.runs()[0]
+    before = run.report
+    reader.feed(grpo_batch(10, first=61, more=True))
+    session.drain()
+    assert run.report is before
+
+
+def test_an_idle_drain_changes_nothing() -> None:
+    session = a_session(grpo_batch(60), clock=grpo_clock())
+    run = session.runs()[0]
+    version, report = run.version, run.report
+    assert not session.drain()
+    assert (run.version, run.report) == (version, report)
+
+
+def test_a_batch_of_one_run_leaves_the_others_alone() -> None:
+    reader = FakeReader()
+    batches = (grpo_batch(60, run="a"), grpo_batch(60, run="b"))
+    session = a_session(*batches, reader=reader, clock=grpo_clock())
+    one, other = session.runs()
+    version, report = other.version, other.report
+    reader.feed(grpo_batch(5, run="a", first=61))
+    changes = session.drain()
+    assert changes.runs == {one.key}
+    assert (other.version, other.report) == (version, report)
+
+
+def test_a_drain_takes_a_bounded_number_of_batches() -> None:
+    reader = FakeReader()
+    session = a_session(reader=reader)
+    reader.feed(*[grpo_batch(1, first=i + 1) for i in range(40)])
+    session.drain()
+    assert len(reader.queue) == 24
+
+
+def test_a_run_without_a_point_is_there_and_not_judged() -> None:
+    run = view_of(a_batch())
+    assert (run.level, run.infos, run.headline()) == (Level.UNKNOWN, {}, None)
+
+
+# -- what the user says --------------------------------------------------------------------
+
+
+def overridden(**overrides: MetricOverride) -> RunView:
+    named = {k.replace("__", "/"): v for k, v in overrides.items()}
+    config = Config(metrics=named)
+    return a_session(grpo_batch(60), config=config, clock=grpo_clock()).runs()[0]
+
+
+def test_overrides_by_metric_and_by_tag() -> None:
+    run = overridden(
+        entropy=MetricOverride(title="Unsicherheit", category="other"),
+        my__own_metric=MetricOverride(title="mine", low=0.0, high=2.0, category="actor"),
+    )
+    entropy, own = run.infos["actor/entropy"], run.infos["my/own_metric"]
+    assert (entropy.title, entropy.category.value) == ("Unsicherheit", "other")
+    assert (own.title, own.category.value) == ("mine", "actor")
+    assert own.healthy is not None
+    assert (own.healthy.low, own.healthy.high) == (0.0, 2.0)
+
+
+def test_the_override_of_a_tag_beats_that_of_its_metric() -> None:
+    run = overridden(
+        entropy=MetricOverride(title="metric"), actor__entropy=MetricOverride(title="tag")
+    )
+    assert run.infos["actor/entropy"].title == "tag"
+
+
+def test_an_unknown_category_in_an_override_is_refused() -> None:
+    with pytest.raises(UsageError, match="unknown category 'nope'"):
+        overridden(entropy=MetricOverride(category="nope"))
+
+
+def test_framework_and_algorithm_of_the_command_line_win() -> None:
+    session = a_session(grpo_batch(60), choice=Choice(framework="generic", algorithm="PPO"))
+    known = session.runs()[0].recognition
+    assert known is not None
+    assert (known.framework, known.algorithm) == ("generic", "PPO")
+
+
+def test_a_session_starts_and_stops_its_reader() -> None:
+    reader = FakeReader()
+    session = a_session(reader=reader)
+    session.start()
+    assert reader.running
+    session.stop()
+    assert not reader.running
+
+
+def test_the_fake_reader_has_the_face_of_the_real_one() -> None:
+    face = {n for n in vars(FakeReader()) | vars(FakeReader) if not n.startswith("_")}
+    extra = {"queue", "share", "running", "calls", "feed"}
+    real = set(dir(Reader)) | set(vars(Reader([])))
+    assert face - extra <= real
