@@ -1,0 +1,6 @@
+"""Benchmarks of rltui against its goals and its peers; run from a checkout, not installed.
+
+``python -m benchmarks.read`` reads logs with rltui and its peers and prints a table of CPU time
+and memory; ``python -m benchmarks.live`` drives ``rltui watch`` in a pseudo terminal and prints
+latencies, idle and live CPU and bytes written. ``RESULTS.md`` holds what they printed last.
+"""
