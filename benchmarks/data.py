@@ -14,7 +14,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from struct import pack
 from typing import BinaryIO
@@ -30,15 +29,41 @@ NAME = "events.out.tfevents.1780000000.node.1.0"
 #: Records that are encoded at a time.
 _CHUNK = 200_000
 
-_GROUPS = (
-    "actor critic/score critic/rewards critic/advantages critic/returns response_length "
-    "prompt_length timing_s timing_per_token_ms perf training global_seqlen rollout "
-    "val-core/math/acc val-aux/gsm8k/reward"
-).split()
-_NAMES = (
-    "mean max min entropy pg_loss pg_clipfrac ppo_kl grad_norm lr clip_ratio gen adv "
-    "update_actor throughput mfu/actor total_num_tokens"
-).split()
+_GROUPS = [
+    "actor",
+    "critic/score",
+    "critic/rewards",
+    "critic/advantages",
+    "critic/returns",
+    "response_length",
+    "prompt_length",
+    "timing_s",
+    "timing_per_token_ms",
+    "perf",
+    "training",
+    "global_seqlen",
+    "rollout",
+    "val-core/math/acc",
+    "val-aux/gsm8k/reward",
+]
+_NAMES = [
+    "mean",
+    "max",
+    "min",
+    "entropy",
+    "pg_loss",
+    "pg_clipfrac",
+    "ppo_kl",
+    "grad_norm",
+    "lr",
+    "clip_ratio",
+    "gen",
+    "adv",
+    "update_actor",
+    "throughput",
+    "mfu/actor",
+    "total_num_tokens",
+]
 
 
 def tag_names(count: int) -> list[str]:
@@ -62,13 +87,15 @@ _TABLE = _byte_table()
 _LIST: list[int] = _TABLE.tolist()
 
 
-@lru_cache(maxsize=4096)
+_EFFECTS = [_TABLE]
+
+
 def _effect(distance: int) -> NDArray[np.uint32]:
     """What a byte (256,) does to the checksum when ``distance`` bytes follow it."""
-    if not distance:
-        return _TABLE
-    before = _effect(distance - 1)
-    return np.asarray((before >> 8) ^ _TABLE[before & 0xFF])
+    while len(_EFFECTS) <= distance:
+        before = _EFFECTS[-1]
+        _EFFECTS.append(np.asarray((before >> 8) ^ _TABLE[before & 0xFF]))
+    return _EFFECTS[distance]
 
 
 def _crc(data: bytes) -> int:
@@ -138,7 +165,7 @@ def _histogram(tag: str) -> Kind:
 
 
 def _text(tag: str) -> Kind:
-    content = b"\x08\x07\x12\x02\x12\x00" + message(8, b"What is 6 times 7? " * 60)
+    content = b"\x08\x07\x12\x04\x12\x02\x08\x01" + message(8, b"What is 6 times 7? " * 60)
     about = message(9, message(1, message(1, b"text")))
     value = message(1, tag.encode()) + message(8, content) + about
     return Kind(message(5, message(1, value)), number=False)
@@ -150,9 +177,7 @@ def file_header() -> bytes:
     return frame(b"\x09" + pack("<d", START) + message(3, b"brain.Event:2") + source)
 
 
-def encode(
-    kinds: Sequence[Kind], which: Ints, steps: Ints, walls: Floats, values: Floats
-) -> bytes:
+def encode(kinds: Sequence[Kind], which: Ints, steps: Ints, walls: Floats, values: Floats) -> bytes:
     """Records in this order: kind number, step, wall time and value of each, arrays (n,)."""
     widths = np.zeros(len(steps), np.int64)
     for bits in range(0, 63, 7):
@@ -282,10 +307,9 @@ def _lines(path: Path, steps: int, seed: int) -> int:
         for begin in range(0, steps, 1000):
             end = min(steps, begin + 1000)
             rows = curves(rng, 200, begin, end, steps).tolist()
-            file.writelines(
-                orjson.dumps({"step": begin + i, "data": dict(zip(names, row, strict=True))}) + b"\n"
-                for i, row in enumerate(rows)
-            )
+            for step, row in enumerate(rows, begin):
+                data = dict(zip(names, row, strict=True))
+                file.write(orjson.dumps({"step": step, "data": data}) + b"\n")
     return 200 * steps
 
 

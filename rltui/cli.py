@@ -15,6 +15,9 @@ from rltui import __version__
 from rltui.commands import COMMANDS, Command
 from rltui.core.errors import RltuiError
 
+#: Exit code of a fault of rltui itself, apart from those that say something about runs.
+_BROKEN = 70
+
 _EPILOG = """\
 examples:
   rltui watch runs/            live screen of every run below runs/
@@ -81,17 +84,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 2
+    return _guarded(options)
+
+
+def _guarded(options: argparse.Namespace) -> int:
+    """Run the command; every expected error is one line, and never the code of an ill run."""
+    code = _BROKEN
     try:
-        code: int = options.run(options)
+        code = options.run(options)
         sys.stdout.flush()
     except RltuiError as error:
-        print(f"rltui: {_harmless(str(error))}", file=sys.stderr)  # noqa: T201 - diagnostics of the command line
-        return 2
+        _complain(str(error))
+        code = 2
     except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader of our output left (`| head`): not an error; keep the interpreter from
-        # complaining about the same pipe again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        code = 130
+    except OSError as error:
+        _complain(f"{error.filename or 'output'}: {error.strerror or error}")
+    except Exception as error:
+        if os.environ.get("RLTUI_TRACEBACK"):
+            raise
+        _complain(f"a fault of rltui itself: {type(error).__name__}: {error}")
+        _complain("set RLTUI_TRACEBACK=1 to see where")
     return code
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"rltui: {_harmless(text)}\n")

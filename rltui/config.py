@@ -55,7 +55,7 @@ class WatchConfig:
     """Seconds between looks at a file that grows."""
     slow_s: float = _setting(5.0, low=0.05, high=86400)
     """Seconds between looks at a file that is quiet."""
-    rescan_s: float = _setting(10.0, low=0.1, high=86400)
+    rescan_s: float = _setting(5.0, low=0.1, high=86400)
     """Seconds between searches of the log directories for new files."""
     inotify: bool = _setting(True)
     """Whether the kernel may wake the watcher sooner; polling goes on in any case."""
@@ -160,22 +160,37 @@ def load_config(
     if named_by_variable and not location.is_file():
         raise UsageError(f"RLTUI_CONFIG: no such file: {location}")
     config = Config()
-    if path is not None or named_by_variable or location.is_file():
+    if path is not None or named_by_variable or _readable(location):
         config = replace(_from_document(read_document(location)), path=location)
     config = replace(config, dirs=config_dirs(path, environ))
     return _with_flags(_with_environment(config, environ), flags)
 
 
+def _readable(location: Path) -> bool:
+    """Whether the file that nobody named is there; one of another user's home is not."""
+    try:
+        return location.is_file() and os.access(location, os.R_OK)
+    except OSError:
+        return False
+
+
 def _location(path: Path | None, environ: Mapping[str, str]) -> Path:
     if path is not None:
-        return path.expanduser()
+        return _expanded(path)
     if named := environ.get("RLTUI_CONFIG"):
-        return Path(named).expanduser()
+        return _expanded(Path(named))
     # The XDG specification: a relative path is to be ignored.
     base = Path(environ.get("XDG_CONFIG_HOME") or "")
     if not base.is_absolute():
         base = Path(environ.get("HOME") or "~").expanduser() / ".config"
     return base / "rltui" / "config.yaml"
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 # --- the file

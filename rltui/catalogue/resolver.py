@@ -11,7 +11,6 @@ from rltui.catalogue.dialect import Entry
 from rltui.catalogue.guess import tag_family, unknown_tag
 from rltui.catalogue.model import Category, Metric, TagInfo
 from rltui.catalogue.template import fill
-from rltui.core.text import clean
 
 #: Categories that stay what they are under an evaluation prefix.
 _KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.SYSTEM})
@@ -91,7 +90,7 @@ class Resolver:
         return self._unknown(tag, None)
 
     def _unknown(self, tag: str, category: Category | None) -> TagInfo:
-        return replace(unknown_tag(clean(tag), category), tag=tag)
+        return replace(unknown_tag(tag, category), tag=tag)
 
     def _match(self, tag: str) -> tuple[Entry, Path, dict[str, str]] | None:
         exact = self._exact.get(tag)
@@ -105,9 +104,8 @@ class Resolver:
 
     def _info(self, tag: str, entry: Entry, path: Path, labels: dict[str, str]) -> TagInfo:
         metric = entry.metric
-        shown = {name: clean(label) for name, label in labels.items()}
-        title = metric.title if entry.title is None else fill(entry.title, shown)
-        unit = metric.unit if entry.unit is None else fill(entry.unit, shown)
+        title = metric.title if entry.title is None else fill(entry.title, labels)
+        unit = metric.unit if entry.unit is None else fill(entry.unit, labels)
         family = None
         if metric.stat or tag.count("/") > 1:  # train/std is no member of train/*
             family = tag_family(tag, metric.stat)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from rltui.commands.command import (
     Command,
     Exit,
     add_logdirs,
     add_reading,
+    emit,
     nothing_readable,
     open_session,
 )
@@ -37,11 +37,11 @@ def _run(options: argparse.Namespace) -> int:
     runs = session.runs()
     readable = any(r.infos for r in runs)
     if options.json:
-        sys.stdout.write(dump(check_document(session)))
+        emit(dump(check_document(session)))
     elif readable:
-        sys.stdout.write(check_text(session))
+        emit(check_text(session))
     if not readable:
-        return nothing_readable(options)
+        return nothing_readable(options, session)
     if options.fail_on == "never":
         return Exit.OK
     limit = Level.WATCH if options.fail_on == "watch" else Level.BAD

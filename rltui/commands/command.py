@@ -94,10 +94,24 @@ def open_session(options: argparse.Namespace, config: Config | None = None) -> S
     return session
 
 
-def nothing_readable(options: argparse.Namespace) -> int:
-    """Say that there is no log below the LOGDIR arguments."""
+def emit(text: str) -> None:
+    """Write a result to standard output; a reader that left (`| head`) is no error."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Keeps the interpreter from complaining about the same pipe again at exit; the exit
+        # code of the command stays what it is.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def nothing_readable(options: argparse.Namespace, session: Session) -> int:
+    """Say that there is no log below the LOGDIR arguments, and what was in the way."""
     from rltui.core.text import clean
 
     names = ", ".join(clean(str(p)) for p in options.logdirs)
     sys.stderr.write(f"rltui: no readable log below {names}\n")
+    for note in session.troubles()[:10]:
+        at = "" if note.offset is None else f" at byte {note.offset:,}"
+        sys.stderr.write(f"  {clean(str(note.path))}{at}: {note.message}\n")
     return Exit.NOTHING

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from rltui.commands.command import Command, Exit, open_config
+from rltui.commands.command import Command, Exit, emit, open_config
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +24,7 @@ def _run(options: argparse.Namespace) -> int:
     catalogue = open_catalogue(config)
     rules = open_rules(config, catalogue)
     document = explain_document(catalogue, rules, options.name, options.framework)
-    sys.stdout.write(dump(document) if options.json else explain_text(document))
+    emit(dump(document) if options.json else explain_text(document))
     return Exit.OK
 
 

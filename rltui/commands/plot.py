@@ -8,7 +8,14 @@ import shutil
 import sys
 from pathlib import Path
 
-from rltui.commands.command import Command, Exit, add_reading, nothing_readable, open_session
+from rltui.commands.command import (
+    Command,
+    Exit,
+    add_reading,
+    emit,
+    nothing_readable,
+    open_session,
+)
 from rltui.core.errors import UsageError
 
 
@@ -53,7 +60,7 @@ def _run(options: argparse.Namespace) -> int:
     session.read_all()
     runs = [r for r in session.runs() if r.infos]
     if not runs:
-        return nothing_readable(options)
+        return nothing_readable(options, session)
     colour = sys.stdout.isatty()
     terminal = shutil.get_terminal_size((100, 30))
     width, height = options.size or (terminal.columns, max(12, terminal.lines * 2 // 3))
@@ -66,7 +73,7 @@ def _run(options: argparse.Namespace) -> int:
             plot_text(runs, t, width, height, options.smooth, log=options.log, colour=colour)
             for t in tags
         ]
-    sys.stdout.write("\n".join(charts))
+    emit("\n".join(charts))
     return Exit.OK
 
 

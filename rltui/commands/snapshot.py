@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from rltui.commands.command import (
     Command,
     Exit,
     add_logdirs,
     add_reading,
+    emit,
     nothing_readable,
     open_session,
 )
@@ -29,11 +29,11 @@ def _run(options: argparse.Namespace) -> int:
     session.read_all()
     readable = any(r.infos for r in session.runs())
     if options.json:
-        sys.stdout.write(dump(snapshot_document(session)))
+        emit(dump(snapshot_document(session)))
     elif readable:
-        sys.stdout.write(snapshot_text(session))
+        emit(snapshot_text(session))
     if not readable:
-        return nothing_readable(options)
+        return nothing_readable(options, session)
     return Exit.OK
 
 

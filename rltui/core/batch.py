@@ -77,6 +77,9 @@ class Batch:
     higher than before, the writer started again and the new content is a later branch.
     ``gone`` means that the file vanished: what was read is kept.
     ``more`` means that the file has not been read to its end.
+    ``waiting`` is the number of *other* files of the run that have never been read to their
+    end, not begun ones included: as of the newest batch of a run, all of the run has been read
+    when it is 0 and ``more`` is False.
     """
 
     run: RunKey
@@ -89,6 +92,7 @@ class Batch:
     generation: int = 0
     gone: bool = False
     more: bool = False
+    waiting: int = 0
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -16,7 +16,7 @@ from rltui.health.windows import (
 )
 
 
-@detector(roles=("reward",), facts=("start", "share", "drop"))
+@detector(roles=("reward",), facts=("start", "share", "drop", "middle", "span"))
 def below_start(
     rows: Rows,
     *,
@@ -45,13 +45,17 @@ def below_start(
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(_is_base(start, unit, unit_share), middle / start, np.nan)
         beyond = part <= share
-        fall, limit = np.zeros(n), share * start
+        fall, within, least = np.zeros(n), np.zeros(n), constant(n, share)
+        only_cliff = np.zeros(n, dtype=bool)
         if cliff_share > 0:
-            fall = _fall(part, cliff_rows)
+            fall, within = _fall(part, cliff_rows)
             edge = (fall >= cliff_drop) & (part <= cliff_share)
-            held, _ = latched(edge, -part, constant(n, -cliff_share))
+            held, origin = latched(edge, -part, constant(n, -cliff_share))
+            fall, within = fall[origin], within[origin]
+            only_cliff = held & ~beyond
             beyond |= held
-            limit = np.where(held, np.maximum(limit, cliff_share * start), limit)
+            least[only_cliff] = cliff_share
+        limit = least * start
     if noise > 0:
         beyond &= start - middle >= noise * _first_scatter(x)
     if spared > 0 and "reward" in rows.others:
@@ -60,12 +64,13 @@ def below_start(
     return Signal(
         beyond=beyond,
         statistic=part,
-        threshold=np.where(known, limit / np.where(known, start, 1.0), np.nan),
+        threshold=np.where(known, least, np.nan),
         name="share of start",
         low=np.where(known, limit, np.nan),
         onset=last_run_start(x <= limit, window),
         window=window,
-        facts={"start": start, "share": part, "drop": fall},
+        facts={"start": start, "share": part, "drop": fall, "middle": middle, "span": within},
+        notes=((only_cliff, " after a fall by {drop:%} within {span:d} rows"),),
     )
 
 
@@ -111,14 +116,16 @@ def _at_its_best(reward: FloatArray, share: float) -> BoolArray:
     return out
 
 
-def _fall(part: FloatArray, least_rows: int) -> FloatArray:
+def _fall(part: FloatArray, least_rows: int) -> tuple[FloatArray, FloatArray]:
     """How far each row lies under the highest of the last rows (5 % of those seen, at least
-    ``least_rows``). Window lengths are doubled, so that few windows are computed."""
+    ``least_rows``), and how many rows those are. Window lengths are doubled, so that few windows
+    are computed."""
     n = len(part)
-    fall, begin, window = np.zeros(n), 0, least_rows
+    fall, rows, begin, window = np.zeros(n), np.zeros(n), 0, least_rows
     while begin < n:
         end = min(n, 2 * window * 20)
         top = rolling_extreme(part[:end], window + 1, least=False)
         fall[begin:end] = top[begin:] - part[begin:end]
+        rows[begin:end] = window
         begin, window = end, 2 * window
-    return fall
+    return fall, rows

@@ -26,8 +26,9 @@ from rltui.health.windows import (
 
 @detector(all_rows=True, facts=("count",))
 def non_finite(rows: Rows, *, after_finite: bool = False) -> Signal:
-    """NaN or infinite. ``after_finite``: only once a finite value was seen."""
+    """NaN or infinite. ``after_finite``: only once a finite value was seen; silent till then."""
     wrong = ~np.isfinite(rows.x)
+    never = bool(wrong.all())
     if after_finite:
         wrong &= np.maximum.accumulate(~wrong) if len(wrong) else wrong
     return Signal(
@@ -36,10 +37,11 @@ def non_finite(rows: Rows, *, after_finite: bool = False) -> Signal:
         threshold=constant(rows.count, np.nan),
         name="non-finite values",
         facts={"count": np.cumsum(wrong).astype(np.float64)},
+        silent=after_finite and never,
     )
 
 
-@detector(roles=("length",))
+@detector(roles=("length",), facts=("middle",))
 def outside(
     rows: Rows,
     *,
@@ -76,10 +78,11 @@ def outside(
         high=constant(n, high),
         onset=last_run_start(raw, window),
         window=window,
+        facts={"middle": middle},
     )
 
 
-@detector(roles=("second",), facts=("start", "change"))
+@detector(roles=("second",), facts=("start", "change", "middle"))
 def grown(
     rows: Rows,
     *,
@@ -112,11 +115,11 @@ def grown(
         high=limit,
         onset=last_run_start(x >= limit, window),
         window=window,
-        facts={"start": start, "change": _ratio(middle, start)},
+        facts={"start": start, "change": _ratio(middle, start), "middle": middle},
     )
 
 
-@detector(facts=("base", "rise"))
+@detector(facts=("base", "rise", "middle"))
 def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Signal:
     """The median of ``window`` rows rose by ``amount`` within ``within`` rows, and stays there.
 
@@ -132,11 +135,12 @@ def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Sig
         beyond=held,
         statistic=np.where(held, middle - came_from, climb),
         threshold=constant(rows.count, amount),
-        name=f"rise within {within} rows",
+        name=f"rise of the {_median_name(window)}",
         high=came_from + amount,
         onset=quick[origin] if rows.count else None,
         window=within + window,
-        facts={"base": came_from, "rise": middle - came_from},
+        facts={"base": came_from, "rise": middle - came_from, "middle": middle},
+        peaked=True,
     )
 
 
@@ -179,6 +183,7 @@ def spike(
         onset=first[origin] if n else None,
         window=within,
         facts={"usual": base, "factor": _ratio(x, base)},
+        peaked=True,
     )
 
 

@@ -62,6 +62,12 @@ class Engine:
         """Drop what is remembered of a run."""
         self._memory.pop(key, None)
 
+    def waiting(self, key: RunKey) -> bool:
+        """Whether very long tags of a run have rows that are yet to be judged: evaluate it again
+        a little later, also when nothing was added."""
+        memory = self._memory.get(key)
+        return memory is not None and memory.waiting
+
     def evaluate(
         self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition, now: float
     ) -> Report:
@@ -73,9 +79,10 @@ class Engine:
         memory = self._recall(run, infos, recognition)
         if memory.report is not None and memory.version == run.version and not memory.waiting:
             return replace(memory.report, as_of=now)
-        if memory.planned != run.tags:
-            memory.plan = make_plan(self.rules, run.tags, infos, recognition)
-            memory.planned = run.tags
+        tags = tuple(infos)
+        if memory.planned != tags:
+            memory.plan = make_plan(self.rules, tags, infos, recognition)
+            memory.planned = tags
         memory.waiting = False
         answers = [
             (task, tuple(self._answer(memory, task, tag, now) for tag in task.tags))
@@ -117,6 +124,7 @@ class Engine:
             rows, judged = run.series(tag).count, kept.answer.rows
             if (
                 rows > LONG_ROWS
+                and not task.variant.detector.all_rows
                 and 0 <= rows - judged < rows // 1000
                 and 0 <= now - kept.made_at < PATIENCE_S * rows / LONG_ROWS
             ):

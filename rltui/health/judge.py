@@ -9,17 +9,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
-from rltui.core.block import FloatArray
+from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.health.episodes import Span, spans
 from rltui.health.model import Evidence, Finding, FindingState, Judgement
 from rltui.health.rule import Rule, Variant
 from rltui.health.signal import Rows, Signal
-from rltui.health.words import fill
+from rltui.health.words import fill, number, whole
 from rltui.store.series import Series
 
 #: Episodes of one tag that are put into words; the report lists even fewer.
 _MOST_SPANS = 40
+
+
+_UNJUDGED = Judgement(Level.UNKNOWN, "", "", None, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,11 +59,13 @@ def judge(
     """Judge all rows of ``series``; ``others``: what the roles of the detector are played by."""
     rows, walls = _rows(variant, info, series, others)
     if rows.count < variant.min_points:
-        return Outcome(False, (), Judgement(Level.UNKNOWN, "", "", None, None), rows.count)
+        return Outcome(False, (), _UNJUDGED, rows.count)
     signals = {
         level: variant.detector.run(rows, **parameters)
         for level, parameters in variant.levels.items()
     }
+    if all(signal.silent for signal in signals.values()):
+        return Outcome(False, (), _UNJUDGED, rows.count)
     for signal in signals.values():
         signal.beyond[: variant.min_points - 1] = False
     case = _Case(rule, variant, info, rows, walls, signals)
@@ -114,18 +119,15 @@ def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:
     level = worst
     if span.open and inside and not inside[-1].open:
         level = Level.WATCH
-    chosen = inside[-1 if level is worst and span.open else 0] if inside else span
-    signal = case.signals[level] if level in case.signals else next(iter(case.signals.values()))
-    if level is Level.WATCH and Level.WATCH in case.signals:
-        chosen = span if not inside else chosen
-    begin = _onset(case, span)
-    values = _values(case, signal, span, chosen, begin)
+    signal, row = _row(case, span, level)
+    begin = min(_onset(case, span), row)
+    values = _values(case, signal, span, row, begin)
     evidence = Evidence(
         statistic=signal.name,
-        value=_finite(signal.statistic[chosen.sure]),
-        threshold=_finite(signal.threshold[chosen.sure]),
-        step_first=int(case.rows.steps[max(0, chosen.sure - signal.window + 1)]),
-        step_last=int(case.rows.steps[chosen.sure]),
+        value=_finite(signal.statistic[row]),
+        threshold=_finite(signal.threshold[row]),
+        step_first=int(case.rows.steps[max(0, row - signal.window + 1)]),
+        step_last=int(case.rows.steps[row]),
         extra={**values, "worst": worst.word},
     )
     words = case.variant.words
@@ -144,8 +146,37 @@ def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:
         summary=fill(words.summary, values),
         short=fill(words.short, values),
         advice=case.variant.advice,
-        limit=_limit_now(signal, chosen.sure),
+        limit=_limit(signal, row),
     )
+
+
+def _row(case: _Case, span: Span, level: Level) -> tuple[Signal, int]:
+    """The one row that a finding takes its numbers from, and the signal that they belong to.
+
+    While it fires the newest row that is beyond the limits of ``level``, else the worst one.
+    """
+    signals = [case.signals[at] for at in (level, *reversed(Level)) if at in case.signals]
+    for signal in signals:
+        rows = span.first + np.flatnonzero(signal.beyond[span.first : span.last + 1])
+        if len(rows):
+            newest = span.open and not signal.peaked
+            return signal, int(rows[-1]) if newest else _worst(signal, rows)
+    return signals[0], span.last
+
+
+def _worst(signal: Signal, rows: IntArray) -> int:
+    """The row at which the statistic is farthest beyond its threshold; the first of equals."""
+    value, threshold = signal.statistic[rows], signal.threshold[rows]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        up = value >= threshold
+        excess = value if up.all() else -value if not up.any() else _excess(value, threshold)
+    known = np.where(np.isfinite(excess), excess, -np.inf)
+    return int(rows[int(np.argmax(known))])
+
+
+def _excess(value: FloatArray, threshold: FloatArray) -> FloatArray:
+    """Distance from the threshold, in units of it."""
+    return np.asarray(np.abs(value - threshold) / np.maximum(np.abs(threshold), 1e-12))
 
 
 def _onset(case: _Case, span: Span) -> int:
@@ -168,39 +199,62 @@ def _upwards(signal: Signal, row: int) -> bool:
 
 
 def _values(
-    case: _Case, signal: Signal, span: Span, chosen: Span, begin: int
+    case: _Case, signal: Signal, span: Span, row: int, begin: int
 ) -> dict[str, float | int | str | None]:
     x, steps = case.rows.x, case.rows.steps
-    up = _upwards(signal, chosen.sure)
-    part = x[begin : span.last + 1]
-    if up and signal.low is not None and signal.high is not None:
-        both = signal.low[chosen.sure] == -signal.high[chosen.sure]
-        peak = begin + int(np.argmax(np.abs(part) if both else part))
-    else:
-        peak = begin + int(np.argmax(part) if up else np.argmin(part))
+    up = _upwards(signal, row)
+    peak = row if signal.peaked else begin + _peak(signal, row, x[begin : span.last + 1], up=up)
     side = signal.high if up else signal.low
+    newest = row == len(x) - 1 and span.open
     values: dict[str, float | int | str | None] = {
-        "value": float(signal.statistic[chosen.sure]),
-        "threshold": float(signal.threshold[chosen.sure]),
-        "limit": float(side[chosen.sure]) if side is not None else None,
-        "now": float(x[-1]),
+        "value": _finite(signal.statistic[row]),
+        "threshold": _finite(signal.threshold[row]),
+        "limit": _finite(side[row]) if side is not None else None,
+        "now": float(x[row]),
         "first": float(x[begin]),
         "before": float(x[max(0, begin - 1)]),
         "peak": float(x[peak]),
-        "after": float(x[chosen.sure]),
+        "after": float(x[row]),
         "rows": span.rows + span.first - begin,
         "since": int(steps[begin]),
         "until": int(steps[span.last]),
         "at": int(steps[peak]),
+        "step": int(steps[row]),
         "tag": case.info.tag,
+        "when": "now" if newest else f"at step {whole(int(steps[row]))}",
+        "from": "" if begin == 0 else f"{number(float(x[begin - 1]))} → ",
+        "bound": _bound(signal, row, up=up),
+        "and_now": f", now {number(float(x[-1]))}" if span.open and peak < len(x) - 1 else "",
     }
     for level, word in ((Level.WATCH, "watch"), (Level.BAD, "bad")):
         own = case.signals.get(level)
-        values[word] = _finite(own.threshold[chosen.sure]) if own else None
+        values[word] = _finite(own.threshold[row]) if own else None
     for name, fact in signal.facts.items():
-        values[name] = _finite(fact[max(peak, chosen.first)])
+        values[name] = _finite(fact[row])
     values.update({k: float(v) for k, v in _parameters(case, signal).items() if k not in values})
+    values["note"] = "".join(fill(words, values) for flags, words in signal.notes if flags[row])
     return values
+
+
+def _either_sign(signal: Signal, row: int) -> bool:
+    """Whether the limits at this row are the same above and below zero."""
+    low, high = signal.low, signal.high
+    return low is not None and high is not None and bool(low[row] == -high[row])
+
+
+def _peak(signal: Signal, row: int, part: FloatArray, *, up: bool) -> int:
+    """Position of the most extreme value, in the direction that is wrong at ``row``."""
+    if up:
+        return int(np.argmax(np.abs(part) if _either_sign(signal, row) else part))
+    return int(np.argmin(part))
+
+
+def _bound(signal: Signal, row: int, *, up: bool) -> str:
+    """The limit that the row is beyond, with its direction."""
+    limit = number(float(signal.threshold[row]))
+    if _either_sign(signal, row):
+        return f"±{limit}"
+    return f"≤ {limit}" if up or signal.low is None else f"≥ {limit}"
 
 
 def _parameters(case: _Case, signal: Signal) -> Mapping[str, float]:
@@ -218,11 +272,16 @@ def _all_parameters(variant: Variant, level: Level) -> dict[str, float]:
     }
 
 
-def _limit_now(signal: Signal, row: int) -> float | None:
+def _limit(signal: Signal, row: int) -> float | None:
     side = signal.high if _upwards(signal, row) else signal.low
-    if side is None or not np.isfinite(side[-1]):
-        return None
-    return float(side[-1])
+    return None if side is None else _finite(side[row])
+
+
+def _is_pending(case: _Case, low: float | None, high: float | None) -> bool:
+    """Whether the newest row is beyond a limit, of any level."""
+    x = float(case.rows.x[-1])
+    outside = (high is not None and x > high) or (low is not None and x < low)
+    return outside or any(bool(s.beyond[-1]) for s in case.signals.values())
 
 
 def _judgement(case: _Case, level: Level) -> Judgement:
@@ -245,6 +304,7 @@ def _judgement(case: _Case, level: Level) -> Judgement:
     judgement = Judgement(
         level, fill(words.healthy, values), fill(words.healthy_short, values),
         logged[0], logged[1], (case.rule.id,),
+        pending=level is Level.OK and _is_pending(case, low, high),
     )  # fmt: skip
     if "–" in judgement.healthy_short:
         judgement = replace(judgement, healthy_short="")

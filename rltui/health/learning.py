@@ -17,7 +17,7 @@ from rltui.health.windows import (
 )
 
 
-@detector(roles=("movement",), facts=("best", "lost", "spread", "count"))
+@detector(roles=("movement",), facts=("best", "lost", "spread", "count", "middle"))
 def frozen(
     rows: Rows,
     *,
@@ -27,6 +27,7 @@ def frozen(
     unmoved: float = 0.0,
     unmoved_spread_share: float = 0.05,
     short: int = 5,
+    noise: float = 0.0,
 ) -> Signal:
     """The value hardly moves any more, and that well below what it had been.
 
@@ -34,7 +35,8 @@ def frozen(
     ``short``-row median has covered so far, and it lies ``below`` of that range under its best.
     With a ``movement`` (update KL) whose median is at most ``unmoved``, sign dropped,
     ``unmoved_spread_share`` is enough: the policy is frozen, the rest is the environment.
-    Shifting or scaling the value changes nothing.
+    Only where that range is ``noise`` times the mean step between neighbours of ``window`` rows, at
+    the most that it has been: what only jumps has gained nothing that it could lose. Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
     middle, spread = rolling_median(x, short), rolling_quartiles(x, window)
@@ -47,7 +49,7 @@ def frozen(
         allowed[rolling_median(np.minimum(size, 1.0), window) <= unmoved] = unmoved_spread_share
     with np.errstate(invalid="ignore", divide="ignore"):
         lost = np.where(span > 0, (best - middle) / span, 0.0)
-        still = (spread <= allowed * span) & (span > 0)
+        still = (spread <= allowed * span) & (span > 0) & (span >= noise * _unrest(x, window))
     return Signal(
         beyond=still & (lost >= below),
         statistic=lost,
@@ -55,8 +57,24 @@ def frozen(
         name="share of the range lost",
         onset=_since_alike(x, rolling_median(x, window), allowed * span, still & (lost >= below)),
         window=window,
-        facts={"best": best, "lost": lost, "spread": spread, "count": constant(n, window)},
+        facts={
+            "best": best,
+            "lost": lost,
+            "spread": spread,
+            "count": constant(n, window),
+            "middle": middle,
+        },
     )
+
+
+def _unrest(x: FloatArray, window: int) -> FloatArray:
+    """Mean step between neighbours in ``window`` rows, the most that it has been so far."""
+    if len(x) < 2:
+        return np.zeros(len(x))
+    total = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x, prepend=x[:1])))])
+    ends = np.arange(1, len(x) + 1)
+    mean = (total[ends] - total[np.maximum(0, ends - window)]) / np.minimum(ends, window)
+    return np.asarray(np.maximum.accumulate(mean))
 
 
 def _since_alike(
@@ -71,7 +89,77 @@ def _since_alike(
     return np.minimum(out, np.arange(len(x)))
 
 
-@detector(roles=("gradient",), facts=("start", "share", "gradient_share"))
+@detector(facts=("best", "lost", "middle", "count"))
+def fallen(
+    rows: Rows,
+    *,
+    lost: float,
+    window: int = 10,
+    noise: float = 6.0,
+    wander: float = 4.0,
+    lag: int = 20,
+    least_rows: int = 20,
+    run_share: float = 0.15,
+    gain: float = 0.0,
+) -> Signal:
+    """The median of ``window`` rows has lost the share ``lost`` of all the range that it covered,
+    counted from its best, and has stayed so for long.
+
+    Long: ``least_rows`` rows and ``run_share`` of the run. The fall must be ``noise`` times the
+    usual step between neighbours and ``wander`` times the usual change of that median over
+    ``lag`` rows, so that what swings all the time does not count. With ``gain``: only after
+    it had risen by that share of the range from its start. Shifting or scaling the value changes
+    nothing.
+    """
+    x, n = rows.x, rows.count
+    middle = rolling_median(x, window)
+    settled = np.arange(n) >= window - 1
+    best = np.maximum.accumulate(np.where(settled, middle, -np.inf)) if n else middle
+    low = np.minimum.accumulate(np.where(settled, middle, np.inf)) if n else middle
+    with np.errstate(invalid="ignore", divide="ignore"):
+        fall = best - middle
+        part = np.where(settled & (best > low), fall / (best - low), 0.0)
+        floor = np.where(settled, best - lost * (best - low), np.nan)
+        rose = best - start_median(x, window) >= gain * (best - low)
+        down = (fall >= noise * _step(x)) & rose & (part >= lost)
+        certain = fall >= wander * _swing(middle, lag)
+    since = run_start(down)
+    held = np.arange(n) - since + 1 >= np.maximum(least_rows, run_share * np.arange(1, n + 1))
+    return Signal(
+        beyond=down & held & certain,
+        statistic=part,
+        threshold=constant(n, lost),
+        name="share of the range lost",
+        low=floor,
+        onset=since,
+        window=window,
+        facts={"best": np.where(settled, best, np.nan), "lost": part, "middle": middle,
+               "count": np.arange(n) - since + 1.0},
+    )  # fmt: skip
+
+
+def _step(x: FloatArray, window: int = 30) -> FloatArray:
+    """Median step between neighbours in ``window`` rows, the most that it has been so far."""
+    if len(x) < 2:
+        return np.zeros(len(x))
+    usual = rolling_median(np.abs(np.diff(x)), window)
+    usual[: window // 3] = 0.0
+    return np.concatenate([[0.0], np.maximum.accumulate(usual)])
+
+
+def _swing(middle: FloatArray, lag: int, growth: float = 1.1) -> FloatArray:
+    """Median change of ``middle`` over ``lag`` rows, of all rows so far, infinite until there are
+    twice as many; made anew when their number has grown by the factor ``growth``."""
+    n = len(middle)
+    out, look = np.full(n, np.inf), 2 * lag
+    while look <= n:
+        following = max(look + 1, int(look * growth))
+        out[look - 1 : following - 1] = np.median(np.abs(middle[lag:look] - middle[: look - lag]))
+        look = following
+    return out
+
+
+@detector(roles=("gradient",), facts=("start", "share", "gradient_share", "middle"))
 def faded(
     rows: Rows, *, share: float, gradient_share: float, early: int = 5, window: int = 10
 ) -> Signal:
@@ -97,7 +185,7 @@ def faded(
         low=share * start,
         onset=last_run_start(rows.x <= share * start, window),
         window=window,
-        facts={"start": start, "share": part, "gradient_share": second},
+        facts={"start": start, "share": part, "gradient_share": second, "middle": part * start},
     )
 
 
@@ -179,7 +267,7 @@ def no_gain(
     )  # fmt: skip
 
 
-@detector(roles=("certain",), facts=("best", "factor"))
+@detector(roles=("certain",), facts=("best", "factor", "middle"))
 def worse_than_best(
     rows: Rows, *, factor: float, window: int = 1, least_certain: float = 0.0
 ) -> Signal:
@@ -208,5 +296,65 @@ def worse_than_best(
         high=factor * best,
         onset=np.minimum(since, np.arange(n)),
         window=window,
-        facts={"best": best, "factor": times},
+        facts={"best": best, "factor": times, "middle": middle},
+    )
+
+
+@detector(facts=("best", "start", "factor", "growth", "middle"))
+def diverged(
+    rows: Rows, *, factor: float, start_factor: float, window: int = 10, early: int = 10
+) -> Signal:
+    """The median of ``window`` rows is ``factor`` times the lowest that it has been and
+    ``start_factor`` times the median of the first ``early`` rows. Not judged: a start at or below
+    zero.
+    """
+    x, n = rows.x, rows.count
+    middle, start = rolling_median(x, window), start_median(x, early)
+    best = np.minimum.accumulate(middle) if n else middle
+    known = start > 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        times = np.where(best > 0, middle / best, np.inf)
+        growth = np.where(known, middle / start, np.nan)
+    limit = np.where(
+        known, np.maximum(factor * np.maximum(best, 0.0), start_factor * start), np.nan
+    )
+    with np.errstate(invalid="ignore"):
+        beyond = known & (middle >= limit)
+        raw = x >= limit
+    return Signal(
+        beyond=beyond,
+        statistic=middle,
+        threshold=limit,
+        name=f"{window}-row median",
+        high=limit,
+        onset=last_run_start(raw, window),
+        window=window,
+        facts={"best": best, "start": start, "middle": middle,
+               "factor": np.where(np.isfinite(times), times, np.nan), "growth": growth},
+    )  # fmt: skip
+
+
+@detector(roles=("spread",), facts=("count",))
+def constant_so_far(
+    rows: Rows, *, least_rows: int, tiny: float = 1e-6, most: float = np.inf
+) -> Signal:
+    """The same value, to within ``tiny``, in all of ``least_rows`` rows or more since the first,
+    and at most ``most``. With a ``spread`` metric: and that has been zero all the time, too."""
+    x, n = rows.x, rows.count
+    if not n:
+        return Signal(np.zeros(0, dtype=bool), x, x, "rows of one value", facts={"count": x})
+    count = np.arange(1, n + 1, dtype=np.float64)
+    size = np.maximum.accumulate(x) - np.minimum.accumulate(x)
+    beyond = (size <= tiny) & (count >= least_rows) & (x <= most)
+    spread = rows.others.get("spread")
+    if spread is not None:
+        known = np.where(np.isfinite(spread), np.abs(spread), 0.0)
+        beyond &= np.maximum.accumulate(known) <= tiny
+    return Signal(
+        beyond=beyond,
+        statistic=np.where(size <= tiny, count, np.nan),
+        threshold=constant(n, least_rows),
+        name="rows of one value",
+        onset=np.zeros(n, dtype=np.int64),
+        facts={"count": count},
     )

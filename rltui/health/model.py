@@ -24,11 +24,13 @@ class Evidence:
     statistic: str
     """What was computed: "3-point median", "share of start", ..."""
     value: float | None
-    """Value of the statistic when the rule became sure (None when not finite)."""
+    """The statistic (None when not finite) at the newest row that is beyond while the finding
+    fires, at the worst row of the episode when it is over."""
     threshold: float | None
+    """What the value was compared with, at that row."""
     step_first: int
     step_last: int
-    """Steps that the statistic covers."""
+    """Steps that the statistic of that row covers."""
     extra: dict[str, float | int | str | None] = field(default_factory=dict)
     """Further numbers that the words of the rule name: before, after, start, now, count, ..."""
 
@@ -54,7 +56,7 @@ class Finding:
     """The same in at most about 45 cells, for narrow screens."""
     advice: str
     limit: float | None = None
-    """The limit in units of the metric at the newest row, to draw in its chart; None if none."""
+    """The limit in units of the metric at the row of the evidence, to draw in its chart."""
     error: str | None = None
     """Set when the rule itself broke: the rule is ill, not the run."""
 
@@ -72,6 +74,8 @@ class Judgement:
     high: float | None
     """The watch limits in units of the tag as logged, for the tint of the chart; None = open."""
     rules: tuple[str, ...] = ()
+    pending: bool = False
+    """Ok, yet the newest row is beyond a limit: not for long enough, or spared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -37,6 +38,7 @@ class Move:
     before: float
     """Value of the row before."""
     after: float
+    """Value farthest from the usual level in the rows that follow."""
 
     @property
     def size(self) -> float:
@@ -47,11 +49,10 @@ class Move:
 
 
 def anchor(findings: Iterable[Finding]) -> int | None:
-    """The step around which to look: where most bad findings begin together.
+    """The step around which to look: where bad findings first begin together.
 
-    A finding that is over counts too: a spike is often the cause of what fires now. The oldest
-    step of the largest group wins; without bad findings that fire, watch ones. None when
-    nothing fires.
+    A finding that is over counts too: a spike is often the cause of what fires now. The first
+    group wins; without bad findings that fire, watch ones. None when nothing fires.
     """
     found = [f for f in findings if f.since_step is not None]
     for level in (Level.BAD, Level.WATCH):
@@ -59,14 +60,20 @@ def anchor(findings: Iterable[Finding]) -> int | None:
             steps = sorted(
                 f.since_step for f in found if f.level >= level and f.since_step is not None
             )
-            return _densest(steps)
+            return _first_group(steps)
     return None
 
 
-def _densest(steps: list[int]) -> int:
-    """The first of the steps that has the most others within ``_NEAR`` after it."""
-    after = [sum(s <= other <= s + _NEAR for other in steps) for s in steps]
-    return steps[after.index(max(after))]
+def _first_group(steps: list[int]) -> int:
+    """The first of the steps that has another within ``_NEAR`` after it; else the first.
+
+    The first group, not the largest: what follows from a failure keeps firing, and must not
+    draw the eye away from where it began.
+    """
+    for step, after in pairwise(steps):
+        if after - step <= _NEAR:
+            return step
+    return steps[0]
 
 
 def moved_first(
@@ -96,4 +103,6 @@ def _move(series: Series, step: int) -> Move | None:
     if not len(far):
         return None
     row = begin + int(far[0])
-    return Move(series.tag, int(steps[row]), float(values[row - 1]), float(values[row]))
+    after = values[row:end]
+    farthest = after[int(np.argmax(np.abs(after - centre)))]
+    return Move(series.tag, int(steps[row]), float(values[row - 1]), float(farthest))

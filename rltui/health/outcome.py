@@ -56,9 +56,9 @@ def tied_to_length(
         beyond = moved & (np.abs(tied) >= correlation) & (gained >= gain)
     return Signal(
         beyond=beyond,
-        statistic=tied,
+        statistic=np.abs(tied),
         threshold=constant(n, correlation),
-        name="rank correlation with the length",
+        name="rank correlation with the length, without sign",
         onset=last_run_start(moved, 1),
         window=window,
         facts={"correlation": tied, "share": part, "start": start, "gain": gained},
@@ -106,7 +106,7 @@ def often_zero(rows: Rows, *, share: float, window: int = 20, tiny: float = 1e-6
     )
 
 
-@detector(facts=("first", "best", "gained"))
+@detector(facts=("first", "best", "gained", "count"))
 def stuck_score(rows: Rows, *, gain: float, ceiling: float = 0.95, least_rows: int = 6) -> Signal:
     """No evaluation of ``least_rows`` or more was ``gain`` better than the median of the first two.
 
@@ -122,11 +122,12 @@ def stuck_score(rows: Rows, *, gain: float, ceiling: float = 0.95, least_rows: i
         threshold=constant(n, gain),
         name="gain of the best evaluation over the first two",
         onset=np.minimum(np.arange(n), 1),
-        facts={"first": first, "best": best, "gained": best - first},
-    )
+        facts={"first": first, "best": best, "gained": best - first,
+               "count": np.arange(1, n + 1, dtype=np.float64)},
+    )  # fmt: skip
 
 
-@detector(facts=("best", "lost"))
+@detector(facts=("best", "lost", "middle"))
 def under_best(rows: Rows, *, drop: float, window: int = 2) -> Signal:
     """The median of ``window`` rows lies ``drop`` under the best that it has been."""
     n = rows.count
@@ -140,5 +141,5 @@ def under_best(rows: Rows, *, drop: float, window: int = 2) -> Signal:
         low=best - drop,
         onset=last_run_start(rows.x <= best - drop, window),
         window=window,
-        facts={"best": best, "lost": best - middle},
+        facts={"best": best, "lost": best - middle, "middle": middle},
     )

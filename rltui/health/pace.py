@@ -9,7 +9,7 @@ from rltui.health.signal import Rows, Signal, constant
 from rltui.health.windows import last_run_start, rolling_median, start_median
 
 
-@detector(roles=("length",), facts=("best", "factor", "growth"))
+@detector(roles=("length",), facts=("best", "factor", "growth", "middle"))
 def above_best(rows: Rows, *, factor: float, window: int = 10) -> Signal:
     """The median of ``window`` rows is ``factor`` times the lowest it has been.
 
@@ -39,7 +39,8 @@ def above_best(rows: Rows, *, factor: float, window: int = 10) -> Signal:
         high=np.where(np.isfinite(limit), limit, np.nan),
         onset=last_run_start(rows.x >= limit, window),
         window=window,
-        facts={"best": best, "factor": times, "growth": growth},
+        facts={"best": best, "factor": times, "growth": growth, "middle": middle},
+        notes=((growth > 1.005, ", though answers are {growth} times as long"),),
     )
 
 

@@ -166,7 +166,8 @@ def _both(old: Judgement, new: Judgement) -> Judgement:
     bare = old.low is None and old.high is None
     better = new.level > old.level or (new.level == old.level and bare and new.healthy != "")
     chosen = new if better else old
-    return replace(chosen, rules=tuple(dict.fromkeys(old.rules + new.rules)))
+    pending = chosen.level is Level.OK and (old.pending or new.pending)
+    return replace(chosen, rules=tuple(dict.fromkeys(old.rules + new.rules)), pending=pending)
 
 
 def _documented(info: TagInfo, healthy: Range) -> Judgement:

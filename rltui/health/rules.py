@@ -20,7 +20,8 @@ DETECTOR_MODULES = (decline, detectors, learning, outcome, pace)
 #: Fields that every template may name; the facts of the detector come on top.
 STANDARD_FIELDS = (
     "value", "threshold", "watch", "bad", "low", "high", "limit", "now", "first", "before",
-    "peak", "after", "rows", "since", "until", "at", "tag",
+    "peak", "after", "rows", "since", "until", "at", "tag", "step", "when", "from", "bound",
+    "and_now", "note",
 )  # fmt: skip
 
 _Find = Callable[[str], "Node | None"]

@@ -53,6 +53,12 @@ class Signal:
     """Rows that the statistic covers."""
     facts: Mapping[str, FloatArray] = field(default_factory=dict)
     """name -> (n,): further numbers for the words of the rule."""
+    notes: tuple[tuple[BoolArray, str], ...] = ()
+    """(rows, template): what the words of a rule add on such rows, through ``{note}``."""
+    peaked: bool = False
+    """What counts is the worst row of an episode, also while it lasts: it holds on after that."""
+    silent: bool = False
+    """The rows say nothing either way: the rule has not judged this tag."""
 
 
 def constant(n: int, value: float) -> FloatArray:

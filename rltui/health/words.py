@@ -8,6 +8,8 @@ from string import Formatter
 
 #: What may stand after the colon of a field: share as percent, whole number.
 SPECS = ("", "%", "d")
+#: Thousands, as on the screens.
+_SUFFIXES = ("", "k", "M", "G", "T")
 
 
 def fields_of(template: str) -> list[tuple[str, str]]:
@@ -42,9 +44,22 @@ def _shown(value: float | int | str | None, spec: str) -> str:
         return value
     if spec == "%":
         return f"{number(100 * value)} %"
-    if spec == "d":
-        return str(round(value)) if math.isfinite(value) else number(value)
+    if spec == "d" or isinstance(value, int):
+        return whole(value)
     return number(value)
+
+
+def whole(value: float) -> str:
+    """A step or a count: ``60,416``; from a million on ``1.58M``, never with an exponent."""
+    if not math.isfinite(value):
+        return number(value)
+    if abs(value) < 999_999.5:
+        return f"{round(value):,}"
+    exponent = int(f"{value:.2e}".partition("e")[2])
+    group, digits = divmod(exponent, 3)
+    if group >= len(_SUFFIXES):
+        return number(value)
+    return f"{value / 10.0 ** (3 * group):.{2 - digits}f}{_SUFFIXES[group]}"
 
 
 def number(value: float) -> str:

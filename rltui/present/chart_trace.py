@@ -75,8 +75,8 @@ def smooth(values: FloatArray, weight: float) -> FloatArray:
 
     ``weight`` 0 (raw) to 0.99. What is not finite is skipped and stays what it is.
     """
-    if weight <= 0 or not len(values):
-        return values
+    if weight <= 0 or not len(values) or bool((values == values[0]).all()):
+        return values  # smoothing a constant must not make it wiggle by rounding
     weight = min(weight, 0.999)
     finite = np.isfinite(values)
     if finite.all():

@@ -45,7 +45,7 @@ def chart_lines(
     """
     options = (view.smooth, view.log_y, view.outliers, view.axis, view.marker)
     place = (view.crosshair, view.window) if full else ()
-    key = ("chart", tag, width, height, options, place, full, small)
+    key = ("chart", tag, width, height, options, place, full, small, band)
     held = run.memo.get(key)
     if held is not None and held[0] == run.version:
         return held[1]  # type: ignore[no-any-return]

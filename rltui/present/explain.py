@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rltui.catalogue import Catalogue
@@ -10,6 +10,7 @@ from rltui.catalogue.model import Metric, TagInfo
 from rltui.core.document import nearest
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
+from rltui.core.text import clean
 from rltui.health.rule import Rule
 from rltui.present import numbers
 from rltui.present.prose import wrap
@@ -33,7 +34,11 @@ def explain_document(
             "rules": {k: r.title for k, r in known.items()},
             "frameworks": {k: d.title for k, d in catalogue.dialects.items()},
         }
+    name = clean(name)
     found = catalogue.explain(name, framework)
+    if found.metric is None and not found.tags and name not in known:
+        name = _by_title(catalogue, known, name)
+        found = catalogue.explain(name, framework)
     document: Json = {"schema": "rltui.explain/1", "name": name}
     if found.metric is not None:
         document["metric"] = _metric(found.metric)
@@ -57,6 +62,18 @@ def explain_document(
     ]
     document["rules"] = {r.id: r.title for r in readers}
     return document
+
+
+def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str:
+    """The metric key or rule id whose title on screen is ``name``; else ``name``."""
+    wanted = name.lower()
+    for rule in rules.values():
+        if wanted in (rule.title.lower(), *(v.title.lower() for v in rule.variants)):
+            return rule.id
+    for key, metric in catalogue.metrics.items():
+        if metric.title.lower() == wanted:
+            return key
+    return name
 
 
 def _keys(document: Json) -> list[str]:
@@ -129,7 +146,7 @@ def explain_text(document: Json) -> str:
         lines += _metric_lines(document["metric"])
         for entry in document["logged_as"]:
             lines.append(f"  {entry['framework']:16} {entry['pattern']}")
-    for entry in document.get("tags", ()):
+    for entry in _grouped(document.get("tags", ())):
         lines += _tag_lines(entry)
     if "rule" in document:
         lines += _rule_lines(document["rule"])
@@ -163,6 +180,19 @@ def _range(healthy: Json | None) -> str:
     if low is not None and high is not None:
         return f"{numbers.short(low)} to {numbers.short(high)}"
     return f"≥ {numbers.short(low)}" if low is not None else f"≤ {numbers.short(high)}"
+
+
+def _grouped(tags: Iterable[Json]) -> list[Json]:
+    """Entries that say the same for several frameworks, once with all their names."""
+    groups: dict[tuple[object, ...], Json] = {}
+    for entry in tags:
+        same = tuple(entry[k] for k in ("metric", "title", "unit", "sign", "meaning"))
+        held = groups.get(same)
+        if held is None:
+            groups[same] = dict(entry)
+        else:
+            held["framework"] += f", {entry['framework']}"
+    return list(groups.values())
 
 
 def _tag_lines(entry: Json) -> list[str]:

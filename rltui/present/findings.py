@@ -18,6 +18,7 @@ from rltui.present.line import (
     Line,
     Token,
     fit_line,
+    line_at,
     line_width,
     style,
     with_ground,
@@ -101,7 +102,9 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
         text = fit(view.glyphs.text(finding.short), room, ellipsis=view.glyphs.ellipsis)
         lines.append([*line, (text, TEXT)])
     if len(firing) > limit and lines:
-        lines[-1] = [*lines[-1]]
+        more = f"  +{len(firing) - limit}"
+        room = width - cell_width(more)
+        lines[-1] = [*fit_line(lines[-1], room, ellipsis=view.glyphs.ellipsis), (more, MUTED)]
     return lines
 
 
@@ -218,7 +221,7 @@ def findings_body(run: RunView, view: View, width: int, height: int) -> Body:
         right = _detail(run, chosen, view, pane_width, height)
         rows = max(len(lines), len(right))
         joined = [
-            [*fit_line(_at(lines, i), margin + list_width), ("    ", TEXT), *_at(right, i)]
+            [*fit_line(line_at(lines, i), margin + list_width), ("    ", TEXT), *line_at(right, i)]
             for i in range(min(rows, height))
         ]
         return Body(joined, ids, hits)
@@ -229,10 +232,6 @@ def findings_body(run: RunView, view: View, width: int, height: int) -> Body:
     if height - len(lines) >= 3:
         lines += [[], *_not_judged(run, view, list_width, margin)]
     return Body(lines[:height], ids, hits)
-
-
-def _at(lines: list[Line], index: int) -> Line:
-    return lines[index] if index < len(lines) else []
 
 
 def _list(

@@ -6,7 +6,7 @@ the view is where a list is scrolled to.
 
 from __future__ import annotations
 
-from rltui.core.text import fit
+from rltui.core.text import clean, fit
 from rltui.present import numbers
 from rltui.present.findings import findings_body
 from rltui.present.frames import Body, Frame, finding_id, run_id, runs_shown
@@ -76,18 +76,18 @@ def _tiny(session: Session, run: RunView | None, view: View, width: int, height:
 def _waiting(session: Session, view: View, width: int, height: int) -> Frame:
     """No run yet: say so, and where rltui looks."""
     head = with_ground(fit_line([(" rltui", style(Token.ACCENT, bold=True))], width), Token.RAISED)
-    names = [fit(str(p), width - 6) for p in session.logdirs]
+    names = [fit(clean(str(p)), width - 6) for p in session.logdirs]
     text: list[Line] = [[], [("  waiting for logs in", TEXT)]]
     text += [[("    ", TEXT), (n, STRONG)] for n in names[: max(1, height - 8)]]
     text += [[], [("  a run appears here as soon as its first file does", MUTED)]]
     text += [[("  ! ", style(Token.WATCH)), (n.message, MUTED)] for n in session.notes[:3]]
     lines = [head, *text]
     lines += [[] for _ in range(height - 1 - len(lines))]
-    return Frame([*lines[: height - 1], footer_line(view, width, "")], [], {}, [])
+    return Frame([*lines[: height - 1], footer_line(view, width, "", ("help", "quit"))], [], {}, [])
 
 
 def _runs(session: Session, view: View, width: int, height: int) -> Frame:
-    label = ", ".join(p.resolve().name or str(p) for p in session.logdirs)
+    label = ", ".join(session.labels)
     head = runs_header(session.runs(), label, view, width)
     body = runs_body(session, view, width, height - 2)
     at = f"by {view.order}"

@@ -51,6 +51,8 @@ def state_spans(progress: Progress | None, view: View, *, words: bool) -> Line:
     if progress is None:
         return [("· ", MUTED), ("waiting", MUTED)]
     state, age = progress.state, progress.age_s
+    if progress.gone:
+        return [(f"{view.glyphs.stalled} ", style(Token.WATCH)), ("log deleted", STRONG)]
     glyph = view.glyphs.state(state)
     line: Line = [(f"{glyph} ", style(_STATE_TOKEN[state]))]
     aged = "" if age is None else numbers.age(age)
@@ -301,11 +303,13 @@ def tab_rule(spots: list[TabSpot], view: View, width: int) -> Line:
     return [(glyphs.rule * width, RULE)]
 
 
-def footer_line(view: View, width: int, right: str) -> Line:
-    """The last line: the keys that work here, the state of the view at the right end."""
+def footer_line(view: View, width: int, right: str, actions: tuple[str, ...] = ()) -> Line:
+    """The last line: the keys that work here (or those of ``actions``), the state of the view."""
     if view.message:
         return with_ground(fit_line([(f" {view.message}", TEXT)], width), Token.RAISED)
-    shown = [k for k in keys_for(view.key_screen) if k.footer]
+    shown = [k for k in keys_for(view.key_screen, view.keys) if k.footer]
+    if actions:
+        shown = [k for k in shown if k.action in actions]
     if view.overlay:
         shown = [k for k in shown if k.action in ("back", "quit")]
     order = {k.action: i for i, k in enumerate(shown)}

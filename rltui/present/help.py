@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, pad
+from rltui.core.text import pad
 from rltui.health.model import Finding
 from rltui.present import numbers
 from rltui.present.findings import advice_lines
@@ -19,6 +19,7 @@ from rltui.present.line import (
     Line,
     Token,
     fit_line,
+    line_at,
     style,
 )
 from rltui.present.prose import paragraph
@@ -32,7 +33,7 @@ _KEY_CELLS = 15
 def help_overlay(view: View, width: int, height: int) -> list[Line]:
     """Two columns of keys and the legend, at most ``height`` lines."""
     where = {"runs": "Runs", "metric": "Metric"}.get(view.screen, TAB_BY_ID[view.tab].title)
-    keys = list(keys_for(view.key_screen))
+    keys = keys_for(view.key_screen, view.keys)
     column = max(30, (width - 4) // 2)
     left = _group_lines("Move", keys)
     right: list[Line] = []
@@ -43,7 +44,9 @@ def help_overlay(view: View, width: int, height: int) -> list[Line]:
     legend = _legend(view)
     left += [[], *legend]
     rows = max(len(left), len(right))
-    body = [[*fit_line(_at(left, i), column), ("  ", TEXT), *_at(right, i)] for i in range(rows)]
+    body = [
+        [*fit_line(line_at(left, i), column), ("  ", TEXT), *line_at(right, i)] for i in range(rows)
+    ]
     head: Line = [
         ("Keys ", TITLE),
         (f"on {where}", MUTED),
@@ -54,10 +57,6 @@ def help_overlay(view: View, width: int, height: int) -> list[Line]:
     view.overlay_offset = max(0, min(view.overlay_offset, len(body) - room))
     shown = body[view.overlay_offset : view.overlay_offset + room]
     return [head, rule, *shown]
-
-
-def _at(lines: list[Line], index: int) -> Line:
-    return lines[index] if index < len(lines) else []
 
 
 def _group_lines(group: str, keys: list[Key]) -> list[Line]:
@@ -113,7 +112,7 @@ def _explain_finding(run: RunView, view: View, width: int) -> list[Line]:
 
 def _explain_tag(run: RunView, view: View, width: int) -> list[Line]:
     tag = view.cursor.get(view.tab)
-    info = run.infos.get(tag) if tag else None
+    info = run.infos.get(tag) if tag is not None else None
     if info is None or tag is None:
         return [[("put the cursor on a metric", MUTED)]]
     words = view.glyphs.text
@@ -145,8 +144,3 @@ def _explain_tag(run: RunView, view: View, width: int) -> list[Line]:
             lines.append([(pad(name, 12), MUTED), *first])
             lines += [[(" " * 12, TEXT), *x] for x in rest]
     return lines
-
-
-def widest(lines: list[Line]) -> int:
-    """Cells of the widest line."""
-    return max((sum(cell_width(t) for t, _ in x) for x in lines), default=0)

@@ -5,7 +5,8 @@ One row per action. Alt-keys and ctrl+/ are avoided: tmux and ssh lose them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from rltui.config import Config
@@ -151,25 +152,46 @@ KEYS: tuple[Key, ...] = (
 )
 
 
-def keys_for(screen: str) -> list[Key]:
-    """The keys that work on ``screen``, in table order."""
-    return [k for k in KEYS if screen in k.where]
+#: Actions whose keys mean something by themselves (the digits of the tabs).
+_FIXED = ("tab",)
 
 
-def key_map(config: Config) -> dict[tuple[str, str], str]:
-    """(screen, key) -> action, from the table and the user's ``keys`` section.
+def keys_of(config: Config) -> tuple[Key, ...]:
+    """The table of keys with the user's own keys: bindings, footer and help come from it.
 
-    Raises DocumentError (or UsageError for the environment) for an action that does not exist.
+    Raises DocumentError (or UsageError for the environment) for an action that does not exist,
+    UsageError when two actions share a key on one screen.
     """
-    actions = [k.action for k in KEYS]
+    actions = [k.action for k in KEYS if k.action not in _FIXED]
     for action in config.keys:
         if action not in actions:
             _unknown(config, action, nearest(action, actions))
-    found: dict[tuple[str, str], str] = {}
+    table = []
     for key in KEYS:
-        for name in config.keys.get(key.action, key.keys):
+        own = config.keys.get(key.action)
+        if own is not None:
+            shown = "  ".join(own)
+            key = replace(key, keys=tuple(own), shown=shown, footer_key=own[0] if own else "")
+        if key.keys:
+            table.append(key)
+    key_map(table)
+    return tuple(table)
+
+
+def keys_for(screen: str, table: Iterable[Key] = KEYS) -> list[Key]:
+    """The keys that work on ``screen``, in table order."""
+    return [k for k in table if screen in k.where]
+
+
+def key_map(table: Iterable[Key]) -> dict[tuple[str, str], str]:
+    """(screen, key) -> action. Raises UsageError when two actions share a key on one screen."""
+    found: dict[tuple[str, str], str] = {}
+    for key in table:
+        for name in key.keys:
             for screen in key.where:
-                found[(screen, name)] = key.action
+                other = found.setdefault((screen, name), key.action)
+                if other != key.action:
+                    raise UsageError(f"key {name!r} starts both {other!r} and {key.action!r}")
     return found
 
 

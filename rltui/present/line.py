@@ -122,16 +122,9 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
     return out
 
 
-def join_lines(left: Line, right: Line, left_width: int, gap: int = 0) -> Line:
-    """Two panes side by side: ``left`` made exactly ``left_width`` cells wide."""
-    return (
-        [*fit_line(left, left_width), (" " * gap, TEXT), *right]
-        if gap
-        else [
-            *fit_line(left, left_width),
-            *right,
-        ]
-    )
+def line_at(lines: list[Line], index: int) -> Line:
+    """The line of that index, or an empty one beyond the end (panes of unequal height)."""
+    return lines[index] if index < len(lines) else []
 
 
 def with_ground(line: Line, ground: Token) -> Line:

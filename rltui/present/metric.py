@@ -168,13 +168,17 @@ def _statistics(run: RunView, row: Row, view: View) -> list[tuple[str, str, str]
         facts += [
             ("mean", numbers.value(float(np.mean(values))), ""),
             ("median", numbers.value(float(np.median(values))), ""),
-            ("min", numbers.value(values[low]), f"at step {numbers.step(int(steps[low]))}"),
-            ("max", numbers.value(values[high]), f"at step {numbers.step(int(steps[high]))}"),
+            ("min", numbers.value(values[low]), f"at step {int(steps[low]):,}"),
+            ("max", numbers.value(values[high]), f"at step {int(steps[high]):,}"),
             ("start", numbers.value(values[0]), ""),
         ]
-    nonfinite = series.nonfinite
+    seen = series.values
+    if view.window is not None:
+        low_step, high_step = view.window
+        seen = seen[(series.steps >= low_step) & (series.steps <= high_step)]
+    nonfinite = int(seen.size - np.count_nonzero(np.isfinite(seen)))
     nan = f"{nonfinite:,} NaN or Inf" if nonfinite else "no NaN"
-    facts.append(("points", f"{series.count:,}", nan))
+    facts.append(("points", f"{seen.size:,}", nan))
     if len(series.old_steps):
         facts.append(("superseded", f"{len(series.old_steps):,}", "by a restart"))
     return facts

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rltui.core.block import FloatArray
+from rltui.present.axis import x_ticks
 from rltui.present.chart import smooth
 from rltui.session import RunView
 
@@ -20,12 +21,12 @@ _COLOURS = (75, 79, 140, 175, 143, 250)
 
 
 def find_tags(runs: Sequence[RunView], name: str) -> list[str]:
-    """Tags that ``name`` means: a tag, a metric key, or a glob over both."""
+    """Tags that ``name`` means: a tag, a metric key, the title on screen, or a glob over them."""
     found: dict[str, None] = {}
     for run in runs:
         for tag, info in run.infos.items():
             key = info.metric.key if info.metric else ""
-            exact = name in (tag, key)
+            exact = name in (tag, key) or name.lower() == info.title.lower()
             if exact or fnmatch.fnmatchcase(tag, name) or fnmatch.fnmatchcase(key, name):
                 found[tag] = None
     return list(found)
@@ -63,11 +64,20 @@ def plot_text(
             return f"{tag}: {why}\n"
         if log:
             plotext.yscale("log")
+        low, high = _span(having, tag)
+        ticks = x_ticks(low, high, width - 10)
+        plotext.xticks([x for x, _ in ticks], [label for _, label in ticks])
         plotext.xlabel("step")
         text = str(plotext.build())
     finally:
         plotext.clear_figure()
     return (text if colour else str(plotext.uncolorize(text))).rstrip("\n") + "\n"
+
+
+def _span(runs: Sequence[RunView], tag: str) -> tuple[float, float]:
+    """First and last step over the runs."""
+    steps = [run.series(tag).steps for run in runs]
+    return float(min(s[0] for s in steps)), float(max(s[-1] for s in steps))
 
 
 def _title(runs: Sequence[RunView], tag: str) -> str:

@@ -99,11 +99,13 @@ def _finding_lines(run: RunView) -> list[str]:
             lines.append(f"      check: {finding.advice}")
     if not report.findings:
         count = len(report.judged)
-        lines.append(
-            f"    nothing to report, {count} rules judged" if count else "    no rule can judge it"
-        )
+        rules = "rule" if count == 1 else "rules"
+        well = f"    nothing to report, {count} {rules} judged"
+        lines.append(well if count else "    no rule can judge it")
     if report.skipped and report.judged:
-        lines.append(f"    not judged: {', '.join(s.title for s in report.skipped)}")
+        count = len(report.skipped)
+        rules = "rule" if count == 1 else "rules"
+        lines.append(f"    {count} {rules} could not judge it (snapshot and --json name them)")
     return lines
 
 

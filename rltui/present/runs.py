@@ -31,7 +31,7 @@ class _Columns:
 
     def __init__(self, width: int, longest: int) -> None:
         self.left = 2 if width >= 110 else 1
-        self.framework = 15 if width >= 110 else 11 if width >= 80 else 0
+        self.framework = 15 if width >= 110 else 13 if width >= 80 else 0
         self.state = 13 if width >= 110 else 11 if width >= 60 else 0
         self.step = 8 if width >= 60 else 0
         self.age = 7 if width >= 100 else 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit, pad
+from rltui.core.text import cell_width, fit, fit_middle, pad
 from rltui.present import numbers
 from rltui.present.line import (
     LEVEL_TOKEN,
@@ -69,6 +69,8 @@ class Pane:
 
     lines: list[Line]
     tags: list[str | None]
+    every: list[str | None]
+    """``tags`` of the whole pane, of which ``lines`` may be a window."""
 
 
 def row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool) -> Line:
@@ -76,7 +78,10 @@ def row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bo
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
     token = LEVEL_TOKEN[row.level]
     line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
-    name = pad(view.glyphs.text(row.title), columns.name, ellipsis=glyphs.ellipsis)
+    title = view.glyphs.text(row.title)
+    if row.info.metric is None:  # the end of an unknown tag says most
+        title = fit_middle(title, columns.name, ellipsis=glyphs.ellipsis)
+    name = pad(title, columns.name, ellipsis=glyphs.ellipsis)
     line.append((name, style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT))
     value = numbers.aligned(row.value)
     nonfinite = "NaN" in value or "Inf" in value
@@ -226,7 +231,17 @@ def table_pane(
         for row in section.rows:
             lines.append(_with_cursor(run, row, columns, view, cursor, margin))
             tags.append(row.tag)
-    return Pane(lines[:height], tags[:height])
+    return _around(Pane(lines, tags, tags), cursor, height)
+
+
+def _around(pane: Pane, cursor: str | None, height: int) -> Pane:
+    """The lines around the cursor, when even the fewest rows are too many for the height."""
+    if len(pane.lines) <= height:
+        return pane
+    at = pane.tags.index(cursor) if cursor in pane.tags else 0
+    start = max(0, min(at - height // 2, len(pane.lines) - height))
+    visible = slice(start, start + height)
+    return Pane(pane.lines[visible], pane.tags[visible], pane.every)
 
 
 def _with_cursor(
@@ -304,4 +319,4 @@ def _scrolled(
     for row in shown:
         lines.append(_with_cursor(run, row, columns, view, cursor, margin))
         tags.append(row.tag)
-    return Pane(lines, tags)
+    return Pane(lines, tags, tags)

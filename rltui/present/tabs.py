@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
 from rltui.health.model import FindingState
@@ -22,14 +24,16 @@ from rltui.present.line import (
     TEXT,
     Line,
     fit_line,
+    line_at,
     style,
 )
 from rltui.present.moved import moved_lines, moved_sentence
 from rltui.present.prose import paragraph
-from rltui.present.rows import Section, make_row, overview_sections, tab_sections
+from rltui.present.rows import Section, make_row, memo, overview_sections, tab_sections
 from rltui.present.table import Pane, table_pane
 from rltui.present.view import OVERVIEW, View
 from rltui.session import RunView
+from rltui.store import Series
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
@@ -103,9 +107,9 @@ def _items(sections: list[Section], pane: Pane, scroll: bool) -> tuple[list[str]
     """What the cursor can reach, and where sections begin in it."""
     if scroll:
         return [r.tag for s in sections for r in s.rows], [0]
-    items = [t for t in pane.tags if t is not None]
+    items = [t for t in pane.every if t is not None]
     starts, count, fresh = [], 0, True
-    for tag in pane.tags:
+    for tag in pane.every:
         if tag is None:
             fresh = True
         else:
@@ -135,16 +139,12 @@ def _two_panes(
     pane_width = width - 2 - list_width - _GAP - 1
     right = _right_pane(run, view, pane_width, height, cursor)
     lines = [
-        [*fit_line(_at(left, i), 2 + list_width), (" " * _GAP, TEXT), *_at(right, i)]
+        [*fit_line(line_at(left, i), 2 + list_width), (" " * _GAP, TEXT), *line_at(right, i)]
         for i in range(height)
     ]
     items, starts = _items(sections, pane, scroll)
     hits = {y: t for y, t in enumerate(pane.tags) if t is not None}
     return Body(lines, items, hits, starts)
-
-
-def _at(lines: list[Line], index: int) -> Line:
-    return lines[index] if index < len(lines) else []
 
 
 def _hidden(run: RunView, view: View) -> list[Line]:
@@ -287,6 +287,11 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
     return [fit_line(x, width + 2, ellipsis=view.glyphs.ellipsis) for x in lines[:height]]
 
 
+def _median(series: Series) -> float:
+    _, values = series.finite()
+    return float(np.median(values))
+
+
 def _statistics(run: RunView, tag: str) -> Line:
     series = run.shown(tag)
     steps, values = series.finite()
@@ -298,7 +303,7 @@ def _statistics(run: RunView, tag: str) -> Line:
         high = int(values.argmax())
         facts += [
             ("min", numbers.value(values.min())),
-            ("median", numbers.value(sorted(values.tolist())[len(values) // 2])),
+            ("median", numbers.value(memo(run, tag, "median", _median))),
             ("max", numbers.value(values[high])),
             ("at step", numbers.step(int(steps[high]))),
         ]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
 from rltui.present.glyph import GlyphSet, glyph_set
+from rltui.present.keys import KEYS, Key
 
 OVERVIEW, FINDINGS, ALL = "overview", "findings", "all"
 
@@ -59,6 +60,8 @@ class View:
     """One of the screen ids of :mod:`rltui.present.keys`."""
     run: RunKey | None = None
     tab: str = OVERVIEW
+    came_from: str = ""
+    """Tab that Esc leads back to from the metric screen, when it is another one."""
     cursor: dict[str, str] = field(default_factory=dict)
     """Tab id (or ``runs``) -> tag, finding id or run at the cursor: survives re-ordering."""
     moved: set[str] = field(default_factory=set)
@@ -84,6 +87,8 @@ class View:
     paused: bool = False
     message: str = ""
     marker: str = "braille"
+    keys: tuple[Key, ...] = KEYS
+    """The table of keys, with the user's own."""
 
     @property
     def glyphs(self) -> GlyphSet:

@@ -1,8 +1,9 @@
-"""Metrics that no framework logs but that two logged ones give (floor 4)."""
+"""Metrics that no framework logs, and names that tell tags apart (floor 4)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from rltui.catalogue.model import Metric, TagInfo
 from rltui.store import RunData
@@ -29,6 +30,20 @@ def derive(
         run.derive(derived)
         found[derived.tag] = _info(derived, metric)
     return found
+
+
+def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
+    """``infos`` with the whole tag as title where several tags would be called the same."""
+    seen: dict[tuple[str, str], int] = {}
+    for info in infos.values():
+        name = (info.category.value, info.title)
+        seen[name] = seen.get(name, 0) + 1
+    return {
+        tag: replace(info, title=tag)
+        if info.metric is None and seen[(info.category.value, info.title)] > 1
+        else info
+        for tag, info in infos.items()
+    }
 
 
 def _info(derived: Derived, metric: Metric) -> TagInfo:

@@ -1,22 +1,34 @@
 """Hyperparameters of a run, wherever its framework put them (floor 4).
 
 The hparams plugin, a text that is a JSON object (transformers logs its arguments so), or a
-Markdown table of names and values (CleanRL).
+Markdown table of names and values (CleanRL). Only texts whose tag says that they are
+hyperparameters count: a sample that happens to be JSON is none.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 
-from rltui.store import RunData
+from rltui.core.batch import TextPoint
+
+#: Names of texts that hold hyperparameters: transformers logs ``args``, CleanRL
+#: ``hyperparameters``, others ``config``, ``hparams``; TensorBoard adds ``/text_summary``.
+_NAMES = re.compile(
+    r"(^|/)(args|arguments|hyperparameters|hyper_parameters|hparams|config|training_args)"
+    r"(/text_summary)?$"
+)
+#: How cleaning marks a backslash that looks like an escape of ours: \\u00e9 in JSON does.
+_BACKSLASH = "\\x5c"
 
 
-def hyperparameters(run: RunData) -> dict[str, object]:
-    """Name -> value, as logged; the hparams plugin wins."""
+def hyperparameters(texts: Iterable[TextPoint]) -> dict[str, object]:
+    """Name -> value of the hyperparameter texts among ``texts``; later ones win."""
     found: dict[str, object] = {}
-    for point in run.texts:
-        found.update(_from_json(point.text) or _from_table(point.text))
-    found.update(run.hparams)
+    for point in texts:
+        if _NAMES.search(point.tag):
+            found.update(_from_json(point.text) or _from_table(point.text))
     return found
 
 
@@ -24,9 +36,8 @@ def _from_json(text: str) -> dict[str, object]:
     if not text.lstrip().startswith("{"):
         return {}
     try:
-        # Cleaning marked backslashes that look like an escape of ours: \\u00e9 in JSON does.
-        document = json.loads(text.replace("\\x5c", "\\"))
-    except ValueError:
+        document = json.loads(text.replace(_BACKSLASH, "\\"))
+    except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
 
@@ -50,6 +61,6 @@ def positive(value: object) -> int | None:
         return None
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return int(number) if 0 < number < float("inf") else None

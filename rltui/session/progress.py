@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rltui.catalogue.model import TagInfo
+from rltui.catalogue.model import Category, TagInfo
 from rltui.core.level import RunState
 from rltui.session.hyper import positive
 from rltui.store import RunData, Series
@@ -52,6 +52,8 @@ class Progress:
     """When the newest write was, seconds since the epoch."""
     done: bool = False
     """The last planned step, or the trainer's closing row, has been logged."""
+    gone: bool = False
+    """Every log file of the run has vanished; what was read is still shown."""
 
     @property
     def share(self) -> float | None:
@@ -77,7 +79,8 @@ def progress(
     eta = None
     if total and last is not None and per_step is not None:
         eta = max(0.0, (total - last) * per_step)
-    done = bool(total and last is not None and last >= total) or _has_summary(run, infos)
+    done = bool(total and last is not None and last + _stride(run, infos) > total)
+    done = done or _has_summary(run, infos)
     fresh = Progress(
         run.first_step,
         last,
@@ -90,6 +93,7 @@ def progress(
         RunState.UNKNOWN,
         newest,
         done,
+        bool(run.sources) and run.gone >= run.sources.keys(),
     )
     return aged(fresh, now)
 
@@ -134,6 +138,20 @@ def _clock_series(run: RunData) -> Series | None:
         ):
             best = series
     return best
+
+
+def _stride(run: RunData, infos: Mapping[str, TagInfo]) -> int:
+    """Usual steps between two updates: a run ends when the next one would pass the total.
+
+    CleanRL and SB3 log environment steps in strides of a rollout, which rarely hit the total.
+    """
+    strides = [1]
+    for tag, info in infos.items():
+        if info.category is Category.ACTOR:
+            steps = np.unique(run.series(tag).steps[-_RECENT:])
+            if len(steps) > 4:
+                strides.append(int(np.median(np.diff(steps))))
+    return max(strides)
 
 
 def _intervals(clock: Series | None) -> tuple[float | None, float | None]:

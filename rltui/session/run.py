@@ -71,6 +71,12 @@ class RunView:
         """Steps at which the run was resumed or started again."""
         return self.data.restarts
 
+    def learn(self, told: Mapping[str, object]) -> bool:
+        """Take hyperparameters in; whether any is new or has another value."""
+        news = {k: v for k, v in told.items() if k not in self.hyper or self.hyper[k] != v}
+        self.hyper.update(news)
+        return bool(news)
+
     def series(self, tag: str) -> Series:
         """The points of a tag as logged."""
         return self.data.series(tag)

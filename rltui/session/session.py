@@ -10,8 +10,12 @@ from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock, SystemClock
+from rltui.core.document import nearest
+from rltui.core.errors import UsageError
+from rltui.core.level import Level
+from rltui.core.text import clean
 from rltui.health import Engine
-from rltui.session.derive import derive
+from rltui.session.derive import derive, distinguished
 from rltui.session.documents import open_catalogue, open_rules, overridden
 from rltui.session.hyper import hyperparameters
 from rltui.session.progress import aged, progress
@@ -19,8 +23,10 @@ from rltui.session.run import RunView
 from rltui.sources.reader import Reader
 from rltui.store import Changes, Store
 
-#: Batches taken in per tick of the app: keys stay quick while gigabytes are read.
-_BATCHES_PER_DRAIN = 16
+#: Time spent on taking batches in per tick of the app: keys stay quick while gigabytes are read.
+_DRAIN_S = 0.03
+#: Batches between two looks at the clock.
+_BATCHES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,8 @@ class Session:
         self.catalogue: Catalogue = open_catalogue(self.config)
         if self._choice.framework is not None:
             self.catalogue.resolver(self._choice.framework)
+        if self._choice.algorithm is not None:
+            self._check_algorithm(self._choice.algorithm)
         self._engine = Engine(open_rules(self.config, self.catalogue))
         self._reader = reader or Reader(
             self.logdirs,
@@ -62,13 +70,29 @@ class Session:
         )
         self.store = Store()
         self.views: dict[RunKey, RunView] = {}
+        self.run_count = 0
+        """Runs that the last scan found, read or not."""
+        self.busy = False
+        """Whether the last drain ended for want of time, not of batches."""
+        self.labels = tuple(_label(p) for p in self.logdirs)
+        """Names of the logdirs for people."""
         self._dirty: set[RunKey] = set()
+
+    def _check_algorithm(self, name: str) -> None:
+        known = {a for s in self.catalogue.scenarios.values() for a in s.algorithms}
+        known |= {m.name for s in self.catalogue.suspects for m in s.algorithms}
+        if name.strip().upper() not in known:
+            hint = nearest(name.strip().upper(), known)
+            words = f"; did you mean {hint!r}?" if hint else ""
+            raise UsageError(
+                f"unknown algorithm {name!r}{words} (known: {', '.join(sorted(known))})"
+            )
 
     # -- reading ---------------------------------------------------------------------------
 
     def scan(self) -> None:
         """Look for runs once; raises SourceError for a path that cannot be a log."""
-        self._reader.scan()
+        self.run_count = len(self._reader.scan())
 
     def read_all(self) -> None:
         """Read every file to its end and judge every run (headless commands)."""
@@ -88,11 +112,16 @@ class Session:
         """End the reader thread."""
         self._reader.stop()
 
-    def drain(self, batches: int = _BATCHES_PER_DRAIN) -> Changes:
-        """Take in what the reader has produced since the last call; judge what changed."""
-        changes = Changes()
-        for batch in self._reader.drain(batches):
-            changes |= self._apply(batch)
+    def drain(self, budget_s: float = _DRAIN_S) -> Changes:
+        """Take in what the reader has produced, for about ``budget_s``; judge what changed."""
+        changes, end = Changes(), self.clock.monotonic() + budget_s
+        while True:
+            batches = self._reader.drain(_BATCHES)
+            for batch in batches:
+                changes |= self._apply(batch)
+            self.busy = len(batches) == _BATCHES
+            if not self.busy or self.clock.monotonic() >= end:
+                break
         self._judge()
         return changes
 
@@ -108,6 +137,11 @@ class Session:
     def notes(self) -> tuple[Note, ...]:
         """Trouble that concerns no single run: unreadable directories."""
         return tuple(self._reader.notes)
+
+    def troubles(self) -> list[Note]:
+        """Everything that could not be read as it is, of all runs and directories."""
+        found = [n for v in self.views.values() for n in v.data.notes if n.level >= Level.WATCH]
+        return [*self.notes, *getattr(self._reader, "unclaimed", ()), *found]
 
     # -- runs ------------------------------------------------------------------------------
 
@@ -131,14 +165,16 @@ class Session:
         for key in changes.runs:
             view = self.views.get(key)
             if view is None:
-                label = self.logdirs[key.logdir].resolve().name or str(self.logdirs[key.logdir])
+                label = self.labels[key.logdir]
                 view = self.views[key] = RunView(
                     self.store.runs[key], label, self.catalogue.metrics
                 )
             view.version += 1
-        told = changes.runs if batch.texts or batch.hparams else frozenset()
-        for key in changes.new_tags | told:
-            self._interpret(self.views[key])
+        told = {**hyperparameters(batch.texts), **batch.hparams}
+        for key in changes.runs:
+            news = self.views[key].learn(told)
+            if news or key in changes.new_tags:
+                self._interpret(self.views[key])
         self._dirty |= changes.runs
         return changes
 
@@ -146,7 +182,6 @@ class Session:
         """Recognise the framework from the set of tags and look every tag up."""
         formats = {s.format for s in view.data.sources.values()}
         tags = view.data.tags
-        view.hyper = hyperparameters(view.data)
         if not tags:
             return
         view.recognition = self.catalogue.recognise(
@@ -157,7 +192,7 @@ class Session:
         )
         known = view.recognition
         resolver = self.catalogue.resolver(known.framework, known.algorithm)
-        infos = {tag: resolver.resolve(tag) for tag in tags}
+        infos = distinguished({tag: resolver.resolve(tag) for tag in tags})
         infos.update(derive(view.data, infos, self.catalogue.metrics))
         view.infos = {tag: overridden(info, self.config) for tag, info in infos.items()}
 
@@ -171,3 +206,12 @@ class Session:
             view.report = self._engine.evaluate(view.data, view.infos, view.recognition, now)
             view.version += 1
         self._dirty = {k for k in self._dirty if self.views[k].data.reading}
+
+
+def _label(path: Path) -> str:
+    """Name of a logdir for people; that of the directory when the path is ``.`` or a link."""
+    try:
+        name = path.resolve().name
+    except (OSError, ValueError, RuntimeError):  # no such thing can exist: the scan says so
+        name = path.name
+    return clean(name or str(path))

@@ -8,6 +8,7 @@ from rltui.core.batch import Batch, Note, Restart, SourceInfo
 from rltui.core.block import Block
 from rltui.sources.formats import Decoded, Options
 from rltui.sources.logdir import LogFile, RunFiles
+from rltui.sources.overview import Limits, Overview, overview
 from rltui.sources.tail import Polled, Tail
 
 
@@ -23,11 +24,39 @@ class Feed:
         self._records = 0
         self._told = False
         self._more = False
+        self.read_once = False
+        """Whether it has been read to its end, at least once."""
 
     @property
-    def fresh(self) -> bool:
-        """Whether it was never read."""
-        return not self._told
+    def behind(self) -> bool:
+        """Whether it is known to hold more than what was read (as of the last look)."""
+        return not self._told or self._more
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file when it was last looked at; asks nobody."""
+        if not self._told:
+            return self.file.size
+        return self.tail.offset if self.tail.gone else self.tail.size
+
+    @property
+    def modified(self) -> float:
+        """Change time of the file when it was last looked at; asks nobody."""
+        return self.tail.modified or self.file.modified
+
+    def overview(self, limits: Limits | None = None) -> Overview | None:
+        """A sample of the file under the tags of the run, beside :meth:`read` and before it.
+
+        None when reading the file costs no more, or when it cannot be read.
+        """
+        try:
+            found = overview(self.file.path, self.file.format, self._options, limits)
+        except OSError:
+            return None
+        if found is None:
+            return None
+        items = self._items(Decoded(found.blocks))
+        return replace(found, blocks=tuple(i for i in items if isinstance(i, Block)))
 
     def read(self, budget_bytes: int) -> Batch | None:
         """Read what is new; None when nothing is, except for the first time."""
@@ -45,6 +74,7 @@ class Feed:
         if not new:
             return None
         self._told, self._more = True, polled.more
+        self.read_once = self.read_once or not polled.more
         return self._batch(polled, decoded)
 
     def _batch(self, polled: Polled, decoded: Decoded) -> Batch:

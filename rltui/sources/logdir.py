@@ -8,14 +8,19 @@
 - ``add_hparams`` writes a directory named by a time; its hyperparameters are given to the
   run, its metrics (one last value each) are left out, since the run usually logs them itself.
 
-Run names are paths relative to the logdir, ``.`` for the logdir itself.
+Run names are paths relative to the logdir, ``.`` for the logdir itself. A JSONL file loses its
+suffix, unless something beside it has that name: a directory (``exp/`` and ``exp.jsonl``), or
+a file with another suffix. A name that was given to a path stays with it and is never given
+to another one; a directory whose name was given away before it appeared is called ``exp/``.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +39,13 @@ _PRUNED = re.compile(
 )
 _MAX_DEPTH = 64
 _STAMP = re.compile(r"tfevents\.(\d{1,12})")
+#: Names of logs of formats that are not read.
+_FOREIGN = re.compile(r".+\.csv|trainer_state\.json|.+\.log|.+\.wandb")
+_NOT_READ = "this format is not read"
+_MISSING = "no such file or directory"
+VANISHED = "vanished"
+#: Files that are not read are named up to so many; the rest is counted.
+MAX_REFUSED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,10 @@ class LogFile:
     """(main tag, series) of an ``add_scalars`` file: its tag ``main`` means ``main/series``."""
     hparams_only: bool = False
     """Whether only hyperparameters are taken from it."""
+    size: int = 0
+    """Bytes when it was found."""
+    modified: float = 0.0
+    """Change time when it was found, seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +82,33 @@ class Discovery:
     runs: tuple[RunFiles, ...]
     notes: tuple[Note, ...] = ()
     directories: tuple[tuple[Path, int], ...] = ()
-    """Every directory that was looked into and its change time (ns) just before."""
+    """Every directory that was looked into and its change time (ns) just before; -1 for a
+    logdir that could not be looked into."""
     unclaimed: tuple[Path, ...] = ()
-    """Files that look like logs by their name but not (yet) by their content."""
+    """Files that look like logs by their name and may become logs when they grow."""
+    refused: tuple[Note, ...] = ()
+    """Files that look like logs and are not read, with the reason; at most MAX_REFUSED."""
+    refused_count: int = 0
+    """How many there are."""
 
 
 @dataclass(slots=True)
 class _Candidate:
     path: Path
     format: Format
+    size: int
     modified: float
+
+    @property
+    def file(self) -> LogFile:
+        """The file, without its place in a run."""
+        return LogFile(self.path, self.format, size=self.size, modified=self.modified)
+
+
+class _LogdirError(SourceError):
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{clean(str(path))}: {reason}")
+        self.reason = reason
 
 
 @dataclass(slots=True)
@@ -87,6 +120,17 @@ class _Tree:
     notes: list[Note] = field(default_factory=list)
     directories: list[tuple[Path, int]] = field(default_factory=list)
     unclaimed: list[Path] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    """Relative names of all directories."""
+    refused: list[Note] = field(default_factory=list)
+    foreign: list[Note] = field(default_factory=list)
+    refused_count: int = 0
+
+    def refuse(self, path: Path, reason: str, notes: list[Note]) -> None:
+        """Note a file that is not read."""
+        self.refused_count += 1
+        if len(notes) < MAX_REFUSED:
+            notes.append(Note(path, None, Level.OK, reason))
 
 
 def discover(
@@ -111,34 +155,80 @@ class Finder:
         self._formats = tuple(formats)
         self._heads = HeadReader(options or Options())
         self._orders: dict[RunKey, dict[Path, int]] = {}
+        self._names: dict[tuple[int, Path], str] = {}
+        """The names that were given, for ever."""
+        self._taken: set[tuple[int, str]] = set()
+        self._placed: dict[tuple[int, Path], tuple[str, LogFile]] = {}
+        self._singles: dict[int, RunFiles] = {}
+        self._found = False
 
     def find(self) -> Discovery:
-        """All runs, by logdir and name. Raises SourceError for a bad logdir."""
+        """All runs, by logdir and name.
+
+        Raises SourceError for a bad logdir, but only until all logdirs were good once; later a
+        bad one is noted and the others are searched.
+        """
         seen: set[tuple[int, int]] = set()
         runs: list[RunFiles] = []
         trees: list[_Tree] = []
         for number, logdir in enumerate(self._logdirs):
-            status = _status(logdir)
-            if not stat.S_ISDIR(status.st_mode):
-                runs.append(self._single_file(number, logdir, status))
-                continue
-            tree = self._walk(logdir, seen)
+            try:
+                found, tree = self._find_in(number, logdir, seen)
+            except _LogdirError as error:
+                if not self._found:
+                    raise
+                told = VANISHED if error.reason == _MISSING else error.reason
+                found, tree = [], _Tree(directories=[(logdir, -1)])
+                tree.notes.append(Note(logdir, None, Level.WATCH, told))
+            runs.extend(found)
             trees.append(tree)
-            runs.extend(self._runs(number, logdir, tree))
+        self._found = True
+        refused = [n for t in trees for n in t.refused] + [n for t in trees for n in t.foreign]
         return Discovery(
             tuple(runs),
             tuple(n for t in trees for n in t.notes),
             tuple(d for t in trees for d in t.directories),
             tuple(p for t in trees for p in t.unclaimed),
+            tuple(refused[:MAX_REFUSED]),
+            sum(t.refused_count for t in trees),
         )
 
+    def _find_in(
+        self, number: int, logdir: Path, seen: set[tuple[int, int]]
+    ) -> tuple[list[RunFiles], _Tree]:
+        known = self._singles.get(number)
+        try:
+            status = logdir.stat()
+        except (OSError, ValueError) as error:
+            if known is not None:  # its feed tells what happened to it
+                return [known], _Tree()
+            raise _LogdirError(logdir, _why(error)) from error
+        if stat.S_ISDIR(status.st_mode):
+            tree = self._walk(logdir, seen)
+            return self._runs(number, logdir, tree), tree
+        if known is None:
+            known = self._singles[number] = self._single_file(number, logdir, status)
+        return [known], _Tree()
+
     def _single_file(self, number: int, path: Path, status: os.stat_result) -> RunFiles:
+        if not stat.S_ISREG(status.st_mode):
+            raise _LogdirError(path, "is not a regular file")
+        reason = "not a log that rltui can read"
+        if _FOREIGN.fullmatch(path.name):
+            reason = _NOT_READ
         for form in self._formats:
-            regular = stat.S_ISREG(status.st_mode)
-            if regular and form.claims_name(path.name) and self._heads.claims(form, path, status):
-                key = RunKey(number, clean(path.name))
-                return RunFiles(key, path, (LogFile(path, form),))
-        raise SourceError(f"{clean(str(path))}: not a log that rltui can read")
+            if not form.claims_name(path.name):
+                continue
+            try:
+                claimed = self._heads.claims(form, path, status)
+            except OSError as error:
+                raise _LogdirError(path, _reason(error)) from error
+            if claimed:
+                name = self._name(number, path, clean(path.name))
+                file = LogFile(path, form, size=status.st_size, modified=status.st_mtime)
+                return RunFiles(RunKey(number, name), path, (file,))
+            reason = self._heads.refusal(form, path)[0] or reason
+        raise _LogdirError(path, reason)
 
     def _walk(self, logdir: Path, seen: set[tuple[int, int]]) -> _Tree:
         """Walk the tree; linked directories come last, so that a real path gives the name."""
@@ -157,7 +247,9 @@ class Finder:
                     entries = sorted(listing, key=lambda e: e.name)
             except OSError as error:
                 if directory == logdir:
-                    raise SourceError(_cannot(logdir, error)) from error
+                    raise _LogdirError(logdir, _why(error)) from error
+                if isinstance(error, FileNotFoundError):
+                    continue  # deleted since its name was read
                 tree.notes.append(Note(directory, None, Level.WATCH, _reason(error)))
                 continue
             tree.directories.append((directory, status.st_mtime_ns))
@@ -178,12 +270,15 @@ class Finder:
         path = Path(entry.path)
         try:
             if entry.is_dir():
-                if depth < _MAX_DEPTH and not _PRUNED.fullmatch(entry.name):
+                if depth < _MAX_DEPTH and not pruned(entry.name):
                     child = f"{name}/{entry.name}" if name else entry.name
+                    tree.names.add(child)
                     pending[entry.is_symlink()].append((path, child, depth + 1))
                 return
             forms = [f for f in self._formats if f.claims_name(entry.name)]
             if not forms:
+                if _FOREIGN.fullmatch(entry.name):
+                    tree.refuse(path, _NOT_READ, tree.foreign)
                 return
             status = entry.stat()
             identity = (status.st_dev, status.st_ino)
@@ -191,13 +286,17 @@ class Finder:
                 return
             form = next((f for f in forms if self._heads.claims(f, path, status)), None)
         except OSError as error:
-            tree.notes.append(Note(path, None, Level.WATCH, _reason(error)))
+            if not isinstance(error, FileNotFoundError) or entry.is_symlink():
+                tree.notes.append(Note(path, None, Level.WATCH, _reason(error)))
             return
         if form is None:
-            tree.unclaimed.append(path)
+            reason, decided = self._heads.refusal(forms[0], path)
+            tree.refuse(path, reason, tree.refused)
+            if not decided:
+                tree.unclaimed.append(path)
             return
         seen.add(identity)
-        candidate = _Candidate(path, form, status.st_mtime)
+        candidate = _Candidate(path, form, status.st_size, status.st_mtime)
         if form.name == "tfevents":
             tree.events.setdefault(name, []).append(candidate)
         else:
@@ -207,26 +306,39 @@ class Finder:
         members: dict[str, list[tuple[_Candidate, LogFile]]] = {}
         for name in sorted(tree.events):
             for candidate in tree.events[name]:
-                owner, file = self._place(name, candidate, tree)
+                placed = self._placed.get((number, candidate.path))
+                owner, file = placed or self._place(name, candidate, tree)
                 if owner is not None:
+                    self._placed[number, candidate.path] = owner, file
                     members.setdefault(owner, []).append((candidate, file))
         runs = []
         for name, files in members.items():
-            key = RunKey(number, clean(name) or ".")
+            wanted = clean(name) or "."
+            key = RunKey(number, self._name(number, logdir / name, wanted, f"{wanted}/"))
             runs.append(RunFiles(key, logdir / name, self._ordered(key, files)))
-        taken = {r.key.name for r in runs}
-        for candidate in tree.single:
-            relative = candidate.path.relative_to(logdir)
-            name = clean(relative.with_suffix("").as_posix())
-            name = clean(relative.as_posix()) if name in taken else name
-            taken.add(name)
-            key = RunKey(number, name)
-            runs.append(RunFiles(key, candidate.path, (LogFile(candidate.path, candidate.format),)))
+        relatives = [c.path.relative_to(logdir) for c in tree.single]
+        stems = Counter(r.with_suffix("").as_posix() for r in relatives)
+        for candidate, relative in zip(tree.single, relatives, strict=True):
+            stem, whole = relative.with_suffix("").as_posix(), clean(relative.as_posix())
+            alone = stems[stem] == 1 and stem not in tree.names
+            name = self._name(number, candidate.path, clean(stem) if alone else whole, whole)
+            runs.append(RunFiles(RunKey(number, name), candidate.path, (candidate.file,)))
         return sorted(runs, key=lambda r: r.key)
+
+    def _name(self, number: int, path: Path, *wanted: str) -> str:
+        """The name of a run: the one that it has, or the first of ``wanted`` that is free."""
+        known = self._names.get((number, path))
+        if known is None:
+            free = (n for n in wanted if (number, n) not in self._taken)
+            numbered = (f"{wanted[-1]}~{n}" for n in itertools.count(2))
+            more = (n for n in numbered if (number, n) not in self._taken)
+            known = self._names[number, path] = next(itertools.chain(free, more))
+            self._taken.add((number, known))
+        return known
 
     def _place(self, name: str, candidate: _Candidate, tree: _Tree) -> tuple[str | None, LogFile]:
         """The run (relative name) that an event file belongs to; None while it is not known."""
-        file = LogFile(candidate.path, candidate.format)
+        file = candidate.file
         for parent in _parents(name):
             if parent not in tree.events:
                 continue
@@ -276,17 +388,13 @@ def _has_files_of_own(name: str, tree: _Tree, heads: HeadReader) -> bool:
     return any(heads.role(c.path, c.format) is Role.RUN for c in tree.events[name])
 
 
-def _status(path: Path) -> os.stat_result:
-    try:
-        return path.stat()
-    except (OSError, ValueError) as error:
-        raise SourceError(_cannot(path, error)) from error
+def pruned(name: str) -> bool:
+    """Whether a directory of this name is passed over."""
+    return _PRUNED.fullmatch(name) is not None
 
 
-def _cannot(path: Path, error: OSError | ValueError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return f"{clean(str(path))}: no such file or directory"
-    return f"{clean(str(path))}: {_reason(error)}"
+def _why(error: OSError | ValueError) -> str:
+    return _MISSING if isinstance(error, FileNotFoundError) else _reason(error)
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -8,9 +8,12 @@ torch's ``add_scalars(main, {series: value})`` writes the tag ``main`` into the 
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.block import Block
 from rltui.sources.formats import Format, Options
@@ -27,26 +30,45 @@ class Role(Enum):
     EMPTY = "empty"
 
 
+class _Claim(NamedTuple):
+    identity: tuple[int, int]
+    size: int
+    claimed: bool
+    decided: bool
+    """Whether further bytes cannot change the answer."""
+    reason: str
+
+
 class HeadReader:
     """Reads the beginnings of files, each only until it is decided. One thread."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._claims: dict[tuple[str, int, int], tuple[bool, int]] = {}
+        self._claims: dict[tuple[str, str], _Claim] = {}
         self._roles: dict[Path, tuple[Role | str, int]] = {}
 
     def claims(self, form: Format, path: Path, status: os.stat_result) -> bool:
         """Whether ``form`` claims the file. Raises OSError when it cannot be read."""
-        key = (form.name, status.st_dev, status.st_ino)
+        # the path, too: systems give the inode of a deleted file to the next one
+        key, identity = (form.name, str(path)), (status.st_dev, status.st_ino)
         known = self._claims.get(key)
-        if known is not None and (known[0] or known[1] in (status.st_size, HEAD_BYTES)):
-            return known[0]
+        if known is not None and known.identity == identity:
+            same = known.size == status.st_size
+            if known.claimed or same or (known.decided and status.st_size > known.size):
+                return known.claimed
         # for event files the name decides: no need to open thousands of them
         head = b"" if form.name == "tfevents" else read_head(path)
         claimed = form.claims(path, head, self._options)
-        seen = HEAD_BYTES if len(head) >= HEAD_BYTES else status.st_size
-        self._claims[key] = (claimed, seen)
+        reason, decided = "", True
+        if not claimed:
+            reason, decided = refusal(head, self._options.step_keys)
+        self._claims[key] = _Claim(identity, status.st_size, claimed, decided, reason)
         return claimed
+
+    def refusal(self, form: Format, path: Path) -> tuple[str, bool]:
+        """Why a file is not claimed, and whether that is final (as long as it only grows)."""
+        known = self._claims.get((form.name, str(path)))
+        return ("", False) if known is None else (known.reason, known.decided)
 
     def role(self, path: Path, form: Format) -> Role | str:
         """What an event file is; read again as long as it holds nothing."""
@@ -72,6 +94,28 @@ def _role_of(head: bytes, form: Format) -> Role | str:
     if not tags:
         return Role.RUN if decoded.texts or len(head) >= HEAD_BYTES else Role.EMPTY
     return tags.pop() if len(tags) == 1 else Role.RUN
+
+
+def refusal(head: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
+    """Why a text log that begins with ``head`` is not read, in plain words, and whether it
+    will stay so however it grows: its first row is complete."""
+    text = head.lstrip()
+    if not text:
+        return "empty so far", len(head) >= HEAD_BYTES
+    line, newline, _ = text.partition(b"\n")
+    decided = bool(newline) or len(head) >= HEAD_BYTES
+    no_step = f"rows have no step (looked for {', '.join(step_keys)})"
+    try:
+        row, _ = json.JSONDecoder().raw_decode(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        if newline or not line.startswith(b"{"):
+            return "not valid JSON", decided
+        return (no_step if decided else "its first row is not complete yet"), decided
+    if not isinstance(row, dict):
+        return "rows are no JSON objects", decided
+    if not any(isinstance(row.get(key), (int, float)) for key in step_keys):
+        return no_step, decided
+    return "rows are texts, not metrics", decided
 
 
 def read_head(path: Path) -> bytes:

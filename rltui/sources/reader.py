@@ -9,17 +9,17 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from rltui.core.batch import Batch, Note
+from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock, SystemClock
-from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.sources.feed import Feed
 from rltui.sources.formats import FORMATS, Format, Options
 from rltui.sources.formats.base import STEP_KEYS
-from rltui.sources.logdir import Discovery, Finder, LogFile, RunFiles
+from rltui.sources.logdir import VANISHED, Discovery, Finder, RunFiles, pruned
 from rltui.sources.watch import Directories, Intervals, Notifier, Schedule, Watching
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of so many
@@ -30,6 +30,14 @@ _QUEUE_BATCHES = 64
 #: Every so many rescans the directories are walked even when no change time moved.
 _FULL_RESCAN = 12
 _STOP_TIMEOUT_S = 10.0
+#: While much is to be read, the files that were read are looked at after so many bytes; a file
+#: counts as at least so many.
+_TURN_BYTES = 8 << 20
+_FILE_BYTES = 1 << 16
+#: Least seconds between two looks for new files that the system asked for.
+_ASKED_GAP_S = 1.0
+#: A scan that is younger need not be repeated to begin reading.
+_FRESH_S = 5.0
 
 
 class Reader:
@@ -63,8 +71,21 @@ class Reader:
         self._schedule = Schedule(self._watch)
         self._directories = Directories()
         self._unclaimed: frozenset[Path] = frozenset()
-        self._told: set[tuple[Path, str]] = set()
-        self._notes: list[Note] = []
+        self._known: dict[Path, int] = {}
+        """Every directory that was looked into."""
+        self._backlog: deque[Feed] = deque()
+        self._unread: dict[RunKey, int] = {}
+        """Files of each run that have never been read to their end."""
+        self._progress = (0, 0)
+        self._notes: tuple[Note, ...] = ()
+        self._refused: tuple[Note, ...] = ()
+        self._scanned: float | None = None
+        """When the caller scanned; None when that has been made use of."""
+        self._walk_s = 0.0
+        self.walks = 0
+        """How often the directories were walked."""
+        self.watches = 0
+        """Directories that the system tells of."""
 
         self.listening = threading.Event()
         """Set when everything has been read once and changes are being followed."""
@@ -74,6 +95,9 @@ class Reader:
         self._lock = threading.Condition()
         self._queue: deque[Batch] = deque()
         self._woken: set[Path] = set()
+        self._asked = False
+        """Whether the system told of a new name: a look for new files is wanted."""
+        self._formats = tuple(formats)
         self._stopping = False
         self._error: BaseException | None = None
         self._thread: threading.Thread | None = None
@@ -81,36 +105,58 @@ class Reader:
     # -- one look ---------------------------------------------------------------------------
 
     def scan(self) -> tuple[RunFiles, ...]:
-        """Look for runs. Raises SourceError for a path that is missing or no log."""
+        """Look for runs. Raises SourceError for a path that is missing or no log.
+
+        What it finds is used by a :meth:`start` or :meth:`read_all` that follows soon.
+        """
+        runs = self._scan()
+        self._scanned = self._clock.monotonic()
+        return runs
+
+    def _scan(self) -> tuple[RunFiles, ...]:
         found = self._finder.find()
+        self.walks += 1
         runs = tuple(r for r in found.runs if self._wanted(r))
         self._adopt(found, runs)
         return runs
 
+    def _scan_unless_fresh(self) -> None:
+        scanned, self._scanned = self._scanned, None
+        if scanned is None or self._clock.monotonic() - scanned > _FRESH_S:
+            self._scan()
+
     def read_all(self) -> Iterator[Batch]:
         """Every file to its end, newest run first, each file from oldest to newest."""
-        self.scan()
-        for feed in self._in_reading_order():
+        self._scan_unless_fresh()
+        for feed in self._in_reading_order(everything=True):
             while True:
-                batch = feed.read(self._budget)
+                batch = self._poll(feed)
                 if batch is not None:
                     yield batch
                 if batch is None or not batch.more:
                     break
 
     def progress(self) -> tuple[int, int]:
-        """(bytes read, bytes known) over all files."""
-        feeds = list(self._feeds.values())
-        return sum(f.tail.offset for f in feeds), sum(_size(f) for f in feeds)
+        """(bytes read, bytes known) over all files, as of the last looks; asks no file."""
+        return self._progress
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Trouble that concerns no file of a run: unreadable directories, vanished logdirs."""
-        return tuple(self._notes)
+        """Trouble that concerns no file of a run: unreadable directories, vanished logdirs.
+
+        One note for each path, the newest: level OK when it is over.
+        """
+        return self._notes
+
+    @property
+    def unclaimed(self) -> tuple[Note, ...]:
+        """Files that look like logs and are not read, with the reason; the first few, then
+        one note with the count of the others. As of the last look at the directories."""
+        return self._refused
 
     @property
     def woken(self) -> frozenset[Path]:
-        """What the system told of and was not looked at yet."""
+        """Files that the system told of and that were not looked at yet."""
         return frozenset(self._woken)
 
     # -- thread -----------------------------------------------------------------------------
@@ -119,7 +165,7 @@ class Reader:
         """Begin to read in a thread. Raises SourceError for bad paths."""
         if self._thread is not None:
             return
-        self.scan()
+        self._scan_unless_fresh()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="rltui-reader", daemon=True)
         self._thread.start()
@@ -153,29 +199,37 @@ class Reader:
                 lambda: bool(self._queue) or self._error is not None, timeout
             )
 
-    def wake(self, path: str, structural: bool = False) -> None:
+    def wake(self, path: str, structural: bool = False, directory: bool = False) -> None:
         """A file was written, or (``structural``) a name appeared or vanished; any thread.
 
-        Files that are no logs of ours do not wake the reader, however busy they are.
+        Names that cannot concern a log of ours do not wake the reader, however busy they are.
         """
         name = Path(path)
-        if structural or name in self._feeds or name in self._unclaimed:
-            with self._lock:
+        with self._lock:
+            if name in self._feeds:
                 self._woken.add(name)
-                self._lock.notify_all()
+            elif name in self._unclaimed or (structural and self._concerns(name, directory)):
+                if self._asked:
+                    return
+                self._asked = True
+            else:
+                return
+            self._lock.notify_all()
+
+    def _concerns(self, name: Path, directory: bool) -> bool:
+        """Whether a name that appeared or vanished may be a log or hold some."""
+        if name in self._known:
+            return True
+        if name.parent not in self._known:
+            return False
+        if directory:
+            return not pruned(name.name)
+        return any(f.claims_name(name.name) for f in self._formats)
 
     def _run(self) -> None:
         notifier = Notifier(self.wake)
         try:
-            for feed in self._in_reading_order():
-                if not self._exhaust(feed):
-                    return
-            if self._watch.inotify:
-                self.notified = notifier.start(
-                    [p if p.is_dir() else p.parent for p in self._logdirs]
-                )
-            self.listening.set()
-            self._follow()
+            self._follow(notifier)
         except BaseException as error:  # noqa: BLE001 - raised on the main thread at the next drain
             with self._lock:
                 self._error = error
@@ -185,52 +239,94 @@ class Reader:
         finally:
             notifier.stop()
 
-    def _follow(self) -> None:
-        """The loop of the thread: look at what is due until told to stop."""
-        rescans, asked = 0, False
-        last_rescan = self._clock.monotonic()
+    def _follow(self, notifier: Notifier) -> None:
+        """The loop of the thread, until told to stop: a turn of first reading, newest run
+        first, then a look at what is due among the files that were read."""
+        rescans, last_rescan, begun = 0, self._clock.monotonic(), False
+        self._backlog = self._in_reading_order()
         while True:
+            if not self._advance():
+                return
+            if not begun:
+                begun = True
+                if self._watch.inotify:
+                    self.notified = notifier.start(self._telling())
+                    self.watches = len(notifier.watched)
+            if not self._backlog:
+                self.listening.set()
             now = self._clock.monotonic()
-            # names that change all the time (checkpoints) must not keep the reader busy
-            gap = self._watch.fast_s if asked else self._watch.rescan_s
-            pause = min(self._schedule.next_due(now), max(0.0, last_rescan + gap - now))
+            asked = self._asked
+            pause = min(self._schedule.next_due(now), max(0.0, last_rescan + self._gap() - now))
             with self._lock:
-                self._lock.wait_for(lambda: self._stopping or bool(self._woken), pause)
+                self._lock.wait_for(
+                    lambda: (
+                        self._stopping or self._woken or self._asked != asked  # noqa: B023
+                    ),
+                    0 if self._backlog else pause,
+                )
                 if self._stopping:
                     return
                 woken, self._woken = self._woken, set()
             now = self._clock.monotonic()
             for path in woken:
-                asked |= not self._schedule.wake(path, now)
-            gap = min(self._watch.fast_s, self._watch.rescan_s) if asked else self._watch.rescan_s
-            if now >= last_rescan + gap:
+                self._schedule.wake(path, now)
+            if now >= last_rescan + self._gap():
+                asked, self._asked = self._asked, False
                 last_rescan, rescans = now, rescans + 1
                 if asked or self._directories.changed() or rescans % _FULL_RESCAN == 0:
-                    self._rescan()
-                asked = False
+                    self._scan()
+                    self._walk_s = self._clock.monotonic() - now
+                    notifier.update(self._telling())
+                    self.watches = len(notifier.watched)
             for path in self._schedule.due(now):
-                if path in self._feeds and not self._exhaust(self._feeds[path]):
+                feed = self._feeds.get(path)
+                if feed is not None and not feed.behind and not self._look(feed):
                     return
 
-    def _rescan(self) -> None:
-        try:
-            self.scan()
-        except SourceError as error:
-            self._tell(Note(self._logdirs[0], None, Level.WATCH, str(error)))
+    def _gap(self) -> float:
+        """Seconds from one look for new files to the next; names that change all the time
+        must not keep the reader busy."""
+        usual = self._watch.rescan_s
+        return min(usual, max(_ASKED_GAP_S, 10 * self._walk_s)) if self._asked else usual
 
-    def _exhaust(self, feed: Feed) -> bool:
-        """Read a file to its end; False when told to stop."""
-        grew, fresh = False, feed.fresh
-        while True:
-            batch = feed.read(self._budget)
-            if batch is not None:
-                grew |= not fresh and not batch.gone
-                if not self._put(batch):
-                    return False
-            if batch is None or not batch.more:
-                break
-        self._schedule.looked(feed.file.path, self._clock.monotonic(), grew=grew)
+    def _advance(self) -> bool:
+        """Go on with files that were not read to their end; False when told to stop."""
+        spent = 0
+        while self._backlog and spent < _TURN_BYTES:
+            feed = self._backlog[0]
+            before, again = feed.tail.offset, feed.read_once
+            batch = self._poll(feed)
+            if batch is not None and not self._put(batch):
+                return False
+            spent += max(_FILE_BYTES, feed.tail.offset - before)
+            if not feed.behind:
+                self._backlog.popleft()
+                self._schedule.looked(feed.file.path, self._clock.monotonic(), grew=again)
         return True
+
+    def _look(self, feed: Feed) -> bool:
+        """Read what is new in a file, if it is not too much; False when told to stop."""
+        batch = self._poll(feed)
+        if batch is not None and not self._put(batch):
+            return False
+        if feed.behind:
+            self._backlog.append(feed)
+        else:
+            grew = batch is not None and not batch.gone
+            self._schedule.looked(feed.file.path, self._clock.monotonic(), grew=grew)
+        return True
+
+    def _poll(self, feed: Feed) -> Batch | None:
+        """One budgeted read, counted."""
+        size, offset, again = feed.size, feed.tail.offset, feed.read_once
+        batch = feed.read(self._budget)
+        read, known = self._progress
+        self._progress = (read + feed.tail.offset - offset, known + feed.size - size)
+        key = feed.run.key
+        if feed.read_once and not again:
+            self._unread[key] -= 1
+        waiting = self._unread[key] - (not feed.read_once)
+        return replace(batch, waiting=waiting) if batch is not None and waiting else batch
 
     def _put(self, batch: Batch) -> bool:
         """Queue a batch, waiting for room; False when told to stop."""
@@ -248,53 +344,71 @@ class Reader:
     # -- files ------------------------------------------------------------------------------
 
     def _wanted(self, run: RunFiles) -> bool:
-        return self._run_glob is None or fnmatchcase(run.key.name, self._run_glob)
+        return self._run_glob is None or fnmatchcase(run.key.name.rstrip("/"), self._run_glob)
 
     def _adopt(self, found: Discovery, runs: Sequence[RunFiles]) -> None:
         """Take new files in; those that vanished stay, so that their end is told."""
-        for note in found.notes:
-            self._tell(note)
+        self._tell(found)
         self._directories.set(found.directories, found.unclaimed)
+        self._known = dict(found.directories)
         self._unclaimed = frozenset(found.unclaimed)
-        now = self._clock.monotonic()
+        now, fresh = self._clock.monotonic(), False
         for run in runs:
             newest = max(run.files, key=lambda f: f.order).path
             for file in run.files:
-                known = self._feeds.get(file.path)
-                if known is None:
-                    self._feeds[file.path] = Feed(run, file, self._options)
-                quiet = max(0.0, self._clock.now() - _modified(file))
+                if file.path not in self._feeds:
+                    fresh = True
+                    feed = self._feeds[file.path] = Feed(run, file, self._options)
+                    self._unread[run.key] = self._unread.get(run.key, 0) + 1
+                    read, known = self._progress
+                    self._progress = (read, known + feed.size)
+                quiet = max(0.0, self._clock.now() - file.modified)
                 self._schedule.add(file.path, now, quiet, newest=file.path == newest)
+        if fresh:
+            self._backlog = self._in_reading_order()
 
-    def _in_reading_order(self) -> list[Feed]:
-        """Feeds of the run that changed last first; within a run the oldest file first."""
-        newest: dict[object, float] = {}
+    def _in_reading_order(self, *, everything: bool = False) -> deque[Feed]:
+        """Feeds that were not read to their end (or all of them): of the run that changed last first, within a
+        run the oldest file first."""
+        newest: dict[RunKey, float] = {}
         for feed in self._feeds.values():
             key = feed.run.key
-            newest[key] = max(newest.get(key, 0.0), _modified(feed.file))
-        return sorted(
-            self._feeds.values(),
-            key=lambda f: (-newest[f.run.key], f.run.key, f.file.order),
+            newest[key] = max(newest.get(key, 0.0), feed.modified)
+        return deque(
+            sorted(
+                (f for f in self._feeds.values() if everything or f.behind),
+                key=lambda f: (-newest[f.run.key], f.run.key, f.file.order),
+            )
         )
 
-    def _tell(self, note: Note) -> None:
-        """Keep a note that belongs to no file of a run, once."""
-        if (note.path, note.message) not in self._told:
-            self._told.add((note.path, note.message))
-            self._notes.append(note)
+    def _telling(self) -> list[Path]:
+        """Directories that the system should tell of, most important first: the logdirs, then
+        the ones where something was written last."""
+        times = {path: max(0.0, ns / 1e9) for path, ns in self._known.items()}
+        for feed in self._feeds.values():
+            parent = feed.file.path.parent
+            times[parent] = max(times.get(parent, 0.0), feed.modified)
+        logdirs = frozenset(self._logdirs)
+        return sorted(times, key=lambda p: (p not in logdirs, -times[p]))
 
-
-def _modified(file: LogFile) -> float:
-    try:
-        return file.path.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _size(feed: Feed) -> int:
-    if feed.tail.size:
-        return feed.tail.size
-    try:
-        return feed.file.path.stat().st_size
-    except OSError:
-        return 0
+    def _tell(self, found: Discovery) -> None:
+        """Keep the newest note of each path that belongs to no file of a run."""
+        notes = {n.path: n for n in self._notes}
+        troubled = {n.path: n for n in found.notes}
+        looked = {path for path, _ in found.directories}
+        for path, note in list(notes.items()):
+            if path in troubled or note.level is Level.OK:
+                continue
+            if path in looked:
+                was = "is back" if note.message == VANISHED else "can be read again"
+                notes[path] = Note(path, None, Level.OK, was)
+            else:
+                del notes[path]
+        notes.update(troubled)
+        self._notes = tuple(notes.values())
+        refused = list(found.refused)
+        more = found.refused_count - len(refused)
+        if more > 0:
+            files = "file is" if more == 1 else "files are"
+            refused.append(Note(self._logdirs[0], None, Level.OK, f"{more} more {files} not read"))
+        self._refused = tuple(refused)

@@ -19,6 +19,7 @@ _HEAD_BYTES = 1024
 _MARK_BYTES = 64
 #: So many looks at a file that is shorter than what was read until that is believed.
 _PATIENCE = 8
+_DELETED = "was deleted or moved; what was read of it is kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ class Tail:
                 return _NOTHING
             notes = self._recover()
             if begun_anew:
-                notes = (*notes, (Level.WATCH, begun_anew))
+                # one event, one note: that it is back goes without saying
+                notes = ((Level.WATCH, f"{begun_anew}; read again from its start"),)
                 self._forget()
             wanted = min(budget_bytes, max(0, status.st_size - self.offset))
             data = os.pread(descriptor, wanted, self.offset)
@@ -148,4 +150,4 @@ class Tail:
         if self.gone:
             return _NOTHING
         self.gone = True
-        return Polled(notes=((Level.WATCH, "vanished"),), changed=True)
+        return Polled(notes=((Level.WATCH, _DELETED),), changed=True)

@@ -27,6 +27,9 @@ _MOST_HOT_S = 86_400.0
 _COLD_FACTOR = 6
 #: Seconds between two looks at a file that the system tells of all the time.
 _WOKEN_GAP_S = 0.05
+#: Directories that the system is asked to tell of: watchdog takes a thread or two for each, and
+#: before version 7 one of usually 128 inotify instances of the user.
+MAX_WATCHES = 64
 
 
 class Watching(Protocol):
@@ -205,19 +208,28 @@ def _size(path: Path) -> int:
 
 
 class Notifier:
-    """Wakes the reader when the system says that something changed below a directory.
+    """Wakes the reader when the system says that something changed in a directory.
 
-    Best effort: where watchdog or inotify do not work (too many watches, other systems,
-    network file systems) ``start`` returns False and polling alone does the work.
+    Watches single directories, not what is below them: there may be a home directory or
+    thousands of checkpoints below. Best effort: where watchdog or inotify do not work (too
+    many watches, other systems, network file systems) polling alone does the work.
     """
 
-    def __init__(self, wake: Callable[[str, bool], None]) -> None:
-        """``wake(path, structural)``: something was written (False) or a name changed (True)."""
+    def __init__(self, wake: Callable[[str, bool, bool], None]) -> None:
+        """``wake(path, structural, directory)``: something was written (False) or a name
+        changed (True); whether it is a directory."""
         self._wake = wake
         self._observer: Any = None
+        self._handler: Any = None
+        self._watches: dict[Path, Any] = {}
+
+    @property
+    def watched(self) -> frozenset[Path]:
+        """The directories that the system tells of."""
+        return frozenset(self._watches)
 
     def start(self, directories: Iterable[Path]) -> bool:
-        """Begin to listen; False when that is not possible."""
+        """Begin to listen; False when that is not possible. Most important directories first."""
         try:
             from watchdog.events import FileSystemEventHandler
             from watchdog.observers import Observer
@@ -227,27 +239,47 @@ class Notifier:
 
         class Handler(FileSystemEventHandler):
             def on_any_event(self, event: Any) -> None:
-                path = os.fsdecode(event.dest_path or event.src_path)
                 if event.event_type in ("created", "moved", "deleted"):
-                    wake(path, True)
+                    for path in (event.src_path, event.dest_path):
+                        if path:
+                            wake(os.fsdecode(path), True, event.is_directory)
                 elif event.event_type == "modified" and not event.is_directory:
-                    wake(path, False)
+                    wake(os.fsdecode(event.src_path), False, False)
 
-        observer = Observer()
         try:
-            for directory in directories:
-                observer.schedule(Handler(), str(directory), recursive=True)
+            observer = Observer()
             observer.start()
-        except (OSError, RuntimeError, ValueError):
-            with contextlib.suppress(OSError, RuntimeError):
-                observer.unschedule_all()
+        except (OSError, RuntimeError):
             return False
-        self._observer = observer
-        return True
+        self._observer, self._handler = observer, Handler()
+        self.update(directories)
+        if not self._watches:
+            self.stop()
+        return bool(self._watches)
+
+    def update(self, directories: Iterable[Path]) -> None:
+        """Watch these directories (the first MAX_WATCHES of them) and no others."""
+        if self._observer is None:
+            return
+        wanted = dict.fromkeys(itertools.islice(directories, MAX_WATCHES))
+        for path in [p for p in self._watches if p not in wanted]:
+            with contextlib.suppress(OSError, RuntimeError, KeyError):
+                self._observer.unschedule(self._watches.pop(path))
+        for path in wanted:
+            if path in self._watches:
+                continue
+            try:
+                watch = self._observer.schedule(self._handler, str(path), recursive=False)
+            except FileNotFoundError:
+                continue
+            except (OSError, RuntimeError, ValueError):
+                break  # the system gives no more
+            self._watches[path] = watch
 
     def stop(self) -> None:
         """Stop listening and wait for its threads."""
         observer, self._observer = self._observer, None
+        self._watches = {}
         if observer is not None:
             observer.stop()
             if observer.ident != threading.get_ident():

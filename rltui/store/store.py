@@ -22,6 +22,9 @@ from rltui.store.branch import Branch
 from rltui.store.derived import Derived
 from rltui.store.series import Series
 
+#: Characters of logged texts that are kept per run.
+_TEXT_CHARACTERS = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Changes:
@@ -164,7 +167,7 @@ class RunData:
         (self.pending.add if batch.more else self.pending.discard)(source.path)
         (self.gone.add if batch.gone else self.gone.discard)(source.path)
         self.notes.extend(batch.notes)
-        self.texts.extend(batch.texts)
+        self._take_texts(batch.texts)
         self.hparams.update(batch.hparams)
         known = len(self._versions)
         changed: dict[str, None] = {}  # a set would lose the order of the log
@@ -180,6 +183,16 @@ class RunData:
         for tag in changed:
             self._versions[tag] = self.version
         return frozenset(changed), len(self._versions) > known
+
+    def _take_texts(self, texts: tuple[TextPoint, ...]) -> None:
+        """Keep the newest texts of the run, as many as fit: samples may come with every step."""
+        self.texts.extend(texts)
+        held = 0
+        for index in range(len(self.texts) - 1, -1, -1):
+            held += len(self.texts[index].text)
+            if held > _TEXT_CHARACTERS:
+                del self.texts[: index + 1]
+                break
 
     def split_coinciding(self, newest: Path) -> list[Path]:
         """Files whose points are another run: same first step and same span as an older file.

@@ -26,6 +26,8 @@ from rltui.tui.theming import Palette, depth_of
 
 #: Paints are joined to at most two a second; the first change after a quiet spell is at once.
 _PAINT_INTERVAL_S = 0.5
+#: While the reader is ahead of the screen: pause between two drains, and between two paints.
+_BUSY_S, _BUSY_PAINT_S = 0.005, 0.25
 #: Ages and states move on their own; the header repaints only when its text changes.
 _AGE_INTERVAL_S = 1.0
 
@@ -50,7 +52,8 @@ class RltuiApp(App[None]):
         self._canvas = Canvas(self._current_palette)
         self._last_paint = 0.0
         self._paint_due = False
-        self._keys = key_map(session.config)
+        self._unpainted = False
+        self._keys = key_map(view.keys)
 
     # -- life ------------------------------------------------------------------------------
 
@@ -60,9 +63,10 @@ class RltuiApp(App[None]):
     def on_mount(self) -> None:
         """Start reading and ticking."""
         loop = asyncio.get_running_loop()
-        for name in ("SIGTERM", "SIGHUP"):
+        for number in (signal.SIGTERM, signal.SIGHUP):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(getattr(signal, name), self.exit)
+                loop.add_signal_handler(number, self._end_by, number)
+        self.app_resume_signal.subscribe(self, self._resumed)
         self._canvas.focus()
         self.session.on_news(self._wake)
         self.session.start()
@@ -85,6 +89,15 @@ class RltuiApp(App[None]):
         """Something may be drained."""
         self._news()
 
+    def _end_by(self, number: int) -> None:
+        """Leave for a signal, with the exit code that shells expect."""
+        self.exit(return_code=128 + number)
+
+    def _resumed(self, _: object) -> None:
+        """Back from ctrl+z: nothing that was painted is there any more."""
+        self._canvas.repaint()
+        self.screen.refresh(layout=True)
+
     def _current_palette(self) -> Palette:
         if self.palette is None:
             depth = depth_of(self.console.color_system, self.no_color)
@@ -106,16 +119,22 @@ class RltuiApp(App[None]):
 
     def _pull(self) -> None:
         self._paint_due = False
-        self._last_paint = self.session.clock.monotonic()
         if self.view.paused:
             return
         changes = self.session.drain()
-        if changes:
+        self._unpainted = self._unpainted or bool(changes)
+        if changes.new_runs:
+            self.navigator.tell_new_run()
+        now = self.session.clock.monotonic()
+        if self.session.busy:
+            # More is queued: take it in soon, let keys in between, paint now and then.
+            self._paint_due = True
+            self.set_timer(_BUSY_S, self._pull)
+        rested = not self.session.busy or now - self._last_paint >= _BUSY_PAINT_S
+        if rested and (self._unpainted or not self.navigator.frame.lines):
             self.navigator.settle()
             self.paint()
-            self._news()  # whatever is still queued joins the next paint
-        elif not self.navigator.frame.lines:
-            self.paint()
+            self._unpainted, self._last_paint = False, now
 
     def _age(self) -> None:
         if not self.view.paused:
@@ -147,11 +166,21 @@ class RltuiApp(App[None]):
             self._act(message.key, message.character)
         self.paint()
 
+    def on_canvas_pasted(self, message: Canvas.Pasted) -> None:
+        """A pasted text goes into the line that is edited, else nowhere."""
+        if self.view.editing:
+            self._insert(message.text)
+            self.paint()
+
+    def _insert(self, text: str) -> None:
+        field = "filter" if self.view.editing == "filter" else "command"
+        setattr(self.view, field, (getattr(self.view, field) + text)[:200])
+
     def _act(self, key: str, character: str | None) -> None:
-        if self.view.overlay and key in ("q", "question_mark", "e"):
-            key = "escape"
         screen = self.view.key_screen
         action = self._keys.get((screen, key)) or self._keys.get((screen, character or ""))
+        if self.view.overlay and action in ("quit", "help", "explain"):
+            action = "back"
         if action is None:
             return
         if action == "tab":
@@ -185,8 +214,8 @@ class RltuiApp(App[None]):
             setattr(view, field, text[:-1])
         elif key == "ctrl+u":
             setattr(view, field, "")
-        elif character and character.isprintable() and len(text) < 200:
-            setattr(view, field, text + character)
+        elif character and character.isprintable():
+            self._insert(character)
 
     def _command(self, text: str) -> None:
         request = self.navigator.run_command(text)

@@ -51,6 +51,13 @@ class Canvas(Widget, can_focus=True):
             self.key = key
             self.character = character
 
+    class Pasted(Message):
+        """A text was pasted; it is never taken for keys."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
     def __init__(self, palette: Callable[[], Palette]) -> None:
         super().__init__()
         self._palette = palette
@@ -113,16 +120,16 @@ class Canvas(Widget, can_focus=True):
         self.post_message(self.Resized())
 
     def on_key(self, event: events.Key) -> None:
-        if event.key in ("ctrl+p", "ctrl+c", "ctrl+z"):
+        if event.key in ("ctrl+p", "ctrl+c"):
             return
         event.stop()
         event.prevent_default()
         self.post_message(self.Typed(event.key, event.character))
 
     def on_paste(self, event: events.Paste) -> None:
-        for character in event.text[:200]:
-            if character.isprintable():
-                self.post_message(self.Typed(character, character))
+        event.stop()
+        text = "".join(c for c in event.text[:200] if c.isprintable())
+        self.post_message(self.Pasted(text))
 
 
 def _changed(before: Line, after: Line) -> tuple[int, int]:

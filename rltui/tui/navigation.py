@@ -52,12 +52,18 @@ class Navigator:
         if view.run is not None and view.run not in views:
             view.run = None
         if view.run is None and views:
-            view.screen = "list" if len(views) == 1 else "runs"
-            if len(views) == 1:
+            alone = len(views) == 1 and self.session.run_count <= 1
+            view.screen = "list" if alone else "runs"
+            if alone:
                 view.run = next(iter(views))
         run = self.run
         if run is not None and run.infos and view.tab not in {t.id for t in tabs_of(run)}:
             view.tab = OVERVIEW
+
+    def tell_new_run(self) -> None:
+        """Say in the footer that a run appeared while another one is shown."""
+        if self.view.run is not None and self.view.screen != "runs" and len(self.session.views) > 1:
+            self.view.message = f"{len(self.session.views)} runs now: r lists them"
 
     def action(self, name: str) -> Callable[[], None] | None:
         """The method of an action of the key table, or None when the app owns it."""
@@ -130,11 +136,12 @@ class Navigator:
         """Show a tab; says so when the run has nothing for it."""
         run = self.run
         if run is None:
+            self.view.message = "open a run first"
             return
         if tab not in {t.id for t in tabs_of(run)}:
             self.view.message = f"no {TAB_BY_ID[tab].title.lower()} metrics in this run"
             return
-        self.view.screen = "list"
+        self.view.screen, self.view.came_from = "list", ""
         self.view.tab = tab
         self._reset_chart()
 
@@ -215,6 +222,7 @@ class Navigator:
                 info = run.infos[finding.tag]
                 self.view.tab = info.category.value
                 self.put(finding.tag or "")
+                self.view.came_from = FINDINGS
                 self.view.screen = "metric"
                 self._reset_chart()
                 self.view.crosshair = finding.since_step
@@ -241,10 +249,10 @@ class Navigator:
         elif view.filter:
             view.filter = ""
         elif view.screen == "metric":
-            if view.crosshair is not None or view.window is not None:
-                view.crosshair = view.window = None
-            else:
-                view.screen = "list"
+            view.screen = "list"
+            self._reset_chart()
+            if view.came_from:
+                view.tab, view.came_from = view.came_from, ""
         elif view.screen == "list" and len(self.session.views) > 1:
             self.do_runs()
 

@@ -80,8 +80,8 @@ def test_algorithm_decides(algorithm: str | None, tag: str, key: str, catalogue:
         ("eval/entropy", "val.entropy", Category.VALIDATION),
         ("eval/logits/chosen", "val.dpo.logits", Category.VALIDATION),
         ("eval/runtime", "time.validation", Category.TIMING),
-        ("train/train_runtime", "time.elapsed", Category.TIMING),
-        ("train_runtime", "time.elapsed", Category.TIMING),
+        ("train/train_runtime", "progress.summary", Category.PROGRESS),
+        ("train_runtime", "progress.summary", Category.PROGRESS),
         ("train/train_loss", "loss.run", Category.ACTOR),
     ],
 )

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(not DEV.is_dir(), reason=f"no corpus at {DEV}")
 RULES = load_rules()
 IDS = {r.id for r in RULES}
 #: Rules that the labels of this folder do not speak of.
-UNLABELLED = {"zero_std_groups", "length_blowup"}
+UNLABELLED = {"zero_std_groups", "length_blowup", "reward_drop", "loss_diverging"}
 
 
 @dataclass(frozen=True)

@@ -213,6 +213,47 @@ def test_real_hparams_of_old_trl(corpus: Path) -> None:
     assert all(len(r.files) == 2 for r in runs)
 
 
+# -- names ------------------------------------------------------------------------------------
+
+
+def test_a_directory_beside_a_jsonl_file_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "exp.jsonl").write_text(JSONL)
+    (tmp_path / "exp").mkdir()
+    assert names(tmp_path) == {"exp.jsonl": 1}
+    events(tmp_path / "exp", "a")
+    assert names(tmp_path) == {"exp": 1, "exp.jsonl": 1}
+
+
+def test_a_name_is_never_given_twice(tmp_path: Path) -> None:
+    jsonl = tmp_path / "exp.jsonl"
+    jsonl.write_text(JSONL)
+    finder = Finder([tmp_path])
+    assert [r.key.name for r in finder.find().runs] == ["exp"]
+    events(tmp_path / "exp", "a")
+    found = {r.key.name: r.path for r in finder.find().runs}
+    assert found == {"exp": jsonl, "exp/": tmp_path / "exp"}
+    jsonl.unlink()
+    assert [r.key.name for r in finder.find().runs] == ["exp/"]
+
+
+def test_jsonl_files_of_one_stem(tmp_path: Path) -> None:
+    (tmp_path / "x.ndjson").write_text(JSONL)
+    finder = Finder([tmp_path])
+    assert [r.key.name for r in finder.find().runs] == ["x"]
+    (tmp_path / "x.jsonl").write_text(JSONL)
+    found = {r.key.name: r.path.name for r in finder.find().runs}
+    assert found == {"x": "x.ndjson", "x.jsonl": "x.jsonl"}
+    assert names(tmp_path) == {"x.jsonl": 1, "x.ndjson": 1}
+
+
+def test_a_file_stays_with_its_run(tmp_path: Path) -> None:
+    events(tmp_path / "losses_a", "losses")
+    finder = Finder([tmp_path])
+    assert [r.key.name for r in finder.find().runs] == ["losses_a"]
+    events(tmp_path, "a")
+    assert [(r.key.name, len(r.files)) for r in finder.find().runs] == [(".", 1), ("losses_a", 1)]
+
+
 # -- paths that are wrong ---------------------------------------------------------------------
 
 
@@ -225,17 +266,104 @@ def test_a_file_can_be_a_logdir(tmp_path: Path) -> None:
     assert discover([event_file]).runs[0].key.name == event_file.name
 
 
-@pytest.mark.parametrize("content", ["", "hello\n", '{"prompt": "x"}\n'])
-def test_a_file_that_is_no_log(tmp_path: Path, content: str) -> None:
+NO_STEP = "rows have no step (looked for step, global_step, _step, iteration, training_iteration)"
+REFUSED = {
+    "": "empty so far",
+    " \n": "empty so far",
+    "hello\n": "not valid JSON",
+    "hello": "not valid JSON",
+    '{"prompt": "x"}\n': NO_STEP,
+    '{"prompt": "x"}': NO_STEP,
+    '{"step": 1, "loss': "its first row is not complete yet",
+    "[1, 2]\n": "rows are no JSON objects",
+    '{"step": 1, "prompt": "x", "answer": "y"}\n': "rows are texts, not metrics",
+    '{"prompt": "' + 70_000 * "x": NO_STEP,
+}
+
+
+@pytest.mark.parametrize(("content", "reason"), REFUSED.items())
+def test_a_file_that_is_no_log(tmp_path: Path, content: str, reason: str) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text(content)
-    with pytest.raises(SourceError, match=r"x\.jsonl: not a log"):
+    with pytest.raises(SourceError) as caught:
         discover([file])
+    assert str(caught.value) == f"{file}: {reason}"
+    found = discover([tmp_path])
+    assert [(n.path, n.message) for n in found.refused] == [(file, reason)]
+
+
+@pytest.mark.parametrize("name", ["progress.csv", "trainer_state.json", "output.log", "a.wandb"])
+def test_formats_that_are_not_read_are_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("x")
+    (tmp_path / "other.json").write_text("x")
+    found = discover([tmp_path])
+    assert [(n.path.name, n.message) for n in found.refused] == [(name, "this format is not read")]
+    with pytest.raises(SourceError, match=f"{name}: this format is not read"):
+        discover([tmp_path / name])
+
+
+def test_files_that_are_not_read_are_bounded(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number}.csv").touch()
+    (tmp_path / "x.jsonl").write_text("garbage\n")
+    found = discover([tmp_path])
+    assert found.refused[0].path.name == "x.jsonl"
+    assert (len(found.refused), found.refused_count) == (20, 31)
+    reader = Reader([tmp_path])
+    reader.scan()
+    assert len(reader.unclaimed) == 21
+    assert reader.unclaimed[-1].message == "11 more files are not read"
+
+
+def test_a_sample_file_that_grows_is_not_looked_at_again(tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    file.write_text('{"prompt": "x"}\n')
+    finder = Finder([tmp_path])
+    assert finder.find().unclaimed == ()
+    file.write_text(JSONL * 9)  # grown: as far as known the first row is the same
+    assert finder.find().runs == ()
+    file.write_text("{}\n")
+    assert finder.find().runs == ()
+
+
+def test_an_inode_that_is_used_again_is_another_file(tmp_path: Path) -> None:
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text('{"prompt": "x"}\n')
+    finder = Finder([tmp_path])
+    assert finder.find().runs == ()
+    samples.rename(tmp_path / "run.jsonl")  # the same inode, as after deleting on ext4
+    (tmp_path / "run.jsonl").write_text(JSONL)
+    assert [r.key.name for r in finder.find().runs] == ["run"]
 
 
 def test_a_missing_path(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no such file or directory"):
         discover([tmp_path / "nowhere"])
+
+
+def test_a_vanished_logdir_does_not_hide_the_others(tmp_path: Path) -> None:
+    for name in "ab":
+        events(tmp_path / name / "run", "x")
+    finder = Finder([tmp_path / "a", tmp_path / "b"])
+    finder.find()
+    shutil.rmtree(tmp_path / "a")
+    events(tmp_path / "b" / "new", "x")
+    found = finder.find()
+    assert [(r.key.logdir, r.key.name) for r in found.runs] == [(1, "new"), (1, "run")]
+    assert [(n.path, n.message) for n in found.notes] == [(tmp_path / "a", "vanished")]
+    assert (tmp_path / "a", -1) in found.directories
+    events(tmp_path / "a" / "run", "x")
+    found = finder.find()
+    assert (len(found.runs), found.notes) == (3, ())
+
+
+def test_a_single_file_that_vanishes_is_left_to_its_feed(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text(JSONL)
+    finder = Finder([file])
+    before = finder.find()
+    file.unlink()
+    assert finder.find() == before
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:

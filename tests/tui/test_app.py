@@ -343,9 +343,7 @@ async def test_keys_of_the_metric_screen(rich: tuple[Any, ...]) -> None:
         await hand.press("S", "S", "S", "L", "o")
         assert (view.axis, view.log_y, view.outliers, view.smooth) == ("step", False, False, 0.0)
         await hand.press("escape")
-        assert view.screen == "metric"
-        await hand.press("escape")
-        assert view.screen == "list"
+        assert (view.screen, view.crosshair, view.window) == ("list", None, None)
 
 
 async def test_commands(rich: tuple[Any, ...]) -> None:

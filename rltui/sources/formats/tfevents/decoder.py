@@ -38,7 +38,10 @@ _MIN_TEMPLATE = 4
 _SEAM = 1 << 16
 #: Records that may be read one by one before a scan is tried, at first and between scans.
 _PATIENCE = 512
-_PATIENCE_AFTER_SCAN = 64
+_PATIENCE_AFTER_SCAN = 16
+#: Templates that may be learned before one of them has fitted; from then on learning a further
+#: one counts as patience lost.
+_TRUST = 16
 #: Bytes of the first scan; every further one takes twice as many.
 _MIN_WINDOW = 1 << 18
 _MAX_WINDOW = 1 << 21
@@ -67,6 +70,7 @@ class TfEventsDecoder:
         self._sizes: dict[tuple[bytes, int], int] = {}
         """Bytes of the last run with this beginning that no template fitted."""
         self._patience = _PATIENCE
+        self._trust = _TRUST
         self._window = _MIN_WINDOW
 
     @property
@@ -86,7 +90,8 @@ class TfEventsDecoder:
 
     def _advance(self, more: bool) -> None:
         """Parse what waits and keep the rest."""
-        if len(self._waiting) == 2 and len(self._waiting[1]) > 2 * _SEAM:
+        scanning = self._patience <= _PATIENCE_AFTER_SCAN
+        if len(self._waiting) == 2 and len(self._waiting[1]) > 2 * _SEAM and not scanning:
             # Joining two large pieces costs more than decoding them: join only the seam
             tail, data = self._waiting
             used = self._parse(tail + data[:_SEAM], 0, True)
@@ -184,6 +189,7 @@ class TfEventsDecoder:
                 pos += len(match.steps) * template.size
                 self._records += len(match.steps) * template.count
                 self._patience = min(_PATIENCE, self._patience + len(match.steps) * template.count)
+                self._trust = min(_TRUST, self._trust + len(match.steps))
             if pos > start:
                 return pos - start
         return None
@@ -195,7 +201,9 @@ class TfEventsDecoder:
             return 0
         self._moment = run.moment
         self._records += len(run.spots)
-        if not self._learn(data, run):
+        if self._learn(data, run) and self._trust > 0:
+            self._trust -= 1
+        else:
             self._patience -= len(run.spots)
         if len(run.spots) == 1:
             step, wall = run.moment.step, run.moment.wall

@@ -17,7 +17,7 @@ from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 from rltui.sources.formats.rows import Layout, layout_of
 from rltui.sources.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, length_crc
 from rltui.sources.formats.tfevents.moment import BEGINNING, SECOND_BITS, Moment
-from rltui.sources.formats.tfevents.record import DOUBLE
+from rltui.sources.formats.tfevents.record import DOUBLE, FLOAT
 from rltui.sources.formats.tfevents.spot import Spot, spot_at
 
 ByteArray = NDArray[np.uint8]
@@ -61,8 +61,13 @@ class _Table:
         self.step = np.zeros(count, np.int64)
         self.bits = np.zeros(count, np.int64)
         self.number = np.zeros(count)
-        self.scalar = np.zeros(count, bool)
-        self.members: dict[tuple[bytes, str], list[IntArray]] = {}
+        self.member = np.full(count, -1)
+        """Number of the tag and type in ``tags``; -1 for a record that is no plain scalar."""
+        self.tags: dict[tuple[bytes, str], int] = {}
+
+    def number_of(self, spot: Spot) -> int:
+        """The number of a record's tag and type."""
+        return self.tags.setdefault((spot.tag, spot.kind), len(self.tags))
 
 
 def scan(
@@ -86,7 +91,7 @@ def scan(
         _read_length(data, places, np.flatnonzero(lengths == length), length, plugins, table)
     others: list[tuple[int, int]] = []
     count = len(places)
-    for index in np.flatnonzero(~table.scalar).tolist():
+    for index in np.flatnonzero(table.member < 0).tolist():
         place, length = int(places[index]), int(lengths[index])
         if stops(data, place, length):
             count = index
@@ -95,7 +100,7 @@ def scan(
     if not count:
         return None
     stop = int(places[count - 1] + lengths[count - 1]) + FRAME_BYTES
-    chosen = np.flatnonzero(table.scalar[:count])
+    chosen = np.flatnonzero(table.member[:count] >= 0)
     walls = np.zeros(len(places))
     if len(chosen):
         anchors, moment = _moments(table.step[chosen], table.bits[chosen], moment)
@@ -144,22 +149,38 @@ def _read_length(
     """Read the records ``group``, all of one length, into the table."""
     window: ByteArray = np.ndarray((len(data) - length + 1, length), np.uint8, data, 0, (1, 1))
     matrix = window[places[group] + HEADER_BYTES]
-    pending = [p for like in _alike(matrix) for p in _by_key(matrix, like)]
-    while pending:
-        rows = pending.pop()
-        place = int(places[group[rows[0]]])
-        spot = spot_at(data, place, length, plugins)
-        if spot is None or spot.step_width > 8:
-            same = np.zeros(len(rows), bool)
-            same[0] = True
-            if spot is not None:
-                _enter_one(spot, group[rows[:1]], table)
-        else:
+    for rows in _alike(matrix):
+        tries = _TRIES
+        while len(rows):
+            place = int(places[group[rows[0]]])
+            spot = spot_at(data, place, length, plugins)
+            if spot is None or spot.step_width > 8 or not tries:
+                if spot is not None:
+                    _enter_one(spot, int(group[rows[0]]), table)
+                rows = rows[1:]
+                continue
+            tries -= 1
             part = matrix if len(rows) == len(matrix) else matrix[rows]
-            same = _equal(part, spot, place)
-            _enter(part[same], group[rows[same]], spot, place, table)
-        if not same.all():
-            pending.append(rows[~same])
+            first, tag = _by_tag(part, spot, place)
+            members = np.full(len(first), -1)
+            for number, row in enumerate(first.tolist()):
+                other = spot_at(data, int(places[group[rows[row]]]), length, plugins)
+                if other is not None and _shape(other) == _shape(spot):
+                    members[number] = table.number_of(other)
+            same = _equal(part, first[tag], spot, place) & (members >= 0)[tag]
+            whole = bool(same.all())
+            _enter(part if whole else part[same], group[rows[same]], spot, place, table)
+            table.member[group[rows[same]]] = members[tag[same]]
+            rows = rows[~same]
+
+
+#: Shapes of records that are tried on the records of one length before they are read singly.
+_TRIES = 16
+
+
+def _shape(spot: Spot) -> tuple[str, int, int]:
+    """What must agree for two records of one length to have their fields at equal places."""
+    return spot.kind, spot.value_pos - spot.start, spot.step_width
 
 
 def _alike(matrix: ByteArray) -> list[IntArray]:
@@ -170,45 +191,49 @@ def _alike(matrix: ByteArray) -> list[IntArray]:
     going = width.astype(bool)
     for byte in range(10, 19):
         going &= matrix[:, byte] >= 0x80
+        if not going.any():
+            break
         width += going
     kind = 2 * width + (matrix[:, -5] == 0x15)
     return [np.flatnonzero(kind == k) for k in np.unique(kind).tolist()]
 
 
-def _by_key(matrix: ByteArray, rows: IntArray) -> list[IntArray]:
-    """Rows apart by a hash of the bytes behind the step and before a simple value.
+def _by_tag(part: ByteArray, spot: Spot, place: int) -> tuple[IntArray, IntArray]:
+    """The first row of each tag, and the number of every row's tag, both by a hash.
 
-    Only a guess to have few tags in one group: every row is compared afterwards.
+    Hashed are the bytes behind the step, without the value. Only a guess: every row is
+    compared afterwards with the first one of its tag.
     """
-    if len(rows) <= 2 or matrix.shape[1] < 32:
-        return [rows]
-    first = matrix[rows[0]]
-    begin = 9
-    if first[9] == 0x10:
-        begin = 11 + int((first[10:20] < 0x80).argmax())
-    end = matrix.shape[1] - 4
-    words = -(-(end - begin) // 8)
-    padded = np.zeros((len(rows), 8 * words), np.uint8)
-    padded[:, : end - begin] = matrix[rows, begin:end]
-    keys = (padded.view(np.uint64) * _WEIGHTS[:words]).sum(axis=1)
-    order = np.argsort(keys, kind="stable")
-    cuts = np.flatnonzero(np.diff(keys[order])) + 1
-    return [rows[part] for part in np.split(order, cuts)]
+    begin = 9 + (1 + spot.step_width if spot.step_width else 0)
+    words = -(-(part.shape[1] - begin) // 8)
+    padded = np.zeros((len(part), 8 * words), np.uint8)
+    padded[:, : part.shape[1] - begin] = part[:, begin:]
+    value = spot.value_pos - place - HEADER_BYTES - begin
+    padded[:, value : value + _SIZE[spot.kind]] = 0
+    keys = padded.view(np.uint64) @ _WEIGHTS[:words]
+    _, first, tag = np.unique(keys, return_index=True, return_inverse=True)
+    return first, tag
 
 
-def _equal(part: ByteArray, spot: Spot, place: int) -> BoolArray:
-    """Which rows equal the first one in everything but time, step and value."""
+_SIZE = {FLOAT: 4, DOUBLE: 8}
+
+
+def _equal(part: ByteArray, like: IntArray, spot: Spot, place: int) -> BoolArray:
+    """Which rows equal row number ``like`` (n,) in everything but time, step and value."""
     mask = np.full(part.shape[1], 0xFF, np.uint8)
     mask[1:9] = 0
     mask[10 : 10 + spot.step_width] = 0x80
     value = spot.value_pos - place - HEADER_BYTES
-    mask[value : value + (8 if spot.kind == DOUBLE else 4)] = 0
-    same: BoolArray = ((part & mask) == (part[0] & mask)).all(axis=1)
+    mask[value : value + _SIZE[spot.kind]] = 0
+    differs = part[like]
+    differs ^= part
+    differs &= mask
+    same: BoolArray = np.logical_not(differs.any(axis=1))
     return same
 
 
 def _enter(part: ByteArray, records: IntArray, spot: Spot, place: int, table: _Table) -> None:
-    """Put equal rows into the table."""
+    """Put rows that have their fields where ``spot`` has them into the table."""
     step = np.zeros(len(part), np.int64)
     for byte in range(spot.step_width):
         step |= (part[:, 10 + byte] & 0x7F).astype(np.int64) << (7 * byte)
@@ -218,19 +243,13 @@ def _enter(part: ByteArray, records: IntArray, spot: Spot, place: int, table: _T
     table.bits[records] = np.ascontiguousarray(part[:, 1:9]).view("<i8")[:, 0]
     numbers = np.ascontiguousarray(part[:, value : value + size]).view(word)[:, 0]
     table.number[records] = numbers
-    _note_members(spot, records, table)
 
 
-def _enter_one(spot: Spot, record: IntArray, table: _Table) -> None:
+def _enter_one(spot: Spot, record: int, table: _Table) -> None:
     table.step[record] = spot.step
     table.bits[record] = spot.bits
     table.number[record] = spot.value
-    _note_members(spot, record, table)
-
-
-def _note_members(spot: Spot, records: IntArray, table: _Table) -> None:
-    table.scalar[records] = True
-    table.members.setdefault((spot.tag, spot.kind), []).append(records)
+    table.member[record] = table.number_of(spot)
 
 
 def _moments(steps: IntArray, bits: IntArray, moment: Moment) -> tuple[IntArray, Moment]:
@@ -253,11 +272,19 @@ def _moments(steps: IntArray, bits: IntArray, moment: Moment) -> tuple[IntArray,
 
 
 def _columns(table: _Table, walls: FloatArray, count: int) -> Iterator[Column]:
-    for (tag, kind), groups in table.members.items():
-        records = np.sort(np.concatenate(groups)) if len(groups) > 1 else groups[0]
-        records = records[: np.searchsorted(records, count)]
-        if not len(records):
-            continue
+    """The points of each tag, in the order in which the tags first stand in the file."""
+    member = table.member[:count]
+    order = np.argsort(member, kind="stable")
+    order = order[np.searchsorted(member[order], 0) :]
+    steps, times, numbers = table.step[order], walls[order], table.number[order]
+    ends = np.cumsum(np.bincount(member[order], minlength=len(table.tags))).tolist()
+    begins = [0, *ends[:-1]]
+    spans = sorted(
+        (int(order[begin]), begin, end, key)
+        for key, begin, end in zip(table.tags, begins, ends, strict=True)
+        if end > begin
+    )
+    for _, begin, end, (tag, kind) in spans:
         dtype = np.float64 if kind == DOUBLE else np.float32
-        values = table.number[records].astype(dtype)[:, None]
-        yield Column(layout_of((tag,), dtype), table.step[records], walls[records], values)
+        values = numbers[begin:end].astype(dtype)[:, None]
+        yield Column(layout_of((tag,), dtype), steps[begin:end], times[begin:end], values)

@@ -1,0 +1,84 @@
+"""What was measured on what: the lines above every table, and small words for tables."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+from pathlib import Path
+
+_PACKAGES = [
+    "rltui",
+    "numpy",
+    "orjson",
+    "textual",
+    "watchdog",
+    "tensorboard",
+    "tensorboard-data-server",
+    "tbparse",
+]
+
+
+def describe() -> list[str]:
+    """Machine and versions as Markdown list lines."""
+    found = [f"{name} {_version(name)}" for name in _PACKAGES]
+    return [
+        f"- Machine: {_processor()}, {os.cpu_count()} CPUs, {_memory()}, "
+        f"{platform.system()} {platform.release()}",
+        f"- Versions: Python {platform.python_version()}, {', '.join(found)}",
+    ]
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        text = ""
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found.group(1).strip() if found else platform.machine()
+
+
+def _memory() -> str:
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return f"{pages / 2**30:.0f} GiB"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table; the first column is left-aligned, the others right."""
+    lines = ["| " + " | ".join(head) + " |"]
+    lines.append("| --- |" + " ---: |" * (len(head) - 1))
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return lines
+
+
+def median(values: Iterable[float]) -> float:
+    """The median; NaN of nothing."""
+    found = list(values)
+    return statistics.median(found) if found else float("nan")
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """The nearest-rank percentile; NaN of nothing."""
+    found = sorted(values)
+    if not found:
+        return float("nan")
+    return found[min(len(found) - 1, int(share * len(found)))]
+
+
+def short(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits and no exponent."""
+    if value != value:  # noqa: PLR0124 - NaN
+        return ""
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
