@@ -12,7 +12,7 @@ entry per byte. That makes it a matter of seconds to write 10 million records.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from struct import pack
@@ -272,7 +272,8 @@ def _shuffled(steps: int) -> Iterator[Part]:
     which = [rng.permutation(200)[: rng.integers(50, 201)] for _ in range(steps)]
     row = np.repeat(np.arange(1, steps + 1), [len(w) for w in which])
     ahead = (rng.random(len(row)) < 0.25).astype(np.int64)
-    yield Part(np.concatenate(which), row + ahead, START + row, rng.random(len(row)))
+    walls = START + row.astype(np.float64)
+    yield Part(np.concatenate(which), row + ahead, walls, rng.random(len(row)))
 
 
 def _odd_ones(steps: int) -> Iterator[Part]:
@@ -410,3 +411,12 @@ def append_step(file: BinaryIO, kinds: Sequence[Kind], step: int, wall: float, v
     which = np.arange(many)
     walls = np.full(many, wall) + 3e-5 * which
     return file.write(encode(kinds, which, np.full(many, step), walls, np.full(many, value)))
+
+
+def encode_steps(kinds: Sequence[Kind], steps: Iterable[int]) -> bytes:
+    """Some steps of all kinds, a second apart."""
+    many, chosen = len(kinds), np.fromiter(steps, np.int64)
+    step = np.repeat(chosen, many)
+    which = np.tile(np.arange(many), len(chosen))
+    values = np.sqrt(step.astype(np.float64))
+    return encode(kinds, which, step, START + step.astype(np.float64), values)

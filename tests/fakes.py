@@ -36,6 +36,7 @@ class FakeReader:
     def __init__(self, *batches: Batch) -> None:
         self.queue: deque[Batch] = deque(batches)
         self.notes: tuple[Note, ...] = ()
+        self.unclaimed: tuple[Note, ...] = ()
         self.on_batch: Callable[[], None] | None = None
         self.share: tuple[int, int] = (0, 0)
         self.running = False

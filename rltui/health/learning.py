@@ -17,7 +17,7 @@ from rltui.health.windows import (
 )
 
 
-@detector(roles=("movement",), facts=("best", "lost", "spread", "count", "middle"))
+@detector(roles=("movement",), facts=("best", "least", "lost", "spread", "count", "middle"))
 def frozen(
     rows: Rows,
     *,
@@ -35,8 +35,9 @@ def frozen(
     ``short``-row median has covered so far, and it lies ``below`` of that range under its best.
     With a ``movement`` (update KL) whose median is at most ``unmoved``, sign dropped,
     ``unmoved_spread_share`` is enough: the policy is frozen, the rest is the environment.
-    Only where that range is ``noise`` times the mean step between neighbours of ``window`` rows, at
-    the most that it has been: what only jumps has gained nothing that it could lose. Shifting or scaling the value changes nothing.
+    Only where that range is ``noise`` times the mean step between neighbours of ``window``
+    rows, at the most that it has been: what only jumps has gained nothing that it could lose.
+    Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
     middle, spread = rolling_median(x, short), rolling_quartiles(x, window)
@@ -60,6 +61,7 @@ def frozen(
         facts={
             "best": best,
             "lost": lost,
+            "least": best - span,
             "spread": spread,
             "count": constant(n, window),
             "middle": middle,
@@ -89,7 +91,7 @@ def _since_alike(
     return np.minimum(out, np.arange(len(x)))
 
 
-@detector(facts=("best", "lost", "middle", "count"))
+@detector(facts=("best", "least", "lost", "middle", "count"))
 def fallen(
     rows: Rows,
     *,
@@ -106,10 +108,10 @@ def fallen(
     counted from its best, and has stayed so for long.
 
     Long: ``least_rows`` rows and ``run_share`` of the run. The fall must be ``noise`` times the
-    usual step between neighbours and ``wander`` times the usual change of that median over
-    ``lag`` rows, so that what swings all the time does not count. With ``gain``: only after
-    it had risen by that share of the range from its start. Shifting or scaling the value changes
-    nothing.
+    usual step between neighbours and ``wander`` times the usual fall of that median within
+    ``lag`` rows (until now or until it began), so that what swings all the time does not count.
+    With ``gain``: only after it had risen by that share of the range from its start. Shifting or
+    scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
     middle = rolling_median(x, window)
@@ -122,19 +124,21 @@ def fallen(
         floor = np.where(settled, best - lost * (best - low), np.nan)
         rose = best - start_median(x, window) >= gain * (best - low)
         down = (fall >= noise * _step(x)) & rose & (part >= lost)
-        certain = fall >= wander * _swing(middle, lag)
-    since = run_start(down)
+        since, swing = run_start(down), _swing(middle, lag)
+        certain = fall >= wander * np.minimum(swing, swing[since])
     held = np.arange(n) - since + 1 >= np.maximum(least_rows, run_share * np.arange(1, n + 1))
+    beyond = down & held & certain
     return Signal(
-        beyond=down & held & certain,
+        beyond=beyond,
         statistic=part,
         threshold=constant(n, lost),
         name="share of the range lost",
-        low=floor,
+        low=np.where(beyond, floor, np.nan),
         onset=since,
         window=window,
-        facts={"best": np.where(settled, best, np.nan), "lost": part, "middle": middle,
-               "count": np.arange(n) - since + 1.0},
+        facts={"best": np.where(settled, best, np.nan),
+            "least": np.where(settled, low, np.nan), "lost": part, "middle": middle,
+               "count": (np.arange(n) - since + 1).astype(np.float64)},
     )  # fmt: skip
 
 
@@ -148,13 +152,15 @@ def _step(x: FloatArray, window: int = 30) -> FloatArray:
 
 
 def _swing(middle: FloatArray, lag: int, growth: float = 1.1) -> FloatArray:
-    """Median change of ``middle`` over ``lag`` rows, of all rows so far, infinite until there are
-    twice as many; made anew when their number has grown by the factor ``growth``."""
+    """How far ``middle`` usually falls within ``lag`` rows, of all rows so far: upper quartile,
+    which is the median for what rises as often. Infinite until there are twice as many rows; made
+    anew when their number has grown by the factor ``growth``."""
     n = len(middle)
     out, look = np.full(n, np.inf), 2 * lag
     while look <= n:
         following = max(look + 1, int(look * growth))
-        out[look - 1 : following - 1] = np.median(np.abs(middle[lag:look] - middle[: look - lag]))
+        falls = np.maximum(0.0, middle[: look - lag] - middle[lag:look])
+        out[look - 1 : following - 1] = np.quantile(falls, 0.75)
         look = following
     return out
 

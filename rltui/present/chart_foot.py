@@ -102,6 +102,10 @@ def foot_lines(chart: Chart, span: Span, glyphs: GlyphSet, rows: int) -> list[Li
     return lines
 
 
+#: From this many cells on, the beginning of a bar's name left of it says enough.
+_ENOUGH = 10
+
+
 def wanted_rows(chart: Chart, span: Span) -> int:
     """Lines that all bars and marks in view would take."""
     bars, marks = chosen(chart, span, 10_000)
@@ -136,6 +140,9 @@ def _bar_line(bar: Bar, span: Span, glyphs: GlyphSet) -> Line:
         return place(span.width, [(begin, body, look), (0, name, name_look)])
     if end + 1 + width <= span.width:
         return place(span.width, [(begin, body, look), (end + 1, name, name_look)])
+    if begin >= _ENOUGH:
+        name = fit(name, begin - 1, ellipsis=glyphs.ellipsis)
+        return place(span.width, [(begin, body, look), (0, name, name_look)])
     # no room beside the bar: the name interrupts it
     room = max(0, end - begin - 5)
     name = fit(name, room, ellipsis=glyphs.ellipsis)

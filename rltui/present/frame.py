@@ -6,6 +6,7 @@ the view is where a list is scrolled to.
 
 from __future__ import annotations
 
+from rltui.core.batch import Note
 from rltui.core.text import clean, fit
 from rltui.present import numbers
 from rltui.present.findings import findings_body
@@ -80,10 +81,14 @@ def _waiting(session: Session, view: View, width: int, height: int) -> Frame:
     text: list[Line] = [[], [("  waiting for logs in", TEXT)]]
     text += [[("    ", TEXT), (n, STRONG)] for n in names[: max(1, height - 8)]]
     text += [[], [("  a run appears here as soon as its first file does", MUTED)]]
-    text += [[("  ! ", style(Token.WATCH)), (n.message, MUTED)] for n in session.notes[:3]]
+    text += [[("  ! ", style(Token.WATCH)), (_told(n), MUTED)] for n in session.troubles()[:5]]
     lines = [head, *text]
     lines += [[] for _ in range(height - 1 - len(lines))]
     return Frame([*lines[: height - 1], footer_line(view, width, "", ("help", "quit"))], [], {}, [])
+
+
+def _told(note: Note) -> str:
+    return f"{clean(str(note.path))}: {note.message}"
 
 
 def _runs(session: Session, view: View, width: int, height: int) -> Frame:

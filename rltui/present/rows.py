@@ -62,16 +62,9 @@ def make_row(run: RunView, tag: str, band: tuple[str, str] | None = None) -> Row
     judgement = run.judgement(tag)
     last = run.shown(tag).last
     value = None if last is None else last[2]
-    return Row(tag, run.infos[tag], _badge(run, tag, judgement, value), judgement, value, band)
-
-
-def _badge(run: RunView, tag: str, judgement: Judgement, value: float | None) -> Level:
-    """The level of a row; not ok while the newest value is outside of what the row says is."""
-    if judgement.level is not Level.OK or value is None:
-        return judgement.level
-    low, high = run.limits(tag)
-    outside = (low is not None and value < low) or (high is not None and value > high)
-    return Level.UNKNOWN if outside else Level.OK
+    # no tick beside a value that is outside of its range, even before the rule is sure
+    level = Level.UNKNOWN if judgement.pending else judgement.level
+    return Row(tag, run.infos[tag], level, judgement, value, band)
 
 
 def fold(run: RunView, tags: Iterable[str]) -> list[Row]:

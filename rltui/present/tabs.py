@@ -38,6 +38,8 @@ from rltui.store import Series
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
 _GAP = 3
+#: From this width on the chart pane holds two charts side by side.
+_TWO_CHARTS = 80
 #: Lines of a chart of a companion, with its heading.
 _SMALL_CHART = 7
 
@@ -99,7 +101,7 @@ def _empty(run: RunView, view: View, width: int) -> Body:
     for source in run.data.sources.values():
         size = f"{source.size:,} bytes read, {source.records:,} records"
         lines.append([(f"  {clean(source.path.name)}: {size}", MUTED)])
-    lines += [[(f"  {n.message}", MUTED)] for n in run.data.notes[:5]]
+    lines += [[(f"  {clean(n.path.name)}: {n.message}", MUTED)] for n in run.data.notes[:5]]
     return Body(lines)
 
 
@@ -170,27 +172,41 @@ def _right_pane(run: RunView, view: View, width: int, height: int, cursor: str) 
     if view.tab == OVERVIEW:
         lines = findings_pane(run, width, max(4, height * 45 // 100), view)
         lines.append([])
-    chart_room = height - len(lines) - 1
-    if chart_room < 6:
+    room = height - len(lines)
+    if room < 7:
         return lines
-    lines.append(chart_title(run, cursor, view, width))
-    companions = _companions(run, cursor) if chart_room >= 30 else []
-    height_of_chart = min(chart_room - len(companions) * _SMALL_CHART - 2, 26)
-    if not companions:
-        height_of_chart = min(chart_room, 30)
-    lines += chart_lines(run, cursor, view, width, height_of_chart)
-    if companions:
-        lines += [[], heading("moves with it", width, view, "same steps")]
-        for tag in companions:
-            lines += _small_chart(run, tag, view, width)
+    companions = _companions(run, cursor)
+    if width >= _TWO_CHARTS and companions:
+        return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, companions[0]])]
+    ill = [t for t in companions if run.judgement(t).level >= Level.WATCH][:2]
+    if not ill or room < 31:
+        return [*lines, *_titled_chart(run, cursor, view, width, min(room, 31))]
+    lines += _titled_chart(run, cursor, view, width, min(room - len(ill) * _SMALL_CHART - 2, 27))
+    lines += [[], heading("moves with it", width, view, "same steps")]
+    for tag in ill:
+        lines += _small_chart(run, tag, view, width)
     return lines
 
 
+def _titled_chart(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
+    chart = chart_lines(run, tag, view, width, height - 1)
+    return [chart_title(run, tag, view, width), *chart]
+
+
+def _side_by_side(run: RunView, view: View, width: int, height: int, tags: list[str]) -> list[Line]:
+    """Two charts beside each other, three blanks between them."""
+    each = (width - 3) // 2
+    left, right = (_titled_chart(run, t, view, each, height) for t in tags)
+    return [
+        [*fit_line(line_at(left, i), each), ("   ", TEXT), *line_at(right, i)]
+        for i in range(height)
+    ]
+
+
 def _companions(run: RunView, cursor: str) -> list[str]:
-    """Vital signs that are ill beside the one at the cursor: at most two."""
-    rows = [r for s in overview_sections(run) for r in s.rows]
-    ill = [r for r in rows if r.level >= Level.WATCH and r.tag != cursor]
-    return [r.tag for r in sorted(ill, key=lambda r: -int(r.level))[:2]]
+    """Vital signs to see beside the one at the cursor: ill ones first, then in their order."""
+    rows = [r for s in overview_sections(run) for r in s.rows if r.tag != cursor]
+    return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]
 
 
 def _small_chart(run: RunView, tag: str, view: View, width: int) -> list[Line]:

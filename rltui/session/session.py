@@ -122,8 +122,7 @@ class Session:
             self.busy = len(batches) == _BATCHES
             if not self.busy or self.clock.monotonic() >= end:
                 break
-        self._judge()
-        return changes
+        return changes | self._judge()
 
     def reading(self) -> float | None:
         """Share of the known bytes that has been read, or None when all has been."""
@@ -141,7 +140,7 @@ class Session:
     def troubles(self) -> list[Note]:
         """Everything that could not be read as it is, of all runs and directories."""
         found = [n for v in self.views.values() for n in v.data.notes if n.level >= Level.WATCH]
-        return [*self.notes, *getattr(self._reader, "unclaimed", ()), *found]
+        return [*self.notes, *self._reader.unclaimed, *found]
 
     # -- runs ------------------------------------------------------------------------------
 
@@ -196,8 +195,9 @@ class Session:
         infos.update(derive(view.data, infos, self.catalogue.metrics))
         view.infos = {tag: overridden(info, self.config) for tag, info in infos.items()}
 
-    def _judge(self) -> None:
-        now = self.clock.now()
+    def _judge(self) -> Changes:
+        """Judge the runs that changed or whose rules still wait; says which were judged."""
+        now, judged = self.clock.now(), set()
         for key in self._dirty:
             view = self.views[key]
             view.progress = progress(view.data, view.infos, view.hyper, now)
@@ -205,7 +205,11 @@ class Session:
                 continue
             view.report = self._engine.evaluate(view.data, view.infos, view.recognition, now)
             view.version += 1
-        self._dirty = {k for k in self._dirty if self.views[k].data.reading}
+            judged.add(key)
+        self._dirty = {
+            k for k in self._dirty if self.views[k].data.reading or self._engine.waiting(k)
+        }
+        return Changes(frozenset(judged))
 
 
 def _label(path: Path) -> str:

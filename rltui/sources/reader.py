@@ -271,7 +271,8 @@ class Reader:
             for path in woken:
                 self._schedule.wake(path, now)
             if now >= last_rescan + self._gap():
-                asked, self._asked = self._asked, False
+                with self._lock:
+                    asked, self._asked = self._asked, False
                 last_rescan, rescans = now, rescans + 1
                 if asked or self._directories.changed() or rescans % _FULL_RESCAN == 0:
                     self._scan()
@@ -368,8 +369,8 @@ class Reader:
             self._backlog = self._in_reading_order()
 
     def _in_reading_order(self, *, everything: bool = False) -> deque[Feed]:
-        """Feeds that were not read to their end (or all of them): of the run that changed last first, within a
-        run the oldest file first."""
+        """Feeds that were not read to their end (or all): of the run that changed last first,
+        within a run the oldest file first."""
         newest: dict[RunKey, float] = {}
         for feed in self._feeds.values():
             key = feed.run.key

@@ -57,6 +57,8 @@ class RunData:
         self.sources: dict[Path, SourceInfo] = {}
         self.pending: set[Path] = set()
         """Files that have not been read to their end yet."""
+        self.waiting = 0
+        """Further files of the run that nobody has read to their end, as of the newest batch."""
         self.gone: set[Path] = set()
         self.notes: list[Note] = []
         self.texts: list[TextPoint] = []
@@ -77,7 +79,7 @@ class RunData:
     @property
     def reading(self) -> bool:
         """Whether some file has not been read to its end: no verdict yet."""
-        return bool(self.pending)
+        return bool(self.pending) or self.waiting > 0
 
     @property
     def first_step(self) -> int | None:
@@ -164,6 +166,7 @@ class RunData:
         source = batch.source
         self.version += 1
         self.sources[source.path] = source
+        self.waiting = batch.waiting
         (self.pending.add if batch.more else self.pending.discard)(source.path)
         (self.gone.add if batch.gone else self.gone.discard)(source.path)
         self.notes.extend(batch.notes)

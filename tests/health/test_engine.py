@@ -14,6 +14,7 @@ from rltui.health import Engine, load_rules
 from rltui.health.cases import case_info, case_run, parse_series
 from rltui.health.model import Finding, FindingState, Report
 from rltui.health.rule import Rule
+from rltui.store.derived import Derived
 from tests.builders import START, a_batch, a_run, steps
 
 RULES = load_rules()
@@ -148,6 +149,17 @@ class TestBadges:
         assert report.tags["x"].healthy == "0 to 1"
         assert report.level is Level.UNKNOWN
 
+    def test_pending_until_it_has_held(self) -> None:
+        tags = judge(only("entropy_collapse"), entropy="3.8x30 0.1x4").tags
+        assert (tags["entropy"].level, tags["entropy"].pending) == (Level.OK, True)
+        assert not judge(only("entropy_collapse"), entropy="3.8x30").tags["entropy"].pending
+        firing = judge(only("entropy_collapse"), entropy="3.8x30 0.1x9").tags["entropy"]
+        assert (firing.level, firing.pending) == (Level.BAD, False)
+
+    def test_pending_when_the_newest_value_is_outside_what_is_shown(self) -> None:
+        tag = judge(clipfrac__policy="0.05x20 0.9x1").tags["clipfrac.policy"]
+        assert (tag.level, tag.healthy, tag.pending) == (Level.OK, "≤ 0.2", True)
+
     def test_category_rolls_up(self) -> None:
         run, infos, recognition = case_run({"entropy": parse_series("3.8x30 0.1x9")})
         infos = {"entropy": replace(infos["entropy"], category=Category.ACTOR)}
@@ -252,7 +264,31 @@ class TestMemory:
         engine.evaluate(run, infos, RECOGNITION, 0.0)
         run.apply(a_batch(steps(30_001, {"clip": [0.9] * 10})))
         assert engine.evaluate(run, infos, RECOGNITION, 1.0).findings == ()
+        assert engine.waiting(run.key)
+        assert engine.evaluate(run, infos, RECOGNITION, 2.0).findings == (), "not yet"
+        assert engine.waiting(run.key)
         assert engine.evaluate(run, infos, RECOGNITION, 9.0).findings != ()
+        assert not engine.waiting(run.key)
+
+    def test_nan_never_waits(self) -> None:
+        run = a_run({"loss": [0.01] * 30_000})
+        infos = {"loss": replace(case_info("loss.policy"), tag="loss")}
+        engine = Engine(only("nan"))
+        engine.evaluate(run, infos, RECOGNITION, 0.0)
+        run.apply(a_batch(steps(30_001, {"loss": [float("nan")]})))
+        assert engine.evaluate(run, infos, RECOGNITION, 0.1).level is Level.BAD
+        assert not engine.waiting(run.key)
+
+    def test_a_run_that_was_never_judged_does_not_wait(self) -> None:
+        assert not Engine(RULES).waiting(a_run({"x": [1.0]}).key)
+
+    def test_derived_tags_are_judged(self) -> None:
+        run = a_run({"a": [1.0] * 30, "b": [0.5] * 30})
+        derived = Derived("difference", "a", "b")
+        run.derive(derived)
+        infos = {derived.tag: replace(case_info("clipfrac.policy"), tag=derived.tag)}
+        report = Engine(only("clipfrac_high")).evaluate(run, infos, RECOGNITION, 0.0)
+        assert sole(report).tag == derived.tag
 
 
 class TestBroken:

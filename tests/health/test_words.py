@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from rltui.health.words import fields_of, fill, number
+from rltui.health.words import fields_of, fill, number, whole
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,22 @@ from rltui.health.words import fields_of, fill, number
 )  # fmt: skip
 def test_number(value: float, text: str) -> None:
     assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1, "1"), (16_384, "16,384"), (999_999, "999,999"), (1_580_000, "1.58M"), (2.0, "2"),
+        (1_200_000, "1.20M"), (-16_384, "-16,384"), (3.4e9, "3.40G"), (math.inf, "inf"),
+    ],
+)  # fmt: skip
+def test_whole_numbers_are_those_of_the_screen(value: float, text: str) -> None:
+    assert whole(value) == text
+    assert fill("{n:d}", {"n": value}) == text
+
+
+def test_steps_are_whole_numbers() -> None:
+    assert fill("{at} {x}", {"at": 123_456, "x": 123_456.0}) == "123,456 1.2e5"
 
 
 def test_fill() -> None:

@@ -274,7 +274,7 @@ REFUSED = {
     "hello": "not valid JSON",
     '{"prompt": "x"}\n': NO_STEP,
     '{"prompt": "x"}': NO_STEP,
-    '{"step": 1, "loss': "its first row is not complete yet",
+    '{"ste': "its first row is not complete yet",
     "[1, 2]\n": "rows are no JSON objects",
     '{"step": 1, "prompt": "x", "answer": "y"}\n': "rows are texts, not metrics",
     '{"prompt": "' + 70_000 * "x": NO_STEP,

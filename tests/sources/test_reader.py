@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.core.batch import Batch
+from rltui.core.batch import Batch, Note
 from rltui.core.errors import SourceError
+from rltui.core.level import Level
 from rltui.sources import Intervals, Reader
 from rltui.sources import reader as module
 from rltui.sources.feed import Feed
@@ -153,6 +154,69 @@ def test_rewritten_file_is_a_new_generation(tmp_path: Path) -> None:
     assert steps([second]) == [1]
 
 
+def test_files_that_wait(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
+    write(tmp_path / "a" / "x.tfevents.2", range(3, 60))
+    write(tmp_path / "a" / "x.tfevents.3", range(60, 62))
+    write(tmp_path / "b" / "x.tfevents.1", range(1, 3))
+    reader = Reader([tmp_path], budget_bytes=4000)
+    batches = list(reader.read_all())
+    of_a = [(b.source.order, b.more, b.waiting) for b in batches if b.run.name == "a"]
+    parts = len(of_a) - 3
+    assert parts > 0
+    middle = [(1, True, 1)] * parts
+    assert of_a == [(0, False, 2), *middle, (1, False, 1), (2, False, 0)]
+    assert [b.waiting for b in batches if b.run.name == "b"] == [0]
+    write(tmp_path / "a" / "x.tfevents.1", range(3, 4))
+    write(tmp_path / "a" / "x.tfevents.4", range(62, 63))
+    again = list(reader.read_all())
+    assert [(b.source.order, b.waiting) for b in again] == [(0, 1), (3, 0)]
+
+
+def test_the_first_look_is_used_once(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
+    reader = Reader([tmp_path])
+    reader.scan()
+    assert len(list(reader.read_all())) == 1
+    assert reader.walks == 1
+    write(tmp_path / "b" / "x.tfevents.1", range(1, 3))
+    assert len(list(reader.read_all())) == 1
+    assert reader.walks == 2
+
+
+def test_progress_asks_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
+    second = write(tmp_path / "b" / "x.tfevents.1", range(1, 9))
+    reader = Reader([tmp_path])
+    reader.scan()
+    size = first.stat().st_size + second.stat().st_size
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", None)
+        patch.setattr(Path, "stat", None)
+        assert reader.progress() == (0, size)
+    list(reader.read_all())
+    assert reader.progress() == (size, size)
+    write(first, range(9, 12))
+    second.unlink()
+    list(reader.read_all())
+    done, known = reader.progress()
+    assert done == known
+
+
+def test_files_that_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").touch()
+    (tmp_path / "progress.csv").touch()
+    reader = Reader([tmp_path])
+    list(reader.read_all())
+    assert [(n.path.name, n.message) for n in reader.unclaimed] == [
+        ("x.jsonl", "empty so far"),
+        ("progress.csv", "this format is not read"),
+    ]
+    (tmp_path / "x.jsonl").write_text('{"step": 1, "loss": 1}\n')
+    assert len(list(reader.read_all())) == 1
+    assert [n.path.name for n in reader.unclaimed] == ["progress.csv"]
+
+
 # -- threaded ---------------------------------------------------------------------------------
 
 
@@ -177,6 +241,16 @@ def collect(reader: Reader, until: Callable[[list[Batch]], bool]) -> list[Batch]
         assert reader.wait(LONG), "nothing came"
         batches += reader.drain(4)
     return batches
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for something that no batch tells of."""
+    pause = threading.Event()
+    for _ in range(int(LONG / 0.005)):
+        if true():
+            return
+        pause.wait(0.005)
+    raise AssertionError("it did not happen")
 
 
 Start = Callable[[Reader], Reader]
@@ -230,7 +304,25 @@ def test_deleted_file_is_told(tmp_path: Path, started: Start) -> None:
     collect(reader, lambda b: steps(b) == [1, 2])
     file.unlink()
     found = collect(reader, lambda b: any(x.gone for x in b))
-    assert [n.message for b in found for n in b.notes] == ["vanished"]
+    assert [(n.path, n.message) for b in found for n in b.notes] == [
+        (file, "was deleted or moved; what was read of it is kept")
+    ]
+
+
+def test_a_file_that_is_written_anew_is_told_once(tmp_path: Path, started: Start) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text('{"step": 1, "loss": 1}\n{"step": 2, "loss": 1}\n')
+    reader = started(Reader([tmp_path], watch=FAST))
+    collect(reader, lambda b: steps(b) == [1, 2])
+    file.write_text("")
+    file.write_text('{"step": 7, "loss": 1}\n')
+    found = collect(reader, lambda b: steps(b) == [7])
+    with file.open("a") as stream:
+        stream.write('{"step": 8, "loss": 1}\n')
+    found += collect(reader, lambda b: steps(b) == [8])
+    assert [(n.path, n.message) for b in found for n in b.notes] == [
+        (file, "was truncated and written anew; read again from its start")
+    ]
 
 
 def test_a_full_queue_holds_the_reader_back(
@@ -275,12 +367,96 @@ def test_a_logdir_that_vanishes_is_noted(tmp_path: Path, started: Start) -> None
     file = write(logdir / "x.tfevents.1", range(1, 3))
     reader = started(Reader([logdir], watch=FAST))
     collect(reader, lambda b: steps(b) == [1, 2])
+    assert reader.notes == ()
     file.unlink()
     logdir.rmdir()
     collect(reader, lambda b: any(x.gone for x in b))
+    until(lambda: bool(reader.notes))
+    assert reader.notes == (Note(logdir, None, Level.WATCH, "vanished"),)
     logdir.mkdir()
     write(logdir / "y.tfevents.1", range(3, 4))
     collect(reader, lambda b: steps(b) == [3])
+    assert reader.notes == (Note(logdir, None, Level.OK, "is back"),)
+
+
+def test_a_vanished_logdir_does_not_stop_the_search_in_others(
+    tmp_path: Path, started: Start
+) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.mkdir()
+    second.mkdir()
+    reader = started(Reader([first, second], watch=FAST))
+    second.rmdir()
+    until(lambda: bool(reader.notes))
+    assert [n.path for n in reader.notes] == [second]
+    write(first / "run" / "x.tfevents.1", range(1, 3))
+    collect(reader, lambda b: steps(b) == [1, 2])
+
+
+def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
+    """Checkpoints and files that are no logs cause no walk; others one walk in a while."""
+    slow = Intervals(0.01, 0.01, 1000.0, inotify=True)
+    write(tmp_path / "run" / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([tmp_path], watch=slow))
+    assert reader.listening.wait(LONG)
+    for number in range(50):
+        (tmp_path / "run" / f"checkpoint-{number}").mkdir()
+        (tmp_path / "run" / f"{number}.pt").touch()
+        (tmp_path / "run" / f"checkpoint-{number}" / "x.jsonl").touch()
+    write(tmp_path / "run" / "x.tfevents.1", range(3, 4))
+    collect(reader, lambda b: 3 in steps(b))
+    assert reader.walks == 1
+    if not reader.notified:
+        pytest.skip("no inotify here")
+    for number in range(50):
+        (tmp_path / "run" / f"part-{number}").mkdir()
+    write(tmp_path / "run" / "part-7" / "x.tfevents.1", range(9, 10))
+    collect(reader, lambda b: 9 in steps(b))
+    assert reader.walks <= 3
+
+
+def test_what_the_system_tells_does_not_pile_up(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 3))
+    reader = Reader([tmp_path], watch=FAST)
+    reader.scan()
+    for number in range(1000):
+        reader.wake(str(tmp_path / f"{number}.tfevents.1"), True, False)
+        reader.wake(str(tmp_path / f"d{number}"), True, True)
+        reader.wake(str(file))
+    assert reader.woken == {file}
+
+
+def test_only_the_directory_of_a_single_file_is_watched(tmp_path: Path, started: Start) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 3))
+    (tmp_path / "deep" / "deeper").mkdir(parents=True)
+    reader = started(Reader([file], watch=Intervals(0.01, 0.01, 1000.0, inotify=True)))
+    assert reader.listening.wait(LONG)
+    assert reader.watches == int(reader.notified)
+    reader.wake(str(tmp_path / "y.tfevents.1"), True, False)
+    reader.wake(str(tmp_path / "z.jsonl"))
+    assert not reader.woken
+    write(file, range(3, 4))
+    collect(reader, lambda b: 3 in steps(b))
+    assert reader.walks == 1
+
+
+def test_live_files_are_followed_while_much_is_read(
+    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_TURN_BYTES", 1)
+    monkeypatch.setattr(module, "_QUEUE_BATCHES", 1)
+    old = write(tmp_path / "old" / "x.tfevents.1", range(1, 2000))
+    os.utime(old, (1000, 1000))
+    live = write(tmp_path / "live" / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([tmp_path], watch=FAST, budget_bytes=2000))
+    found = collect(reader, lambda b: len(b) > 3)
+    assert found[0].run.name == "live"
+    write(live, range(3, 4))
+    write(tmp_path / "new" / "x.tfevents.1", range(1, 2))
+    found = collect(reader, lambda b: bool(b) and steps(b)[-1] == 1999)
+    names = [b.run.name for b in found]
+    assert {"live", "new"} <= set(names)
+    assert names[-1] == "old"
 
 
 def test_on_batch_wakes_the_main_thread(tmp_path: Path, started: Start) -> None:

@@ -1,0 +1,245 @@
+"""How ``rltui watch`` behaves in a pseudo terminal: ``python -m benchmarks.live``.
+
+The app runs as a user would run it (160x45, UTF-8, no settings), and a small terminal emulator
+reads its screen. CPU is that of the whole process, to the nanosecond. Measured are
+
+- first paint: seconds and CPU from the start of the process until a step or a curve of the log
+  stands on the screen, over set a; in turns with it, CPU until an empty Textual app shows a word;
+- memory per point: resident memory once set a is read, less that over a log of one step;
+- append to screen: seconds from the end of the write of one step of 20 tags until its number
+  stands on the screen, at least 1.1 s apart, with inotify and with polling alone;
+- idle: CPU per minute and bytes written with 1,000 runs of 10 small files, nothing growing;
+- live: share of one core and bytes per second with 200 tags at 2 steps a second;
+- key to paint: seconds from a key until the app has written something, over sets b and c.
+
+Sizes and durations shrink with ``--scale`` and ``--seconds``; what ran is told above the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.data import NAME, append_step, encode_steps, file_header, make, scalar, tag_names
+from benchmarks.machine import describe, median, percentile, short, table
+from benchmarks.read import directory_of
+from benchmarks.terminal import Program, quiet_home
+
+Row = tuple[str, str, str]
+
+_EMPTY_APP = """
+from textual.app import App
+from textual.widgets import Static
+class Empty(App):
+    def compose(self):
+        yield Static("ready")
+Empty().run()
+"""
+#: A step, a sparkline or a curve: something that was logged is on the screen.
+_STEP = re.compile(r"step \d|[▁-█⠁-⣿]{3}")
+_FIRST = 1000
+
+
+@contextmanager
+def watch(directory: Path, *logdirs: Path, inotify: bool = True) -> Iterator[Program]:
+    """``rltui watch`` over some logdirs."""
+    config = directory / "config.yaml"
+    config.write_text(f"watch:\n  inotify: {str(inotify).lower()}\n")
+    command = [sys.executable, "-m", "rltui", "watch", "--config", str(config)]
+    with Program([*command, *map(str, logdirs)], quiet_home(directory)) as program:
+        yield program
+
+
+def new_log(directory: Path, tags: int, steps: int = 5) -> Path:
+    """A log of its own with some steps that were just written."""
+    shutil.rmtree(directory, ignore_errors=True)
+    path = directory / "run" / NAME
+    path.parent.mkdir(parents=True)
+    kinds = [scalar(t) for t in tag_names(tags)]
+    now = time.time()
+    with path.open("wb") as file:
+        file.write(file_header())
+        for step in range(steps):
+            append_step(file, kinds, _FIRST + step, now - steps + step, 0.5)
+    return path
+
+
+def first_paint(directory: Path, scale: float, rounds: int) -> Iterator[Row]:
+    """Start over set a, against an empty app."""
+    made = make(directory, "a", scale)
+    ours: list[tuple[float, float]] = []
+    empty: list[float] = []
+    for number in range(rounds + 1):
+        command = [sys.executable, "-c", _EMPTY_APP]
+        with Program(command, quiet_home(directory)) as program:
+            program.until(lambda text: "ready" in text)
+            cpu = program.cpu
+        with watch(directory, made.root) as program:
+            seconds = program.until(_STEP.search)
+            found = (seconds, program.cpu)
+        if number:
+            ours.append(found)
+            empty.append(cpu)
+    ratio = median(cpu / other for (_, cpu), other in zip(ours, empty, strict=True))
+    yield f"first paint, {made.points:,} points: s", short(median(s for s, _ in ours)), ""
+    yield "first paint: CPU s", short(median(c for _, c in ours)), ""
+    yield "empty Textual app: CPU s", short(median(empty)), ""
+    yield "first paint: CPU as a multiple of the empty app", short(ratio), "2"
+
+
+def memory_per_point(directory: Path, scale: float) -> Iterator[Row]:
+    """Resident memory over set a and over almost nothing."""
+    made = make(directory, "a", scale)
+    found = []
+    for root, last in (
+        (new_log(directory / "small", 200, 1).parent, _FIRST),
+        (made.root, made.steps - 1),
+    ):
+        with watch(directory, root) as program:
+            program.until(_shows(last), 120)
+            program.settle(1.0, 20)
+            found.append(program.memory)
+    yield f"whole process, {made.points:,} points: MiB", short(found[1]), "200"
+    yield "memory per point: bytes", short((found[1] - found[0]) * 2**20 / made.points), "6"
+
+
+def _shows(step: int) -> Callable[[str], bool]:
+    pattern = re.compile(rf"step {step:,}(?![\d,])")
+    return lambda text: pattern.search(text) is not None
+
+
+def append_to_screen(directory: Path, appends: int) -> Iterator[Row]:
+    """From a write to its number on the screen."""
+    rng = random.Random(1)
+    for inotify, goal in ((True, "0.030 / 0.100"), (False, "/ 0.300")):
+        path = new_log(directory / "append", 20)
+        kinds = [scalar(t) for t in tag_names(20)]
+        took = []
+        with watch(directory, path.parent, inotify=inotify) as program, path.open("ab", 0) as file:
+            program.until(_STEP.search)
+            program.settle(1.0, 10)
+            for number in range(appends):
+                program.run(1.1 + 0.5 * rng.random())
+                step = _FIRST + 100 + number
+                append_step(file, kinds, step, time.time(), rng.random())
+                took.append(program.until(_shows(step), 20))
+        name = "with inotify" if inotify else "polled"
+        value = f"{short(median(took))} / {short(percentile(took, 0.95))}"
+        yield f"append to screen, {name}, {appends} appends: s, median / 95 %", value, goal
+
+
+def idle(directory: Path, scale: float, seconds: float) -> Iterator[Row]:
+    """Many runs of which none grows."""
+    root, runs = directory / "idle", max(1, round(1000 * scale))
+    shutil.rmtree(root, ignore_errors=True)
+    kinds = [scalar(t) for t in tag_names(5)]
+    contents = [
+        file_header() + encode_steps(kinds, range(_FIRST + 5 * n, _FIRST + 5 * n + 5))
+        for n in range(10)
+    ]
+    for run in range(runs):
+        (root / f"run_{run:04d}").mkdir(parents=True)
+        for number, content in enumerate(contents):
+            (root / f"run_{run:04d}" / f"events.out.tfevents.{number}.x").write_bytes(content)
+    with watch(directory, root) as program:
+        program.until(_STEP.search, 120)
+        program.settle(3.0, 60)
+        cpu, written, began = program.cpu, program.written, time.perf_counter()
+        program.run(seconds)
+        took = time.perf_counter() - began
+        spent, told = program.cpu - cpu, program.written - written
+    name = f"idle, {runs:,} runs, {10 * runs:,} files, {short(took)} s"
+    yield f"{name}: CPU s per minute", short(60 * spent / took), "0.36"
+    yield "idle: bytes per second", short(told / took), ""
+
+
+def live(directory: Path, seconds: float) -> Iterator[Row]:
+    """200 tags at 2 steps a second."""
+    path = new_log(directory / "live", 200)
+    kinds = [scalar(t) for t in tag_names(200)]
+    rng = random.Random(2)
+    with watch(directory, path.parent) as program, path.open("ab", 0) as file:
+        program.until(_STEP.search)
+        program.settle(1.0, 10)
+        cpu, written, began = program.cpu, program.written, time.perf_counter()
+        steps = max(2, round(2 * seconds))
+        for number in range(steps):
+            append_step(file, kinds, _FIRST + 50 + number, time.time(), rng.random())
+            program.run(began + 0.5 * (number + 1) - time.perf_counter())
+        took = time.perf_counter() - began
+        spent, told = program.cpu - cpu, program.written - written
+    yield f"live, 200 tags, {steps} steps at 2/s: % of a core", short(100 * spent / took), "1.5"
+    yield "live: bytes per second to the terminal", short(told / took), "1,000"
+
+
+def key_to_paint(directory: Path, scale: float, presses: int) -> Iterator[Row]:
+    """Keys up and down, tabs, and the list of runs."""
+    roots = [make(directory, name, scale).root for name in ("b", "c")]
+    took = []
+    with watch(directory, *roots) as program:
+        program.until(_STEP.search, 120)
+        program.settle(2.0, 60)
+        keys = (b"\x1b[B", b"\x1b[B", b"\x1b[A", b"\r", b"2", b"\x1b[B", b"3", b"r")
+        for number in range(presses):
+            key = keys[number % len(keys)]
+            while program.pump(0.15):
+                pass
+            began = time.perf_counter()
+            program.send(key)
+            if program.pump(1.0):
+                took.append(time.perf_counter() - began)
+    value = f"{short(1000 * median(took))} / {short(1000 * percentile(took, 0.95))}"
+    name = f"key to paint, {len(took)} of {presses} keys: ms, median / 95 %"
+    yield name, value, "10 / 16"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="benchmarks.live", description=__doc__.splitlines()[0])
+    told = sys.argv[1:] if arguments is None else list(arguments)
+    parser.add_argument("--data", type=Path, help="keep the sets here; default: a temporary place")
+    parser.add_argument("--scale", type=float, default=1.0, help="of sets a, b, c and the runs")
+    parser.add_argument("--seconds", type=float, default=60.0, help="idle and live, each")
+    parser.add_argument("--rounds", type=int, default=9, help="of the first paint")
+    parser.add_argument("--appends", type=int, default=20)
+    parser.add_argument("--keys", type=int, default=200)
+    parser.add_argument("--only", help="first, memory, append, idle, live, key; with commas")
+    chosen = parser.parse_args(told)
+    only = chosen.only.split(",") if chosen.only else None
+    with directory_of(chosen.data) as directory:
+        parts: dict[str, Callable[[], Iterator[Row]]] = {
+            "first": lambda: first_paint(directory, chosen.scale, chosen.rounds),
+            "memory": lambda: memory_per_point(directory, chosen.scale),
+            "append": lambda: append_to_screen(directory, chosen.appends),
+            "idle": lambda: idle(directory, chosen.scale, chosen.seconds),
+            "live": lambda: live(directory, chosen.seconds),
+            "key": lambda: key_to_paint(directory, chosen.scale, chosen.keys),
+        }
+        rows: list[Row] = []
+        for name, part in parts.items():
+            if only is None or name in only:
+                try:
+                    rows += part()
+                except (TimeoutError, RuntimeError) as problem:
+                    rows.append((name, "failed: " + str(problem).splitlines()[0], ""))
+                    sys.stderr.write(f"{name}: {problem}\n")
+    command = f"python -m benchmarks.live {' '.join(told)}".strip()
+    lines = [
+        f"Command: `{command}`",
+        "",
+        *describe(),
+        "",
+        *table(["what", "measured", "goal"], rows),
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

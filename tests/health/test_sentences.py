@@ -1,0 +1,126 @@
+"""The numbers of one sentence belong together: they come from one row of the run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rltui.core.level import Level
+from rltui.health import Engine, load_rules
+from rltui.health.cases import case_run, parse_series
+from rltui.health.model import Finding, FindingState
+
+RULES = load_rules()
+
+
+def findings(rule: str, scenario: str = "llm-rl", **series: str) -> list[Finding]:
+    """Findings of one rule; double underscore is a dot."""
+    values = {key.replace("__", "."): parse_series(text) for key, text in series.items()}
+    rules = [r for r in RULES if r.id == rule]
+    return list(Engine(rules).evaluate(*case_run(values, scenario=scenario), 0.0).findings)
+
+
+def number_of(finding: Finding, name: str) -> float:
+    value = finding.evidence.extra[name]
+    assert isinstance(value, (int, float)), name
+    return float(value)
+
+
+def test_a_share_can_be_computed_from_what_is_shown() -> None:
+    (finding,) = findings("entropy_collapse", entropy="3.8x30 0.3x6 0.1~0.05x20 3e-9x1 0.1x1")
+    middle, start = number_of(finding, "middle"), number_of(finding, "start")
+    assert number_of(finding, "share") == pytest.approx(middle / start)
+    assert finding.evidence.value == pytest.approx(middle / start)
+    assert "(5-row median) now" in finding.summary
+
+
+def test_while_it_fires_the_newest_row_that_is_beyond_speaks() -> None:
+    (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.4x10")
+    assert finding.evidence.value == pytest.approx(0.4)
+    assert finding.evidence.step_last == 40
+    assert "0.05 → 0.6 at step 21; 5-row median 0.4 now, limit 0.3" in finding.summary
+
+
+def test_when_the_newest_rows_are_inside_again_no_now_is_said() -> None:
+    (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.01x4")
+    assert finding.state is FindingState.FIRING
+    assert "now" not in finding.summary
+    assert f"at step {finding.evidence.step_last}" in finding.summary
+
+
+def test_when_it_is_over_the_worst_row_speaks() -> None:
+    (finding,) = findings("entropy_collapse", entropy="3.8x30 0.1x10 0.02x10 0.2x5 3.8x30 0.001x1")
+    assert finding.state is FindingState.RESOLVED
+    assert finding.evidence.value == pytest.approx(0.02 / 3.8)
+    assert number_of(finding, "middle") == pytest.approx(0.02)
+    assert "now" not in finding.summary
+    assert finding.until_step is not None
+    assert finding.evidence.step_last <= finding.until_step
+
+
+def test_a_cliff_is_said_in_words_and_its_limit_fits() -> None:
+    (finding,) = findings("entropy_collapse", entropy="3.8x30 0.9x12")
+    assert finding.level is Level.BAD
+    assert finding.evidence.threshold == 0.3
+    assert "floor 30 % after a fall by 76.3 % within 10 rows" in finding.summary
+    assert finding.limit == pytest.approx(0.3 * 3.8)
+
+
+def test_a_spike_tells_its_peak_and_what_it_is_now() -> None:
+    (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x1 1x3")
+    assert "1 → 300 at step 41, 300 times the usual; limit 50 times, now 1" in finding.summary
+    (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x1 1x40")
+    assert "now" not in finding.summary
+
+
+def test_a_rise_is_that_of_the_median_that_is_shown() -> None:
+    (finding,) = findings("kl_blowup", kl__policy_ref="0.1x30 4.7x2 2.7x20")
+    base, middle = number_of(finding, "base"), number_of(finding, "middle")
+    assert finding.evidence.value == pytest.approx(middle - base)
+    assert finding.evidence.value >= 1.5
+    assert finding.summary.endswith("now 2.7; limit: rise of 1.5 within 10 rows")
+
+
+@pytest.mark.parametrize("text", ["1x20 -0.0823x20", "1x20 0.05x20"])
+def test_a_lower_limit_is_named_as_one(text: str) -> None:
+    (finding,) = findings("ratio_off", ratio__mean=text)
+    assert finding.summary.endswith("limit ≥ 0.1")
+
+
+def test_the_correlation_keeps_its_sign_and_the_evidence_fits_the_limit() -> None:
+    found = findings(
+        "length_hacking",
+        reward__mean="-1.2x15 -1.2..0x30 0x10",
+        response_length__mean="42x15 42..2x30 2x10",
+    )
+    assert found
+    assert found[0].evidence.value is not None
+    assert found[0].evidence.value >= 0.9
+    assert number_of(found[0], "correlation") <= -0.9
+    assert "limit ±0.9" in found[0].summary
+
+
+def test_steps_have_separators() -> None:
+    run, infos, recognition = case_run({"kl.old_new": parse_series("0.01x30 5.6x2 0.001x30")})
+    series = run.series("kl.old_new")
+    series.steps[:] = series.steps * 16_384
+    rules = [r for r in RULES if r.id == "kl_blowup"]
+    (finding,) = Engine(rules).evaluate(run, infos, recognition, 0.0).findings
+    assert "at step 507,904" in finding.summary
+
+
+@pytest.mark.parametrize(("rule", "case"), [(r, c) for r in RULES for c in r.cases], ids=str)
+def test_value_and_threshold_of_every_case_are_of_one_row(rule: object, case: object) -> None:
+    series = {k: parse_series(t) for k, t in case.series.items()}  # type: ignore[attr-defined]
+    made = case_run(series, scenario=case.scenario)  # type: ignore[attr-defined]
+    for finding in Engine([rule]).evaluate(*made, 0.0).findings:  # type: ignore[list-item]
+        assert finding.evidence.step_first <= finding.evidence.step_last
+        if finding.until_step is not None:
+            assert finding.evidence.step_last <= finding.until_step
+        value, threshold = finding.evidence.value, finding.evidence.threshold
+        if value is None or threshold is None:
+            continue
+        assert number_of(finding, "value") == value
+        others = [finding.evidence.extra[k] for k in ("watch", "bad")]
+        assert threshold in others
+        assert np.isfinite(value)
