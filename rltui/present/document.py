@@ -150,5 +150,5 @@ def _metric(run: RunView, tag: str) -> Json:
         "last": None if last is None else {"step": last[0], "wall_time": wall, "value": last[2]},
         "min": float(values.min()) if len(values) else None,
         "max": float(values.max()) if len(values) else None,
-        "mean": float(values.mean()) if len(values) else None,
+        "mean": series.mean,
     }

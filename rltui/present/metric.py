@@ -28,6 +28,7 @@ from rltui.present.table import Columns, row_line
 from rltui.present.tabs import cached_sections
 from rltui.present.view import TAB_BY_ID, View
 from rltui.session import RunView
+from rltui.store.series import mean_of
 
 _SIDE = 38
 """Cells of the pane at the right of the chart."""
@@ -166,7 +167,7 @@ def _statistics(run: RunView, row: Row, view: View) -> list[tuple[str, str, str]
     if len(values):
         low, high = int(np.argmin(values)), int(np.argmax(values))
         facts += [
-            ("mean", numbers.value(float(np.mean(values))), ""),
+            ("mean", numbers.value(mean_of(values)), ""),
             ("median", numbers.value(float(np.median(values))), ""),
             ("min", numbers.value(values[low]), f"at step {int(steps[low]):,}"),
             ("max", numbers.value(values[high]), f"at step {int(steps[high]):,}"),

@@ -177,7 +177,9 @@ def _elapsed(
     times = _values(run, infos, STEP_TIME_KEY)
     if times is None:
         return None, False
-    return float(times.sum()), True
+    with np.errstate(over="ignore"):
+        total = float(times.sum())
+    return (total, True) if np.isfinite(total) else (None, False)
 
 
 def _values(

@@ -49,7 +49,20 @@ class Series:
             return None
         return int(self.steps[-1]), float(self.wall_times[-1]), float(self.values[-1])
 
+    @property
+    def mean(self) -> float | None:
+        """Mean of the finite values, also of such that their sum is beyond a float; or None."""
+        return mean_of(self.finite()[1])
+
     def finite(self) -> tuple[IntArray, FloatArray]:
         """Steps and values (float64) of the finite points only."""
         keep = np.isfinite(self.values)
         return self.steps[keep], self.values[keep].astype(np.float64)
+
+
+def mean_of(values: FloatArray) -> float | None:
+    """Mean of finite values (n,), scaled so that no sum overflows; None when there are none."""
+    if not len(values):
+        return None
+    largest = float(np.abs(values).max())
+    return float((values / largest).mean()) * largest if largest else 0.0
