@@ -131,7 +131,7 @@ def _limits(low: float | None, high: float | None, words: str) -> list[Limit]:
     for value, sign in ((low, "≥"), (high, "≤")):
         if value is None:
             continue
-        text = words if words.startswith(sign) else numbers.short(value)
+        text = words if words.startswith(sign) else f"{sign} {numbers.short(value)}"
         out.append(Limit(value, text, Token.OK))
     return out
 

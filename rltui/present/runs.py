@@ -58,16 +58,17 @@ def runs_body(session: Session, view: View, width: int, height: int) -> Body:
         [[], _head(columns, width, view)] if height > 20 else [_head(columns, width, view)]
     )
     room = max(1, height - len(lines))
-    blocks = [_entry(session, r, columns, width, view, run_id(r.key) == cursor) for r in runs]
-    first = _first_visible(blocks, items, cursor, view.offset.get("runs", 0), room)
+    heights = [2 if _below(session, r) else 1 for r in runs]
+    at = items.index(cursor) if cursor in items else 0
+    first = _first_visible(heights, at, view.offset.get("runs", 0), room)
     view.offset["runs"] = first
     hits: dict[int, str] = {}
-    for item, block in list(zip(items, blocks, strict=True))[first:]:
-        for line in block:
+    for run, item in zip(runs[first:], items[first:], strict=True):
+        if len(lines) >= height:
+            break  # only what is visible is drawn: there may be a thousand runs
+        for line in _entry(session, run, columns, width, view, item == cursor):
             hits[len(lines)] = item
             lines.append(line)
-        if len(lines) >= height:
-            break
     hidden = len(session.views) - len(runs)
     if hidden and len(lines) < height:
         lines.append([("  ", TEXT), (f"{hidden} hidden by the filter", MUTED)])
@@ -75,17 +76,19 @@ def runs_body(session: Session, view: View, width: int, height: int) -> Body:
     return Body(lines[:height], items, hits, [], note)
 
 
-def _first_visible(
-    blocks: list[list[Line]], items: list[str], cursor: str | None, offset: int, room: int
-) -> int:
-    if not blocks:
+def _first_visible(heights: list[int], at: int, offset: int, room: int) -> int:
+    """The first entry to draw: near ``offset``, with entry ``at`` in sight, no room wasted."""
+    if not heights:
         return 0
-    index = items.index(cursor) if cursor in items else 0
-    first = max(0, min(offset, index, len(blocks) - 1))
-    while first < index and sum(len(b) for b in blocks[first : index + 1]) > room:
+    first = max(0, min(offset, at, len(heights) - 1))
+    taken = sum(heights[first : at + 1])
+    while first < at and taken > room:
+        taken -= heights[first]
         first += 1
-    while first > 0 and sum(len(b) for b in blocks[first - 1 :]) <= room:
+    rest = sum(heights[first:])
+    while first > 0 and rest + heights[first - 1] <= room:
         first -= 1
+        rest += heights[first]
     return first
 
 
