@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
 from rltui.catalogue.metrics import read_metrics
-from rltui.catalogue.model import Explanation, Metric, Recognition, Scenario
+from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario
 from rltui.catalogue.recognise import Suspect, Verdict, algorithm_of, judge, seen_by
 from rltui.catalogue.resolver import Layer, Resolver
 from rltui.catalogue.scenario import read_scenarios
@@ -72,7 +72,10 @@ class Catalogue:
         metrics: dict[str, Metric],
         dialects: dict[str, Dialect],
         scenarios: tuple[Scenario, ...],
+        roles: Roles,
     ) -> None:
+        self.roles = roles
+        """Which metrics tell something of a run as a whole."""
         self._metrics = metrics
         self._dialects = dialects
         self._scenarios = {s.id: s for s in scenarios}
@@ -230,7 +233,7 @@ def load_catalogue(extra_dirs: Sequence[Path] = ()) -> Catalogue:
     """
     root = shipped("catalogue", "data")
     metrics = read_metrics(root / "metrics.yaml")
-    scenarios = read_scenarios(root / "scenarios.yaml", metrics)
+    scenarios, roles = read_scenarios(root / "scenarios.yaml", metrics)
     names = tuple(s.id for s in scenarios)
     dialects: dict[str, Dialect] = {}
     for path in sorted((root / "dialects").glob("*.yaml")):
@@ -240,7 +243,7 @@ def load_catalogue(extra_dirs: Sequence[Path] = ()) -> Catalogue:
         for directory in extra_dirs
         for path in sorted((*directory.glob("*.yaml"), *directory.glob("*.yml")))
     ]
-    catalogue = Catalogue(metrics, dialects, scenarios)
+    catalogue = Catalogue(metrics, dialects, scenarios, roles)
     for head in own:
         catalogue.resolver(head.id)
     return catalogue

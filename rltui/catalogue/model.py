@@ -144,6 +144,20 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True)
+class Roles:
+    """Metrics and hyperparameters that tell something of the run as a whole."""
+
+    step_time: str = ""
+    """Key of the metric that is the seconds of one step."""
+    closing: str = ""
+    """Key of the metric that a trainer logs in its last row."""
+    tokens: str = ""
+    """Key of the metric that counts the tokens so far."""
+    total_steps: tuple[str, ...] = ()
+    """Names of hyperparameters that hold the planned steps."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recognition:
     """Which framework and algorithm a set of tags was written by, and why."""
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rltui.catalogue.model import Metric, Question, Scenario
+from rltui.catalogue.model import Metric, Question, Roles, Scenario
 from rltui.core.document import Node, nearest, read_document
 
 
-def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[Scenario, ...]:
-    """All scenarios in order; the last one is the fallback. Raises DocumentError when wrong."""
+def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenario, ...], Roles]:
+    """All scenarios in order (the last one is the fallback), and the roles of metrics.
+
+    Raises DocumentError when the document is wrong.
+    """
     document = read_document(path).table()
     out: list[Scenario] = []
     for node in document.need("scenarios").items():
@@ -26,8 +29,20 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[Scenario, ..
         table.finish()
         names = algorithms.texts() if algorithms else ()
         out.append(Scenario(ident, title, names, headline, tuple(questions)))
+    roles = _roles(document.need("roles"), metrics)
     document.finish()
-    return tuple(out)
+    return tuple(out), roles
+
+
+def _roles(node: Node, metrics: dict[str, Metric]) -> Roles:
+    table = node.table()
+    keys = {}
+    for name in ("step_time", "closing", "tokens"):
+        entry = table.need(name)
+        keys[name] = entry.choice(metrics)
+    total = table.need("total_steps").texts()
+    table.finish()
+    return Roles(**keys, total_steps=total)
 
 
 def _keys(node: Node, metrics: dict[str, Metric]) -> tuple[str, ...]:

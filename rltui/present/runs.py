@@ -20,8 +20,7 @@ from rltui.present.line import (
     style,
     with_ground,
 )
-from rltui.present.rows import episodes, memo, span_of
-from rltui.present.spark import spark
+from rltui.present.table import spark_line
 from rltui.present.view import View
 from rltui.session import RunView, Session
 
@@ -172,27 +171,8 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     last = run.shown(tag).last
     line.append((numbers.aligned(last[2] if last else None), STRONG))
     if columns.spark:
-        first, newest = span_of(run)
-        spans = episodes(run, tag)
-        name = ("spark", columns.spark, first, newest, tuple(spans), True, view.marker)
         line.append((" ", TEXT))
-        line.extend(
-            memo(
-                run,
-                tag,
-                name,
-                lambda s: spark(
-                    s.steps,
-                    s.values,
-                    first_step=first,
-                    last_step=newest,
-                    width=columns.spark,
-                    levels=spans,
-                    base_level_known=True,
-                    glyphs=view.glyphs,
-                ),
-            )
-        )
+        line.extend(spark_line(run, tag, columns.spark, view, judged=True))
     return line
 
 

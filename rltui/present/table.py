@@ -94,7 +94,8 @@ def row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bo
     if columns.spark:
         if not columns.change:
             line.append((" ", TEXT))
-        line.extend(_spark(run, row, columns, view))
+        judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
+        line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
     if columns.healthy:
         words = row.judgement.healthy
         if cell_width(words) > columns.healthy or columns.healthy < 16:
@@ -120,21 +121,21 @@ def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
     return (" " + text) if columns.change >= 10 else text
 
 
-def _spark(run: RunView, row: Row, columns: Columns, view: View) -> Line:
+def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) -> Line:
+    """The sparkline of a tag over the steps of the run, kept until its points change."""
     first, last = span_of(run)
-    spans = episodes(run, row.tag)
-    judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
-    name = ("spark", columns.spark, first, last, tuple(spans), judged, view.marker)
+    spans = episodes(run, tag)
+    name = ("spark", width, first, last, tuple(spans), judged, view.marker)
     return memo(
         run,
-        row.tag,
+        tag,
         name,
         lambda s: spark(
             s.steps,
             s.values,
             first_step=first,
             last_step=last,
-            width=columns.spark,
+            width=width,
             levels=spans,
             base_level_known=judged,
             glyphs=view.glyphs,

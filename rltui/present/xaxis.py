@@ -16,8 +16,6 @@ from rltui.store import Series
 
 #: In the order in which the key walks through them.
 AXES = ("step", "relative", "wall", "tokens")
-#: Metric whose newest value counts the tokens so far.
-_TOKENS = ("progress.tokens_total",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +55,7 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
                 return Axis("clock", "time", steps, walls)
             return Axis("time", "time", steps, walls - begin)
     if name == "tokens":
-        for tag in run.tags_of_metrics(_TOKENS):
+        for tag in run.tags_of_metrics((run.roles.tokens,)):
             steps_at, tokens = run.series(tag).finite()
             if len(tokens) > 1:
                 return Axis("number", "tokens", steps_at.astype(np.float64), tokens)
@@ -69,6 +67,6 @@ def axes_of(run: RunView) -> tuple[str, ...]:
     names = ["step"]
     if run.data.first_wall_time is not None:
         names += ["relative", "wall"]
-    if run.tags_of_metrics(_TOKENS):
+    if run.tags_of_metrics((run.roles.tokens,)):
         names.append("tokens")
     return tuple(names)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rltui.catalogue.model import Category, TagInfo
+from rltui.catalogue.model import Category, Roles, TagInfo
 from rltui.core.level import RunState
 from rltui.session.hyper import positive
 from rltui.store import RunData, Series
@@ -24,11 +24,6 @@ _LIVE_LEAST_S = 60.0
 _UNKNOWN_AFTER_S = 24 * 3600.0
 #: Intervals looked at for the usual one: the newest, so that a slow start does not count.
 _RECENT = 200
-#: Metric keys, set by the catalogue, that carry run-wide facts.
-STEP_TIME_KEY = "time.step"
-SUMMARY_KEY = "progress.summary"
-#: Hyperparameters that give the planned steps: transformers, SB3 and CleanRL, verl, others.
-TOTAL_NAMES = ("max_steps", "total_timesteps", "total_training_steps", "total_steps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +59,27 @@ class Progress:
 
 
 def progress(
-    run: RunData, infos: Mapping[str, TagInfo], hyper: Mapping[str, object], now: float
+    run: RunData,
+    infos: Mapping[str, TagInfo],
+    hyper: Mapping[str, object],
+    roles: Roles,
+    now: float,
 ) -> Progress:
     """The progress of ``run`` at the time ``now`` (seconds since the epoch)."""
     clock = _clock_series(run)
     interval, per_step = _intervals(clock)
-    elapsed, derived = _elapsed(run, infos, clock)
-    if interval is None and (times := _values(run, infos, STEP_TIME_KEY)) is not None:
+    elapsed, derived = _elapsed(run, infos, roles.step_time, clock)
+    if interval is None and (times := _values(run, infos, roles.step_time)) is not None:
         interval = float(np.median(times[-_RECENT:]))
         per_step = interval
     newest = max((t for t in (run.last_wall_time, run.modified) if t is not None), default=None)
-    total = _total_steps(hyper)
+    total = _total_steps(hyper, roles.total_steps)
     last = run.last_step
     eta = None
     if total and last is not None and per_step is not None:
         eta = max(0.0, (total - last) * per_step)
     done = bool(total and last is not None and last + _stride(run, infos) > total)
-    done = done or _has_summary(run, infos)
+    done = done or _has_summary(run, infos, roles.closing)
     fresh = Progress(
         run.first_step,
         last,
@@ -169,12 +168,12 @@ def _intervals(clock: Series | None) -> tuple[float | None, float | None]:
 
 
 def _elapsed(
-    run: RunData, infos: Mapping[str, TagInfo], clock: Series | None
+    run: RunData, infos: Mapping[str, TagInfo], step_time: str, clock: Series | None
 ) -> tuple[float | None, bool]:
     if clock is not None and clock.count > 1:
         walls = clock.wall_times
         return float(np.nanmax(walls) - np.nanmin(walls)), False
-    times = _values(run, infos, STEP_TIME_KEY)
+    times = _values(run, infos, step_time)
     if times is None:
         return None, False
     with np.errstate(over="ignore"):
@@ -193,19 +192,19 @@ def _values(
     return None
 
 
-def _has_summary(run: RunData, infos: Mapping[str, TagInfo]) -> bool:
+def _has_summary(run: RunData, infos: Mapping[str, TagInfo], closing: str) -> bool:
     """Whether a trainer's closing row (train_runtime, ...) is the newest that was logged."""
     for tag, info in infos.items():
-        if info.metric is not None and info.metric.key == SUMMARY_KEY:
+        if info.metric is not None and info.metric.key == closing:
             last = run.series(tag).last
             if last is not None and last[0] == run.last_step:
                 return True
     return False
 
 
-def _total_steps(hyper: Mapping[str, object]) -> int | None:
+def _total_steps(hyper: Mapping[str, object], names: tuple[str, ...]) -> int | None:
     """The planned total from hyperparameters."""
-    for name in TOTAL_NAMES:
+    for name in names:
         found = positive(hyper.get(name))
         if found:
             return found

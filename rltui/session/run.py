@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rltui.catalogue import select
-from rltui.catalogue.model import Category, Metric, Recognition, TagInfo
+from rltui.catalogue.model import Category, Metric, Recognition, Roles, TagInfo
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.health.model import Judgement, Report
@@ -23,11 +23,17 @@ class RunView:
     """What screens and documents read of a run. Owned by the session, main thread only."""
 
     def __init__(
-        self, data: RunData, logdir_label: str, metrics: Mapping[str, Metric] | None = None
+        self,
+        data: RunData,
+        logdir_label: str,
+        metrics: Mapping[str, Metric] | None = None,
+        roles: Roles | None = None,
     ) -> None:
         self.data = data
         self.metrics: Mapping[str, Metric] = metrics or {}
         """The metrics of the catalogue by key."""
+        self.roles = roles or Roles()
+        """Which of them tell something of the run as a whole."""
         self.logdir_label = logdir_label
         """Name of the logdir for people: its last path part."""
         self.hyper: dict[str, object] = {}

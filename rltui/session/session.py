@@ -166,7 +166,7 @@ class Session:
             if view is None:
                 label = self.labels[key.logdir]
                 view = self.views[key] = RunView(
-                    self.store.runs[key], label, self.catalogue.metrics
+                    self.store.runs[key], label, self.catalogue.metrics, self.catalogue.roles
                 )
             view.version += 1
         told = {**hyperparameters(batch.texts), **batch.hparams}
@@ -200,7 +200,7 @@ class Session:
         now, judged = self.clock.now(), set()
         for key in self._dirty:
             view = self.views[key]
-            view.progress = progress(view.data, view.infos, view.hyper, now)
+            view.progress = progress(view.data, view.infos, view.hyper, self.catalogue.roles, now)
             if view.data.reading or view.recognition is None:
                 continue
             view.report = self._engine.evaluate(view.data, view.infos, view.recognition, now)

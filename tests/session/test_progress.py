@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from rltui.catalogue import load_catalogue
 from rltui.config import Config, MetricOverride
 from rltui.core.batch import Batch
 from rltui.core.clock import ManualClock
 from rltui.core.errors import UsageError
 from rltui.core.level import Level, RunState
 from rltui.session import Progress, RunView, Session
-from rltui.session.progress import TOTAL_NAMES
 from rltui.session.session import Choice
 from rltui.sources.reader import Reader
 from tests.builders import START, a_batch, a_block, a_source
@@ -174,7 +174,7 @@ def test_a_run_beyond_its_total_is_not_over_100_percent() -> None:
 # -- planned steps -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", TOTAL_NAMES)
+@pytest.mark.parametrize("name", load_catalogue().roles.total_steps)
 def test_totals_from_hyperparameters(name: str) -> None:
     assert progress_of(rows(5, hparams={name: 500})).total_steps == 500
     assert progress_of(rows(5, hparams={name: "500"})).total_steps == 500
