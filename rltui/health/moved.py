@@ -54,14 +54,23 @@ def anchor(findings: Iterable[Finding]) -> int | None:
     A finding that is over counts too: a spike is often the cause of what fires now. The first
     group wins; without bad findings that fire, watch ones. None when nothing fires.
     """
-    found = [f for f in findings if f.since_step is not None]
+    firing: list[tuple[Level, int]] = []
+    over: list[tuple[Level, int]] = []
+    for finding in findings:
+        if finding.since_step is not None:
+            group = firing if finding.state is FindingState.FIRING else over
+            group.append((finding.level, finding.since_step))
     for level in (Level.BAD, Level.WATCH):
-        if any(f.level is level and f.state is FindingState.FIRING for f in found):
-            steps = sorted(
-                f.since_step for f in found if f.level >= level and f.since_step is not None
-            )
-            return _first_group(steps)
+        steps = [step for own, step in firing if own is level]
+        if steps:
+            # a spike that is over counts when what fires now began right after it
+            cause = [s for own, s in over if own >= level and _leads(s, steps)]
+            return _first_group(sorted(steps + cause))
     return None
+
+
+def _leads(step: int, others: list[int]) -> bool:
+    return any(0 <= other - step <= _NEAR for other in others)
 
 
 def _first_group(steps: list[int]) -> int:

@@ -23,6 +23,11 @@ def test_the_anchor_is_where_most_bad_findings_begin_together() -> None:
     assert anchor([finding(22), finding(31), finding(31), late, over]) == 30
 
 
+def test_what_was_over_long_before_is_not_the_beginning() -> None:
+    early = [finding(1, state=FindingState.RESOLVED), finding(6, state=FindingState.RESOLVED)]
+    assert anchor([*early, finding(17), finding(18), finding(20)]) == 17
+
+
 def test_watch_findings_count_only_without_bad_ones() -> None:
     assert anchor([finding(5, Level.WATCH), finding(50)]) == 50
     assert anchor([finding(5, Level.WATCH)]) == 5
