@@ -137,11 +137,6 @@ class Scenario:
     """Metric keys for the one curve of the Runs list, first one that the run has wins."""
     questions: tuple[Question, ...]
 
-    def headline_of(self, present: Collection[str]) -> str | None:
-        """The first headline metric that the run has, or None."""
-        found = select(self.headline, present)
-        return found[0] if found else None
-
 
 @dataclass(frozen=True, slots=True)
 class Roles:

@@ -58,10 +58,6 @@ class Engine:
         self.rules = tuple(rules)
         self._memory: dict[RunKey, _Memory] = {}
 
-    def forget(self, key: RunKey) -> None:
-        """Drop what is remembered of a run."""
-        self._memory.pop(key, None)
-
     def waiting(self, key: RunKey) -> bool:
         """Whether very long tags of a run have rows that are yet to be judged: evaluate it again
         a little later, also when nothing was added."""

@@ -132,11 +132,6 @@ def change(
     return f"{up if after > before else down} {value(abs(after - before))}"
 
 
-def pair(old: SupportsFloat | None, new: SupportsFloat | None, *, arrow: str = "→") -> str:
-    """The two numbers that evidence compares: ``2.46 → 0.176``."""
-    return f"{value(old)} {arrow} {value(new)}"
-
-
 def factor(ratio: SupportsFloat | None, *, times: str = "×") -> str:
     """A ratio in two significant digits: ``× 7.6``, ``× 470``, ``× 0.07``; at most 9 cells."""
     number = _number(ratio)

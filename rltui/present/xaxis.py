@@ -14,9 +14,6 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.session import RunView
 from rltui.store import Series
 
-#: In the order in which the key walks through them.
-AXES = ("step", "relative", "wall", "tokens")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:

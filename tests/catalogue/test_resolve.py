@@ -126,8 +126,6 @@ def test_scenarios(catalogue: Catalogue) -> None:
         assert [q.title for q in scenario.questions] == titles
         assert scenario.headline
     llm = catalogue.scenarios["llm-rl"]
-    assert llm.headline_of({"reward.mean", "reward.raw.mean"}) == "reward.raw.mean"
-    assert llm.headline_of(set()) is None
     assert llm.questions[1].answers({"entropy", "grad_norm.actor", "loss.kl"}) == (
         "entropy",
         "loss.kl",

@@ -97,11 +97,6 @@ def test_change_has_an_arrow_and_no_sign(old: float, new: float, text: str) -> N
     assert numbers.change(old, new, up="^", down="v") == text.replace("↑", "^").replace("↓", "v")
 
 
-def test_pair() -> None:
-    assert numbers.pair(2.46, 0.176) == "2.46 → 0.176"
-    assert numbers.pair(None, math.nan, arrow=">") == "– > NaN"
-
-
 @pytest.mark.parametrize(
     ("ratio", "text"),
     [(7.6, "× 7.6"), (200, "× 200"), (468.3, "× 470"), (5.0, "× 5.0"), (6.6, "× 6.6"),
