@@ -51,6 +51,16 @@ class TextPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class LogTail:
+    """How a console log ends, as of the newest look; lines are cleaned, oldest first."""
+
+    lines: tuple[str, ...]
+    """At most a few hundred, each of bounded length; progress bars show their last state."""
+    after_row: int
+    """How many of the last lines come after the last row of metrics."""
+
+
+@dataclass(frozen=True, slots=True)
 class SourceInfo:
     """The state of one log file of a run, as of the newest batch."""
 
@@ -67,6 +77,10 @@ class SourceInfo:
     """Records decoded so far (event records, or lines)."""
     modified: float
     """Modification time of the file, seconds since the epoch."""
+    exactness: int = 3
+    """Which of several sources of one run is believed: the highest (see ``Format``)."""
+    counted: bool = False
+    """Whether its steps are row numbers, because the log tells none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +94,9 @@ class Batch:
     ``waiting`` is the number of *other* files of the run that have never been read to their
     end, not begun ones included: as of the newest batch of a run, all of the run has been read
     when it is 0 and ``more`` is False.
+    ``replaced`` means that the items are all that the file holds: older ones of it are dropped.
+    ``tail`` is the end of a console log (None: as before), ``exit_code`` how the training ended
+    where a tracker has recorded it.
     """
 
     run: RunKey
@@ -93,6 +110,9 @@ class Batch:
     gone: bool = False
     more: bool = False
     waiting: int = 0
+    replaced: bool = False
+    tail: LogTail | None = None
+    exit_code: int | None = None
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -7,10 +7,12 @@ A new format is one class with ``name``, ``claims_name``, ``claims`` and ``decod
 from __future__ import annotations
 
 from rltui.sources.formats.base import (
+    Belonging,
     Decoded,
     Decoder,
     DecoderNote,
     Format,
+    Growth,
     Options,
 )
 from rltui.sources.formats.jsonl import JsonLines
@@ -19,4 +21,13 @@ from rltui.sources.formats.tfevents import TfEvents
 #: In the order in which they are asked whether a file is theirs.
 FORMATS: tuple[Format, ...] = (TfEvents(), JsonLines())
 
-__all__ = ["FORMATS", "Decoded", "Decoder", "DecoderNote", "Format", "Options"]
+__all__ = [
+    "FORMATS",
+    "Belonging",
+    "Decoded",
+    "Decoder",
+    "DecoderNote",
+    "Format",
+    "Growth",
+    "Options",
+]

@@ -2,15 +2,17 @@
 
 A decoder is fed the bytes of one file in order, in pieces of any size, and keeps what it
 cannot use yet. The points that come out do not depend on how the bytes were split.
+Stores that are no stream of bytes (databases) are :mod:`rltui.sources.trackers`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
-from rltui.core.batch import Restart, TextPoint
+from rltui.core.batch import LogTail, Restart, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean, clean_bytes
@@ -52,6 +54,35 @@ class Decoded:
     notes: tuple[DecoderNote, ...] = ()
     records: int = 0
     """Records (event records or lines) that this call used up, broken ones included."""
+    tail: LogTail | None = None
+    """The end of a console log as of now; None when it is no console or nothing is new."""
+    exit_code: int | None = None
+    """How the training ended, where the log says so (a tracker's exit record)."""
+    counted: bool = False
+    """Whether the steps are row numbers, because the log tells none."""
+
+
+class Growth(Enum):
+    """How a file of a format changes while a training writes it."""
+
+    APPENDED = "appended"
+    """Only at its end; when it begins anew, the training began anew."""
+    REWRITTEN = "rewritten"
+    """At its end, and now and then from its start with the same rows (a CSV that gets a
+    column): what was read before is dropped then."""
+    WHOLE = "whole"
+    """Rewritten as one document: read from its start whenever it changes; what was read
+    before is dropped as soon as the new content gives points."""
+
+
+class Belonging(Enum):
+    """How the files of a format in one directory belong together."""
+
+    DIRECTORY = "directory"
+    """All of them are one run, that of the directory."""
+    NAME = "name"
+    """Each is a run of its own and gives it its name (``exp1.jsonl``), unless something in
+    the files shows that they are of one run."""
 
 
 class Decoder(Protocol):
@@ -80,6 +111,22 @@ class Format(Protocol):
         """Shown to the user: ``tfevents``, ``jsonl``."""
         ...
 
+    @property
+    def growth(self) -> Growth:
+        """How its files change."""
+        ...
+
+    @property
+    def exactness(self) -> int:
+        """Of several sources of one run the highest wins: 3 float64 as computed, 2 float32,
+        1 rounded for people."""
+        ...
+
+    def belonging(self, name: str) -> Belonging:
+        """How a file of this base name belongs to its directory: ``progress.csv`` is that of
+        the directory, ``exp1.jsonl`` names a run."""
+        ...
+
     def claims_name(self, name: str) -> bool:
         """Whether a file of this base name may be of this format (cheap, no I/O)."""
         ...
@@ -88,8 +135,8 @@ class Format(Protocol):
         """Whether the file is of this format; ``head`` is how it begins (may be empty)."""
         ...
 
-    def decoder(self, options: Options | None = None) -> Decoder:
-        """A fresh decoder for one file."""
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+        """A fresh decoder for one file; ``path`` only for what its name tells, never opened."""
         ...
 
 

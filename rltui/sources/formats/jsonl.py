@@ -21,7 +21,7 @@ import numpy as np
 import orjson
 
 from rltui.core.level import Level
-from rltui.sources.formats.base import Decoded, Decoder, NoteBook, Options
+from rltui.sources.formats.base import Belonging, Decoded, Decoder, Growth, NoteBook, Options
 from rltui.sources.formats.rows import RowSink, layout_of
 
 #: A longer line is skipped: it is no row of metrics.
@@ -42,6 +42,12 @@ class JsonLines:
     """The format ``jsonl``."""
 
     name = "jsonl"
+    growth = Growth.APPENDED
+    exactness = 3
+
+    def belonging(self, name: str) -> Belonging:  # noqa: ARG002 - verl: one file a run
+        """The file names the run."""
+        return Belonging.NAME
 
     def claims_name(self, name: str) -> bool:
         """By suffix."""
@@ -63,7 +69,11 @@ class JsonLines:
             return False
         return isinstance(row, dict) and _is_metrics(row, keys)
 
-    def decoder(self, options: Options | None = None) -> Decoder:
+    def decoder(
+        self,
+        options: Options | None = None,
+        path: Path | None = None,  # noqa: ARG002
+    ) -> Decoder:
         """A fresh decoder for one file."""
         return JsonLinesDecoder(options or Options())
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rltui.sources.formats.base import Decoder, Options
+from rltui.sources.formats.base import Belonging, Decoder, Growth, Options
 from rltui.sources.formats.tfevents.decoder import TfEventsDecoder
 from rltui.sources.formats.tfevents.template import TemplateCache
 
@@ -18,9 +18,15 @@ class TfEvents:
     """The format ``tfevents``. Its decoders share templates: runs of a project log alike."""
 
     name = "tfevents"
+    growth = Growth.APPENDED
+    exactness = 2
 
     def __init__(self) -> None:
         self._templates = TemplateCache()
+
+    def belonging(self, name: str) -> Belonging:  # noqa: ARG002
+        """As TensorBoard does it: a directory is a run."""
+        return Belonging.DIRECTORY
 
     def claims_name(self, name: str) -> bool:
         """As TensorBoard does it (tensorboard/backend/event_processing/io_wrapper.py)."""
@@ -35,6 +41,10 @@ class TfEvents:
         """The name decides: an event file may be empty, or corrupt at its very beginning."""
         return self.claims_name(path.name)
 
-    def decoder(self, options: Options | None = None) -> Decoder:
+    def decoder(
+        self,
+        options: Options | None = None,
+        path: Path | None = None,  # noqa: ARG002
+    ) -> Decoder:
         """A fresh decoder for one file."""
         return TfEventsDecoder(options or Options(), self._templates)
