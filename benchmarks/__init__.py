@@ -2,5 +2,6 @@
 
 ``python -m benchmarks.read`` reads logs with rltui and its peers and prints a table of CPU time
 and memory; ``python -m benchmarks.live`` drives ``rltui watch`` in a pseudo terminal and prints
-latencies, idle and live CPU and bytes written. ``RESULTS.md`` holds what they printed last.
+latencies, idle and live CPU and bytes written; ``python -m benchmarks.fuzz`` feeds damaged
+logs to every decoder. ``RESULTS.md`` holds what they printed last.
 """

@@ -104,7 +104,7 @@ def memory_per_point(directory: Path, scale: float) -> Iterator[Row]:
     ):
         with watch(directory, root) as program:
             program.until(_shows(last), 120)
-            program.settle(1.0, 20)
+            program.rest()
             found.append(program.memory)
     yield f"whole process, {made.points:,} points: MiB", short(found[1]), "200"
     yield "memory per point: bytes", short((found[1] - found[0]) * 2**20 / made.points), "6"
@@ -150,7 +150,7 @@ def idle(directory: Path, scale: float, seconds: float) -> Iterator[Row]:
             (root / f"run_{run:04d}" / f"events.out.tfevents.{number}.x").write_bytes(content)
     with watch(directory, root) as program:
         program.until(_STEP.search, 120)
-        program.settle(3.0, 60)
+        program.rest()
         cpu, written, began = program.cpu, program.written, time.perf_counter()
         program.run(seconds)
         took = time.perf_counter() - began
@@ -167,7 +167,7 @@ def live(directory: Path, seconds: float) -> Iterator[Row]:
     rng = random.Random(2)
     with watch(directory, path.parent) as program, path.open("ab", 0) as file:
         program.until(_STEP.search)
-        program.settle(1.0, 10)
+        program.rest()
         cpu, written, began = program.cpu, program.written, time.perf_counter()
         steps = max(2, round(2 * seconds))
         for number in range(steps):
@@ -185,7 +185,7 @@ def key_to_paint(directory: Path, scale: float, presses: int) -> Iterator[Row]:
     took = []
     with watch(directory, *roots) as program:
         program.until(_STEP.search, 120)
-        program.settle(2.0, 60)
+        program.rest()
         keys = (b"\x1b[B", b"\x1b[B", b"\x1b[A", b"\r", b"2", b"\x1b[B", b"3", b"r")
         for number in range(presses):
             key = keys[number % len(keys)]

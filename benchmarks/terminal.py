@@ -152,6 +152,19 @@ class Program:
         while self.pump(quiet) and time.perf_counter() < end:
             pass
 
+    def rest(self, share: float = 0.05, seconds: float = 240.0) -> None:
+        """Wait until it takes less than a share of a core for three seconds on end.
+
+        A program that reads a thousand runs may write nothing for a while: the screen does not
+        tell that it is done.
+        """
+        end = time.perf_counter() + seconds
+        calm = 0
+        while calm < 3 and time.perf_counter() < end:
+            before = self.cpu
+            self.run(1.0)
+            calm = calm + 1 if self.cpu - before < share else 0
+
     def send(self, keys: bytes) -> None:
         """Press keys."""
         os.write(self._master, keys)
@@ -171,7 +184,9 @@ def quiet_home(directory: Path) -> dict[str, str]:
     """An environment without the settings of the person who measures."""
     home = directory / "home"
     home.mkdir(parents=True, exist_ok=True)
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("RLTUI_", "XDG_"))}
+    private = ("RLTUI_", "XDG_", "PYTHON", "OPENBLAS_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(private)}
     root = str(Path(__file__).resolve().parent.parent)
-    found = {"HOME": str(home), "PYTHONPATH": root, "OPENBLAS_NUM_THREADS": "1"}
+    # an installed program has its byte code beside it: nobody compiles at every start
+    found = {"HOME": str(home), "PYTHONPATH": root, "PYTHONPYCACHEPREFIX": str(home / "pycache")}
     return {**kept, **found, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}

@@ -6,6 +6,7 @@ Imports nothing heavy before it knows the command.
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import sys
@@ -20,6 +21,7 @@ _BROKEN = 70
 
 _EPILOG = """\
 examples:
+  rltui                        choose among the logs that are found
   rltui watch runs/            live screen of every run below runs/
   rltui runs/                  the same
   rltui check runs/ --json     the verdict for scripts
@@ -53,11 +55,13 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _with_watch(arguments: list[str], commands: Sequence[Command]) -> list[str]:
-    """``rltui PATH`` is short for ``rltui watch PATH``."""
+    """``rltui PATH`` is short for ``rltui watch PATH``, ``rltui`` for ``rltui watch``."""
+    if not arguments:
+        return ["watch"]
     names = {c.name for c in commands}
     first = next((a for a in arguments if not a.startswith("-")), None)
     known = first in names or any(a in ("-h", "--help", "--version") for a in arguments[:1])
-    if not arguments or known:
+    if known:
         return arguments
     looks_like_path = first is not None and (os.path.exists(first) or os.sep in first)  # noqa: PTH110
     if looks_like_path or arguments[0].startswith("-"):
@@ -76,15 +80,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A locale without these characters, or a file name that is no UTF-8: never a traceback.
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _be_modest()
     parser = build_parser()
-    if not arguments:
-        parser.print_help()
-        return 2
     options = parser.parse_args(_with_watch(arguments, COMMANDS))
     if options.command is None:
         parser.print_help()
         return 2
     return _guarded(options)
+
+
+def _be_modest() -> None:
+    """Settings of the process: it shares a machine with a training.
+
+    numpy's OpenBLAS would start a thread per core for matrices that rltui does not have, and
+    the collector would look a thousand times at what imports leave, for cycles that are not
+    there.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(20_000, 20, 20)
 
 
 def _guarded(options: argparse.Namespace) -> int:

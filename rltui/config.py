@@ -59,6 +59,9 @@ class WatchConfig:
     """Seconds between searches of the log directories for new files."""
     inotify: bool = _setting(True)
     """Whether the kernel may wake the watcher sooner; polling goes on in any case."""
+    memory_bytes: int = _setting(1 << 30, low=1 << 20, high=1 << 50)
+    """Bytes of points in memory, beyond which runs that were not looked at for long are
+    unloaded; they are read again when they are."""
 
 
 @dataclass(frozen=True, slots=True)

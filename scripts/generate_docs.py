@@ -74,7 +74,9 @@ def keys_page() -> str:
     lines = ["# Keys", "", "Generated from the table of keys by `scripts/generate_docs.py`.", ""]
     lines += ["| keys | does | where | action |", "| --- | --- | --- | --- |"]
     for key in KEYS:
-        where = "everywhere" if key.where == EVERYWHERE else ", ".join(key.where)
+        everywhere = set(EVERYWHERE) <= set(key.where)
+        rest = [w for w in key.where if not (everywhere and w in EVERYWHERE)]
+        where = ", ".join((["everywhere"] if everywhere else []) + rest)
         lines.append(f"| {key.shown} | {key.words} | {where} | `{key.action}` |")
     return "\n".join(lines) + "\n"
 

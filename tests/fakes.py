@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from rltui.catalogue import Catalogue
 from rltui.config import Config
-from rltui.core.batch import Batch, Note
+from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.clock import ManualClock
 from rltui.health.rule import Rule
 from rltui.session import Session
@@ -30,11 +30,16 @@ from rltui.sources.reader import Reader
 from tests.builders import LOGDIR, START, a_batch, a_block, a_source
 
 
+def _within(batch: Batch, known: Mapping[Path, int]) -> bool:
+    return batch.source.offset <= known.get(batch.source.path, -1)
+
+
 class FakeReader:
     """Has the face of :class:`rltui.sources.reader.Reader`; reads what the test feeds it."""
 
     def __init__(self, *batches: Batch) -> None:
         self.queue: deque[Batch] = deque(batches)
+        self.given: list[Batch] = []
         self.notes: tuple[Note, ...] = ()
         self.unclaimed: tuple[Note, ...] = ()
         self.on_batch: Callable[[], None] | None = None
@@ -56,13 +61,31 @@ class FakeReader:
 
     def read_all(self) -> Iterator[Batch]:
         while self.queue:
-            yield self.queue.popleft()
+            yield self._next()
+
+    def _next(self) -> Batch:
+        self.given.append(self.queue.popleft())
+        return self.given[-1]
+
+    def read_again(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> Iterator[Batch] | None:
+        """What was fed of a run, up to the place that the store knows."""
+        self.calls.append("read_again")
+        if any(generations):
+            return None
+        known = {path: source.offset for path, source in sources.items()}
+        return iter([b for b in self.given if b.run == key and _within(b, known)])
 
     def drain(self, max_batches: int = 64) -> list[Batch]:
-        return [self.queue.popleft() for _ in range(min(max_batches, len(self.queue)))]
+        return [self._next() for _ in range(min(max_batches, len(self.queue)))]
 
     def progress(self) -> tuple[int, int]:
         return self.share
+
+    @property
+    def ended(self) -> bool:
+        return False
 
     def feed(self, *batches: Batch) -> None:
         """New batches; wakes whoever asked to be woken, as the reader thread does."""
@@ -88,6 +111,7 @@ def a_session(
             clock=clock or ManualClock(),
             reader=cast(Reader, reader or FakeReader()),
         )
+        session.prepare()
     fake = cast(FakeReader, session._reader)
     fake.queue.extendleft(reversed(batches))
     if batches:

@@ -50,9 +50,23 @@ def test_the_main_help_names_every_command(capsys: pytest.CaptureFixture[str]) -
     assert "examples:" in out
 
 
-def test_without_arguments_it_helps_and_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 2
-    assert "usage: rltui" in capsys.readouterr().out
+@pytest.mark.parametrize("arguments", [[], ["watch"]])
+def test_without_a_path_and_a_terminal_it_tells_what_could_be_watched(
+    arguments: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs = tmp_path / "runs" / "x"
+    runs.mkdir(parents=True)
+    (runs / "events.out.tfevents.1700000000.host").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("usage: rltui watch LOGDIR")
+    assert f"{tmp_path / 'runs'}  1 run" in err
 
 
 @pytest.mark.parametrize("word", ["chekc", "-x", "--nope"])

@@ -100,6 +100,15 @@ class Catalogue:
         """Every scenario by id."""
         return self._scenarios
 
+    def step_keys(self) -> tuple[str, ...]:
+        """Names under which text logs tell the step, best first: of generic, then of the others.
+
+        Each once; among frameworks the order in which they are asked.
+        """
+        heads = [s.head for s in self.suspects]
+        heads.sort(key=lambda h: h.id != GENERIC)
+        return tuple(dict.fromkeys(key for head in heads for key in head.step_keys))
+
     def recognise(
         self,
         tags: Iterable[str],
@@ -115,11 +124,12 @@ class Catalogue:
         """
         names = set(tags)
         suspect, reasons = self._chosen(framework) if framework else self._found(names, formats)
+        seen = seen_by(names, suspect.prefixes)
         if algorithm is not None:
             algorithm = algorithm.strip().upper()
             reasons = (*reasons, f"{algorithm} by option")
         else:
-            guess = algorithm_of(suspect.algorithms, seen_by(names, suspect.prefixes))
+            guess = algorithm_of(suspect.algorithms, seen)
             if guess is not None:
                 algorithm = guess[0]
                 reasons = (*reasons, guess[1])
@@ -128,7 +138,7 @@ class Catalogue:
             head.id,
             self._dialects[head.id].title,
             algorithm,
-            self._scenario(head, algorithm),
+            self._scenario(head, algorithm, seen),
             reasons,
         )
 
@@ -186,11 +196,14 @@ class Catalogue:
 
     def _found(self, tags: set[str], formats: Iterable[str]) -> tuple[Suspect, tuple[str, ...]]:
         formats = tuple(formats)
+        seen: dict[tuple[tuple[str, bool], ...], set[str]] = {}
         best: tuple[tuple[int, int], Suspect, Verdict] | None = None
         for suspect in self.suspects:
             if suspect.head.id == GENERIC:
                 continue
-            verdict = judge(suspect, seen_by(tags, suspect.prefixes), formats)
+            if suspect.prefixes not in seen:
+                seen[suspect.prefixes] = seen_by(tags, suspect.prefixes)
+            verdict = judge(suspect, seen[suspect.prefixes], formats)
             worth = (verdict.strength, verdict.score if verdict.strength == 1 else 0)
             if verdict.strength and (best is None or worth > best[0]):
                 best = (worth, suspect, verdict)
@@ -198,13 +211,14 @@ class Catalogue:
             return self._chosen(GENERIC)[0], ("no framework is recognised",)
         return best[1], best[2].reasons
 
-    def _scenario(self, head: Head, algorithm: str | None) -> Scenario:
+    def _scenario(self, head: Head, algorithm: str | None, tags: set[str]) -> Scenario:
         if head.scenario and head.scenario in self._scenarios:
             return self._scenarios[head.scenario]
         for scenario in self._scenarios.values():
             if algorithm in scenario.algorithms:
                 return scenario
-        return self._scenarios[GENERIC]
+        kind = algorithm_of(head.scenarios, tags)
+        return self._scenarios[kind[0] if kind else GENERIC]
 
     def _lineage(self, framework: str) -> list[Dialect]:
         """The dialect, then what it inherits from, nearest first."""

@@ -68,6 +68,10 @@ class Head:
     fingerprint: Fingerprint | None
     algorithms: tuple[AlgorithmMark, ...] | None
     """None: inherit."""
+    step_keys: tuple[str, ...] = ()
+    """Names under which a row of its text logs tells the step, best first."""
+    scenarios: tuple[AlgorithmMark, ...] = ()
+    """Scenarios that tags show where neither framework nor algorithm decides."""
 
     def over(self, below: Head) -> Head:
         """This head (of the user's document) with what it leaves open taken from ``below``."""
@@ -86,6 +90,8 @@ class Head:
             either(self.prefixes, below.prefixes),
             either(self.fingerprint, below.fingerprint),
             either(self.algorithms, below.algorithms),
+            self.step_keys or below.step_keys,
+            self.scenarios or below.scenarios,
         )
 
 
@@ -124,12 +130,13 @@ def read_text(path: Path) -> str:
 def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
     """The head of a document. Raises DocumentError when it is wrong."""
     cut = text.find(_BODY)
-    table = parse_document(text if cut < 0 else text[: cut + 1], path).table()
+    table = parse_document(text if cut < 0 else text[: cut + 1], path, keep=True).table()
     ident = table.need("id").text()
     title, inherits = table.get("title"), table.get("inherits")
     rank, scenario = table.get("rank"), table.get("scenario")
     prefixes, marks = table.get("prefixes"), table.get("algorithms")
-    prints = table.get("fingerprint")
+    prints, steps = table.get("fingerprint"), table.get("step_keys")
+    kinds = table.get("scenarios")
     head = Head(
         id=ident,
         path=path,
@@ -141,6 +148,8 @@ def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
         prefixes=_prefixes(prefixes) if prefixes else None,
         fingerprint=_fingerprint(prints.table()) if prints else None,
         algorithms=tuple(_mark(n.table()) for n in marks.items()) if marks else None,
+        step_keys=steps.texts() if steps else (),
+        scenarios=tuple(_kind(n.table(), scenarios) for n in kinds.items()) if kinds else (),
     )
     table.get("entries")
     table.finish()
@@ -193,9 +202,14 @@ def _mark(table: Table) -> AlgorithmMark:
     return found
 
 
+def _kind(table: Table, scenarios: Collection[str]) -> AlgorithmMark:
+    table.need("name").choice(scenarios)
+    return _mark(table)
+
+
 def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry, ...]:
     """The entries of a document. Raises DocumentError when one is wrong or two are tied."""
-    table = parse_document(text, path).table()
+    table = parse_document(text, path, keep=True).table()
     body = table.get("entries")
     out: list[Entry] = []
     keys: list[Node] = []

@@ -6,6 +6,7 @@ Nothing is ever hidden: what cannot be guessed lands in Other under its own name
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from rltui.catalogue.metrics import STATS
 from rltui.catalogue.model import Category, TagInfo
@@ -35,6 +36,13 @@ _WORDS: tuple[tuple[Category, frozenset[str]], ...] = tuple(
 
 _SPLIT = re.compile(r"[^0-9A-Za-z]+|(?<=[a-z])(?=[A-Z])")
 _BLANK = re.compile(r"\s+")
+_JOINT = re.compile(r"[\s-]+")
+
+
+@lru_cache(maxsize=8192)
+def plain_name(tag: str) -> str:
+    """The tag as most loops would write it: ``Avg Response Len`` is ``avg_response_len``."""
+    return _JOINT.sub("_", tag.strip()).lower()
 
 
 def guess_category(tag: str) -> Category:

@@ -22,6 +22,8 @@ from functools import cached_property
 _TOKEN = re.compile(
     r"(?P<star>\*)|(?P<one>\?)|\[(?P<set>[^\]]+)\]|\{(?P<name>[a-z][a-z0-9_]*)(?::(?P<kind>[a-z]+))?\}"
 )
+#: A text without these stands for itself.
+_WILD = re.compile(r"[*?\[{}]")
 _DIGITS = frozenset("0123456789")
 _SLASH = frozenset("/")
 _KINDS = {None: ".+", "int": "[0-9]+", "part": "[^/]+"}
@@ -43,12 +45,9 @@ class _Token:
 
 @dataclass(frozen=True)
 class Pattern:
-    """One parsed pattern. Immutable; the regular expression is made on first use."""
+    """One checked pattern. Immutable; what it takes to match and compare is made on first use."""
 
     text: str
-    source: str
-    """The regular expression."""
-    tokens: tuple[_Token, ...]
     names: tuple[str, ...]
     literal: int
     """Number of literal characters: how specific the pattern is."""
@@ -63,10 +62,16 @@ class Pattern:
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
-        return re.compile(self.source, re.DOTALL)
+        return re.compile("".join(_read(self.text).regex), re.DOTALL)
+
+    @cached_property
+    def _tokens(self) -> tuple[_Token, ...]:
+        return tuple(_read(self.text).tokens)
 
     def match(self, tag: str) -> dict[str, str] | None:
         """The labels when the whole tag matches, else None."""
+        if self.exact:
+            return {} if tag == self.text else None
         if not (tag.startswith(self.prefix) and tag.endswith(self.suffix)):
             return None
         found = self._regex.fullmatch(tag)
@@ -80,37 +85,44 @@ class Pattern:
         a, b = self.suffix, other.suffix
         if not (a.endswith(b) or b.endswith(a)):
             return False
-        return _intersect(self.tokens, other.tokens)
+        if self.exact and other.exact:
+            return self.text == other.text
+        return _intersect(self._tokens, other._tokens)
 
 
 def parse(text: str) -> Pattern:
     """Read a pattern. Raises PatternError when a capture is malformed or named twice."""
-    regex: list[str] = []
-    tokens: list[_Token] = []
-    names: list[str] = []
-    at = literal = prefix_end = suffix_begin = 0
-    first = True
-    for found in _TOKEN.finditer(text):
-        plain = text[at : found.start()]
-        literal += _literal(plain, regex, tokens)
-        if first:
-            prefix_end, first = found.start(), False
-        _wild(found, regex, tokens, names)
-        at = suffix_begin = found.end()
-    literal += _literal(text[at:], regex, tokens)
-    if first:
-        prefix_end = len(text)
-    if len(set(names)) != len(names):
+    if not _WILD.search(text):
+        return Pattern(text, (), len(text), text, text)
+    read = _read(text)
+    if len(set(read.names)) != len(read.names):
         raise PatternError("a name is captured twice")
-    return Pattern(
-        text,
-        "".join(regex),
-        tuple(tokens),
-        tuple(names),
-        literal,
-        text[:prefix_end],
-        text[suffix_begin:],
-    )
+    prefix, suffix = text[: read.prefix_end], text[read.suffix_begin :]
+    return Pattern(text, tuple(read.names), read.literal, prefix, suffix)
+
+
+@dataclass(slots=True, eq=False)
+class _Reading:
+    """What is found in the text of a pattern, from left to right."""
+
+    regex: list[str]
+    tokens: list[_Token]
+    names: list[str]
+    literal: int
+    prefix_end: int
+    suffix_begin: int = 0
+
+
+def _read(text: str) -> _Reading:
+    out = _Reading([], [], [], 0, len(text))
+    at = 0
+    for found in _TOKEN.finditer(text):
+        out.literal += _literal(text[at : found.start()], out.regex, out.tokens)
+        out.prefix_end = min(out.prefix_end, found.start())
+        _wild(found, out.regex, out.tokens, out.names)
+        at = out.suffix_begin = found.end()
+    out.literal += _literal(text[at:], out.regex, out.tokens)
+    return out
 
 
 def _literal(plain: str, regex: list[str], tokens: list[_Token]) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from rltui.catalogue.dialect import AlgorithmMark, Fingerprint, Head
+from rltui.catalogue.guess import plain_name
 from rltui.catalogue.pattern import Pattern
 
 #: Supporting tags that are needed when no strong one is there.
@@ -35,8 +36,10 @@ class Verdict:
 
 
 def seen_by(tags: Collection[str], prefixes: tuple[tuple[str, bool], ...]) -> set[str]:
-    """The tags as logged and without the prefixes that trackers put in front."""
+    """The tags as logged, without the prefixes that trackers put in front, and bare names as
+    most loops would write them."""
     out = set(tags)
+    out.update(plain_name(t) for t in tags if "/" not in t)
     for prefix, _ in prefixes:
         cut = len(prefix)
         out.update(t[cut:] for t in tags if t.startswith(prefix))
@@ -77,7 +80,9 @@ def find(pattern: Pattern, tags: set[str]) -> str | None:
     """The first tag (in alphabetical order) that matches, or None."""
     if pattern.exact:
         return pattern.text if pattern.text in tags else None
-    return min((t for t in tags if pattern.match(t) is not None), default=None)
+    head = pattern.prefix  # looked at here, because most tags fail there and calls are dear
+    hits = (t for t in tags if t.startswith(head) and pattern.match(t) is not None)
+    return min(hits, default=None)
 
 
 def algorithm_of(marks: tuple[AlgorithmMark, ...], tags: set[str]) -> tuple[str, str] | None:

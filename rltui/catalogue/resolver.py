@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rltui.catalogue.dialect import Entry
-from rltui.catalogue.guess import tag_family, unknown_tag
+from rltui.catalogue.guess import plain_name, tag_family, unknown_tag
 from rltui.catalogue.model import Category, Metric, TagInfo
 from rltui.catalogue.template import fill
 
@@ -70,7 +70,7 @@ class Resolver:
         pool = [*self._exact.values(), *self._wild]
         return [(e.pattern.text, place(path, e.line)) for e, path in pool if e.metric.key == key]
 
-    def _resolve(self, tag: str) -> TagInfo:
+    def _resolve(self, tag: str, *, plain: bool = False) -> TagInfo:
         exact = self._exact.get(tag)
         if exact is not None:
             return self._info(tag, *exact, {})
@@ -84,6 +84,11 @@ class Resolver:
         found = self._match(tag)
         if found is not None:
             return self._info(tag, *found)
+        name = plain_name(tag)
+        if not plain and name != tag:
+            info = self._resolve(name, plain=True)
+            if info.metric is not None:
+                return replace(info, tag=tag)
         for prefix, validation in self._prefixes:
             if tag.startswith(prefix) and len(tag) > len(prefix):
                 return self._unknown(tag, Category.VALIDATION if validation else None)

@@ -3,7 +3,7 @@
 To add a verb, write a module with a ``COMMAND`` and name it in ``COMMANDS``.
 """
 
-from rltui.commands import check, demo, explain, plot, snapshot, watch
+from rltui.commands import check, demo, explain, export, plot, snapshot, watch
 from rltui.commands.command import Command
 
 COMMANDS: tuple[Command, ...] = (
@@ -11,6 +11,7 @@ COMMANDS: tuple[Command, ...] = (
     check.COMMAND,
     snapshot.COMMAND,
     plot.COMMAND,
+    export.COMMAND,
     explain.COMMAND,
     demo.COMMAND,
 )

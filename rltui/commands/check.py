@@ -13,11 +13,18 @@ from rltui.commands.command import (
     nothing_readable,
     open_session,
 )
+from rltui.commands.follow import follow
+from rltui.commands.piped import is_piped, need_pipe
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_logdirs(parser)
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.add_argument(
+        "--follow",
+        action="store_true",
+        help="print a line for each change, until interrupted or the end of standard input",
+    )
     parser.add_argument(
         "--fail-on",
         choices=("watch", "bad", "never"),
@@ -28,15 +35,22 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rltui.core.level import Level, worst
+    from rltui.core.level import Level, RunState, worst
     from rltui.present.document import check_document, dump
     from rltui.present.report import check_text
 
+    if is_piped(options):
+        need_pipe()
     session = open_session(options)
-    session.read_all()
+    if options.follow:
+        follow(session, json=options.json)
+    else:
+        session.read_all()
     runs = session.runs()
     readable = any(r.infos for r in runs)
-    if options.json:
+    if options.follow:
+        pass  # everything has been told
+    elif options.json:
         emit(dump(check_document(session)))
     elif readable:
         emit(check_text(session))
@@ -45,7 +59,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.fail_on == "never":
         return Exit.OK
     limit = Level.WATCH if options.fail_on == "watch" else Level.BAD
-    return Exit.ILL if worst(r.level for r in runs) >= limit else Exit.OK
+    crashed = any(r.progress is not None and r.progress.state is RunState.CRASHED for r in runs)
+    return Exit.ILL if crashed or worst(r.level for r in runs) >= limit else Exit.OK
 
 
 COMMAND = Command(

@@ -89,7 +89,7 @@ def open_session(options: argparse.Namespace, config: Config | None = None) -> S
 
     choice = Choice(options.run_glob, options.framework, options.algorithm, options.verify)
     config = config or open_config(options)
-    session = Session(options.logdirs, config, choice=choice)
+    session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))
     session.scan()
     return session
 

@@ -1,10 +1,13 @@
-"""``rltui watch``: the live app (floor 7)."""
+"""``rltui watch``: the live app; without a path a list of what there is to watch (floor 7)."""
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.commands.command import (
@@ -16,28 +19,101 @@ from rltui.commands.command import (
     open_config,
     open_session,
 )
+from rltui.commands.piped import is_piped, let_go, take_pipe
 from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rltui.config import Config
+    from rltui.present.offer import Around
+    from rltui.present.view import View
     from rltui.session import Session
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_logdirs(parser)
+    add_logdirs(parser, nargs="*")
     add_reading(parser)
     add_screen(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
+    if not options.logdirs and not has_terminal():
+        return _list_offers()
+    if is_piped(options):
+        return _watch_pipe(options)
     need_terminal()
     config = open_config(options)
+    if not options.logdirs:
+        code, chosen = _pick(config)
+        if chosen is None:
+            return code
+        options.logdirs = [chosen]
     return show(open_session(options, config), config)
+
+
+def _watch_pipe(options: argparse.Namespace) -> int:
+    """Standard input is a log; the keys come from the terminal."""
+    options.pipe = take_pipe()
+    need_terminal()
+    config = open_config(options)
+    session = open_session(options, config)
+    try:
+        return show(session, config)
+    finally:
+        if not session.ended:
+            let_go(options.pipe)
+
+
+def _around() -> Around:
+    """The working directory and the home directory, as far as there are any."""
+    from rltui.present.offer import Around
+
+    directory = home = None
+    with suppress(OSError):
+        directory = Path.cwd()
+    with suppress(RuntimeError):
+        home = Path.home()
+    return Around(directory, home)
+
+
+def _list_offers() -> int:
+    """Without a terminal: what could be watched, on standard error."""
+    from rltui.core.clock import SystemClock
+    from rltui.present.offer import offers_text
+    from rltui.sources.offers import Scout
+
+    around = _around()
+    offers = Scout(around.directory, os.environ, around.home).find()
+    sys.stderr.write(
+        "usage: rltui watch LOGDIR...\n"
+        "rltui: name a LOGDIR: there is no terminal to choose one on. This was found:\n"
+        + offers_text(offers, around, SystemClock().now())
+    )
+    return Exit.USAGE
+
+
+def _pick(config: Config) -> tuple[int, Path | None]:
+    """Exit code, and the path that the user chose on a screen; None when they left it."""
+    from rltui.core.clock import SystemClock
+    from rltui.present.theme import load_theme
+    from rltui.sources.offers import Scout
+    from rltui.tui.picker import PickerApp
+
+    around = _around()
+    scout = Scout(around.directory, os.environ, around.home)
+    theme = load_theme(config.view.theme, config.theme_dirs)
+    app = PickerApp(scout.find, _view(config), theme, around, SystemClock())
+    chosen = app.run(mouse=config.view.mouse)
+    return app.return_code or Exit.OK, chosen
+
+
+def has_terminal() -> bool:
+    """Whether standard input, output and error are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
 def need_terminal() -> None:
     """Raise UsageError when standard input or output is no terminal."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+    if not has_terminal():
         raise UsageError(
             "watch needs a terminal on standard input, output and error; "
             "use `rltui snapshot` or `rltui check` in scripts and pipes"
@@ -46,23 +122,29 @@ def need_terminal() -> None:
 
 def show(session: Session, config: Config) -> int:
     """Run the app over a session; one line with the verdict stays in the scrollback."""
-    from rltui.present.keys import keys_of
     from rltui.present.report import verdict_line
     from rltui.present.theme import load_theme
-    from rltui.present.view import View
     from rltui.tui.app import RltuiApp
 
     theme = load_theme(config.view.theme, config.theme_dirs)
-    view = View(
+    app = RltuiApp(session, _view(config), theme, config.theme_dirs)
+    gc.freeze()  # modules and documents stay: the collector need not look at them again
+    app.run(mouse=config.view.mouse)
+    sys.stdout.write(verdict_line(session) + "\n")
+    return app.return_code or Exit.OK
+
+
+def _view(config: Config) -> View:
+    """How the screen begins."""
+    from rltui.present.keys import keys_of
+    from rltui.present.view import View
+
+    return View(
         axis=config.view.x_axis,
         smooth=config.view.smooth,
         marker=marker_of(config),
         keys=keys_of(config),
     )
-    app = RltuiApp(session, view, theme, config.theme_dirs)
-    app.run(mouse=config.view.mouse)
-    sys.stdout.write(verdict_line(session) + "\n")
-    return app.return_code or Exit.OK
 
 
 def marker_of(config: Config) -> str:
@@ -77,7 +159,7 @@ def marker_of(config: Config) -> str:
 
 COMMAND = Command(
     "watch",
-    "watch runs live: curves, badges, findings",
+    "watch runs live; without LOGDIR choose among what is found",
     "rltui watch runs/",
     _arguments,
     _run,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 
 from rltui.core.block import Block
@@ -60,6 +61,17 @@ class LogTail:
     """How many of the last lines come after the last row of metrics."""
 
 
+class Joined(Enum):
+    """Why a file is believed to be of a run."""
+
+    OWN = "own"
+    """It is what makes the run."""
+    SURELY = "surely"
+    """It lies where the framework, or the user, puts it; its points may show otherwise."""
+    MAYBE = "maybe"
+    """Nothing speaks against it; its points must show it."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
     """The state of one log file of a run, as of the newest batch."""
@@ -81,6 +93,9 @@ class SourceInfo:
     """Which of several sources of one run is believed: the highest (see ``Format``)."""
     counted: bool = False
     """Whether its steps are row numbers, because the log tells none."""
+    joined: Joined = Joined.OWN
+    alone: str = ""
+    """Name of the run that it is if it is not of this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +111,8 @@ class Batch:
     when it is 0 and ``more`` is False.
     ``replaced`` means that the items are all that the file holds: older ones of it are dropped.
     ``tail`` is the end of a console log (None: as before), ``exit_code`` how the training ended
-    where a tracker has recorded it.
+    where a tracker has recorded it. ``sampled`` means that the items are a sample of a large
+    file, to be shown until the file has been read, and to be stored nowhere.
     """
 
     run: RunKey
@@ -113,6 +129,7 @@ class Batch:
     replaced: bool = False
     tail: LogTail | None = None
     exit_code: int | None = None
+    sampled: bool = False
 
     @property
     def blocks(self) -> tuple[Block, ...]:

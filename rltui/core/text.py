@@ -66,11 +66,25 @@ def clean_bytes(raw: bytes) -> str:
 _BROKEN = re.compile("([\udc80-\udcff])")
 
 
+#: What rltui itself draws with (and Latin): one cell each. Lines are measured all the time.
+_ONE_CELL = re.compile(
+    "[ -~\u00a1-\u00ac\u00ae-\u00ff\u2010-\u2027\u2030-\u205e\u2190-\u22ff\u2500-\u25fc"
+    "\u2714\u2716\u2718\u2800-\u28ff]*"
+)
+
+
 def cell_width(text: str) -> int:
     """Number of terminal cells that ``text`` takes (0, 1 or 2 per character)."""
-    if text.isascii():
+    if text.isascii() or _ONE_CELL.fullmatch(text):
         return len(text)
     return sum(_char_width(c) for c in text)
+
+
+def narrow(text: str) -> bool:
+    """Whether every character of ``text`` takes exactly one cell."""
+    if text.isascii() or _ONE_CELL.fullmatch(text):
+        return True
+    return all(_char_width(c) == 1 for c in text)
 
 
 @lru_cache(maxsize=8192)

@@ -17,7 +17,7 @@ from rltui.core.level import Direction, Level, worst
 from rltui.health.engine import Engine
 from rltui.health.model import Finding, FindingState
 from rltui.health.rule import Case, Rule
-from rltui.store.store import RunData
+from rltui.store import RunData
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|nan|inf)"
 _PART = re.compile(rf"({_NUMBER})(?:\.\.({_NUMBER})|~({_NUMBER}))?(?:x(\d+))?$", re.IGNORECASE)

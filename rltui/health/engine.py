@@ -12,7 +12,7 @@ from rltui.health.model import Report
 from rltui.health.plan import Task, make_plan
 from rltui.health.report import Answer, make_report
 from rltui.health.rule import Rule
-from rltui.store.store import RunData
+from rltui.store import RunData
 
 #: From so many rows on a tag is judged again only when it has grown by a thousandth, or when
 #: :data:`PATIENCE_S` for every so many rows have passed: the cost of a long live run stays

@@ -12,7 +12,7 @@ from rltui.health.model import Evidence, Finding, FindingState, Judgement, Repor
 from rltui.health.plan import Task
 from rltui.health.rule import Rule
 from rltui.health.words import number
-from rltui.store.store import RunData
+from rltui.store import RunData
 
 #: So many episodes that are over are listed per rule and title: the worst ones. More are counted.
 OVER_LISTED = 3

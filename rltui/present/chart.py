@@ -92,7 +92,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     draw_marks(plot, shown)
     draw_texts(plot, chart, note or ("" if any(len(r.raw.x) for r in ready) else "no points"))
     draw_crosshair(plot, chart, _readout(chart))
-    span = Span(frame.left, frame.plot_width, width, *window)
+    span = Span(frame.left, frame.plot_width, width, *window, newest=_newest(chart, window))
     margin = _margin(plot, shown) if frame.margin else {}
     lines = [_row(plot, scale, frame, margin.get(row), row) for row in range(frame.plot_height)]
     if frame.axis_rows:
@@ -101,6 +101,11 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     blank: Line = [(" " * width, TEXT)]
     lines += [blank] * (height - len(lines))
     return [fit_line(line, width, ellipsis=glyphs.ellipsis) for line in lines[:height]]
+
+
+def _newest(chart: Chart, window: tuple[float, float]) -> float | None:
+    """Where the run is, when the window reaches beyond it."""
+    return chart.last if chart.last is not None and chart.last < window[1] else None
 
 
 def _layout(

@@ -30,6 +30,8 @@ class Span:
     """Cells of the whole line."""
     x0: float
     x1: float
+    newest: float | None = None
+    """Where the run is when the window reaches beyond it: bars go on until there."""
 
     def column(self, x: float) -> int:
         """The column of ``x`` on the whole line; outside of the window its nearest end."""
@@ -128,7 +130,8 @@ def chosen(chart: Chart, span: Span, rows: int) -> tuple[list[Bar], list[Mark]]:
 def _bar_line(bar: Bar, span: Span, glyphs: GlyphSet) -> Line:
     look = MUTED if bar.over else style(LEVEL_TOKEN[bar.level])
     begin, right = span.column(bar.since), span.left + span.cells
-    end = right if bar.until is None else span.column(bar.until) + 1
+    until = span.newest if bar.until is None else bar.until
+    end = right if until is None else span.column(until) + 1
     end = max(begin + 1, min(end, right))
     name = glyphs.text(safe(bar.title))
     name_look = MUTED if bar.over else TEXT

@@ -86,6 +86,8 @@ class Chart:
     first: float | None = None
     """First and newest x of the run; by default those of the curves."""
     last: float | None = None
+    end: float | None = None
+    """Where the x axis ends when that is beyond ``last``: room for what comes."""
     window: tuple[float, float] | None = None
     """The visible part when zoomed in."""
     x_kind: str = "step"

@@ -61,6 +61,8 @@ def x_window(chart: Chart, raws: Iterable[Points]) -> tuple[float, float]:
     x1 = float(chart.last) if chart.last is not None else max(ends, default=x0)
     if not (math.isfinite(x0) and math.isfinite(x1)):
         return 0.0, 1.0
+    if chart.end is not None and math.isfinite(chart.end):
+        x1 = max(x1, float(chart.end))
     x0, x1 = max(min(x0, x1), -FAR), min(max(x0, x1), FAR)
     if chart.x_kind != "clock" and 0 < x0 <= 0.03 * (x1 - x0):
         x0 = 0.0

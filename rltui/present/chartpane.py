@@ -8,15 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from rltui.catalogue.model import Category
-from rltui.core.block import FloatArray
+from rltui.core.block import IntArray
 from rltui.core.level import Level
 from rltui.health.model import Finding, FindingState
 from rltui.present import numbers
 from rltui.present.chart import Bar, Chart, Crosshair, Curve, Limit, Mark, render, smooth
+from rltui.present.chart_model import XY
 from rltui.present.line import Line, Token
+from rltui.present.outline import LONG, Outline
 from rltui.present.rows import episodes
 from rltui.present.view import View
-from rltui.present.xaxis import Axis, axis_of
+from rltui.present.xaxis import Axis, axis_of, lives, roomy, span_of
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -45,7 +47,7 @@ def chart_lines(
     """
     options = (view.smooth, view.log_y, view.outliers, view.axis, view.marker)
     place = (view.crosshair, view.window) if full else ()
-    key = ("chart", tag, width, height, options, place, full, small, band)
+    key = ("chart", tag, width, height, options, place, full, small, band, span_of(run)[2])
     held = run.memo.get(key)
     if held is not None and held[0] == run.version:
         return held[1]  # type: ignore[no-any-return]
@@ -70,12 +72,17 @@ def chart_of(
     ]
     judged = bool(judgement.rules) or judgement.level is not Level.UNKNOWN
     low, high = run.limits(tag)
-    first, last = run.data.first_step, run.data.last_step
+    # averages, quantiles and readings need every point, and so does a part that is enlarged
+    enlarged = full and (view.window is not None or view.crosshair is not None)
+    exact = view.smooth > 0 or view.outliers or enlarged
+    first, last = run.points.first_step, run.points.last_step
+    ends = None if first is None or last is None else (to_x(first), to_x(last))
     marks = _marks(run, to_x)
     return Chart(
-        curves=[_curve(run, series, band, levels, axis, judged)],
-        first=None if first is None else to_x(first),
-        last=None if last is None else to_x(last),
+        curves=[_curve(run, series, band, levels, axis, judged, exact)],
+        first=None if ends is None else ends[0],
+        last=None if ends is None else ends[1],
+        end=_end(run, axis, ends),
         window=_window(view, to_x) if full else None,
         x_kind=axis.kind,
         x_unit=axis.unit,
@@ -92,6 +99,13 @@ def chart_of(
     )
 
 
+def _end(run: RunView, axis: Axis, ends: tuple[float, float] | None) -> float | None:
+    """Where the x axis ends: a live run gets room for what comes."""
+    if ends is None or not lives(run):
+        return None
+    return span_of(run)[2] if axis.kind == "step" else roomy(*ends)
+
+
 def _curve(
     run: RunView,
     series: Series,
@@ -99,21 +113,40 @@ def _curve(
     levels: list[tuple[float, float | None, Level]],
     axis: Axis,
     judged: bool,
+    exact: bool,
 ) -> Curve:
-    def place(points: Series) -> FloatArray:
-        return axis.places(points.steps)
+    def drawn(points: Series) -> XY:
+        index = None if exact else outline_of(run, points)
+        if index is None:
+            return axis.places(points.steps), points.values
+        return axis.places(points.steps[index]), points.values[index]
 
-    ends = [run.shown(t) for t in band] if band else []
+    ends = [drawn(run.shown(t)) for t in band] if band else []
     old = (axis.places(series.old_steps), series.old_values)
     return Curve(
-        place(series),
-        series.values,
-        low=(place(ends[0]), ends[0].values) if ends else None,
-        high=(place(ends[1]), ends[1].values) if ends else None,
+        *drawn(series),
+        low=ends[0] if ends else None,
+        high=ends[1] if ends else None,
         levels=levels,
         known=judged or not levels,
         old=old if len(series.old_steps) else None,
     )
+
+
+def outline_of(run: RunView, series: Series) -> IntArray | None:
+    """Which points of a long series show at any size; None for all. Kept and extended."""
+    if series.count < LONG:
+        return None
+    key = ("outline", series.tag)
+    held = run.memo.get(key)
+    if held is not None and held[0] == series.version:
+        known: Outline = held[1]
+        return known.index
+    follows = held is not None and held[1].follows(series.steps, series.values)
+    outline = held[1] if held is not None and follows else Outline()
+    outline.extend(series.steps, series.values)
+    run.memo[key] = (series.version, outline)
+    return outline.index
 
 
 def _window(view: View, to_x: Callable[[float], float]) -> tuple[float, float] | None:

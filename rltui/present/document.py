@@ -12,8 +12,10 @@ import numpy as np
 
 from rltui.core.batch import Note, SourceInfo
 from rltui.core.level import worst
+from rltui.health.ending import Ending
 from rltui.health.model import Evidence, Finding
 from rltui.session import RunView, Session
+from rltui.session.event import Event
 
 Json = dict[str, Any]
 
@@ -68,6 +70,7 @@ def _run(run: RunView) -> Json:
         "framework": known.framework if known else None,
         "algorithm": known.algorithm if known else None,
         "state": progress.state.value if progress else "unknown",
+        "ending": _ending(progress.ending) if progress else None,
         "level": run.level.word,
         "categories": {k: v.word for k, v in report.categories.items()} if report else {},
         "first_step": run.data.first_step,
@@ -81,6 +84,17 @@ def _run(run: RunView) -> Json:
         "skipped": [
             {"rule": s.rule, "missing": list(s.missing)} for s in (report.skipped if report else ())
         ],
+    }
+
+
+def _ending(ending: Ending | None) -> Json | None:
+    if ending is None:
+        return None
+    return {
+        "kind": ending.kind.value,
+        "reason": ending.reason,
+        "line": ending.line,
+        "advice": ending.advice,
     }
 
 
@@ -101,6 +115,19 @@ def _source(source: SourceInfo, notes: list[Note]) -> Json:
             if n.path == source.path
         ],
     }
+
+
+def event_line(event: Event) -> str:
+    """One change of the verdict, ``rltui.event/1``: one line of strict JSON."""
+    import json
+
+    document = {
+        "schema": "rltui.event/1",
+        "run": event.run.key.name,
+        "event": event.kind.value,
+        **_finding(event.finding),
+    }
+    return json.dumps(_finite(document), allow_nan=False)
 
 
 def _finding(finding: Finding) -> Json:

@@ -1,7 +1,7 @@
 """A whole screen as lines: header, tabs, body, footer (floor 5). The one entry for the app.
 
-``draw`` is a pure function of the session, the view and the size; the only thing it changes in
-the view is where a list is scrolled to.
+``draw`` is a pure function of the session, the view and the size; it only changes where a list
+of the view is scrolled to, and tells the session which run is looked at.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from rltui.present.header import (
     tab_line,
     tab_rule,
 )
-from rltui.present.help import explain_overlay, help_overlay
 from rltui.present.line import (
     ACCENT,
     MUTED,
@@ -32,9 +31,8 @@ from rltui.present.line import (
     style,
     with_ground,
 )
-from rltui.present.metric import metric_body
-from rltui.present.runs import runs_body
 from rltui.present.tabs import tab_body
+from rltui.present.tail import tail_overlay
 from rltui.present.view import FINDINGS, View
 from rltui.session import RunView, Session
 
@@ -54,6 +52,7 @@ def draw(session: Session, view: View, width: int, height: int) -> Frame:
     elif view.screen == "runs" or run is None:
         frame = _runs(session, view, width, height)
     else:
+        session.look_at(run)
         frame = _run(session, run, view, width, height)
     if view.overlay:
         _overlay(frame, run, view, width, height)
@@ -92,6 +91,8 @@ def _told(note: Note) -> str:
 
 
 def _runs(session: Session, view: View, width: int, height: int) -> Frame:
+    from rltui.present.runs import runs_body
+
     label = ", ".join(session.labels)
     head = runs_header(session.runs(), label, view, width)
     body = runs_body(session, view, width, height - 2)
@@ -110,6 +111,8 @@ def _run(session: Session, run: RunView, view: View, width: int, height: int) ->
             head.append(tab_rule(spots, view, width))
     room = height - len(head) - 1
     if view.screen == "metric":
+        from rltui.present.metric import metric_body
+
         body = metric_body(run, view, width, room)
     elif view.tab == FINDINGS:
         body = findings_body(run, view, width, room)
@@ -164,9 +167,13 @@ def _assemble(
 
 def _overlay(frame: Frame, run: RunView | None, view: View, width: int, height: int) -> None:
     """Dim what is behind and lay the overlay over it."""
+    from rltui.present.help import explain_overlay, help_overlay
+
     room = height - 3
     if view.overlay == "help":
         box = help_overlay(view, min(width - 4, 110), room)
+    elif view.overlay == "tail":
+        box = tail_overlay(run, view, width - 6, room)
     else:
         box = explain_overlay(run, view, min(width - 4, 100), room)
     inner = max((sum(len(t) for t, _ in x) for x in box), default=0)

@@ -25,6 +25,7 @@ from rltui.present.line import (
     style,
     with_ground,
 )
+from rltui.present.tail import ending_words
 from rltui.present.view import ALL, FINDINGS, OVERVIEW, TABS, Tab, View
 from rltui.session import Progress, RunView
 
@@ -46,8 +47,11 @@ class _Part:
     gap: int = 2
 
 
-def state_spans(progress: Progress | None, view: View, *, words: bool) -> Line:
-    """Glyph and word of the run state, with the age of the newest write."""
+def state_spans(
+    progress: Progress | None, view: View, *, words: bool, in_header: bool = False
+) -> Line:
+    """Glyph and word of the run state, with the age of the newest write; in the header of a
+    run that crashed, with the reason."""
     if progress is None:
         return [("· ", MUTED), ("waiting", MUTED)]
     state, age = progress.state, progress.age_s
@@ -59,7 +63,12 @@ def state_spans(progress: Progress | None, view: View, *, words: bool) -> Line:
     if state is RunState.UNKNOWN:
         word = f"ended {aged} ago" if aged and progress.last_step is not None else "no points yet"
         return [*line, (word, MUTED)]
-    line.append((state.value, TEXT if state is RunState.LIVE else STRONG))
+    if state is RunState.CRASHED and progress.ending is not None:
+        ending = progress.ending
+        word = ending_words(ending) if words or in_header else ending.kind.value
+        line.append((word, style(Token.BAD, bold=True)))
+    else:
+        line.append((state.value, TEXT if state is RunState.LIVE else STRONG))
     if aged:
         line.append((f", {aged} ago" if words else f" {aged}", MUTED))
     return line
@@ -129,7 +138,8 @@ def _run_parts(run: RunView, view: View, width: int) -> list[_Part]:
     if progress.eta_s is not None and progress.state is RunState.LIVE and width >= 110:
         eta = numbers.duration(progress.eta_s) if progress.eta_s > 0 else "–"
         parts.append(_Part([("ETA ", MUTED), (eta, TEXT)], 60))
-    parts.append(_Part(state_spans(progress, view, words=width >= 150), 10))
+    spans = state_spans(progress, view, words=width >= 150, in_header=width >= 80)
+    parts.append(_Part(spans, 10))
     return parts
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rltui.core.level import Level
-from rltui.core.text import pad
+from rltui.core.text import clean, pad
 from rltui.health.model import Finding
 from rltui.present import numbers
 from rltui.present.findings import advice_lines
 from rltui.present.frames import finding_id
-from rltui.present.keys import Key, keys_for
+from rltui.present.keys import PICKER, Key, keys_for
 from rltui.present.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -32,7 +32,8 @@ _KEY_CELLS = 15
 
 def help_overlay(view: View, width: int, height: int) -> list[Line]:
     """Two columns of keys and the legend, at most ``height`` lines."""
-    where = {"runs": "Runs", "metric": "Metric"}.get(view.screen, TAB_BY_ID[view.tab].title)
+    named = {"runs": "Runs", "metric": "Metric", "picker": "the list of logs"}
+    where = named.get(view.screen, TAB_BY_ID[view.tab].title)
     keys = keys_for(view.key_screen, view.keys)
     column = max(30, (width - 4) // 2)
     left = _group_lines("Move", keys)
@@ -72,6 +73,10 @@ def _group_lines(group: str, keys: list[Key]) -> list[Line]:
 
 def _legend(view: View) -> list[Line]:
     glyphs = view.glyphs
+    if view.screen == PICKER:
+        live: Line = [(glyphs.live, style(Token.OK)), (" written in the last minute", TEXT)]
+        quiet: Line = [(glyphs.stalled, MUTED), (" in use, but quiet", TEXT)]
+        return [[("Signs", TITLE)], live, quiet]
     badges: Line = []
     words = {Level.OK: "ok", Level.WATCH: "watch", Level.BAD: "bad", Level.UNKNOWN: "not judged"}
     for level, word in words.items():
@@ -133,6 +138,7 @@ def _explain_tag(run: RunView, view: View, width: int) -> list[Line]:
         ("rules", ", ".join(judgement.rules)),
         ("matched by", info.where or ""),
         ("source", info.source),
+        ("logged in", ", ".join(clean(p.name) for p in run.points.origins(tag))),
     ]
     last = run.shown(tag).last
     if last is not None:

@@ -16,6 +16,10 @@ from rltui.core.errors import UsageError
 #: Screens on which a key can work.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
 EVERYWHERE = (RUNS, LIST, FINDINGS, METRIC)
+#: The list of logs to choose from, before there is anything to watch.
+PICKER = "picker"
+_ALWAYS = (*EVERYWHERE, PICKER)
+_LISTS = (RUNS, LIST, FINDINGS, PICKER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +47,13 @@ class Key:
 _MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
 
 KEYS: tuple[Key, ...] = (
-    Key("help", ("question_mark",), "?", "this help", _ALL, footer="help", rank=0),
-    Key("up", ("up", "k"), "↑  k", "row up", _MOVE, (RUNS, LIST, FINDINGS)),
-    Key("down", ("down", "j"), "↓  j", "row down", _MOVE, (RUNS, LIST, FINDINGS)),
+    Key("help", ("question_mark",), "?", "this help", _ALL, _ALWAYS, "help", 0),
+    Key("up", ("up", "k"), "↑  k", "row up", _MOVE, _LISTS),
+    Key("down", ("down", "j"), "↓  j", "row down", _MOVE, _LISTS),
     Key("previous_metric", ("up", "k"), "↑  k", "previous metric", _MOVE, (METRIC,)),
     Key("next_metric", ("down", "j"), "↓  j", "next metric", _MOVE, (METRIC,)),
-    Key("first", ("g", "home"), "g  Home", "first row", _MOVE, (RUNS, LIST, FINDINGS)),
-    Key("last", ("G", "end"), "G  End", "last row", _MOVE, (RUNS, LIST, FINDINGS)),
+    Key("first", ("g", "home"), "g  Home", "first row", _MOVE, _LISTS),
+    Key("last", ("G", "end"), "G  End", "last row", _MOVE, _LISTS),
     Key("first_step", ("g", "home"), "g  Home", "crosshair to the first step", _MOVE, (METRIC,)),
     Key("last_step", ("G", "end"), "G  End", "crosshair to the newest step", _MOVE, (METRIC,)),
     Key(
@@ -58,7 +62,7 @@ KEYS: tuple[Key, ...] = (
         "Ctrl+U  PgUp",
         "half a page up",
         _MOVE,
-        (RUNS, LIST, FINDINGS),
+        _LISTS,
     ),
     Key(
         "half_down",
@@ -66,7 +70,7 @@ KEYS: tuple[Key, ...] = (
         "Ctrl+D  PgDn",
         "half a page down",
         _MOVE,
-        (RUNS, LIST, FINDINGS),
+        _LISTS,
     ),
     Key("tab", tuple("1234567890"), "1 … 9  0", "tab", _MOVE, (LIST, FINDINGS, METRIC)),
     Key(
@@ -81,8 +85,8 @@ KEYS: tuple[Key, ...] = (
     Key("left", ("left", "h"), "←  h", "previous tab", _MOVE, (LIST, FINDINGS)),
     Key("right", ("right", "l"), "→  l", "next tab", _MOVE, (LIST, FINDINGS)),
     Key("focus", ("tab", "shift+tab"), "Tab", "next, previous section", _MOVE, (LIST,)),
-    Key("enter", ("enter",), "Enter", "open", _MOVE, (RUNS, LIST, FINDINGS), "open", 2),
-    Key("back", ("escape",), "Esc", "back, clear the filter", _MOVE, footer="back", rank=3),
+    Key("enter", ("enter",), "Enter", "open", _MOVE, _LISTS, "open", 2),
+    Key("back", ("escape",), "Esc", "back, clear the filter", _MOVE, _ALWAYS, "back", 3),
     Key(
         "next_finding",
         ("exclamation_mark",),
@@ -100,10 +104,11 @@ KEYS: tuple[Key, ...] = (
         "/",
         "filter; !word hides, Esc clears",
         _SCREEN,
-        (RUNS, LIST),
+        (RUNS, LIST, PICKER),
         "filter",
         1,
     ),
+    Key("rescan", ("r",), "r", "look for logs again at once", _SCREEN, (PICKER,), "look again", 4),
     Key("order", ("o",), "o", "order: verdict, name, newest", _SCREEN, (RUNS,), "order", 4),
     Key(
         "cross_left",
@@ -135,17 +140,27 @@ KEYS: tuple[Key, ...] = (
         "explain",
         6,
     ),
+    Key(
+        "tail",
+        ("t",),
+        "t",
+        "tail of the console log",
+        _ALL,
+        (LIST, FINDINGS, METRIC),
+        rank=13,
+    ),
     Key("pause", ("p",), "p", "pause the view", _ALL, rank=11),
     Key("copy", ("y",), "y", "copy the row as text", _ALL, footer="copy", rank=12),
     Key("command", ("colon",), ":", "command: tab, theme, goto, q", _ALL),
     Key("palette", ("ctrl+p",), "Ctrl+P", "command palette", _ALL),
-    Key("suspend", ("ctrl+z",), "Ctrl+Z", "suspend", _ALL),
+    Key("suspend", ("ctrl+z",), "Ctrl+Z", "suspend", _ALL, _ALWAYS),
     Key(
         "quit",
         ("q", "ctrl+c"),
         "q",
         "quit; the training is never touched",
         _ALL,
+        _ALWAYS,
         footer="quit",
         rank=0,
     ),

@@ -95,7 +95,7 @@ LEVEL_TOKEN = {
 
 def line_width(line: Iterable[Span]) -> int:
     """Cells that the line takes."""
-    return sum(cell_width(text) for text, _ in line)
+    return sum([len(text) if text.isascii() else cell_width(text) for text, _ in line])
 
 
 def plain(line: Iterable[Span]) -> str:
@@ -105,6 +105,11 @@ def plain(line: Iterable[Span]) -> str:
 
 def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
     """The line cut or padded with blanks to exactly ``width`` cells."""
+    taken = line_width(line)
+    if taken == width:
+        return line
+    if taken < width:
+        return [*line, (" " * (width - taken), TEXT)]
     out: Line = []
     room = width
     for text, look in line:
@@ -117,7 +122,7 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
         if text:
             out.append((text, look))
         room -= taken
-    if room > 0:
+    if room > 0:  # half of a wide character was cut
         out.append((" " * room, TEXT))
     return out
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rltui.catalogue.model import Category
 from rltui.core.text import pad
-from rltui.health.moved import Move, anchor, moved_first
 from rltui.present import numbers
 from rltui.present.findings import heading
 from rltui.present.line import ACCENT, MUTED, STRONG, TEXT, Line
@@ -12,19 +13,30 @@ from rltui.present.rows import overview_sections
 from rltui.present.view import View
 from rltui.session import RunView
 
+if TYPE_CHECKING:
+    from rltui.health.moved import Move
+
 
 def moves_of(run: RunView) -> tuple[int | None, list[Move]]:
     """(step of the symptom, vital signs that moved around it), kept until the run changes."""
     held = run.memo.get("moved")
     if held is not None and held[0] == run.version:
         return held[1]  # type: ignore[no-any-return]
-    step = anchor(run.report.findings) if run.report else None
-    moves: list[Move] = []
+    step, moves = _moves(run)
+    run.memo["moved"] = (run.version, (step, moves))
+    return step, moves
+
+
+def _moves(run: RunView) -> tuple[int | None, list[Move]]:
+    if run.report is None or not run.report.findings:
+        return None, []
+    from rltui.health.moved import anchor, moved_first
+
+    step, moves = anchor(run.report.findings), []
     if step is not None:
         tags = [r.tag for s in overview_sections(run) for r in s.rows]
         causes = frozenset(t for t in tags if run.infos[t].category is Category.HYPER)
         moves = moved_first((run.shown(t) for t in tags), step, causes)
-    run.memo["moved"] = (run.version, (step, moves))
     return step, moves
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime, timezone
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level, RunState, worst
@@ -11,7 +12,9 @@ from rltui.health.model import Finding, FindingState
 from rltui.present import numbers
 from rltui.present.glyph import glyph_set
 from rltui.present.rows import Row, fold
+from rltui.present.tail import ending_of, ending_words
 from rltui.session import RunView, Session
+from rltui.session.event import Event, EventKind
 
 _GLYPHS = glyph_set("braille")
 
@@ -76,6 +79,7 @@ def check_text(session: Session) -> str:
     runs = session.runs()
     for run in runs:
         lines.append(f"{_GLYPHS.badge(run.level)} {run.name}{_standing(run)}")
+        lines += _ending_lines(run)
         lines += _finding_lines(run)
         lines += _note_lines(run)
     level = worst(r.level for r in runs)
@@ -84,6 +88,26 @@ def check_text(session: Session) -> str:
         words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
         lines.append(f"{len(runs)} runs, worst {level.word}: {', '.join(words)}")
     return "\n".join(lines) + "\n"
+
+
+def event_text(event: Event, now: float) -> str:
+    """One change of the verdict in one line, with the time of day (UTC) at which it was seen."""
+    at = datetime.fromtimestamp(now, timezone.utc).strftime("%H:%M:%S")
+    finding = event.finding
+    over = event.kind is EventKind.RESOLVED
+    glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
+    level = "" if over else f" {finding.level.word}"
+    what = f"{finding.title} {event.kind.value}{level}, {_when(finding)}"
+    return f"{at} {glyph} {event.run.name}: {what}: {finding.summary}"
+
+
+def _ending_lines(run: RunView) -> list[str]:
+    ending = ending_of(run)
+    if ending is None:
+        return []
+    lines = [f"  {_GLYPHS.badge(Level.BAD)} {ending_words(ending)}"]
+    lines += [f"      {ending.line}"] if ending.line else []
+    return lines + ([f"      check: {ending.advice}"] if ending.advice else [])
 
 
 def _finding_lines(run: RunView) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from rltui.catalogue.model import Category, TagInfo
+from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.model import Judgement
 from rltui.present.view import ALL, FINDINGS, OVERVIEW, View
@@ -21,6 +22,8 @@ _T = TypeVar("_T")
 _LOW, _HIGH, _CENTRE = "min", "max", "mean"
 #: Points that the newest one is compared with for the change column.
 _TREND_POINTS = 10
+#: Points that tell the usual range and noise of a metric.
+_RECENT_POINTS = 2000
 #: A change below this share of the p5-p95 range is not shown.
 _MATERIAL = 0.02
 
@@ -109,6 +112,13 @@ def category_title(category: Category) -> str:
 
 def overview_sections(run: RunView) -> list[Section]:
     """The questions of the scenario with the metrics that answer them, as far as logged."""
+    held = run.memo.get("overview")
+    if held is None or held[0] != run.version:
+        held = run.memo["overview"] = (run.version, _overview_sections(run))
+    return list(held[1])
+
+
+def _overview_sections(run: RunView) -> list[Section]:
     if run.recognition is None:
         return []
     shown: set[str] = set()
@@ -143,11 +153,20 @@ def _band_of(run: RunView, tag: str) -> tuple[str, str] | None:
     info = run.infos[tag]
     if info.stat != _CENTRE or not info.family:
         return None
-    ends: dict[str, str] = {}
-    for other, i in run.infos.items():
-        if i.family == info.family and i.stat in (_LOW, _HIGH):
-            ends[i.stat] = other
+    ends = _family_ends(run).get(info.family, {})
     return (ends[_LOW], ends[_HIGH]) if len(ends) == 2 else None
+
+
+def _family_ends(run: RunView) -> dict[str, dict[str, str]]:
+    """Family -> its tags of the lowest and the highest value; made once per version."""
+    held = run.memo.get("families")
+    if held is None or held[0] != run.version:
+        ends: dict[str, dict[str, str]] = {}
+        for tag, info in run.infos.items():
+            if info.family and info.stat in (_LOW, _HIGH):
+                ends.setdefault(info.family, {})[info.stat] = tag
+        held = run.memo["families"] = (run.version, ends)
+    return held[1]
 
 
 def _by_category(run: RunView) -> list[str]:
@@ -204,19 +223,30 @@ def trend(series: Series) -> float | None:
     Material means: at least 2 % of the p5-p95 range, and more than the usual difference
     between neighbours (median absolute first difference).
     """
-    _, values = series.finite()
-    if len(values) < 5 or not np.isfinite(series.values[-1]):
+    recent = series.values[-_RECENT_POINTS:]
+    if len(recent) < 5 or not np.isfinite(recent[-1]):
         return None
-    values = values[-2000:]
+    values = recent[np.isfinite(recent)].astype(np.float64)
+    if len(values) < 5:
+        return None
     before = values[-1 - min(_TREND_POINTS, len(values) // 4 + 1) : -1]
-    change = float(values[-1] - np.median(before))
-    low, high = np.quantile(values, [0.05, 0.95])
-    noise = float(np.median(np.abs(np.diff(values))))
-    if abs(change) < max(_MATERIAL * float(high - low), 2.0 * noise) or change == 0:
+    change = float(values[-1]) - _quantile(np.sort(before), 0.5)
+    if change == 0:
         return None
-    return change
+    noise = _quantile(np.sort(np.abs(values[1:] - values[:-1])), 0.5)
+    if abs(change) < 2.0 * noise:
+        return None
+    ordered = np.sort(values)
+    spread = _quantile(ordered, 0.95) - _quantile(ordered, 0.05)
+    return None if abs(change) < _MATERIAL * spread else change
 
 
-def span_of(run: RunView) -> tuple[int, int]:
-    """First and newest step: the x range that all sparklines of a run share."""
-    return run.data.first_step or 0, run.data.last_step or 0
+def _quantile(ordered: FloatArray, share: float) -> float:
+    """A quantile of ascending values (n,), linear between neighbours.
+
+    As ``numpy.quantile``, without its price for a few values.
+    """
+    at = share * (len(ordered) - 1)
+    low = int(at)
+    high = min(low + 1, len(ordered) - 1)
+    return float(ordered[low]) * (1 - (at - low)) + float(ordered[high]) * (at - low)

@@ -21,6 +21,7 @@ from rltui.present.line import (
     with_ground,
 )
 from rltui.present.table import spark_line
+from rltui.present.tail import crashed_line
 from rltui.present.view import View
 from rltui.session import RunView, Session
 
@@ -57,7 +58,7 @@ def runs_body(session: Session, view: View, width: int, height: int) -> Body:
         [[], _head(columns, width, view)] if height > 20 else [_head(columns, width, view)]
     )
     room = max(1, height - len(lines))
-    heights = [2 if _below(session, r) else 1 for r in runs]
+    heights = [2 if _below(session, r, view) else 1 for r in runs]
     at = items.index(cursor) if cursor in items else 0
     first = _first_visible(heights, at, view.offset.get("runs", 0), room)
     view.offset["runs"] = first
@@ -131,7 +132,7 @@ def _entry(
     line.extend(_facts(run, columns, view))
     line.extend(_headline(run, columns, view))
     lines = [line]
-    below = _below(session, run)
+    below = _below(session, run, view)
     if below:
         lines.append([("    ", TEXT), *below])
     return [_margin(x, columns, width, view, here) for x in lines]
@@ -176,14 +177,17 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     return line
 
 
-def _below(session: Session, run: RunView) -> Line:
-    """The second line: the worst finding, or why there is nothing to judge."""
+def _below(session: Session, run: RunView, view: View) -> Line:
+    """The second line: why it died, the worst finding, or why there is nothing to judge."""
     if run.data.reading:
         share = session.reading()
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
     if not run.infos:
         size = sum(s.size for s in run.data.sources.values())
         return [(f"no scalar yet: {size:,} bytes read", MUTED)]
+    crashed = crashed_line(run, view)
+    if crashed:
+        return crashed
     firing = run.report.firing() if run.report else ()
     if not firing:
         return []

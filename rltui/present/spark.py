@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
+from rltui.present.digest import Digest
 from rltui.present.glyph import GlyphSet
 from rltui.present.line import MUTED, Span, Style, Token, style
 
@@ -20,8 +21,6 @@ _NAN = style(Token.BAD, bold=True)
 _NAN_REST = style(Token.BAD)
 _FILL = {Level.WATCH: style(Token.WATCHFILL), Level.BAD: style(Token.BADFILL)}
 _SPARK, _UNJUDGED = style(Token.SPARK), style(Token.STAGE6)
-#: Above this many points the median is taken from a regular sample.
-_MEDIAN_SAMPLE = 4096
 
 # What a cell shows.
 _BLANK, _VALUE, _NAN_START, _NAN_ON = 0, 1, 2, 3
@@ -33,6 +32,7 @@ def spark(
     *,
     first_step: float,
     last_step: float,
+    end_step: float | None = None,
     width: int,
     levels: Sequence[Episode] = (),
     base_level_known: bool = True,
@@ -41,9 +41,10 @@ def spark(
     """The sparkline of one metric in exactly ``width`` cells.
 
     ``steps`` (n,) and ``values`` (n,) are its points; ``first_step`` to ``last_step`` is the
-    run, the same for all rows on screen, so that columns line up. A column shows its point
-    farthest from the median, a column without points the last value before it, the last
-    cell the newest value. Height is the metric's own minimum to maximum; colour is its level
+    run, the same for all rows on screen, so that columns line up; with ``end_step`` the
+    columns reach so far, and those after the newest step are blank. A column shows its point
+    farthest from the median, a column without points the last value before it, the newest
+    column the newest value. Height is the metric's own minimum to maximum; colour is its level
     at that step (``levels``), never its height. A value that never changed is a dashed line,
     NaN and Inf are an ``N`` and dashes for as long as they last. Points outside of the run
     are ignored.
@@ -51,14 +52,34 @@ def spark(
     if width <= 0:
         return []
     x, y = in_order(np.asarray(steps), np.asarray(values))
-    bounds = _bounds(x, first_step, last_step, width)
-    y = y[bounds[0] : bounds[-1]].astype(np.float64)
-    if not len(y):
+    end = last_step if end_step is None else end_step
+    digest = empty_digest(first_step, last_step, end, width)
+    digest.extend(x, y, max(float(first_step), float(last_step)))
+    return spark_of(digest, last_step, levels, base_level_known, glyphs)
+
+
+def empty_digest(first: float, last: float, end: float, width: int) -> Digest:
+    """Columns of which the last ends a step after ``end``, or after ``last`` if that is later."""
+    first = float(first)
+    end = max(first, float(last), float(end))
+    least = math.ulp(max(abs(first), abs(end), 1.0))
+    return Digest(first, (end - first + max(1.0, least)) / width, width)
+
+
+def spark_of(
+    digest: Digest, last: float, levels: Sequence[Episode], known: bool, glyphs: GlyphSet
+) -> list[Span]:
+    """The sparkline of gathered points; ``last`` is the newest step of the run."""
+    width, first, unit = digest.width, digest.first, digest.unit
+    used = min(width, math.floor((max(first, float(last)) - first) / unit + 1e-9) + 1)
+    count = digest.count[:used]
+    if not count.any():
         return [(" " * width, MUTED)]
-    shown, kind = _cells(y, bounds - bounds[0])
-    ramp, constant = _heights(shown, y, len(glyphs.ramp))
-    level = _levels(levels, first_step, last_step, width)
-    return _paint(ramp, kind, level, constant=constant, known=base_level_known, glyphs=glyphs)
+    shown, kind = _cells(digest, used)
+    ramp, constant = _heights(digest, shown, len(glyphs.ramp))
+    level = _levels(levels, first, unit, used)
+    line = _paint(ramp, kind, level, constant=constant, known=known, glyphs=glyphs)
+    return line if used == width else [*line, (" " * (width - used), MUTED)]
 
 
 def in_order(x: NDArray[np.generic], y: NDArray[np.generic]) -> tuple[FloatArray, FloatArray]:
@@ -71,70 +92,29 @@ def in_order(x: NDArray[np.generic], y: NDArray[np.generic]) -> tuple[FloatArray
     return x, y  # type: ignore[return-value]
 
 
-def _bounds(x: FloatArray, first: float, last: float, width: int) -> IntArray:
-    """(width + 1,) index where the points of each column begin; the last entry ends them."""
-    first, last = float(first), max(float(first), float(last))
-    unit = math.ulp(max(abs(first), abs(last), 1.0))
-    span = last - first + max(1.0, unit)
-    starts = first + np.arange(width + 1) * (span / width)
-    if x.dtype.kind in "iu":
-        starts = np.clip(np.ceil(starts - 1e-9), -9.2e18, 9.2e18).astype(np.int64)
-    bounds = np.searchsorted(x, starts, side="left")
-    bounds[-1] = np.searchsorted(x, last, side="right")
-    return np.maximum.accumulate(bounds)
-
-
-def _cells(y: FloatArray, bounds: IntArray) -> tuple[FloatArray, IntArray]:
-    """What each column shows: its value (width,) and its kind (width,)."""
-    width = len(bounds) - 1
-    finite = np.isfinite(y)
-    all_finite = bool(finite.all())
-    filled = np.flatnonzero(bounds[1:] > bounds[:-1])
-    starts, ends = bounds[filled], bounds[filled + 1]
-    high, low, good = _extremes(y, finite, starts, all_finite)
-    middle = _median(y if all_finite else y[finite])
-    far = np.where(high / 2 - middle / 2 >= middle / 2 - low / 2, high, low)
+def _cells(digest: Digest, used: int) -> tuple[FloatArray, IntArray]:
+    """What each of the columns in use shows: its value (used,) and its kind (used,)."""
+    own = digest.count[:used] > 0
+    filled = np.flatnonzero(own)
+    high, low, good = digest.high[filled], digest.low[filled], digest.good[filled]
+    middle = digest.middle / 2
+    far = np.where(high / 2 - middle >= middle - low / 2, high, low)
     # a column takes its own extreme, columns after it the level of its last point
-    held = y[ends - 1]
-    source = np.searchsorted(filled, np.arange(width), side="right") - 1
-    own = np.zeros(width, dtype=bool)
-    own[filled] = True
+    held = digest.newest[filled]
+    source = np.cumsum(own) - 1
     own[-1] = False  # the last cell is always the newest value
     shown = np.where(own, far[source], held[source])
     kind = np.where(source < 0, _BLANK, _VALUE)
-    if not all_finite:
+    if not np.array_equal(good, digest.count[filled]):
         _mark_nan(
             kind,
             own=own,
             source=source,
             good=good,
-            count=ends - starts,
+            count=digest.count[filled],
             newest_finite=np.isfinite(held),
         )
     return shown, kind
-
-
-def _extremes(
-    y: FloatArray, finite: NDArray[np.bool_], starts: IntArray, all_finite: bool
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Highest and lowest finite value and count of finite values per run of points."""
-    if all_finite:
-        good = np.diff(np.append(starts, len(y)))
-        return np.maximum.reduceat(y, starts), np.minimum.reduceat(y, starts), good
-    good = np.add.reduceat(finite.astype(np.int64), starts)
-    high = np.maximum.reduceat(np.where(finite, y, -np.inf), starts)
-    low = np.minimum.reduceat(np.where(finite, y, np.inf), starts)
-    high, low = np.where(good > 0, high, np.nan), np.where(good > 0, low, np.nan)
-    return high, low, good
-
-
-def _median(y: FloatArray) -> float:
-    if not len(y):
-        return 0.0
-    stride = max(1, len(y) // _MEDIAN_SAMPLE)
-    sample = y[::stride]
-    middle = len(sample) // 2
-    return float(np.partition(sample, middle)[middle])
 
 
 def _mark_nan(
@@ -169,26 +149,25 @@ def _mark_nan(
         kind[last] = _VALUE
 
 
-def _heights(shown: FloatArray, y: FloatArray, rungs: int) -> tuple[IntArray, bool]:
-    """Rung of the ramp per column (width,), and whether the metric never changed."""
-    finite = y[np.isfinite(y)]
-    if not len(finite):
-        return np.zeros(len(shown), dtype=np.int64), False
-    low, high = float(finite.min()) / 2, float(finite.max()) / 2
-    if high <= low:
-        return np.full(len(shown), rungs // 2, dtype=np.int64), len(finite) == len(y)
+def _heights(digest: Digest, shown: FloatArray, rungs: int) -> tuple[IntArray, bool]:
+    """Rung of the ramp per column (used,), and whether the metric never changed."""
+    low, high = float(digest.low.min()) / 2, float(digest.high.max()) / 2
+    if not high > low:
+        constant = high == low and bool((digest.good == digest.count).all())
+        middle = rungs // 2 if high == low else 0
+        return np.full(len(shown), middle, dtype=np.int64), constant
     with np.errstate(invalid="ignore", over="ignore"):
-        share = np.nan_to_num((shown / 2 - low) / (high - low), nan=0.0, posinf=1.0, neginf=0.0)
-    return np.clip(np.rint(share * (rungs - 1)), 0, rungs - 1).astype(np.int64), False
+        share = (shown / 2 - low) / (high - low)
+    share[~np.isfinite(share)] = 0.0
+    return np.rint(np.clip(share, 0.0, 1.0) * (rungs - 1)).astype(np.int64), False
 
 
-def _levels(levels: Sequence[Episode], first: float, last: float, width: int) -> IntArray:
+def _levels(levels: Sequence[Episode], first: float, unit: float, width: int) -> IntArray:
     """The worst level (width,) of the episodes that touch each column."""
     out = np.zeros(width, dtype=np.int64)
-    span = max(float(last) - float(first), 0.0) + 1.0
     for since, until, level in levels:
-        begin = (float(since) - first) * width / span
-        end = width - 1.0 if until is None else (float(until) - first) * width / span
+        begin = (float(since) - first) / unit
+        end = width - 1.0 if until is None else (float(until) - first) / unit
         if not (begin < width and end >= 0):
             continue
         part = slice(max(0, math.floor(begin)), max(0, min(width - 1, math.floor(end))) + 1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, fit_middle, pad
 from rltui.present import numbers
+from rltui.present.digest import Digest
 from rltui.present.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -22,10 +23,12 @@ from rltui.present.line import (
     style,
     with_ground,
 )
-from rltui.present.rows import Row, Section, episodes, memo, span_of, trend
-from rltui.present.spark import spark
+from rltui.present.rows import Row, Section, episodes, memo, trend
+from rltui.present.spark import empty_digest, spark_of
 from rltui.present.view import View
+from rltui.present.xaxis import span_of
 from rltui.session import RunView
+from rltui.store import Series
 
 #: Units that get a shorter word in narrow panes.
 _SHORT_UNITS = {"tok/s/gpu": "tok/s", "ms/tok": "ms/tk", "steps/s": "st/s", "samples/s": "smp/s"}
@@ -74,7 +77,17 @@ class Pane:
 
 
 def row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool) -> Line:
-    """One row, without the margin that holds the cursor bar."""
+    """One row, without the margin that holds the cursor bar; kept until the run changes."""
+    key = ("row", row.tag, columns, cursor, view.marker, span_of(run)[2])
+    held = run.memo.get(key)
+    if held is not None and held[0] == run.version and held[1][0] == row.level:
+        return list(held[1][1])
+    line = _row_line(run, row, columns, view, cursor=cursor)
+    run.memo[key] = (run.version, (row.level, line))
+    return list(line)
+
+
+def _row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool) -> Line:
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
     token = LEVEL_TOKEN[row.level]
     line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
@@ -123,24 +136,27 @@ def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
 
 def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) -> Line:
     """The sparkline of a tag over the steps of the run, kept until its points change."""
-    first, last = span_of(run)
+    first, last, end = span_of(run)
     spans = episodes(run, tag)
-    name = ("spark", width, first, last, tuple(spans), judged, view.marker)
-    return memo(
-        run,
-        tag,
-        name,
-        lambda s: spark(
-            s.steps,
-            s.values,
-            first_step=first,
-            last_step=last,
-            width=width,
-            levels=spans,
-            base_level_known=judged,
-            glyphs=view.glyphs,
-        ),
-    )
+    name = ("spark", width, first, last, end, tuple(spans), judged, view.marker)
+
+    def draw(series: Series) -> Line:
+        digest = _digest(run, series, empty_digest(first, last, end, width), last)
+        return spark_of(digest, last, spans, judged, view.glyphs)
+
+    return memo(run, tag, name, draw)
+
+
+def _digest(run: RunView, series: Series, empty: Digest, last: int) -> Digest:
+    """The points gathered for a sparkline: those that were gathered before are kept."""
+    key = ("digest", series.tag, empty.first, empty.unit, empty.width)
+    held = run.memo.get(key)
+    digest = empty
+    if held is not None and held[1].grows_to(series.steps, series.values):
+        digest = held[1]
+    digest.extend(series.steps, series.values, last)
+    run.memo[key] = (series.version, digest)
+    return digest
 
 
 def section_line(
@@ -257,7 +273,7 @@ def _with_cursor(
 
 
 def _spark_head(run: RunView, columns: Columns) -> str:
-    first, last = span_of(run)
+    first, last, _ = span_of(run)
     if columns.spark < 20:
         return "run"
     return f"steps {numbers.step(first)} to {numbers.step(last)}"

@@ -8,7 +8,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
 from rltui.health.model import FindingState
 from rltui.present import numbers
-from rltui.present.chartpane import chart_lines
+from rltui.present.chartpane import chart_lines, outline_of
 from rltui.present.findings import (
     calm_lines,
     findings_pane,
@@ -28,8 +28,9 @@ from rltui.present.line import (
     style,
 )
 from rltui.present.moved import moved_lines, moved_sentence
+from rltui.present.outline import LONG
 from rltui.present.prose import paragraph
-from rltui.present.rows import Section, make_row, memo, overview_sections, tab_sections
+from rltui.present.rows import Section, make_row, overview_sections, tab_sections
 from rltui.present.table import Pane, table_pane
 from rltui.present.view import OVERVIEW, View
 from rltui.session import RunView
@@ -303,14 +304,26 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
     return [fit_line(x, width + 2, ellipsis=view.glyphs.ellipsis) for x in lines[:height]]
 
 
-def _median(series: Series) -> float:
-    _, values = series.finite()
-    return float(np.median(values))
+def _median(run: RunView, series: Series) -> float:
+    """The median; that of a long series is taken anew when it has grown by a hundredth."""
+    key = ("median", series.tag)
+    held = run.memo.get(key)
+    if held is not None:
+        count, median = held[1]
+        if held[0] == series.version or LONG <= count <= series.count <= 1.01 * count:
+            return float(median)
+    found = float(np.median(series.finite()[1]))
+    run.memo[key] = (series.version, (series.count, found))
+    return found
 
 
 def _statistics(run: RunView, tag: str) -> Line:
     series = run.shown(tag)
-    steps, values = series.finite()
+    index = outline_of(run, series)  # holds the extremes
+    steps = series.steps if index is None else series.steps[index]
+    values = series.values if index is None else series.values[index]
+    whole = np.isfinite(values)
+    steps, values = steps[whole], values[whole].astype(np.float64)
     facts: list[tuple[str, str]] = []
     last = series.last
     if last is not None:
@@ -319,7 +332,7 @@ def _statistics(run: RunView, tag: str) -> Line:
         high = int(values.argmax())
         facts += [
             ("min", numbers.value(values.min())),
-            ("median", numbers.value(memo(run, tag, "median", _median))),
+            ("median", numbers.value(_median(run, series))),
             ("max", numbers.value(values[high])),
             ("at step", numbers.step(int(steps[high]))),
         ]

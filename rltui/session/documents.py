@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from rltui.catalogue import Catalogue, Category, Range, TagInfo, load_catalogue
 from rltui.config import Config, MetricOverride
 from rltui.core.document import nearest
 from rltui.core.errors import UsageError
-from rltui.health import load_rules
-from rltui.health.rule import Rule
-from rltui.health.rules import without
+
+if TYPE_CHECKING:
+    from rltui.health.rule import Rule
 
 
 def open_catalogue(config: Config) -> Catalogue:
@@ -23,6 +23,8 @@ def open_catalogue(config: Config) -> Catalogue:
 
 def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
     """The shipped rules with the user's files, additions, overrides and mutes."""
+    from rltui.health.rules import load_rules, without
+
     rules = load_rules(
         config.rule_files, (), config.rules.override, catalogue.metrics, config.rules.add
     )

@@ -13,6 +13,8 @@ import numpy as np
 
 from rltui.catalogue.model import Category, Roles, TagInfo
 from rltui.core.level import RunState
+from rltui.health.ending import Ending, EndingKind
+from rltui.session.end import ending_of
 from rltui.session.hyper import positive
 from rltui.store import RunData, Series
 
@@ -49,6 +51,8 @@ class Progress:
     """The last planned step, or the trainer's closing row, has been logged."""
     gone: bool = False
     """Every log file of the run has vanished; what was read is still shown."""
+    ending: Ending | None = None
+    """How it ended and why, where its console log or a tracker tells."""
 
     @property
     def share(self) -> float | None:
@@ -93,6 +97,7 @@ def progress(
         newest,
         done,
         bool(run.sources) and run.gone >= run.sources.keys(),
+        ending_of(run),
     )
     return aged(fresh, now)
 
@@ -101,6 +106,8 @@ def aged(known: Progress, now: float) -> Progress:
     """``known`` at another time; the same object when nothing that is shown differs."""
     age = None if known.written_at is None else max(0.0, now - known.written_at)
     state = _state(known.done, age, known.interval_s, known.last_step is not None)
+    if known.ending is not None:
+        state = _ended(known.ending, state)
     shown = _coarse(age)
     if shown == known.age_s and state is known.state:
         return known
@@ -123,6 +130,16 @@ def _state(done: bool, age: float | None, interval: float | None, started: bool)
         return RunState.UNKNOWN
     limit = max(_LIVE_LEAST_S, _LIVE_INTERVALS * (interval or 0.0))
     return RunState.LIVE if age <= limit else RunState.STALLED
+
+
+def _ended(ending: Ending, state: RunState) -> RunState:
+    """The state of a run whose end is told; a sign that a process may have survived is
+    believed when its logs stay quiet."""
+    if ending.kind is EndingKind.FINISHED:
+        return RunState.FINISHED
+    if not ending.certain and state is RunState.LIVE:
+        return state
+    return RunState.CRASHED
 
 
 def _clock_series(run: RunData) -> Series | None:

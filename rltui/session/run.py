@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -34,6 +35,8 @@ class RunView:
         """The metrics of the catalogue by key."""
         self.roles = roles or Roles()
         """Which of them tell something of the run as a whole."""
+        self.sample: RunData | None = None
+        """A sample of large files, shown until they have been read; no verdict rests on it."""
         self.logdir_label = logdir_label
         """Name of the logdir for people: its last path part."""
         self.hyper: dict[str, object] = {}
@@ -47,6 +50,8 @@ class RunView:
         self.progress: Progress | None = None
         self.memo: dict[object, tuple[int, Any]] = {}
         """What the floors above derived from series: key -> (version of the series, value)."""
+        self.shown_at = -math.inf
+        """When a screen last showed the run, monotonic seconds."""
         self.version = 0
         """Grows with every change of points, meaning, report or progress."""
 
@@ -54,6 +59,11 @@ class RunView:
     def key(self) -> RunKey:
         """Names the run."""
         return self.data.key
+
+    @property
+    def points(self) -> RunData:
+        """What is shown: the points, or a sample of them while they are being read."""
+        return self.data if self.sample is None else self.sample
 
     @property
     def name(self) -> str:
@@ -75,7 +85,7 @@ class RunView:
     @property
     def restarts(self) -> tuple[int, ...]:
         """Steps at which the run was resumed or started again."""
-        return self.data.restarts
+        return self.points.restarts
 
     def learn(self, told: Mapping[str, object]) -> bool:
         """Take hyperparameters in; whether any is new or has another value."""
@@ -85,7 +95,7 @@ class RunView:
 
     def series(self, tag: str) -> Series:
         """The points of a tag as logged."""
-        return self.data.series(tag)
+        return self.points.series(tag)
 
     def shown(self, tag: str) -> Series:
         """The points as people read them: turned round where a framework logs minus the metric.
@@ -124,12 +134,28 @@ class RunView:
 
     def tags_of_metrics(self, keys: tuple[str, ...]) -> list[str]:
         """Tags of the metrics that ``keys`` choose (see :func:`rltui.catalogue.select`)."""
+        by_key = self._logged_metrics()
+        return [t for k in select(keys, by_key.keys()) for t in by_key[k]]
+
+    def _logged_metrics(self) -> dict[str, list[str]]:
+        """Metric key -> its tags that have points, in display order."""
+        held = self.memo.get("logged metrics")
+        if held is not None and held[1][0] is self.infos:
+            known: dict[str, list[str]] = held[1][1]
+            # a tag that has points keeps them until the set of tags changes
+            if held[0] == self.version or held[1][2]:
+                return known
         by_key: dict[str, list[str]] = {}
-        for tag, info in self.infos.items():
-            if info.metric is not None and self.series(tag).count:
+        complete = True
+        for tag, info in sorted(self.infos.items(), key=lambda item: item[1].order):
+            if info.metric is None:
+                continue
+            if self.points.count(tag):
                 by_key.setdefault(info.metric.key, []).append(tag)
-        chosen = select(keys, by_key.keys())
-        return [t for k in chosen for t in sorted(by_key[k], key=lambda t: self.infos[t].order)]
+            else:
+                complete = False
+        self.memo["logged metrics"] = (self.version, (self.infos, by_key, complete))
+        return by_key
 
     def title_of(self, key: str) -> str:
         """Title of a metric key, for people; the key itself when nobody knows it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue
 from rltui.config import Config
@@ -14,14 +15,18 @@ from rltui.core.document import nearest
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.text import clean
-from rltui.health import Engine
 from rltui.session.derive import derive, distinguished
 from rltui.session.documents import open_catalogue, open_rules, overridden
 from rltui.session.hyper import hyperparameters
+from rltui.session.memory import Memory
 from rltui.session.progress import aged, progress
 from rltui.session.run import RunView
+from rltui.sources.formats.base import STEP_KEYS
 from rltui.sources.reader import Reader
-from rltui.store import Changes, Store
+from rltui.store import Changes, RunData, Store
+
+if TYPE_CHECKING:
+    from rltui.health import Engine
 
 #: Time spent on taking batches in per tick of the app: keys stay quick while gigabytes are read.
 _DRAIN_S = 0.03
@@ -50,6 +55,7 @@ class Session:
         choice: Choice | None = None,
         clock: Clock | None = None,
         reader: Reader | None = None,
+        pipe: int = 0,
     ) -> None:
         self.config = config or Config()
         self.clock = clock or SystemClock()
@@ -60,16 +66,23 @@ class Session:
             self.catalogue.resolver(self._choice.framework)
         if self._choice.algorithm is not None:
             self._check_algorithm(self._choice.algorithm)
-        self._engine = Engine(open_rules(self.config, self.catalogue))
+        self._judging: Engine | None = None
+        said = self.config.rules
+        if said.mute or said.override or said.add or self.config.rule_files:
+            self.prepare()
         self._reader = reader or Reader(
             self.logdirs,
             clock=self.clock,
             verify=self._choice.verify,
             watch=self.config.watch,
             run_glob=self._choice.run_glob,
+            step_keys=(*STEP_KEYS, *self.catalogue.step_keys()),
+            pipe=pipe,
         )
         self.store = Store()
         self.views: dict[RunKey, RunView] = {}
+        self._memory = Memory(self.config.watch.memory_bytes, self.views, self._reader.read_again)
+        self._live = False
         self.run_count = 0
         """Runs that the last scan found, read or not."""
         self.busy = False
@@ -77,6 +90,20 @@ class Session:
         self.labels = tuple(_label(p) for p in self.logdirs)
         """Names of the logdirs for people."""
         self._dirty: set[RunKey] = set()
+
+    def prepare(self) -> None:
+        """Load the rules. Done by the first verdict, unless the user has a say in them: a
+        mistake in the user's documents stops the start. Raises DocumentError."""
+        if self._judging is None:
+            from rltui.health import Engine
+
+            self._judging = Engine(open_rules(self.config, self.catalogue))
+
+    @property
+    def _engine(self) -> Engine:
+        self.prepare()
+        assert self._judging is not None
+        return self._judging
 
     def _check_algorithm(self, name: str) -> None:
         known = {a for s in self.catalogue.scenarios.values() for a in s.algorithms}
@@ -98,10 +125,14 @@ class Session:
         """Read every file to its end and judge every run (headless commands)."""
         for batch in self._reader.read_all():
             self._apply(batch)
+            if not batch.more and self._memory.is_full:
+                self._judge()
+                self._memory.enforce(self.clock.monotonic())
         self._judge()
 
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
+        self._live = True
         self._reader.start()
 
     def on_news(self, call: Callable[[], None]) -> None:
@@ -112,17 +143,52 @@ class Session:
         """End the reader thread."""
         self._reader.stop()
 
-    def drain(self, budget_s: float = _DRAIN_S) -> Changes:
-        """Take in what the reader has produced, for about ``budget_s``; judge what changed."""
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can come any more: only pipes were read, and they were closed."""
+        return self._reader.ended
+
+    def drain(self, budget_s: float = _DRAIN_S, *, verdicts: bool = True) -> Changes:
+        """Take in what the reader has produced, for about ``budget_s``; judge what changed.
+
+        Without ``verdicts`` the judging waits for another call.
+        """
         changes, end = Changes(), self.clock.monotonic() + budget_s
         while True:
             batches = self._reader.drain(_BATCHES)
             for batch in batches:
                 changes |= self._apply(batch)
-            self.busy = len(batches) == _BATCHES
+            changes |= self._load_some()
+            self.busy = len(batches) == _BATCHES or self._memory.busy
             if not self.busy or self.clock.monotonic() >= end:
                 break
-        return changes | self._judge()
+        changes |= self._judge(verdicts)
+        if self._memory.is_full and self._memory.enforce(self.clock.monotonic()):
+            changes |= Changes(frozenset(self.views))
+        return changes
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether something waits for the next drain though the reader has no news: a verdict,
+        points that are read again."""
+        return bool(self._dirty) or self._memory.busy
+
+    def _load_some(self) -> Changes:
+        """Go on with reading a run again whose points were unloaded."""
+        key, held = self._memory.step()
+        changes = Changes() if key is None else Changes(frozenset({key}))
+        for batch in held:
+            changes |= self._apply(batch)
+        return changes
+
+    def _missing(self, key: RunKey) -> None:
+        """Points of an unloaded run are asked for: soon, or at once for a headless command."""
+        if self._live:
+            self._memory.want(key)
+            return
+        for batch in self._memory.load(key):
+            self._apply(batch)
+        self._memory.enforce(self.clock.monotonic())
 
     def reading(self) -> float | None:
         """Share of the known bytes that has been read, or None when all has been."""
@@ -148,6 +214,15 @@ class Session:
         """The runs, in the order of their keys."""
         return [self.views[k] for k in sorted(self.views)]
 
+    @property
+    def memory_exceeded(self) -> bool:
+        """Whether more points are held than the budget allows: nothing more can be unloaded."""
+        return self._memory.over
+
+    def look_at(self, view: RunView) -> None:
+        """A screen shows this run: its points stay in memory."""
+        view.shown_at = self.clock.monotonic()
+
     def refresh_progress(self) -> bool:
         """Let ages and states move on; whether anything that is shown changed."""
         now, changed = self.clock.now(), False
@@ -160,15 +235,14 @@ class Session:
         return changed
 
     def _apply(self, batch: Batch) -> Changes:
+        if batch.sampled:
+            return self._preview(batch)
+        if self._memory.hold(batch, self.store.key_of(batch)):
+            return Changes()
         changes = self.store.apply(batch)
+        self._memory.took(batch)
         for key in changes.runs:
-            view = self.views.get(key)
-            if view is None:
-                label = self.labels[key.logdir]
-                view = self.views[key] = RunView(
-                    self.store.runs[key], label, self.catalogue.metrics, self.catalogue.roles
-                )
-            view.version += 1
+            self._view_of(key).version += 1
         told = {**hyperparameters(batch.texts), **batch.hparams}
         for key in changes.runs:
             news = self.views[key].learn(told)
@@ -177,10 +251,32 @@ class Session:
         self._dirty |= changes.runs
         return changes
 
+    def _preview(self, batch: Batch) -> Changes:
+        """Show a sample of a large file until the file has been read; it enters no store."""
+        self.store.add_run(batch.run, batch.run_path)
+        view = self._view_of(batch.run)
+        if view.sample is None:
+            view.sample = RunData(batch.run, batch.run_path)
+        view.sample.apply(batch)
+        view.version += 1
+        self._interpret(view)
+        self._dirty.add(batch.run)
+        return Changes(frozenset({batch.run}), new_runs=True, new_tags=frozenset({batch.run}))
+
+    def _view_of(self, key: RunKey) -> RunView:
+        view = self.views.get(key)
+        if view is None:
+            data = self.store.runs[key]
+            data.on_missing = self._missing
+            label = self.labels[key.logdir]
+            view = RunView(data, label, self.catalogue.metrics, self.catalogue.roles)
+            self.views[key] = view
+        return view
+
     def _interpret(self, view: RunView) -> None:
         """Recognise the framework from the set of tags and look every tag up."""
-        formats = {s.format for s in view.data.sources.values()}
-        tags = view.data.tags
+        formats = {s.format for s in view.points.sources.values()}
+        tags = view.points.tags
         if not tags:
             return
         view.recognition = self.catalogue.recognise(
@@ -192,24 +288,35 @@ class Session:
         known = view.recognition
         resolver = self.catalogue.resolver(known.framework, known.algorithm)
         infos = distinguished({tag: resolver.resolve(tag) for tag in tags})
-        infos.update(derive(view.data, infos, self.catalogue.metrics))
+        infos.update(derive(view.points, infos, self.catalogue.metrics))
         view.infos = {tag: overridden(info, self.config) for tag, info in infos.items()}
 
-    def _judge(self) -> Changes:
+    def _judge(self, verdicts: bool = True) -> Changes:
         """Judge the runs that changed or whose rules still wait; says which were judged."""
         now, judged = self.clock.now(), set()
         for key in self._dirty:
             view = self.views[key]
-            view.progress = progress(view.data, view.infos, view.hyper, self.catalogue.roles, now)
-            if view.data.reading or view.recognition is None:
+            if view.data.unloaded:
                 continue
+            points = view.points
+            view.progress = progress(points, view.infos, view.hyper, self.catalogue.roles, now)
+            if view.data.reading or view.recognition is None or not verdicts:
+                continue
+            if view.sample is not None:
+                view.sample = None
+                self._interpret(view)
             view.report = self._engine.evaluate(view.data, view.infos, view.recognition, now)
             view.version += 1
             judged.add(key)
-        self._dirty = {
-            k for k in self._dirty if self.views[k].data.reading or self._engine.waiting(k)
-        }
+        if verdicts:
+            self._dirty = {k for k in self._dirty if not self._done_with(k)}
         return Changes(frozenset(judged))
+
+    def _done_with(self, key: RunKey) -> bool:
+        """Whether nothing of a run waits for a verdict."""
+        if self.views[key].data.reading:
+            return False
+        return self._judging is None or not self._judging.waiting(key)
 
 
 def _label(path: Path) -> str:

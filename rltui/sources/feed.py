@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from rltui.core.batch import Batch, Note, Restart, SourceInfo
 from rltui.core.block import Block
-from rltui.sources.formats import Decoded, Options
-from rltui.sources.logdir import LogFile, RunFiles
-from rltui.sources.overview import Limits, Overview, overview
+from rltui.sources.formats import Decoded, Growth, Options
+from rltui.sources.overview import Limits, overview
+from rltui.sources.runfiles import LogFile, RunFiles
 from rltui.sources.tail import Polled, Tail
 
 
@@ -16,11 +16,17 @@ class Feed:
     """Owned by the reader. Not thread-safe."""
 
     def __init__(self, run: RunFiles, file: LogFile, options: Options) -> None:
+        assert file.format is not None
         self.run = run
         self.file = file
+        self._format = file.format
         self._options = options
-        self.tail = Tail(file.path)
-        self._decoder = file.format.decoder(options)
+        growth = file.format.growth
+        self._rewritten = growth is Growth.REWRITTEN
+        self._whole = growth is Growth.WHOLE
+        self.tail = Tail(file.path, whole=self._whole, rewritten=self._rewritten)
+        self._decoder = file.format.decoder(options, file.path)
+        self._counted = False
         self._records = 0
         self._told = False
         self._more = False
@@ -31,6 +37,11 @@ class Feed:
     def behind(self) -> bool:
         """Whether it is known to hold more than what was read (as of the last look)."""
         return not self._told or self._more
+
+    @property
+    def offset(self) -> int:
+        """Bytes that were handed over."""
+        return self.tail.offset
 
     @property
     def size(self) -> int:
@@ -44,19 +55,20 @@ class Feed:
         """Change time of the file when it was last looked at; asks nobody."""
         return self.tail.modified or self.file.modified
 
-    def overview(self, limits: Limits | None = None) -> Overview | None:
+    def overview(self, limits: Limits | None = None) -> Batch | None:
         """A sample of the file under the tags of the run, beside :meth:`read` and before it.
 
         None when reading the file costs no more, or when it cannot be read.
         """
         try:
-            found = overview(self.file.path, self.file.format, self._options, limits)
+            found = overview(self.file.path, self._format, self._options, limits)
         except OSError:
             return None
-        if found is None:
+        if found is None or self._whole:
             return None
+        source = self._source(found.size, 0, self.modified)
         items = self._items(Decoded(found.blocks))
-        return replace(found, blocks=tuple(i for i in items if isinstance(i, Block)))
+        return Batch(self.run.key, self.run.path, source, items, more=True, sampled=True)
 
     def read(self, budget_bytes: int) -> Batch | None:
         """Read what is new; None when nothing is, except for the first time."""
@@ -64,12 +76,13 @@ class Feed:
         if not polled.changed and self._told and not self._more and not self._decoder.holds_row:
             return None
         if polled.restarted:
-            self._decoder = self.file.format.decoder(self._options)
+            self._decoder = self._format.decoder(self._options, self.file.path)
             self._records = 0
         decoded = Decoded()
         if polled.data or self._decoder.holds_row:
             decoded = self._decoder.feed(polled.data, more=polled.more)
         self._records += decoded.records
+        self._counted = self._counted or decoded.counted
         new = polled.changed or decoded.items or not self._told or polled.more != self._more
         if not new:
             return None
@@ -79,28 +92,41 @@ class Feed:
 
     def _batch(self, polled: Polled, decoded: Decoded) -> Batch:
         tail, path = self.tail, self.file.path
-        source = SourceInfo(
-            path,
-            self.file.format.name,
-            self.file.order,
-            tail.size,
-            tail.offset,
-            self._records,
-            tail.modified,
-        )
+        source = self._source(tail.size, tail.offset, tail.modified)
+        items = self._items(decoded)
+        replaced = bool(items) if self._whole else self._rewritten and polled.restarted
         notes = [Note(path, None, level, message) for level, message in polled.notes]
         notes += [Note(path, n.offset, n.level, n.message) for n in decoded.notes]
         return Batch(
             self.run.key,
             self.run.path,
             source,
-            self._items(decoded),
+            items,
             decoded.texts,
             decoded.hparams,
             tuple(notes),
             tail.generation,
             tail.gone,
             polled.more,
+            replaced=replaced,
+            tail=decoded.tail,
+            exit_code=decoded.exit_code,
+        )
+
+    def _source(self, size: int, offset: int, modified: float) -> SourceInfo:
+        file = self.file
+        return SourceInfo(
+            file.path,
+            self._format.name,
+            file.order,
+            size,
+            offset,
+            self._records,
+            modified,
+            self._format.exactness,
+            self._counted,
+            file.joined,
+            file.alone,
         )
 
     def _items(self, decoded: Decoded) -> tuple[Block | Restart, ...]:

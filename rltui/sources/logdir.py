@@ -1,17 +1,19 @@
 """Which runs a directory holds and which files belong to them (floor 2). Keeps no file open.
 
 - A directory that directly holds event files is one run; all its event files belong to it.
-- Each JSONL file of metrics is a run of its own, also beside event files: the two may come
-  from different trainings (verl writes ``PROJECT/EXPERIMENT.jsonl``).
+- A JSONL file, CSV or console log names a run of its own, unless it is of a training that logs
+  elsewhere, too (:mod:`rltui.sources.grouping`).
 - ``add_scalars`` of torch and tensorboardX writes one directory per series below the run;
   they are given to the run, with the tag ``main/series`` (see :func:`series_of`).
 - ``add_hparams`` writes a directory named by a time; its hyperparameters are given to the
   run, its metrics (one last value each) are left out, since the run usually logs them itself.
+- ``watch DIR FILE``: the file is of the only run of the directory, or of the one of its name.
 
-Run names are paths relative to the logdir, ``.`` for the logdir itself. A JSONL file loses its
+Run names are paths relative to the logdir, ``.`` for the logdir itself. A file loses its
 suffix, unless something beside it has that name: a directory (``exp/`` and ``exp.jsonl``), or
 a file with another suffix. A name that was given to a path stays with it and is never given
 to another one; a directory whose name was given away before it appeared is called ``exp/``.
+A file that was given to a run stays with it.
 """
 
 from __future__ import annotations
@@ -21,116 +23,23 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rltui.core.batch import Note, RunKey
-from rltui.core.errors import SourceError
+from rltui.core.batch import Joined, Note, RunKey
 from rltui.core.level import Level
+from rltui.core.pipe import PIPE, PIPE_NAME
 from rltui.core.text import clean
-from rltui.sources.formats import FORMATS, Format, Options
-from rltui.sources.nested import HeadReader, Role, series_of
+from rltui.sources.formats import FORMATS, Belonging, Format, Options
+from rltui.sources.grouping import Unit, continued, joined, units
+from rltui.sources.nested import Role, series_of
+from rltui.sources.runfiles import MAX_REFUSED, Discovery, LogFile, RunFiles
+from rltui.sources.trackers import TRACKERS, Tracker
+from rltui.sources.walk import MISSING, Candidate, LogdirError, Tree, Walker, why
 
-#: Directories that never hold logs of their own, or hold copies.
-_PRUNED = re.compile(
-    r"checkpoint[-_]?\d.*|global_step_?\d.*|\.git|\.hg|\.svn|__pycache__|node_modules"
-    r"|site-packages|dist-packages|\.venv|\.tox|\.nox|\.cache|\.ipynb_checkpoints|\.mypy_cache"
-)
-_MAX_DEPTH = 64
 _STAMP = re.compile(r"tfevents\.(\d{1,12})")
-#: Names of logs of formats that are not read.
-_FOREIGN = re.compile(r".+\.csv|trainer_state\.json|.+\.log|.+\.wandb")
-_NOT_READ = "this format is not read"
-_MISSING = "no such file or directory"
 VANISHED = "vanished"
-#: Files that are not read are named up to so many; the rest is counted.
-MAX_REFUSED = 20
-
-
-@dataclass(frozen=True, slots=True)
-class LogFile:
-    """One file of a run."""
-
-    path: Path
-    format: Format
-    order: int = 0
-    """Position among the files of the run, oldest first; never changes once given."""
-    series: tuple[str, str] | None = None
-    """(main tag, series) of an ``add_scalars`` file: its tag ``main`` means ``main/series``."""
-    hparams_only: bool = False
-    """Whether only hyperparameters are taken from it."""
-    size: int = 0
-    """Bytes when it was found."""
-    modified: float = 0.0
-    """Change time when it was found, seconds since the epoch."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunFiles:
-    """One run and its files, oldest first."""
-
-    key: RunKey
-    path: Path
-    files: tuple[LogFile, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Discovery:
-    """What was found."""
-
-    runs: tuple[RunFiles, ...]
-    notes: tuple[Note, ...] = ()
-    directories: tuple[tuple[Path, int], ...] = ()
-    """Every directory that was looked into and its change time (ns) just before; -1 for a
-    logdir that could not be looked into."""
-    unclaimed: tuple[Path, ...] = ()
-    """Files that look like logs by their name and may become logs when they grow."""
-    refused: tuple[Note, ...] = ()
-    """Files that look like logs and are not read, with the reason; at most MAX_REFUSED."""
-    refused_count: int = 0
-    """How many there are."""
-
-
-@dataclass(slots=True)
-class _Candidate:
-    path: Path
-    format: Format
-    size: int
-    modified: float
-
-    @property
-    def file(self) -> LogFile:
-        """The file, without its place in a run."""
-        return LogFile(self.path, self.format, size=self.size, modified=self.modified)
-
-
-class _LogdirError(SourceError):
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{clean(str(path))}: {reason}")
-        self.reason = reason
-
-
-@dataclass(slots=True)
-class _Tree:
-    """What a walk through one logdir found; candidates by directory (relative, ``/``)."""
-
-    events: dict[str, list[_Candidate]] = field(default_factory=dict)
-    single: list[_Candidate] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-    directories: list[tuple[Path, int]] = field(default_factory=list)
-    unclaimed: list[Path] = field(default_factory=list)
-    names: set[str] = field(default_factory=set)
-    """Relative names of all directories."""
-    refused: list[Note] = field(default_factory=list)
-    foreign: list[Note] = field(default_factory=list)
-    refused_count: int = 0
-
-    def refuse(self, path: Path, reason: str, notes: list[Note]) -> None:
-        """Note a file that is not read."""
-        self.refused_count += 1
-        if len(notes) < MAX_REFUSED:
-            notes.append(Note(path, None, Level.OK, reason))
 
 
 def discover(
@@ -142,6 +51,16 @@ def discover(
     return Finder(logdirs, formats, options).find()
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an event file belongs, once that is known."""
+
+    owner: str
+    """Directory of the run."""
+    series: tuple[str, str] | None = None
+    hparams_only: bool = False
+
+
 class Finder:
     """Looks again and again; remembers what it has learned about files. One thread."""
 
@@ -150,16 +69,24 @@ class Finder:
         logdirs: Sequence[Path],
         formats: Sequence[Format] = FORMATS,
         options: Options | None = None,
+        trackers: Sequence[Tracker] = TRACKERS,
     ) -> None:
         self._logdirs = tuple(Path(p) for p in logdirs)
-        self._formats = tuple(formats)
-        self._heads = HeadReader(options or Options())
+        self._walker = Walker(formats, trackers, options or Options())
+        kinds = [f.name for f in formats]
+        # event files are what people know a run by, a console log is the last to name it
+        self._rank = {name: i for i, name in enumerate((*kinds, *(t.name for t in trackers)))}
+        self._rank.update({"tfevents": -2, "jsonl": -1, "trainer_state": 98, "console": 99})
         self._orders: dict[RunKey, dict[Path, int]] = {}
-        self._names: dict[tuple[int, Path], str] = {}
+        self._names: dict[tuple[int, str], str] = {}
         """The names that were given, for ever."""
         self._taken: set[tuple[int, str]] = set()
-        self._placed: dict[tuple[int, Path], tuple[str, LogFile]] = {}
-        self._singles: dict[int, RunFiles] = {}
+        self._places: dict[Path, _Place] = {}
+        self._owners: dict[Path, RunKey] = {}
+        """Key of a file -> the run that it was given to."""
+        self._paths: dict[RunKey, Path] = {}
+        self._joins: dict[Path, tuple[Joined, str]] = {}
+        self._singles: dict[int, list[RunFiles]] = {}
         self._found = False
 
     def find(self) -> Discovery:
@@ -170,206 +97,245 @@ class Finder:
         """
         seen: set[tuple[int, int]] = set()
         runs: list[RunFiles] = []
-        trees: list[_Tree] = []
+        singles: list[RunFiles] = []
+        trees: list[Tree] = []
         for number, logdir in enumerate(self._logdirs):
             try:
-                found, tree = self._find_in(number, logdir, seen)
-            except _LogdirError as error:
+                found, tree, is_file = self._find_in(number, logdir, seen)
+            except LogdirError as error:
                 if not self._found:
                     raise
-                told = VANISHED if error.reason == _MISSING else error.reason
-                found, tree = [], _Tree(directories=[(logdir, -1)])
+                told = VANISHED if error.reason == MISSING else error.reason
+                found, tree, is_file = [], Tree(directories=[(logdir, -1)]), False
                 tree.notes.append(Note(logdir, None, Level.WATCH, told))
-            runs.extend(found)
+            (singles if is_file else runs).extend(found)
             trees.append(tree)
         self._found = True
-        refused = [n for t in trees for n in t.refused] + [n for t in trees for n in t.foreign]
         return Discovery(
-            tuple(runs),
+            tuple(self._with_singles(runs, singles)),
             tuple(n for t in trees for n in t.notes),
             tuple(d for t in trees for d in t.directories),
             tuple(p for t in trees for p in t.unclaimed),
-            tuple(refused[:MAX_REFUSED]),
+            tuple([n for t in trees for n in t.refused][:MAX_REFUSED]),
             sum(t.refused_count for t in trees),
         )
 
     def _find_in(
         self, number: int, logdir: Path, seen: set[tuple[int, int]]
-    ) -> tuple[list[RunFiles], _Tree]:
+    ) -> tuple[list[RunFiles], Tree, bool]:
         known = self._singles.get(number)
+        if logdir == PIPE:
+            return known or self._pipe(number), Tree(), True
         try:
             status = logdir.stat()
         except (OSError, ValueError) as error:
             if known is not None:  # its feed tells what happened to it
-                return [known], _Tree()
-            raise _LogdirError(logdir, _why(error)) from error
+                return known, Tree(), True
+            raise LogdirError(logdir, why(error)) from error
         if stat.S_ISDIR(status.st_mode):
-            tree = self._walk(logdir, seen)
-            return self._runs(number, logdir, tree), tree
-        if known is None:
-            known = self._singles[number] = self._single_file(number, logdir, status)
-        return [known], _Tree()
-
-    def _single_file(self, number: int, path: Path, status: os.stat_result) -> RunFiles:
+            tree = self._walker.walk(logdir, seen)
+            return self._runs(number, logdir, tree), tree, False
         if not stat.S_ISREG(status.st_mode):
-            raise _LogdirError(path, "is not a regular file")
-        reason = "not a log that rltui can read"
-        if _FOREIGN.fullmatch(path.name):
-            reason = _NOT_READ
-        for form in self._formats:
-            if not form.claims_name(path.name):
-                continue
-            try:
-                claimed = self._heads.claims(form, path, status)
-            except OSError as error:
-                raise _LogdirError(path, _reason(error)) from error
-            if claimed:
-                name = self._name(number, path, clean(path.name))
-                file = LogFile(path, form, size=status.st_size, modified=status.st_mtime)
-                return RunFiles(RunKey(number, name), path, (file,))
-            reason = self._heads.refusal(form, path)[0] or reason
-        raise _LogdirError(path, reason)
+            raise LogdirError(logdir, "is not a regular file")
+        candidates = self._walker.single(logdir, status)
+        if known is None or len(candidates) > len(known):
+            known = self._singles[number] = self._single(number, logdir, candidates)
+        return known, Tree(), True
 
-    def _walk(self, logdir: Path, seen: set[tuple[int, int]]) -> _Tree:
-        """Walk the tree; linked directories come last, so that a real path gives the name."""
-        tree = _Tree()
-        pending: list[tuple[Path, str, int]] = [(logdir, "", 0)]
-        linked: list[tuple[Path, str, int]] = []
-        while pending or linked:
-            directory, name, depth = pending.pop() if pending else linked.pop(0)
-            try:
-                status = directory.stat()
-                identity = (status.st_dev, status.st_ino)
-                if identity in seen:
-                    continue
-                seen.add(identity)
-                with os.scandir(directory) as listing:
-                    entries = sorted(listing, key=lambda e: e.name)
-            except OSError as error:
-                if directory == logdir:
-                    raise _LogdirError(logdir, _why(error)) from error
-                if isinstance(error, FileNotFoundError):
-                    continue  # deleted since its name was read
-                tree.notes.append(Note(directory, None, Level.WATCH, _reason(error)))
-                continue
-            tree.directories.append((directory, status.st_mtime_ns))
-            for entry in entries:
-                self._entry(tree, entry, name, seen, (pending, linked), depth)
-        return tree
+    def _pipe(self, number: int) -> list[RunFiles]:
+        """The run that comes through standard input."""
+        key = RunKey(number, self._name(number, str(PIPE), PIPE_NAME))
+        runs = self._singles[number] = [RunFiles(key, PIPE, (LogFile(PIPE),))]
+        return runs
 
-    def _entry(
-        self,
-        tree: _Tree,
-        entry: os.DirEntry[str],
-        name: str,
-        seen: set[tuple[int, int]],
-        pending: tuple[list[tuple[Path, str, int]], list[tuple[Path, str, int]]],
-        depth: int,
-    ) -> None:
-        """Sort one directory entry into the tree."""
-        path = Path(entry.path)
-        try:
-            if entry.is_dir():
-                if depth < _MAX_DEPTH and not pruned(entry.name):
-                    child = f"{name}/{entry.name}" if name else entry.name
-                    tree.names.add(child)
-                    pending[entry.is_symlink()].append((path, child, depth + 1))
-                return
-            forms = [f for f in self._formats if f.claims_name(entry.name)]
-            if not forms:
-                if _FOREIGN.fullmatch(entry.name):
-                    tree.refuse(path, _NOT_READ, tree.foreign)
-                return
-            status = entry.stat()
-            identity = (status.st_dev, status.st_ino)
-            if not stat.S_ISREG(status.st_mode) or identity in seen:
-                return
-            form = next((f for f in forms if self._heads.claims(f, path, status)), None)
-        except OSError as error:
-            if not isinstance(error, FileNotFoundError) or entry.is_symlink():
-                tree.notes.append(Note(path, None, Level.WATCH, _reason(error)))
-            return
-        if form is None:
-            reason, decided = self._heads.refusal(forms[0], path)
-            tree.refuse(path, reason, tree.refused)
-            if not decided:
-                tree.unclaimed.append(path)
-            return
-        seen.add(identity)
-        candidate = _Candidate(path, form, status.st_size, status.st_mtime)
-        if form.name == "tfevents":
-            tree.events.setdefault(name, []).append(candidate)
-        else:
-            tree.single.append(candidate)
-
-    def _runs(self, number: int, logdir: Path, tree: _Tree) -> list[RunFiles]:
-        members: dict[str, list[tuple[_Candidate, LogFile]]] = {}
-        for name in sorted(tree.events):
-            for candidate in tree.events[name]:
-                placed = self._placed.get((number, candidate.path))
-                owner, file = placed or self._place(name, candidate, tree)
-                if owner is not None:
-                    self._placed[number, candidate.path] = owner, file
-                    members.setdefault(owner, []).append((candidate, file))
+    def _single(self, number: int, path: Path, candidates: list[Candidate]) -> list[RunFiles]:
         runs = []
-        for name, files in members.items():
-            wanted = clean(name) or "."
-            key = RunKey(number, self._name(number, logdir / name, wanted, f"{wanted}/"))
-            runs.append(RunFiles(key, logdir / name, self._ordered(key, files)))
-        relatives = [c.path.relative_to(logdir) for c in tree.single]
-        stems = Counter(r.with_suffix("").as_posix() for r in relatives)
-        for candidate, relative in zip(tree.single, relatives, strict=True):
-            stem, whole = relative.with_suffix("").as_posix(), clean(relative.as_posix())
-            alone = stems[stem] == 1 and stem not in tree.names
-            name = self._name(number, candidate.path, clean(stem) if alone else whole, whole)
-            runs.append(RunFiles(RunKey(number, name), candidate.path, (candidate.file,)))
+        for candidate in candidates:
+            wanted = candidate.title or clean(path.name)
+            key = RunKey(number, self._name(number, str(candidate.key), wanted))
+            runs.append(RunFiles(key, path, self._files(key, [candidate])))
+        return runs
+
+    def _with_singles(
+        self, runs: list[RunFiles], singles: Iterable[RunFiles]
+    ) -> Iterator[RunFiles]:
+        """Runs of directories, and files that were named beside them: of the only run, or of
+        the run of their name, if it has no log of that format."""
+        taken: dict[RunKey, list[LogFile]] = {}
+        alone: list[RunFiles] = []
+        for single in singles:
+            file = single.files[0]
+            key = self._owners.get(file.key, single.key)
+            if key == single.key and file.key not in self._owners:
+                stem = os.path.splitext(single.path.name)[0]  # noqa: PTH122
+                named = [r for r in runs if r.key.name.rpartition("/")[2] == stem]
+                target = runs[0] if len(runs) == 1 else named[0] if len(named) == 1 else None
+                if target is not None and file.kind not in {f.kind for f in target.files}:
+                    key = self._owners[file.key] = target.key
+            if key == single.key:
+                alone.append(single)
+                continue
+            order = self._orders[key].setdefault(file.key, len(self._orders[key]))
+            file = replace(file, order=order, joined=Joined.SURELY, alone=single.key.name)
+            taken.setdefault(key, []).append(file)
+        for run in runs:
+            files = sorted((*run.files, *taken.pop(run.key, ())), key=_order)
+            yield replace(run, files=tuple(files))
+        for key, files in taken.items():  # the directory has vanished
+            yield RunFiles(key, self._paths[key], tuple(files))
+        yield from alone
+
+    # -- runs of a directory ----------------------------------------------------------------
+
+    def _runs(self, number: int, logdir: Path, tree: Tree) -> list[RunFiles]:
+        known = self._place_events(tree)
+        owner = {str(path): place.owner for path, place in self._places.items()}
+        found = continued(units(known, owner), self._span)
+        found = joined(found, self._rank)
+        stems = Counter(u.name for u in found)
+        members: dict[RunKey, list[Candidate]] = {}
+        for unit in found:
+            alone = stems[unit.name] == 1 and self._is_free(unit, tree)
+            self._assign(number, logdir, unit, members, alone=alone)
+        runs = [RunFiles(k, self._paths[k], self._files(k, m)) for k, m in members.items()]
         return sorted(runs, key=lambda r: r.key)
 
-    def _name(self, number: int, path: Path, *wanted: str) -> str:
+    def _span(self, candidate: Candidate) -> tuple[int, int] | None:
+        return self._walker.heads.span(candidate.path, _format(candidate))
+
+    @staticmethod
+    def _is_free(unit: Unit, tree: Tree) -> bool:
+        """Whether no directory has the name of a run that is a file, but for its own."""
+        here = unit.files[0].belonging is Belonging.DIRECTORY
+        inside = any(c.directory == unit.name for c in unit.files)
+        return here or inside or unit.name not in tree.names
+
+    def _assign(
+        self,
+        number: int,
+        logdir: Path,
+        unit: Unit,
+        members: dict[RunKey, list[Candidate]],
+        *,
+        alone: bool,
+    ) -> None:
+        """Give the files of a unit to the run that has some of them already, or to a new one."""
+        for candidate in unit.files:
+            if str(candidate.key) in unit.joined:
+                why_here, name = unit.joined[str(candidate.key)]
+                self._joins.setdefault(candidate.key, (why_here, clean(name) or "."))
+        owners = [self._owners.get(c.key) for c in unit.files]
+        key = next((o for o in owners if o is not None), None)
+        if key is None:
+            key = self._new_key(number, logdir, unit, alone=alone)
+        for candidate, owner in zip(unit.files, owners, strict=True):
+            owner = self._owners.setdefault(candidate.key, owner or key)
+            members.setdefault(owner, []).append(candidate)
+
+    def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
+        first = unit.files[0]
+        is_directory = first.belonging is Belonging.DIRECTORY
+        wanted = clean(unit.name) or "."
+        if is_directory:
+            path, names = logdir / unit.name, [wanted, f"{wanted}/"]
+        else:
+            whole = wanted
+            if not first.title:
+                whole = clean(f"{first.directory}/{first.path.name}".lstrip("/"))
+            path, names = first.path, [wanted, whole] if alone else [whole]
+        identity = str(path if is_directory else first.key)
+        key = RunKey(number, self._name(number, identity, *names))
+        self._paths[key] = path
+        return key
+
+    def _name(self, number: int, identity: str, *wanted: str) -> str:
         """The name of a run: the one that it has, or the first of ``wanted`` that is free."""
-        known = self._names.get((number, path))
+        known = self._names.get((number, identity))
         if known is None:
             free = (n for n in wanted if (number, n) not in self._taken)
             numbered = (f"{wanted[-1]}~{n}" for n in itertools.count(2))
             more = (n for n in numbered if (number, n) not in self._taken)
-            known = self._names[number, path] = next(itertools.chain(free, more))
+            known = self._names[number, identity] = next(itertools.chain(free, more))
             self._taken.add((number, known))
         return known
 
-    def _place(self, name: str, candidate: _Candidate, tree: _Tree) -> tuple[str | None, LogFile]:
-        """The run (relative name) that an event file belongs to; None while it is not known."""
-        file = candidate.file
-        for parent in _parents(name):
-            if parent not in tree.events:
-                continue
-            relative = name[len(parent) :].lstrip("/")
-            role = self._heads.role(candidate.path, candidate.format)
-            if role is Role.HPARAMS and re.fullmatch(r"\d{9,}(\.\d+)?", relative):
-                return parent, replace(file, hparams_only=True)
-            if isinstance(role, str):
-                series = series_of(relative, role)
-                if series is not None:
-                    return parent, replace(file, series=(clean(role), clean(series)))
-            if role is Role.EMPTY and not _has_files_of_own(name, tree, self._heads):
-                return None, file
-        return name, file
-
-    def _ordered(self, key: RunKey, files: list[tuple[_Candidate, LogFile]]) -> tuple[LogFile, ...]:
+    def _files(self, key: RunKey, candidates: list[Candidate]) -> tuple[LogFile, ...]:
         """Oldest first by the time in the name, then change time, then name.
 
         An order that was given stays: change times move while files are being written.
         """
         known = self._orders.setdefault(key, {})
-        for _, file in sorted(files, key=_age):
-            known.setdefault(file.path, len(known))
-        return tuple(sorted((replace(f, order=known[f.path]) for _, f in files), key=_order))
+        for candidate in sorted(candidates, key=_age):
+            known.setdefault(candidate.key, len(known))
+        return tuple(sorted((self._file(known[c.key], c) for c in candidates), key=_order))
+
+    def _file(self, order: int, candidate: Candidate) -> LogFile:
+        place = self._places.get(candidate.path, _Place(""))
+        why_here, alone = self._joins.get(candidate.key, (Joined.OWN, ""))
+        return LogFile(
+            candidate.path,
+            candidate.format,
+            order,
+            place.series,
+            place.hparams_only,
+            candidate.size,
+            candidate.modified,
+            candidate.tracker,
+            candidate.part,
+            why_here,
+            alone,
+        )
+
+    # -- event files ------------------------------------------------------------------------
+
+    def _place_events(self, tree: Tree) -> list[Candidate]:
+        """Find the runs of new event files; returns the files whose run is known."""
+        events: dict[str, list[Candidate]] = {}
+        for candidate in tree.candidates:
+            if candidate.kind == "tfevents":
+                events.setdefault(candidate.directory, []).append(candidate)
+        known = []
+        for candidate in tree.candidates:
+            if candidate.kind == "tfevents" and candidate.path not in self._places:
+                place = self._place(candidate, events)
+                if place is None:
+                    continue
+                self._places[candidate.path] = place
+            known.append(candidate)
+        return known
+
+    def _place(self, candidate: Candidate, events: dict[str, list[Candidate]]) -> _Place | None:
+        """The run (relative name) that an event file belongs to; None while it is not known."""
+        name, heads = candidate.directory, self._walker.heads
+        for parent in _parents(name):
+            if parent not in events:
+                continue
+            relative = name[len(parent) :].lstrip("/")
+            role = heads.role(candidate.path, _format(candidate))
+            if role is Role.HPARAMS and re.fullmatch(r"\d{9,}(\.\d+)?", relative):
+                return _Place(parent, hparams_only=True)
+            if isinstance(role, str):
+                series = series_of(relative, role)
+                if series is not None:
+                    return _Place(parent, (clean(role), clean(series)))
+            if role is Role.EMPTY and not any(
+                heads.role(c.path, _format(c)) is Role.RUN for c in events[name]
+            ):
+                return None  # nothing beside it tells that the directory is a run
+        return _Place(name)
 
 
-def _age(entry: tuple[_Candidate, LogFile]) -> tuple[int, float, str]:
-    candidate = entry[0]
+def _format(candidate: Candidate) -> Format:
+    assert candidate.format is not None
+    return candidate.format
+
+
+def _age(candidate: Candidate) -> tuple[str, int, int, float, str]:
+    """Order within a log format."""
     stamp = _STAMP.search(candidate.path.name)
     told = int(stamp.group(1)) if stamp else int(candidate.modified)
-    return told, candidate.modified, candidate.path.as_posix()
+    key = candidate.key.as_posix()
+    return candidate.kind, candidate.begin, told, candidate.modified, key
 
 
 def _order(file: LogFile) -> int:
@@ -381,22 +347,3 @@ def _parents(name: str) -> Iterable[str]:
     while name:
         name = name.rpartition("/")[0]
         yield name
-
-
-def _has_files_of_own(name: str, tree: _Tree, heads: HeadReader) -> bool:
-    """Whether another event file of the directory already tells that it is a run."""
-    return any(heads.role(c.path, c.format) is Role.RUN for c in tree.events[name])
-
-
-def pruned(name: str) -> bool:
-    """Whether a directory of this name is passed over."""
-    return _PRUNED.fullmatch(name) is not None
-
-
-def _why(error: OSError | ValueError) -> str:
-    return _MISSING if isinstance(error, FileNotFoundError) else _reason(error)
-
-
-def _reason(error: OSError | ValueError) -> str:
-    detail = error.strerror if isinstance(error, OSError) else str(error)
-    return f"cannot be read: {clean(detail or type(error).__name__)}"

@@ -20,6 +20,10 @@ from rltui.sources.formats import Format, Options
 
 #: Bytes read to learn what a file is.
 HEAD_BYTES = 1 << 16
+#: Bytes of a log's beginning and end that tell its first and last step.
+_SPAN_BYTES = 1 << 20
+#: Step keys that are named when a file has none of them.
+_NAMED = 3
 
 
 class Role(Enum):
@@ -46,6 +50,7 @@ class HeadReader:
         self._options = options
         self._claims: dict[tuple[str, str], _Claim] = {}
         self._roles: dict[Path, tuple[Role | str, int]] = {}
+        self._spans: dict[Path, tuple[int, tuple[int, int] | None]] = {}
 
     def claims(self, form: Format, path: Path, status: os.stat_result) -> bool:
         """Whether ``form`` claims the file. Raises OSError when it cannot be read."""
@@ -59,8 +64,12 @@ class HeadReader:
         # for event files the name decides: no need to open thousands of them
         head = b"" if form.name == "tfevents" else read_head(path)
         claimed = form.claims(path, head, self._options)
+        if not claimed and form.anywhere and status.st_size > HEAD_BYTES:
+            claimed = form.claims(path, _read_end(path, status.st_size), self._options)
         reason, decided = "", True
-        if not claimed:
+        if not claimed and form.anywhere:
+            reason, decided = "no rows of metrics in it so far", False
+        elif not claimed:
             reason, decided = refusal(head, self._options.step_keys)
         self._claims[key] = _Claim(identity, status.st_size, claimed, decided, reason)
         return claimed
@@ -69,6 +78,21 @@ class HeadReader:
         """Why a file is not claimed, and whether that is final (as long as it only grows)."""
         known = self._claims.get((form.name, str(path)))
         return ("", False) if known is None else (known.reason, known.decided)
+
+    def span(self, path: Path, form: Format) -> tuple[int, int] | None:
+        """First and last step of a text log, by its beginning and its end; None when they do not
+        tell, or when it cannot be read."""
+        known = self._spans.get(path)
+        try:
+            size = path.stat().st_size
+            if known is None or known[0] != size:
+                pieces = [read_head(path, _SPAN_BYTES)]
+                if size > _SPAN_BYTES:
+                    pieces.append(_read_end(path, size, _SPAN_BYTES))
+                known = self._spans[path] = size, _span_of(pieces, form, path, self._options)
+        except OSError:
+            return None
+        return known[1]
 
     def role(self, path: Path, form: Format) -> Role | str:
         """What an event file is; read again as long as it holds nothing."""
@@ -96,6 +120,21 @@ def _role_of(head: bytes, form: Format) -> Role | str:
     return tags.pop() if len(tags) == 1 else Role.RUN
 
 
+def _span_of(
+    pieces: Sequence[bytes], form: Format, path: Path, options: Options
+) -> tuple[int, int] | None:
+    steps: list[int] = []
+    for piece in pieces:
+        decoded = form.decoder(options, path).feed(piece)
+        if decoded.counted:
+            return None
+        blocks = [b for b in decoded.items if isinstance(b, Block) and len(b.steps)]
+        if not blocks and piece is pieces[0]:
+            return None
+        steps += [int(s) for b in blocks for s in (b.steps[0], b.steps[-1])]
+    return (steps[0], max(steps)) if steps else None
+
+
 def refusal(head: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
     """Why a text log that begins with ``head`` is not read, in plain words, and whether it
     will stay so however it grows: its first row is complete."""
@@ -104,7 +143,8 @@ def refusal(head: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
         return "empty so far", len(head) >= HEAD_BYTES
     line, newline, _ = text.partition(b"\n")
     decided = bool(newline) or len(head) >= HEAD_BYTES
-    no_step = f"rows have no step (looked for {', '.join(step_keys)})"
+    names = ", ".join(step_keys[:_NAMED]) + (" and others" if len(step_keys) > _NAMED else "")
+    no_step = f"rows have no step (looked for {names})"
     try:
         row, _ = json.JSONDecoder().raw_decode(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -118,10 +158,17 @@ def refusal(head: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
     return "rows are texts, not metrics", decided
 
 
-def read_head(path: Path) -> bytes:
+def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The first bytes of a file. Raises OSError."""
     with path.open("rb", buffering=0) as file:
-        return file.read(HEAD_BYTES) or b""
+        return file.read(size) or b""
+
+
+def _read_end(path: Path, size: int, wanted: int = HEAD_BYTES) -> bytes:
+    """The last whole lines of a file. Raises OSError."""
+    with path.open("rb", buffering=0) as file:
+        file.seek(max(0, size - wanted))
+        return (file.read(wanted) or b"").partition(b"\n")[2]
 
 
 def series_of(relative: str, main: str) -> str | None:

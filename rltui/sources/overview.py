@@ -40,6 +40,8 @@ _BEFORE_TAG = 64
 _LEADERS = 64
 #: Steps that a window should hold.
 _STEPS = 3
+#: Formats whose records can be found anywhere in a file and mean the same there.
+_SAMPLED = ("tfevents", "jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,10 @@ class Overview:
 def overview(
     path: Path, form: Format, options: Options | None = None, limits: Limits | None = None
 ) -> Overview | None:
-    """Look at a file; None when reading it whole costs no more. Raises OSError."""
+    """Look at a file; None when reading it whole costs no more, or when nobody can tell what
+    a piece of it means. Raises OSError."""
+    if form.name not in _SAMPLED:
+        return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         size = os.fstat(descriptor).st_size

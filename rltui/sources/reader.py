@@ -8,23 +8,30 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from rltui.core.batch import Batch, Note, RunKey
+from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
+from rltui.core.pipe import PIPE
 from rltui.sources.feed import Feed
+from rltui.sources.filesystem import Mounts
 from rltui.sources.formats import FORMATS, Format, Options
 from rltui.sources.formats.base import STEP_KEYS
-from rltui.sources.logdir import VANISHED, Discovery, Finder, RunFiles, pruned
+from rltui.sources.logdir import VANISHED, Finder
+from rltui.sources.pipe import PipeFeed, Pump
+from rltui.sources.reread import read_again, rereadable
+from rltui.sources.runfiles import Discovery, LogFile, RunFiles
+from rltui.sources.tracked import TrackedFeed
+from rltui.sources.walk import pruned
 from rltui.sources.watch import Directories, Intervals, Notifier, Schedule, Watching
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of so many
 #: bytes is applied within a frame.
-BUDGET_BYTES = 2 << 20
+BUDGET_BYTES = 3 << 19
 #: Batches in the queue before the reader waits.
 _QUEUE_BATCHES = 64
 #: Every so many rescans the directories are walked even when no change time moved.
@@ -34,8 +41,12 @@ _STOP_TIMEOUT_S = 10.0
 #: counts as at least so many.
 _TURN_BYTES = 8 << 20
 _FILE_BYTES = 1 << 16
+#: A larger file is sampled before it is read.
+_SAMPLED_BYTES = 32 << 20
 #: Least seconds between two looks for new files that the system asked for.
 _ASKED_GAP_S = 1.0
+AnyFeed = Feed | TrackedFeed | PipeFeed
+
 #: A scan that is younger need not be repeated to begin reading.
 _FRESH_S = 5.0
 
@@ -55,9 +66,11 @@ class Reader:
         formats: Sequence[Format] = FORMATS,
         budget_bytes: int = BUDGET_BYTES,
         on_batch: Callable[[], None] | None = None,
+        pipe: int = 0,
     ) -> None:
         """``run_glob`` chooses runs by name; ``on_batch`` is called in the reader's thread
-        whenever the queue was empty and is not any more (also an attribute)."""
+        whenever the queue was empty and is not any more (also an attribute); ``pipe`` is the
+        file descriptor that the logdir ``-`` means."""
         self.on_batch = on_batch
         self._logdirs = tuple(Path(p) for p in logdirs)
         self._clock = clock or SystemClock()
@@ -65,20 +78,27 @@ class Reader:
         self._options = Options(verify, tuple(step_keys))
         self._finder = Finder(self._logdirs, formats, self._options)
         self._run_glob = run_glob
+        self._pipe = pipe
         self._budget = budget_bytes
 
-        self._feeds: dict[Path, Feed] = {}
-        self._schedule = Schedule(self._watch)
+        self._feeds: dict[Path, AnyFeed] = {}
+        """By key of the file (:attr:`LogFile.key`)."""
+        self._parts: dict[Path, tuple[Path, ...]] = {}
+        """File that the system may tell of -> keys of the feeds that read it."""
+        self._mounts = Mounts()
+        self._schedule = Schedule(self._watch, self._mounts.tells)
         self._directories = Directories()
         self._unclaimed: frozenset[Path] = frozenset()
         self._known: dict[Path, int] = {}
         """Every directory that was looked into."""
-        self._backlog: deque[Feed] = deque()
+        self._backlog: deque[AnyFeed] = deque()
         self._unread: dict[RunKey, int] = {}
         """Files of each run that have never been read to their end."""
         self._progress = (0, 0)
         self._notes: tuple[Note, ...] = ()
         self._refused: tuple[Note, ...] = ()
+        self._ended: frozenset[Path] = frozenset()
+        """Pipes that were closed and whose last batch has been handed over."""
         self._scanned: float | None = None
         """When the caller scanned; None when that has been made use of."""
         self._walk_s = 0.0
@@ -129,12 +149,35 @@ class Reader:
         """Every file to its end, newest run first, each file from oldest to newest."""
         self._scan_unless_fresh()
         for feed in self._in_reading_order(everything=True):
+            if isinstance(feed, PipeFeed):
+                feed.wait = True
             while True:
                 batch = self._poll(feed)
                 if batch is not None:
                     yield batch
                 if batch is None or not batch.more:
                     break
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can come any more: all that is followed are pipes that were closed."""
+        return bool(self._feeds) and self._ended >= self._feeds.keys()
+
+    def read_again(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> Iterator[Batch] | None:
+        """What was read of a run, once more, up to what ``sources`` say; in the caller's thread.
+
+        None when its files do not hold all of that any more (see :mod:`rltui.sources.reread`).
+        """
+        known = {f.file.path: f.file for f in list(self._feeds.values())}
+        files = [known[path] for path in sources if path in known]
+        if len(files) < len(sources) or any(f.format is None for f in files):
+            return None
+        if not rereadable(sources.values(), generations):
+            return None
+        run = RunFiles(key, files[0].path.parent, tuple(files))
+        return read_again(run, sources, self._options, self._budget)
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known) over all files, as of the last looks; asks no file."""
@@ -206,8 +249,8 @@ class Reader:
         """
         name = Path(path)
         with self._lock:
-            if name in self._feeds:
-                self._woken.add(name)
+            if name in self._parts:
+                self._woken.update(self._parts[name])
             elif name in self._unclaimed or (structural and self._concerns(name, directory)):
                 if self._asked:
                     return
@@ -274,6 +317,7 @@ class Reader:
                 with self._lock:
                     asked, self._asked = self._asked, False
                 last_rescan, rescans = now, rescans + 1
+                self._mounts.refresh()
                 if asked or self._directories.changed() or rescans % _FULL_RESCAN == 0:
                     self._scan()
                     self._walk_s = self._clock.monotonic() - now
@@ -295,34 +339,50 @@ class Reader:
         spent = 0
         while self._backlog and spent < _TURN_BYTES:
             feed = self._backlog[0]
-            before, again = feed.tail.offset, feed.read_once
+            before, again = feed.offset, feed.read_once
+            if not self._put_sample(feed):
+                return False
             batch = self._poll(feed)
             if batch is not None and not self._put(batch):
                 return False
-            spent += max(_FILE_BYTES, feed.tail.offset - before)
+            self._note_end(feed)
+            spent += max(_FILE_BYTES, feed.offset - before)
             if not feed.behind:
                 self._backlog.popleft()
-                self._schedule.looked(feed.file.path, self._clock.monotonic(), grew=again)
+                self._schedule.looked(feed.file.key, self._clock.monotonic(), grew=again)
         return True
 
-    def _look(self, feed: Feed) -> bool:
+    def _put_sample(self, feed: AnyFeed) -> bool:
+        """Hand a sample of a large file over, before it is read; False when told to stop."""
+        if feed.offset or feed.read_once or feed.size < _SAMPLED_BYTES:
+            return True
+        sample = feed.overview()
+        return sample is None or self._put(sample)
+
+    def _look(self, feed: AnyFeed) -> bool:
         """Read what is new in a file, if it is not too much; False when told to stop."""
         batch = self._poll(feed)
         if batch is not None and not self._put(batch):
             return False
+        self._note_end(feed)
         if feed.behind:
             self._backlog.append(feed)
         else:
             grew = batch is not None and not batch.gone
-            self._schedule.looked(feed.file.path, self._clock.monotonic(), grew=grew)
+            self._schedule.looked(feed.file.key, self._clock.monotonic(), grew=grew)
         return True
 
-    def _poll(self, feed: Feed) -> Batch | None:
+    def _note_end(self, feed: AnyFeed) -> None:
+        """Note a pipe whose last batch is in the queue."""
+        if isinstance(feed, PipeFeed) and feed.ended:
+            self._ended = self._ended | {feed.file.key}
+
+    def _poll(self, feed: AnyFeed) -> Batch | None:
         """One budgeted read, counted."""
-        size, offset, again = feed.size, feed.tail.offset, feed.read_once
+        size, offset, again = feed.size, feed.offset, feed.read_once
         batch = feed.read(self._budget)
         read, known = self._progress
-        self._progress = (read + feed.tail.offset - offset, known + feed.size - size)
+        self._progress = (read + feed.offset - offset, known + feed.size - size)
         key = feed.run.key
         if feed.read_once and not again:
             self._unread[key] -= 1
@@ -355,20 +415,35 @@ class Reader:
         self._unclaimed = frozenset(found.unclaimed)
         now, fresh = self._clock.monotonic(), False
         for run in runs:
-            newest = max(run.files, key=lambda f: f.order).path
+            newest = _newest_of_each_kind(run)
             for file in run.files:
-                if file.path not in self._feeds:
+                known = self._feeds.get(file.key)
+                if known is not None:
+                    known.file = file  # another log may have turned out to be of the same run
+                else:
                     fresh = True
-                    feed = self._feeds[file.path] = Feed(run, file, self._options)
+                    feed = self._feeds[file.key] = self._feed(run, file)
                     self._unread[run.key] = self._unread.get(run.key, 0) + 1
-                    read, known = self._progress
-                    self._progress = (read, known + feed.size)
+                    read, total = self._progress
+                    self._progress = (read, total + feed.size)
                 quiet = max(0.0, self._clock.now() - file.modified)
-                self._schedule.add(file.path, now, quiet, newest=file.path == newest)
+                self._schedule.add(file.key, now, quiet, newest=file.key in newest)
         if fresh:
             self._backlog = self._in_reading_order()
 
-    def _in_reading_order(self, *, everything: bool = False) -> deque[Feed]:
+    def _feed(self, run: RunFiles, file: LogFile) -> AnyFeed:
+        if file.path == PIPE:
+            self._parts[PIPE] = (PIPE,)
+            pump = Pump(self._pipe, lambda: self.wake(str(PIPE)))
+            return PipeFeed(run, file, self._options, self._formats, pump, self._clock)
+        names = [file.path]
+        if file.tracker is not None:  # a database in WAL mode is written beside itself
+            names.append(file.path.with_name(file.path.name + "-wal"))
+        for name in names:
+            self._parts[name] = (*self._parts.get(name, ()), file.key)
+        return Feed(run, file, self._options) if file.tracker is None else TrackedFeed(run, file)
+
+    def _in_reading_order(self, *, everything: bool = False) -> deque[AnyFeed]:
         """Feeds that were not read to their end (or all): of the run that changed last first,
         within a run the oldest file first."""
         newest: dict[RunKey, float] = {}
@@ -413,3 +488,9 @@ class Reader:
             files = "file is" if more == 1 else "files are"
             refused.append(Note(self._logdirs[0], None, Level.OK, f"{more} more {files} not read"))
         self._refused = tuple(refused)
+
+
+def _newest_of_each_kind(run: RunFiles) -> frozenset[Path]:
+    """The files that a training that goes on would write: the newest of each log format."""
+    newest = {f.kind: f.key for f in sorted(run.files, key=lambda f: f.order)}
+    return frozenset(newest.values())

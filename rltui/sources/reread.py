@@ -18,7 +18,7 @@ from rltui.core.batch import Batch, SourceInfo
 from rltui.core.level import Level
 from rltui.sources.feed import Feed
 from rltui.sources.formats import Options
-from rltui.sources.logdir import LogFile, RunFiles
+from rltui.sources.runfiles import LogFile, RunFiles
 from rltui.sources.tail import Polled, Tail
 
 #: Bytes per batch.

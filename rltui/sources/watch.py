@@ -79,7 +79,8 @@ class _Watched:
     looked: float = -math.inf
     """When it was last looked at."""
     told: bool = False
-    """Whether the system told of its last growth: then it need not be polled often."""
+    """Whether the system told of its last growth: then it need not be polled often, where it
+    tells of every write."""
 
 
 class Schedule:
@@ -88,8 +89,11 @@ class Schedule:
     Files become due together, at multiples of the fast interval: one wake-up for many.
     """
 
-    def __init__(self, watching: Watching) -> None:
+    def __init__(self, watching: Watching, tells: Callable[[Path], bool] | None = None) -> None:
+        """``tells``: whether the system tells of every write to the files of a directory; it
+        does everywhere without it."""
         self._watching = watching
+        self._tells = tells
         self._files: dict[Path, _Watched] = {}
         self._heap: list[tuple[float, int, Path]] = []
         self._count = itertools.count()
@@ -116,7 +120,7 @@ class Schedule:
             gap = now - watched.grew
             watched.gap = gap if not watched.gap else 0.8 * watched.gap + 0.2 * gap
             watched.grew = now
-            watched.told = watched.woken
+            watched.told = watched.woken and (self._tells is None or self._tells(path.parent))
         watched.woken, watched.looked = False, now
         tick = self._watching.fast_s
         watched.due = math.ceil((now + self._interval(watched, now)) / tick - 0.5) * tick

@@ -60,6 +60,12 @@ class Branch:
         """Wall time of the newest row; NaN where the log has none."""
         return float(self.blocks[-1].wall_times[-1]) if self.blocks else math.nan
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the points, and by what was joined of them."""
+        held = sum(b.nbytes for b in self.blocks)
+        return held + sum(column.nbytes for points in self._joined.values() for column in points)
+
     def append(self, block: Block) -> None:
         """Add a block at the end."""
         if not len(block.steps):

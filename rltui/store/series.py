@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +41,25 @@ class Series:
     def nonfinite(self) -> int:
         """How many of the values are NaN or infinite."""
         return int(self.values.size - np.count_nonzero(np.isfinite(self.values)))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that this object holds by itself; columns of blocks belong to the blocks."""
+        columns = (self.steps, self.wall_times, self.values)
+        old = (self.old_steps, self.old_wall_times, self.old_values)
+        return sum(c.nbytes for c in (*columns, *old) if c.base is None)
+
+    def apart(self) -> Series:
+        """The same points in arrays of their own, which keep no block alive."""
+        return replace(
+            self,
+            steps=self.steps.copy(),
+            wall_times=self.wall_times.copy(),
+            values=self.values.copy(),
+            old_steps=self.old_steps.copy(),
+            old_wall_times=self.old_wall_times.copy(),
+            old_values=self.old_values.copy(),
+        )
 
     @property
     def last(self) -> tuple[int, float, float] | None:

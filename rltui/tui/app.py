@@ -14,7 +14,6 @@ from textual.screen import Screen
 
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
-from rltui.present.clip import row_text
 from rltui.present.frame import draw
 from rltui.present.keys import key_map
 from rltui.present.theme import Theme, list_themes, load_theme
@@ -22,14 +21,16 @@ from rltui.present.view import View
 from rltui.session import Session
 from rltui.tui.canvas import Canvas
 from rltui.tui.navigation import Navigator
+from rltui.tui.pace import Pace
 from rltui.tui.theming import Palette, depth_of
 
-#: Paints are joined to at most two a second; the first change after a quiet spell is at once.
-_PAINT_INTERVAL_S = 0.5
-#: While the reader is ahead of the screen: pause between two drains, and between two paints.
-_BUSY_S, _BUSY_PAINT_S = 0.005, 0.25
+#: While the reader is ahead of the screen: pause between two drains, and between two paints,
+#: which is also so many times what the last one took.
+_BUSY_S, _BUSY_PAINT_S, _BUSY_PAINT_REST = 0.005, 0.25, 10.0
 #: Ages and states move on their own; the header repaints only when its text changes.
 _AGE_INTERVAL_S = 1.0
+#: With more runs than this their ages are looked at every so many seconds only.
+_MANY_RUNS, _AGE_MANY = 100, 5
 
 
 class RltuiApp(App[None]):
@@ -51,8 +52,13 @@ class RltuiApp(App[None]):
         self.palette: Palette | None = None
         self._canvas = Canvas(self._current_palette)
         self._last_paint = 0.0
+        self._rest_s = 0.0
+        self._seconds = 0
+        self._pace = Pace()
         self._paint_due = False
         self._unpainted = False
+        self._begun = False
+        """Whether something that was logged has been painted."""
         self._keys = key_map(view.keys)
 
     # -- life ------------------------------------------------------------------------------
@@ -107,10 +113,15 @@ class RltuiApp(App[None]):
     # -- news ------------------------------------------------------------------------------
 
     def _news(self) -> None:
-        """The reader has something: paint now after a quiet spell, else join the next paint."""
+        """The reader has something: paint now after a quiet spell, else join the next paint.
+
+        While files are read for the first time everything is taken in at once: the reader
+        would have to wait.
+        """
         if self._paint_due:
             return
-        wait = _PAINT_INTERVAL_S - (self.session.clock.monotonic() - self._last_paint)
+        loading = self.session.reading() is not None
+        wait = _BUSY_S if loading else self._pace.wait(self.session.clock.monotonic())
         self._paint_due = True
         if wait <= 0:
             self.call_later(self._pull)
@@ -121,7 +132,9 @@ class RltuiApp(App[None]):
         self._paint_due = False
         if self.view.paused:
             return
-        changes = self.session.drain()
+        # verdicts come after the first paint: the rules are loaded by the first of them
+        first = not self._begun
+        changes = self.session.drain(verdicts=not first)
         self._unpainted = self._unpainted or bool(changes)
         if changes.new_runs:
             self.navigator.tell_new_run()
@@ -130,17 +143,31 @@ class RltuiApp(App[None]):
             # More is queued: take it in soon, let keys in between, paint now and then.
             self._paint_due = True
             self.set_timer(_BUSY_S, self._pull)
-        rested = not self.session.busy or now - self._last_paint >= _BUSY_PAINT_S
+        loading = self.session.busy or self.session.reading() is not None
+        rested = not loading or now - self._last_paint >= self._rest_s
         if rested and (self._unpainted or not self.navigator.frame.lines):
             self.navigator.settle()
             self.paint()
-            self._unpainted, self._last_paint = False, now
+            self._unpainted, self._last_paint = False, self.session.clock.monotonic()
+            self._rest_s = max(_BUSY_PAINT_S, _BUSY_PAINT_REST * (self._last_paint - now))
+            self._pace.spend(now)
+            if first and self.session.views:
+                self._begin()
+
+    def _begin(self) -> None:
+        """The first values stand on the screen: judge them, and do what can wait."""
+        self._begun = True
+        self.set_timer(_BUSY_S, self._pull)
 
     def _age(self) -> None:
-        if not self.view.paused:
+        if self.view.paused:
+            return
+        if self._unpainted or self.session.unsettled:
             self._news()
-            if self.session.refresh_progress():
-                self.paint()
+        self._seconds += 1
+        slow = len(self.session.views) > _MANY_RUNS and self._seconds % _AGE_MANY
+        if not slow and self.session.refresh_progress():
+            self.paint()
 
     def paint(self) -> None:
         """Draw the present screen; the canvas repaints what differs."""
@@ -225,6 +252,8 @@ class RltuiApp(App[None]):
             self.set_theme(request.partition(" ")[2])
 
     def _copy(self) -> None:
+        from rltui.present.clip import row_text
+
         text = row_text(self.session, self.view)
         if text:
             self.copy_to_clipboard(text)

@@ -1,7 +1,9 @@
 """The widget that paints a whole screen of lines (floor 6).
 
-``show`` compares the new lines with those on screen and asks for a repaint of the changed
-spans only: an idle run costs nothing, a new point a few dozen bytes.
+``show`` compares the new lines with those on screen and writes the cells that differ straight
+to the terminal: an idle run costs nothing, a new point a few dozen bytes. Textual paints the
+whole widget when the terminal shows something else (at the start, after a change of size, a
+theme, a suspension), and while something of its own lies over it (the palette).
 """
 
 from __future__ import annotations
@@ -17,7 +19,11 @@ from textual.widget import Widget
 
 from rltui.core.text import cell_width
 from rltui.present.line import Line
+from rltui.tui.patch import Patcher
 from rltui.tui.theming import Palette
+
+#: Terminals that know synchronised output show what is between at once (DEC mode 2026).
+_SYNC_BEGIN, _SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
 
 
 class Canvas(Widget, can_focus=True):
@@ -63,14 +69,36 @@ class Canvas(Widget, can_focus=True):
         self._palette = palette
         self._lines: list[Line] = []
         self._strips: dict[int, Strip] = {}
+        self._patcher: Patcher | None = None
+        self._painted = False
+        """Whether the terminal shows ``_lines``, as far as this widget knows."""
 
     def show(self, lines: list[Line]) -> None:
-        """Put ``lines`` on the screen; repaints the spans that differ."""
+        """Put ``lines`` on the screen; repaints what differs."""
         old, self._lines = self._lines, lines
-        if len(old) != len(lines):
+        if not self._painted or len(old) != len(lines):
+            self.repaint()
+        elif not self._write(old, lines):
+            self._ask(old, lines)
+
+    def _write(self, old: list[Line], lines: list[Line]) -> bool:
+        """Write the difference past Textual's compositor; False when that cannot be done."""
+        app = self.app
+        driver = getattr(app, "_driver", None)
+        covered = app.screen is not self.screen or bool(getattr(app, "_notifications", ()))
+        if driver is None or covered or app.is_headless or app.is_inline:
+            return False
+        if self._patcher is None:
+            self._patcher = Patcher(self._palette())
+        text = self._patcher.patch(old, lines)
+        if text:
             self._strips.clear()
-            self.refresh()
-            return
+            synchronised = getattr(app, "_sync_available", False)
+            driver.write(f"{_SYNC_BEGIN}{text}{_SYNC_END}" if synchronised else text)
+        return True
+
+    def _ask(self, old: list[Line], lines: list[Line]) -> None:
+        """Have Textual paint the spans that differ."""
         regions = []
         for y, (before, after) in enumerate(zip(old, lines, strict=True)):
             if before is after or before == after:
@@ -82,8 +110,9 @@ class Canvas(Widget, can_focus=True):
             self.refresh(*regions)
 
     def repaint(self) -> None:
-        """Forget what is on screen (the theme changed)."""
+        """Forget what is on screen (another theme or size, a suspension)."""
         self._strips.clear()
+        self._patcher, self._painted = None, False
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -101,6 +130,8 @@ class Canvas(Widget, can_focus=True):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Final strips: Textual's style cache has nothing to add."""
+        if crop.size == self.size:
+            self._painted = True
         return [
             self.render_line(y).crop(crop.x, crop.x + crop.width)
             for y in range(crop.y, crop.y + crop.height)
@@ -117,6 +148,7 @@ class Canvas(Widget, can_focus=True):
 
     def on_resize(self, _: events.Resize) -> None:
         self._strips.clear()
+        self._painted = False
         self.post_message(self.Resized())
 
     def on_key(self, event: events.Key) -> None:

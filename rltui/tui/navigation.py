@@ -24,6 +24,9 @@ from rltui.session import RunView, Session
 _SMOOTH = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
 _ORDERS = ("verdict", "name", "newest")
 
+#: Beyond the end of any overlay: its last lines are seen first.
+_END = 1 << 30
+
 
 class Navigator:
     """Changes a view. Owned by the app; ``frame`` is what was drawn last."""
@@ -357,6 +360,10 @@ class Navigator:
     def do_explain(self) -> None:
         self.view.overlay = "" if self.view.overlay == "explain" else "explain"
         self.view.overlay_offset = 0
+
+    def do_tail(self) -> None:
+        self.view.overlay = "" if self.view.overlay == "tail" else "tail"
+        self.view.overlay_offset = _END
 
     def do_pause(self) -> None:
         self.view.paused = not self.view.paused

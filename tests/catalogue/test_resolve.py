@@ -89,6 +89,26 @@ def test_unknown_title(tag: str, title: str) -> None:
     assert short_title(tag) == title
 
 
+@pytest.mark.parametrize(
+    ("tag", "key"),
+    [
+        ("Avg Response Len", "response_length.mean"),
+        ("Learning Rate", "lr.actor"),
+        ("Grad-Norm", "grad_norm.actor"),
+        ("LOSS", "loss.total"),
+        ("train/Reward", "reward.mean"),
+    ],
+)
+def test_names_as_loops_print_them(tag: str, key: str, catalogue: Catalogue) -> None:
+    info = catalogue.resolver("generic").resolve(tag)
+    assert (info.tag, info.metric) == (tag, catalogue.metrics[key])
+
+
+def test_a_loop_is_recognised_by_printed_names(catalogue: Catalogue) -> None:
+    found = catalogue.recognise(["Reward", "KL_ref", "Adv Std", "Actor Loss", "Avg Response Len"])
+    assert (found.framework, found.algorithm) == ("minimind", "GRPO")
+
+
 def test_patterns() -> None:
     assert parse("a/{x}/b@{n:int}").match("a/p/q/b@12") == {"x": "p/q", "n": "12"}
     assert parse("a/{x:part}/b").match("a/p/q/b") is None

@@ -126,6 +126,7 @@ RUN = {
     "state",
     "level",
     "categories",
+    "ending",
     "first_step",
     "last_step",
     "total_steps",

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rltui.present.keys import EVERYWHERE, FINDINGS, KEYS, LIST, METRIC, RUNS, keys_for
+from rltui.present.keys import EVERYWHERE, FINDINGS, KEYS, LIST, METRIC, PICKER, RUNS, keys_for
 from rltui.tui.app import RltuiApp
 from rltui.tui.navigation import Navigator
+from rltui.tui.picker import PickerApp
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 #: What the app does itself: the terminal is its business.
@@ -20,8 +21,12 @@ APP = {"tab", "focus", "quit", "copy", "suspend", "palette"}
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda k: k.action)
 def test_every_action_is_carried_out(key: object) -> None:
-    action = key.action  # type: ignore[attr-defined]
+    action, where = key.action, key.where  # type: ignore[attr-defined]
     told = inspect.getsource(RltuiApp._act)
+    if PICKER in where:
+        assert f'"{action}"' in inspect.getsource(PickerApp._act)
+    if where == (PICKER,):
+        return
     if action in APP:
         assert f'"{action}"' in told
     else:
@@ -30,7 +35,7 @@ def test_every_action_is_carried_out(key: object) -> None:
 
 def test_actions_have_one_row_each_and_no_key_twice() -> None:
     assert [a for a, n in Counter(k.action for k in KEYS).items() if n > 1] == []
-    for screen in EVERYWHERE:
+    for screen in (*EVERYWHERE, PICKER):
         names = Counter(name for k in keys_for(screen) for name in k.keys)
         assert [n for n, count in names.items() if count > 1] == [], screen
 
@@ -44,6 +49,7 @@ def test_every_screen_can_be_left_and_has_help() -> None:
     for screen in (RUNS, LIST, FINDINGS, METRIC):
         actions = {k.action for k in keys_for(screen)}
         assert {"help", "quit", "back", "pause", "command"} <= actions
+    assert {"help", "quit", "back", "enter"} <= {k.action for k in keys_for(PICKER)}
 
 
 #: How the README writes keys, and the names of the toolkit.

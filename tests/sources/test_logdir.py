@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rltui.core.errors import SourceError
-from rltui.sources import Reader, RunFiles, discover
+from rltui.sources import Reader, RunFiles, discover, nested
 from rltui.sources.logdir import Finder
 from tests.sources import encode
 
@@ -79,14 +79,16 @@ def test_names_of_event_files(tmp_path: Path) -> None:
     assert names(tmp_path) == {".": 2}
 
 
-def test_jsonl_files_are_runs_of_their_own(tmp_path: Path) -> None:
+def test_jsonl_files_are_runs_unless_a_directory_has_their_name(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "exp.v1.jsonl").write_text(JSONL)
     (tmp_path / "p" / "exp.v2.ndjson").write_text(JSONL)
     (tmp_path / "p" / "samples.jsonl").write_text('{"prompt": "x", "answer": "y"}\n')
     events(tmp_path / "p", "a")
     events(tmp_path / "p" / "exp.v1", "a")
-    assert names(tmp_path) == {"p": 1, "p/exp.v1": 1, "p/exp.v1.jsonl": 1, "p/exp.v2": 1}
+    assert names(tmp_path) == {"p": 1, "p/exp.v1": 2, "p/exp.v2": 1}
 
 
 def test_empty_jsonl_is_claimed_when_it_grows(tmp_path: Path) -> None:
@@ -210,7 +212,7 @@ def test_real_nested_files(corpus: Path, name: str) -> None:
 def test_real_hparams_of_old_trl(corpus: Path) -> None:
     runs = discover([corpus / "trl_old_ppo"]).runs
     assert len(runs) == 4
-    assert all(len(r.files) == 2 for r in runs)
+    assert all(sum(f.kind == "tfevents" for f in r.files) == 2 for r in runs)
 
 
 # -- names ------------------------------------------------------------------------------------
@@ -221,7 +223,7 @@ def test_a_directory_beside_a_jsonl_file_of_its_name(tmp_path: Path) -> None:
     (tmp_path / "exp").mkdir()
     assert names(tmp_path) == {"exp.jsonl": 1}
     events(tmp_path / "exp", "a")
-    assert names(tmp_path) == {"exp": 1, "exp.jsonl": 1}
+    assert names(tmp_path) == {"exp": 2}
 
 
 def test_a_name_is_never_given_twice(tmp_path: Path) -> None:
@@ -230,10 +232,23 @@ def test_a_name_is_never_given_twice(tmp_path: Path) -> None:
     finder = Finder([tmp_path])
     assert [r.key.name for r in finder.find().runs] == ["exp"]
     events(tmp_path / "exp", "a")
-    found = {r.key.name: r.path for r in finder.find().runs}
-    assert found == {"exp": jsonl, "exp/": tmp_path / "exp"}
+    (run,) = finder.find().runs
+    assert (run.key.name, run.path, len(run.files)) == ("exp", jsonl, 2)
     jsonl.unlink()
-    assert [r.key.name for r in finder.find().runs] == ["exp/"]
+    (run,) = finder.find().runs
+    assert (run.key.name, len(run.files)) == ("exp", 1)
+
+
+def test_a_name_that_a_file_has_is_not_given_to_a_directory(tmp_path: Path) -> None:
+    for name in ("exp.jsonl", "exp.ndjson"):
+        (tmp_path / name).write_text(JSONL)
+    finder = Finder([tmp_path])
+    (tmp_path / "exp.ndjson").rename(tmp_path / "exp.v2.ndjson")
+    assert [r.key.name for r in finder.find().runs] == ["exp", "exp.v2"]
+    (tmp_path / "exp.v2.ndjson").rename(tmp_path / "exp.ndjson")
+    events(tmp_path / "exp", "a")
+    found = {r.key.name: len(r.files) for r in finder.find().runs}
+    assert found == {"exp": 1, "exp.ndjson": 1, "exp/": 1}
 
 
 def test_jsonl_files_of_one_stem(tmp_path: Path) -> None:
@@ -266,7 +281,7 @@ def test_a_file_can_be_a_logdir(tmp_path: Path) -> None:
     assert discover([event_file]).runs[0].key.name == event_file.name
 
 
-NO_STEP = "rows have no step (looked for step, global_step, _step, iteration, training_iteration)"
+NO_STEP = "rows have no step (looked for step, global_step, _step and others)"
 REFUSED = {
     "": "empty so far",
     " \n": "empty so far",
@@ -292,27 +307,38 @@ def test_a_file_that_is_no_log(tmp_path: Path, content: str, reason: str) -> Non
     assert [(n.path, n.message) for n in found.refused] == [(file, reason)]
 
 
-@pytest.mark.parametrize("name", ["progress.csv", "trainer_state.json", "output.log", "a.wandb"])
-def test_formats_that_are_not_read_are_named(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("x")
-    (tmp_path / "other.json").write_text("x")
-    found = discover([tmp_path])
-    assert [(n.path.name, n.message) for n in found.refused] == [(name, "this format is not read")]
-    with pytest.raises(SourceError, match=f"{name}: this format is not read"):
-        discover([tmp_path / name])
-
-
 def test_files_that_are_not_read_are_bounded(tmp_path: Path) -> None:
     for number in range(30):
-        (tmp_path / f"{number}.csv").touch()
-    (tmp_path / "x.jsonl").write_text("garbage\n")
+        (tmp_path / f"{number}.ndjson").touch()
+    (tmp_path / "0.jsonl").write_text("garbage\n")
     found = discover([tmp_path])
-    assert found.refused[0].path.name == "x.jsonl"
+    assert found.refused[0].path.name == "0.jsonl"
     assert (len(found.refused), found.refused_count) == (20, 31)
     reader = Reader([tmp_path])
     reader.scan()
     assert len(reader.unclaimed) == 21
     assert reader.unclaimed[-1].message == "11 more files are not read"
+
+
+def test_of_many_files_that_are_no_logs_only_the_first_are_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(200):
+        (tmp_path / f"train-{number:05}.jsonl").write_text('{"text": "x"}\n')
+    opened = []
+    monkeypatch.setattr(nested, "read_head", lambda path: opened.append(path) or b"")
+    found = discover([tmp_path])
+    assert len(opened) == 40
+    assert found.refused_count == 200
+
+
+def test_of_many_files_the_newest_are_opened(tmp_path: Path) -> None:
+    for number in range(100):
+        path = tmp_path / f"slurm-{number:03}.out"
+        path.write_text("nothing of interest\n")
+        os.utime(path, (1000 + number, 1000 + number))
+    path.write_text("".join(f"step:{s} - actor/pg_loss:0.5 - critic/score/mean:1\n" for s in "123"))
+    assert names(tmp_path) == {"slurm-099": 1}
 
 
 def test_a_sample_file_that_grows_is_not_looked_at_again(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from rltui.sources.formats.tfevents.framing import masked_crc
 from rltui.sources.overview import overview, sample
 from tests.sources import encode
 
-EVENTS, LINES = FORMATS
+EVENTS, LINES = (next(f for f in FORMATS if f.name == n) for n in ("tfevents", "jsonl"))
+SAMPLED = EVENTS, LINES
 SMALL = Limits(windows=12, window_bytes=4096, most_bytes=80_000)
 
 
@@ -46,7 +47,7 @@ def look(data: bytes, form: int = 0, limits: Limits = SMALL) -> Overview:
         read.append((pos, size))
         return data[pos : pos + size]
 
-    found = sample(reading, len(data), FORMATS[form], None, limits)
+    found = sample(reading, len(data), SAMPLED[form], None, limits)
     assert found is not None
     assert found.size == len(data)
     assert found.bytes_read == sum(size for _, size in read) <= limits.most_bytes
@@ -61,7 +62,7 @@ def points(blocks: tuple[Block, ...]) -> set[tuple[str, int, float, bytes]]:
 
 
 def full(data: bytes, form: int = 0) -> set[tuple[str, int, float, bytes]]:
-    items = FORMATS[form].decoder().feed(data).items
+    items = SAMPLED[form].decoder().feed(data).items
     return points(tuple(i for i in items if isinstance(i, Block)))
 
 
@@ -151,5 +152,6 @@ def test_series_of_a_run_keep_their_names(tmp_path: Path) -> None:
     found = Feed(run, run.files[0], Options()).overview(Limits(4, 512, 8000))
     assert found is not None
     assert {t for b in found.blocks for t in b.tags} == {"a/loss_0/s"}
+    assert (found.run, found.more, found.sampled) == (run.key, True, True)
     path.unlink()
     assert Feed(run, run.files[0], Options()).overview() is None

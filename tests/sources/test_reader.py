@@ -106,9 +106,9 @@ def test_run_glob(tmp_path: Path) -> None:
 
 
 def test_step_keys(tmp_path: Path) -> None:
-    (tmp_path / "x.jsonl").write_text('{"current_steps": 7, "loss": 1.0}\n')
+    (tmp_path / "x.jsonl").write_text('{"my counter": 7, "loss": 1.0}\n')
     assert list(Reader([tmp_path]).read_all()) == []
-    batches = list(Reader([tmp_path], step_keys=("current_steps",)).read_all())
+    batches = list(Reader([tmp_path], step_keys=("my counter",)).read_all())
     assert steps(batches) == [7]
 
 
@@ -205,16 +205,16 @@ def test_progress_asks_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_files_that_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").touch()
-    (tmp_path / "progress.csv").touch()
+    (tmp_path / "y.jsonl").touch()
     reader = Reader([tmp_path])
     list(reader.read_all())
     assert [(n.path.name, n.message) for n in reader.unclaimed] == [
         ("x.jsonl", "empty so far"),
-        ("progress.csv", "this format is not read"),
+        ("y.jsonl", "empty so far"),
     ]
     (tmp_path / "x.jsonl").write_text('{"step": 1, "loss": 1}\n')
     assert len(list(reader.read_all())) == 1
-    assert [n.path.name for n in reader.unclaimed] == ["progress.csv"]
+    assert [n.path.name for n in reader.unclaimed] == ["y.jsonl"]
 
 
 # -- threaded ---------------------------------------------------------------------------------

@@ -52,6 +52,20 @@ def test_a_slow_writer_stays_hot_for_ten_of_its_intervals() -> None:
         assert schedule.next_due(now) == pytest.approx(pause)
 
 
+@pytest.mark.parametrize(("tells", "pause"), [(True, 5.0), (False, 0.25)])
+def test_a_file_that_the_system_tells_of_is_polled_rarely_unless_others_may_write_it(
+    tells: bool, pause: float
+) -> None:
+    schedule = Schedule(Intervals(0.25, 5.0), lambda directory: tells)
+    schedule.add(A, 100.0, 1.0, newest=True)
+    schedule.due(100.0)
+    schedule.looked(A, 100.0, grew=True)
+    schedule.wake(A, 101.0)
+    assert schedule.due(101.0) == [A]
+    schedule.looked(A, 101.0, grew=True)
+    assert schedule.next_due(101.0) == pytest.approx(pause)
+
+
 def test_a_file_of_yesterday_is_hardly_looked_at() -> None:
     schedule = Schedule(Intervals(0.25, 5.0))
     schedule.add(A, 0.0, 90_000.0, newest=True)

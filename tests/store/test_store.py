@@ -85,7 +85,7 @@ def test_blocks_of_a_live_run_are_merged() -> None:
     run = RunData(KEY, LOGDIR)
     for i in range(3000):
         run.apply(a_batch(steps(i, {"a": [i], "b": [None if i % 2 else i]})))
-    (branch,) = run._branches
+    (branch,) = run._branches()
     assert len(branch.blocks) < 20
     assert run.series("a").steps.tolist() == list(range(3000))
     assert run.series("b").values.tolist() == list(range(0, 3000, 2))

@@ -15,11 +15,24 @@ from rltui.sources.formats.base import (
     Growth,
     Options,
 )
+from rltui.sources.formats.console import Console
 from rltui.sources.formats.jsonl import JsonLines
+from rltui.sources.formats.swanlab import SwanLab
+from rltui.sources.formats.table import Table
 from rltui.sources.formats.tfevents import TfEvents
+from rltui.sources.formats.trainer_state import TrainerState
+from rltui.sources.formats.wandb import Wandb
 
 #: In the order in which they are asked whether a file is theirs.
-FORMATS: tuple[Format, ...] = (TfEvents(), JsonLines())
+FORMATS: tuple[Format, ...] = (
+    TfEvents(),
+    Wandb(),
+    SwanLab(),
+    TrainerState(),
+    Table(),
+    JsonLines(),
+    Console(),
+)
 
 __all__ = [
     "FORMATS",

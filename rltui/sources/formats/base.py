@@ -22,7 +22,18 @@ MAX_TAG = 1024
 #: Longest text point that is kept, in bytes of the log.
 MAX_TEXT = 1 << 18
 #: Step keys of text logs, in order of preference when a row has several.
-STEP_KEYS = ("step", "global_step", "_step", "iteration", "training_iteration")
+STEP_KEYS = (
+    *("step", "global_step", "_step", "current_steps", "global_step/max_steps", "steps"),
+    *("global_steps", "train/global_step", "trainer/global_step", "time/total_timesteps"),
+    *("total_timesteps", "misc/total_timesteps", "timesteps_total", "total_env_steps"),
+    *("num_env_steps", "env_steps", "env_step", "num_timesteps", "timesteps", "timestep"),
+    *("actor_steps", "learner_steps", "frames", "frame"),
+    *("iteration", "training_iteration", "iterations", "iter", "update", "updates"),
+    *("num_updates", "total_steps", "epoch", "epochs", "episode", "episodes"),
+)
+#: Those that count passes or episodes: better than nothing, but a row that tells only these, in
+#: a log whose rows tell more, stands where the row before stands.
+COARSE_KEYS = frozenset(("epoch", "epochs", "episode", "episodes"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +131,12 @@ class Format(Protocol):
     def exactness(self) -> int:
         """Of several sources of one run the highest wins: 3 float64 as computed, 2 float32,
         1 rounded for people."""
+        ...
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether the first row may come after any amount of other text (a console log): then
+        ``claims`` is also asked with the last lines of a long file as its head."""
         ...
 
     def belonging(self, name: str) -> Belonging:

@@ -134,7 +134,10 @@ def _union(parts: list[_Part], groups: list[tuple[str, ...]]) -> Block | None:
     rows = sum(len(p.steps) for p in parts)
     cells = sum(p.values.size for p in parts)
     leaders = frozenset(group[0] for group in groups)
-    times = 16 * sum(len(p.steps) * len(leaders & p.layout.index.keys()) for p in parts)
+    led = {p.layout: 0 for p in parts}
+    for layout in led:
+        led[layout] = sum(tag in leaders for tag in layout.tags)
+    times = 16 * sum(len(p.steps) * led[p.layout] for p in parts)
     if rows * (16 + len(tags) * (size + 1)) >= times + cells * size:
         return None
     columns = {tag: column for column, tag in enumerate(tags)}

@@ -21,13 +21,15 @@ class TrackedRun:
     """One run of a store."""
 
     part: str
-    """Names the run within the store for ever: a run id. ``""`` when the store is the run."""
+    """Names the run within the store for ever: a run id, safe as one component of a path.
+    ``""`` when the store is the run."""
     name: str
     """For people; cleaned. ``""`` when the store itself gives the name."""
     size: int
-    """Bytes (of the store, where runs cannot be told apart) when it was found."""
+    """Bytes when it was found; its share of the store, where runs cannot be told apart."""
     modified: float
-    """Change time, seconds since the epoch."""
+    """When it was written last, seconds since the epoch: the change time of its files, or the
+    time of its last value where the store holds many runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,15 @@ class Followed:
 
     decoded: Decoded = field(default_factory=Decoded)
     more: bool = False
-    """Whether there is more than the budget allowed."""
+    """Whether there is more than the budget allowed. False while the store cannot be read: the
+    rest comes with a later poll."""
     restarted: bool = False
     """Whether what was read before is not in the store any more: ``decoded`` begins anew."""
     gone: bool = False
     """Whether the run, or its store, has vanished."""
     notes: tuple[tuple[Level, str], ...] = ()
-    """Trouble with the store as a whole (locked, corrupt, unreadable), told once each."""
+    """Trouble with the store as a whole (locked, corrupt, unreadable), told once each, by one of
+    the followers of the store."""
     changed: bool = False
     """Whether anything is new, if only a note, size or time."""
 
@@ -52,12 +56,12 @@ class Follower(Protocol):
 
     @property
     def offset(self) -> int:
-        """Bytes (or rows) handed over, for progress; at most ``size``."""
+        """Bytes handed over (of rows roughly), for progress; at most ``size``."""
         ...
 
     @property
     def size(self) -> int:
-        """Bytes (or rows) that the run had at the last look."""
+        """Bytes that the run is known to have, as of the last look (of rows roughly)."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""Rows of JSON lines, as verl's file logger writes them."""
+"""Rows of JSON lines, as verl's file logger and other writers have them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,29 @@ def _tagged(tags: tuple[str, ...]) -> bytes:
     return ('{"step":1,' + ",".join(f'"{t}":1.0' for t in escaped) + "}\n").encode()
 
 
+def _written(step: int, row: str) -> bytes:
+    value = repr(_FINITE[step % len(_FINITE)])
+    return (row.replace("STEP", str(step)).replace("VALUE", value) + "\n").encode()
+
+
+#: Without NaN: these writers have other words for it, or leave it out.
+_FINITE = (0.5, -2.0, 0.0, 3.0e38)
+_SB3 = '{"train/loss": VALUE, "rollout/ep_rew_mean": VALUE, "time/total_timesteps": STEP}'
+_SWIFT = (
+    '{"loss": VALUE, "eval_loss": VALUE, "global_step/max_steps": "STEP/12",'
+    ' "last_model_checkpoint": "/x"}'
+)
+
+
+def _variant(name: str, path: str, row: str, tags: tuple[str, ...]) -> Sample:
+    rows = tuple(_written(s, row) for s in range(12))
+    garbage = b"\x00garb{age\xff\n"
+    return Sample("jsonl", path, rows, garbage, tags=tags, values=_FINITE, variant=name)
+
+
 SAMPLES = (
+    _variant("sb3", "progress.json", _SB3, ("train/loss", "rollout/ep_rew_mean")),
+    _variant("swift", "logging.jsonl", _SWIFT, ("train/loss", "eval/loss")),
     Sample(
         "jsonl",
         "run.jsonl",

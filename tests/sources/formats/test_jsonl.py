@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from rltui.core.block import Block
 from rltui.sources.formats import Decoded, Options
-from rltui.sources.formats import jsonl as module
 from rltui.sources.formats.jsonl import JsonLines
+from rltui.sources.formats.jsonl import decoder as module
+from rltui.sources.formats.quantity import TIME_KEYS
 from tests.sources import encode
 
 FIXTURE = Path(__file__).parent.parent.parent / "fixtures" / "jsonl" / "verl.jsonl"
@@ -83,7 +84,7 @@ def test_texts_and_lists_are_no_values() -> None:
     assert values('{"step": 1, "name": "x", "list": [1, 2], "a": 1}\n') == {"a": [(1, 1.0)]}
 
 
-@pytest.mark.parametrize("key", module.TIME_KEYS)
+@pytest.mark.parametrize("key", TIME_KEYS)
 def test_plausible_times_are_wall_times(key: str) -> None:
     found = encode.points_of(decode(f'{{"step": 1, "{key}": 1780000000.5, "a": 1}}\n'))
     assert found == {"a": [(1, 1780000000.5, struct.pack("<d", 1.0))]}
@@ -135,7 +136,7 @@ def test_two_objects_on_one_line() -> None:
 
 
 def test_giant_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MAX_LINE", 1000)
+    monkeypatch.setattr(module, "MAX_LINE", 1000)
     decoder = JsonLines().decoder()
     parts = [decoder.feed(b'{"step": 1, "a": "' + b"x" * 300) for _ in range(10)]
     parts.append(decoder.feed(b'"}\n{"step": 2, "a": 5}\n'))
@@ -208,3 +209,9 @@ def test_arbitrary_rows_in_arbitrary_pieces(
 def test_arbitrary_bytes_never_raise(data: bytes, piece: int) -> None:
     parts = decode(data + b'\n{"step": 1, "ok": 1}\n', piece=piece)
     assert "ok" in encode.points_of(parts)
+
+
+def test_a_key_of_its_own_in_every_row_takes_time_in_proportion() -> None:
+    """Seconds when every row was compared with every other one."""
+    rows = b"".join(b'{"step":%d,"k%d":1}\n' % (i, i) for i in range(20_000))
+    assert len(encode.points_of(decode(rows))) == 20_000

@@ -17,8 +17,8 @@ from tensorboard.util import tensor_util
 from rltui.core.block import Block
 from rltui.sources.formats import Options
 from rltui.sources.formats.base import clean_tag
-from rltui.sources.formats.tfevents import TfEvents
-from rltui.sources.formats.tfevents.framing import masked_crc
+from rltui.sources.formats.tfevents import TfEvents, checksum
+from rltui.sources.formats.tfevents.framing import crc32c, masked_crc
 from tests.sources import encode
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures" / "tfevents"
@@ -250,6 +250,39 @@ def test_hole_of_zeros() -> None:
     assert sum(len(p.notes) for p in parts) == 1
 
 
+@pytest.mark.parametrize("behind", ["rows", "hole", "hole and rows"])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_torn_at_every_byte(behind: str, shuffled: bool) -> None:
+    """A record of which the end is missing reaches into what follows: it is not believed, and
+    what follows is not lost. By template, record by record and by scan."""
+    rng, tags = random.Random(3), [b"tag/%d" % t for t in range(8)]
+    records = [
+        encode.event(step, 1.78e9 + step, encode.simple(tag, step))
+        for step in range(1, 90 if shuffled else 20)
+        for tag in (rng.sample(tags, 8) if shuffled else tags)
+    ]
+    first, torn, rest = records[:-19], records[-19], records[-19 + 1 :]
+    rest = rest if "rows" in behind else []
+    hole = bytes(100) if "hole" in behind else b""
+    expected = read(b"".join(first + rest))
+    for cut in range(1, len(torn), 6 if shuffled else 1):
+        data = b"".join((*first, torn[:cut], hole, *rest))
+        for piece in (None, 5000):
+            assert read(data, piece=piece) == expected, (cut, piece)
+
+
+def test_a_last_record_with_a_wrong_checksum_waits_for_what_follows() -> None:
+    good = rows(3)
+    wrong = good[1][:-1] + bytes([good[1][-1] ^ 1])
+    decoder = TfEvents().decoder()
+    first = decoder.feed(good[0] + wrong)
+    assert sum(map(len, encode.points_of([first]).values())) == 15
+    later = decoder.feed(good[2])
+    assert sum(map(len, encode.points_of([first, later]).values())) == 24
+    assert not first.notes
+    assert not later.notes
+
+
 def test_huge_length_with_a_valid_checksum_is_not_waited_for() -> None:
     head = struct.pack("<Q", 1 << 40)
     bogus = head + struct.pack("<I", masked_crc(head))
@@ -271,6 +304,43 @@ def test_verify_reads_the_same() -> None:
         if path.stem != "corrupt_record":
             data = path.read_bytes()
             assert read(data, verify=True) == read(data), path
+
+
+@pytest.mark.parametrize("style", ["simple", "double", "content", "mixed"])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_every_wrong_bit_of_a_value_is_found_when_asked(style: str, shuffled: bool) -> None:
+    """By template and by scan; of wall time, step and value."""
+    rng = random.Random(1)
+    styles = ("simple", "double") if style == "mixed" else (style,)
+    records = []
+    for step in range(1000, 1100):
+        tags = rng.sample(range(30), 20) if shuffled else range(20)
+        for tag in tags:
+            value = STYLES[styles[tag % len(styles)]](b"t/%d" % tag, rng.random())
+            records.append(encode.event(step, 1.78e9 + step, value))
+    whole = read(b"".join(records), verify=True)
+    assert whole == read(b"".join(records))
+    for number in (3, 1234, 1999):
+        for place in (14, 22, len(records[number]) - 5, len(records[number]) - 1):
+            broken = bytearray(records[number])
+            if place == len(broken) - 5 and style == "content":
+                place -= len(encode.plugin())
+            broken[place] ^= 1
+            data = b"".join((*records[:number], bytes(broken), *records[number + 1 :]))
+            for piece in (None,) if shuffled else (None, 5000):
+                found = read(data, verify=True, piece=piece)
+                assert found == read(b"".join(records[:number] + records[number + 1 :])), place
+
+
+def test_checksums_of_any_length() -> None:
+    rng = random.Random(2)
+    for length in (0, 1, 3, 4, 63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 4099, 4100, 8192, 9001):
+        data = rng.randbytes(length)
+        assert checksum.long_crc(data) == crc32c(data), length
+        if 0 < length <= 4096:
+            payloads = np.frombuffer(data * 3, np.uint8).reshape(3, length)
+            told = np.array([masked_crc(data), masked_crc(data) ^ 1, masked_crc(data)], np.uint32)
+            assert checksum.fit(payloads, told).tolist() == [True, False, True]
 
 
 def test_a_record_that_is_no_event_is_skipped() -> None:

@@ -20,6 +20,7 @@ class TfEvents:
     name = "tfevents"
     growth = Growth.APPENDED
     exactness = 2
+    anywhere = False
 
     def __init__(self) -> None:
         self._templates = TemplateCache()

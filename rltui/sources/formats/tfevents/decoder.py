@@ -8,10 +8,10 @@ from rltui.core.batch import TextPoint
 from rltui.sources.formats.base import Decoded, NoteBook, Options, clean_tag
 from rltui.sources.formats.rows import RowSink, layout_of
 from rltui.sources.formats.tfevents import odd
+from rltui.sources.formats.tfevents.checksum import believed, fits
 from rltui.sources.formats.tfevents.framing import (
     FRAME_BYTES,
     HEADER_BYTES,
-    masked_crc,
     next_header,
     valid_header,
 )
@@ -135,6 +135,14 @@ class TfEventsDecoder:
             if pos + length + FRAME_BYTES > end:
                 self._need = length + FRAME_BYTES
                 return pos
+            if not believed(data, pos, length):
+                if pos + length + FRAME_BYTES + HEADER_BYTES > end:
+                    self._need = length + FRAME_BYTES + HEADER_BYTES
+                    return pos
+                self._lose(pos, "corrupt record: its checksum is wrong")
+                self._records += 1
+                pos += 1
+                continue
             used = self._record(data, pos, length, more)
             if not used:
                 self._held, self._need = True, end - pos + 1
@@ -155,23 +163,13 @@ class TfEventsDecoder:
 
     def _record(self, data: bytes, pos: int, length: int, more: bool) -> int:
         """Decode at least the record at ``pos``; returns bytes used, 0 to wait for more."""
-        if self._verify:
-            return self._verified(data, pos, length)
-        spot = spot_at(data, pos, length, self._plugins)
+        spot = spot_at(data, pos, length, self._plugins, self._verify)
         if spot is None:
             return self._event(data, pos, length)
         used = self._by_template(data, spot, more)
         if used is None and self._patience <= 0:
             used = self._by_scan(data, pos)
         return self._by_run(data, spot, more) if used is None else used
-
-    def _verified(self, data: bytes, pos: int, length: int) -> int:
-        """Decode one record only if its checksum fits."""
-        if _checksum_fits(data, pos, length):
-            return self._event(data, pos, length)
-        self._lose(pos, "corrupt record: its checksum is wrong")
-        self._records += 1
-        return 1
 
     def _by_template(self, data: bytes, spot: Spot, more: bool) -> int | None:
         """Take rows that equal a known template; None when none does, 0 to wait for more."""
@@ -182,7 +180,7 @@ class TfEventsDecoder:
                     return 0
                 continue
             pos = start
-            for match in template.rows(data, pos, end, self._moment):
+            for match in template.rows(data, pos, end, self._moment, self._verify):
                 for layout, values in match.parts:
                     self._sink.rows(layout, match.steps, match.walls, values)
                 self._moment = match.moment
@@ -196,7 +194,7 @@ class TfEventsDecoder:
 
     def _by_run(self, data: bytes, spot: Spot, more: bool) -> int:
         """Read records one by one as long as they belong together."""
-        run = collect_run(data, spot, self._moment, self._plugins)
+        run = collect_run(data, spot, self._moment, self._plugins, self._verify)
         if run.torn and more and run.size < _MAX_HELD:
             return 0
         self._moment = run.moment
@@ -219,7 +217,9 @@ class TfEventsDecoder:
 
     def _by_scan(self, data: bytes, pos: int) -> int | None:
         """Take the next records whatever their order; None when that does not work either."""
-        found = scan(data, pos, self._window, self._moment, self._plugins, self._ends_scan)
+        found = scan(
+            data, pos, self._window, self._moment, self._plugins, self._ends_scan, self._verify
+        )
         self._patience = _PATIENCE_AFTER_SCAN
         if found is None:
             return None
@@ -234,6 +234,8 @@ class TfEventsDecoder:
 
     def _ends_scan(self, data: bytes, pos: int, length: int) -> bool:
         """Whether a record that is no plain scalar matters for the records around it."""
+        if self._verify and not fits(data, pos, length):
+            return True
         try:
             event = parse_event(data, pos + HEADER_BYTES, length)
         except MalformedError:
@@ -261,10 +263,13 @@ class TfEventsDecoder:
     def _event(self, data: bytes, pos: int, length: int) -> int:
         """Decode one record of any kind; returns the bytes used."""
         self._records += 1
+        if self._verify and not fits(data, pos, length):
+            self._lose(pos, "corrupt record: its checksum is wrong")
+            return 1
         try:
             event = parse_event(data, pos + HEADER_BYTES, length)
         except MalformedError as problem:
-            if _checksum_fits(data, pos, length):
+            if fits(data, pos, length):
                 self._notes.add(self._offset + pos, "record is no event", str(problem))
                 return length + FRAME_BYTES
             # the length may be that of a torn record with others behind it: look inside
@@ -301,10 +306,3 @@ class TfEventsDecoder:
     def _number(self, event: Event, value: Value, number: float, double: bool) -> None:
         self._moment = self._moment.next(event.step, event.signed_bits)
         self._sink.point(value.tag, event.step, self._moment.wall, number, double)
-
-
-def _checksum_fits(data: bytes, pos: int, length: int) -> bool:
-    """Whether the payload of the record at ``pos`` has the checksum that follows it."""
-    begin = pos + HEADER_BYTES
-    told = int.from_bytes(data[begin + length : begin + length + 4], "little")
-    return masked_crc(data[begin : begin + length]) == told

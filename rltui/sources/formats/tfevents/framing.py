@@ -33,12 +33,13 @@ def _make_table() -> tuple[int, ...]:
     return tuple(table)
 
 
-_TABLE = _make_table()
+#: What a byte does to a CRC-32C.
+TABLE = _make_table()
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C of ``data``; about 0.1 us a byte, so for few and short records only."""
-    table, crc = _TABLE, 0xFFFFFFFF
+    """CRC-32C of ``data``; about 0.1 us a byte, so for short payloads only (see checksum)."""
+    table, crc = TABLE, 0xFFFFFFFF
     for byte in data:
         crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
     return crc ^ 0xFFFFFFFF
@@ -103,4 +104,4 @@ def _first_in(data: bytes, begin: int, stop: int) -> int:
     return -1
 
 
-_NP_TABLE: NDArray[np.uint32] = np.array(_TABLE, np.uint32)
+_NP_TABLE: NDArray[np.uint32] = np.array(TABLE, np.uint32)

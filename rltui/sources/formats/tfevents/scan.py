@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 from rltui.sources.formats.rows import Layout, layout_of
+from rltui.sources.formats.tfevents.checksum import believed, fit, told_crcs
 from rltui.sources.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, length_crc
 from rltui.sources.formats.tfevents.moment import BEGINNING, SECOND_BITS, Moment
 from rltui.sources.formats.tfevents.record import DOUBLE, FLOAT
@@ -77,6 +78,7 @@ def scan(
     moment: Moment,
     plugins: Mapping[bytes, bytes],
     stops: Callable[[bytes, int, int], bool],
+    verify: bool,
 ) -> Scan | None:
     """Scalar records from ``pos`` on, as far as they follow each other within ``limit`` bytes.
 
@@ -88,7 +90,8 @@ def scan(
         return None
     table = _Table(len(places))
     for length in np.unique(lengths).tolist():
-        _read_length(data, places, np.flatnonzero(lengths == length), length, plugins, table)
+        group = np.flatnonzero(lengths == length)
+        _read_length(data, places, group, length, plugins, table, verify)
     others: list[tuple[int, int]] = []
     count = len(places)
     for index in np.flatnonzero(table.member < 0).tolist():
@@ -135,6 +138,8 @@ def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
     behind = places + lengths + FRAME_BYTES
     broken = np.flatnonzero(behind[:-1] != places[1:])
     count = int(broken[0]) + 1 if len(broken) else len(places)
+    if not believed(data, pos + int(places[count - 1]), int(lengths[count - 1])):
+        count -= 1
     return places[:count] + pos, lengths[:count]
 
 
@@ -145,15 +150,17 @@ def _read_length(
     length: int,
     plugins: Mapping[bytes, bytes],
     table: _Table,
+    verify: bool,
 ) -> None:
     """Read the records ``group``, all of one length, into the table."""
     window: ByteArray = np.ndarray((len(data) - length + 1, length), np.uint8, data, 0, (1, 1))
     matrix = window[places[group] + HEADER_BYTES]
+    broken = ~fit(matrix, told_crcs(data, places[group], length)) if verify else None
     for rows in _alike(matrix):
         tries = _TRIES
         while len(rows):
             place = int(places[group[rows[0]]])
-            spot = spot_at(data, place, length, plugins)
+            spot = spot_at(data, place, length, plugins, verify)
             if spot is None or spot.step_width > 8 or not tries:
                 if spot is not None:
                     _enter_one(spot, int(group[rows[0]]), table)
@@ -164,10 +171,12 @@ def _read_length(
             first, tag = _by_tag(part, spot, place)
             members = np.full(len(first), -1)
             for number, row in enumerate(first.tolist()):
-                other = spot_at(data, int(places[group[rows[row]]]), length, plugins)
+                other = spot_at(data, int(places[group[rows[row]]]), length, plugins, verify)
                 if other is not None and _shape(other) == _shape(spot):
                     members[number] = table.number_of(other)
             same = _equal(part, first[tag], spot, place) & (members >= 0)[tag]
+            if broken is not None:
+                same &= ~broken[rows]
             whole = bool(same.all())
             _enter(part if whole else part[same], group[rows[same]], spot, place, table)
             table.member[group[rows[same]]] = members[tag[same]]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import NamedTuple
 
+from rltui.sources.formats.tfevents.checksum import believed, fits
 from rltui.sources.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, valid_header
 from rltui.sources.formats.tfevents.moment import Moment
 from rltui.sources.formats.tfevents.record import (
@@ -47,12 +48,23 @@ class Spot(NamedTuple):
         return self.start + self.length + FRAME_BYTES
 
 
-def spot_at(data: bytes, pos: int, length: int, plugins: Mapping[bytes, bytes]) -> Spot | None:
+def spot_at(
+    data: bytes,
+    pos: int,
+    length: int,
+    plugins: Mapping[bytes, bytes],
+    verify: bool = False,
+) -> Spot | None:
     """The record at ``pos`` when it is wall time, step and one float or double scalar.
 
     ``plugins`` says which plugin a tag named earlier in the file. None for anything else,
-    broken payloads included.
+    broken payloads included, and, if ``verify``, those with a wrong checksum.
     """
+    spot = _spot_at(data, pos, length, plugins)
+    return None if spot is None or (verify and not fits(data, pos, length)) else spot
+
+
+def _spot_at(data: bytes, pos: int, length: int, plugins: Mapping[bytes, bytes]) -> Spot | None:
     payload = pos + HEADER_BYTES
     simple = parse_simple(data, payload, length)
     if simple is not None:
@@ -109,22 +121,21 @@ class Run:
         return self.spots[-1].stop - self.spots[0].start
 
 
-def collect_run(data: bytes, spot: Spot, moment: Moment, plugins: Mapping[bytes, bytes]) -> Run:
-    """The run that begins with ``spot``, ``moment`` being the one before it."""
+def collect_run(
+    data: bytes, spot: Spot, moment: Moment, plugins: Mapping[bytes, bytes], verify: bool
+) -> Run:
+    """The run that begins with ``spot``, which is believed; ``moment`` is the one before it."""
     run = Run(moment.next(spot.step, spot.bits), [spot])
     moment, width, tags, end = run.moment, spot.step_width, {spot.tag}, len(data)
     while True:
         pos = spot.stop
-        if end - pos < HEADER_BYTES:
-            run.torn = True
+        length = valid_header(data, pos) if end - pos >= HEADER_BYTES else -1
+        run.torn = end - pos < HEADER_BYTES or (length >= 0 and pos + length + FRAME_BYTES > end)
+        if length < 0 and len(run.spots) > 1 and not believed(data, spot.start, spot.length):
+            run.spots.pop()
+        if length < 0 or run.torn:
             return run
-        length = valid_header(data, pos)
-        if length < 0:
-            return run
-        if pos + length + FRAME_BYTES > end:
-            run.torn = True
-            return run
-        following = spot_at(data, pos, length, plugins)
+        following = spot_at(data, pos, length, plugins, verify)
         if (
             following is None
             or following.tag in tags

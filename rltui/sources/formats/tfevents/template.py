@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.sources.formats.rows import Layout, layout_of
+from rltui.sources.formats.tfevents.checksum import believed
 from rltui.sources.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES
 from rltui.sources.formats.tfevents.moment import SECOND_BITS, Moment
+from rltui.sources.formats.tfevents.proof import Fields, Proof
 from rltui.sources.formats.tfevents.record import DOUBLE, FLOAT
 from rltui.sources.formats.tfevents.spot import Spot
 
@@ -50,7 +52,7 @@ class _Face:
 
 
 class Template:
-    """Immutable once made; shared by the decoders of all runs."""
+    """Immutable, but for its proof; shared by the decoders of all runs."""
 
     def __init__(self, data: bytes, spots: Sequence[Spot]) -> None:
         start = spots[0].start
@@ -59,6 +61,7 @@ class Template:
         """Bytes of one row."""
         self.count = len(spots)
         """Records (and tags) of one row."""
+        self._last = last.length
         self.free = all(s.free for s in spots)
         self._width = last.step_width
         self._const = np.frombuffer(data, np.uint8, self.size, start).copy()
@@ -73,6 +76,11 @@ class Template:
             self._mask[value : value + _WIDTH[spot.kind]] = 0
             self._mask[payload + spot.length : payload + spot.length + 4] = 0
         self._const &= self._mask
+        self._ends = np.array([s.stop - start - 4 for s in spots])
+        """Where the payloads end."""
+        self._values = np.array([s.value_pos - start for s in spots])
+        self._doubles = np.array([s.kind == DOUBLE for s in spots])
+        self._proven: Proof | None = None
         self._walls = np.array(walls)
         self._steps = self._walls + 9
         self._faces = tuple(
@@ -87,16 +95,35 @@ class Template:
 
     @staticmethod
     def fits(spots: Sequence[Spot]) -> bool:
-        """Whether a template can be made: a step of more than 8 bytes (negative) cannot."""
-        return spots[0].step_width <= 8
+        """Whether a template can be made: a step of more than 8 bytes (negative) cannot, and a
+        tag that is not worth a table of checksums."""
+        return spots[0].step_width <= 8 and max(s.length for s in spots) <= Proof.MAX_PAYLOAD
 
-    def rows(self, data: bytes, pos: int, end: int, moment: Moment) -> Iterator[Match]:
-        """The whole rows from ``pos`` on that equal the template, group by group."""
+    @property
+    def _proof(self) -> Proof:
+        """Made when it is first asked for: checksums are seldom verified."""
+        if self._proven is None:
+            fields = Fields(self._walls, self._width, self._values, self._doubles, self._ends)
+            self._proven = Proof(self._const, fields)
+        return self._proven
+
+    def rows(
+        self, data: bytes, pos: int, end: int, moment: Moment, verify: bool = False
+    ) -> Iterator[Match]:
+        """The whole rows from ``pos`` on that equal the template, group by group.
+
+        They end before a row whose last record is not to be believed, or, if ``verify``, with
+        a wrong checksum.
+        """
         left, group, size = (end - pos) // self.size, 1, self.size
         most = max(1, _GROUP_BYTES // size)
         while left:
             group = min(group, left)
             fitting = self._equal_rows(data, pos, group)
+            if fitting and not self._ends_well(data, pos + fitting * size):
+                fitting -= 1
+            if fitting and verify:
+                fitting = self._proof.sound(data, pos, fitting)
             match = self._take(data, pos, fitting, moment) if fitting else None
             if match is None:
                 return
@@ -122,6 +149,11 @@ class Template:
             return group
         wrong = ((rows & self._mask) != self._const).any(axis=1)
         return int(wrong.argmax())
+
+    def _ends_well(self, data: bytes, stop: int) -> bool:
+        """Whether the last record of a row is to be believed; the others are followed by one."""
+        length = self._last
+        return believed(data, stop - length - FRAME_BYTES, length)
 
     def _take(self, data: bytes, pos: int, count: int, moment: Moment) -> Match | None:
         """Steps, wall times and values of ``count`` equal rows; fewer where a row is mixed."""

@@ -1,19 +1,15 @@
-"""JSON lines: one object per logged step (floor 2): verl's file logger, and flat or nested rows.
+"""Lines of JSON to blocks (floor 2). Opens no file; what a row means is :mod:`.row`'s.
 
-``{"step": 7, "data": {"actor/pg_loss": -0.01}}`` (verl) or ``{"step": 7, "loss": 0.5}``.
-Nested objects are joined with ``/``; NaN and Infinity tokens are read although they are not
-JSON; null is a NaN (verl writes NaN so); booleans are 0 and 1; texts and lists are no values.
+The hot path is verl's file logger: lines of nothing but a step and one object of numbers with
+the keys of the line before cost little more than ``orjson.loads``.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
-from pathlib import Path
 from struct import Struct, error
 from typing import Any
 
@@ -21,61 +17,23 @@ import numpy as np
 import orjson
 
 from rltui.core.level import Level
-from rltui.sources.formats.base import Belonging, Decoded, Decoder, Growth, NoteBook, Options
+from rltui.sources.formats.base import COARSE_KEYS, Decoded, NoteBook, Options
+from rltui.sources.formats.jsonl.dialect import translator_of
+from rltui.sources.formats.jsonl.row import (
+    STEPS,
+    Step,
+    find_step,
+    flatten,
+    objects,
+    settings_of,
+    take_wall,
+)
 from rltui.sources.formats.rows import RowSink, layout_of
 
 #: A longer line is skipped: it is no row of metrics.
-_MAX_LINE = 1 << 26
+MAX_LINE = 1 << 26
 #: Longest unfinished line for which it is tried whether it is complete without its newline.
 _MAX_EAGER = 1 << 20
-_MAX_DEPTH = 16
-_STEPS = 1 << 63
-#: Keys that may hold the wall time.
-TIME_KEYS = ("wall_time", "_timestamp", "timestamp", "time")
-#: Epoch seconds after 2001 and before 5138; anything else under a time key is a metric.
-_EPOCH_LOW, _EPOCH_HIGH = 1e9, 1e11
-_SCANNER = json.JSONDecoder()
-_BLANK = re.compile(r"\s*")
-
-
-class JsonLines:
-    """The format ``jsonl``."""
-
-    name = "jsonl"
-    growth = Growth.APPENDED
-    exactness = 3
-
-    def belonging(self, name: str) -> Belonging:  # noqa: ARG002 - verl: one file a run
-        """The file names the run."""
-        return Belonging.NAME
-
-    def claims_name(self, name: str) -> bool:
-        """By suffix."""
-        return name.endswith((".jsonl", ".ndjson"))
-
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
-        """Whether the first line is a row of metrics with a step, and not a sample."""
-        if not self.claims_name(path.name):
-            return False
-        line, newline, _ = head.lstrip().partition(b"\n")
-        keys = (options or Options()).step_keys
-        if not newline and not line.rstrip().endswith(b"}"):
-            # a first line longer than the head: look for a step in what is there
-            pattern = b"|".join(re.escape(k.encode()) for k in keys)
-            return re.match(rb'\{.*?"(' + pattern + rb')"\s*:\s*-?\d', line, re.DOTALL) is not None
-        try:
-            row = next(iter(_objects(line)), None)
-        except ValueError:
-            return False
-        return isinstance(row, dict) and _is_metrics(row, keys)
-
-    def decoder(
-        self,
-        options: Options | None = None,
-        path: Path | None = None,  # noqa: ARG002
-    ) -> Decoder:
-        """A fresh decoder for one file."""
-        return JsonLinesDecoder(options or Options())
 
 
 class _Packing:
@@ -119,6 +77,11 @@ class JsonLinesDecoder:
         self._notes = NoteBook()
         self._sink = RowSink()
         self._records = 0
+        self._hparams: dict[str, object] = {}
+        self._told_settings = False
+        self._fine_step: int | None = None
+        """Of the newest row that tells more than its epoch."""
+        self._total = 0
         self._keys: tuple[str, ...] = ()
         self._steps: list[int] = []
         self._walls: list[float] = []
@@ -133,12 +96,15 @@ class JsonLinesDecoder:
             self._have += len(data)
             if b"\n" in data:
                 self._split()
-            elif self._have > _MAX_LINE:
+            elif self._have > MAX_LINE:
                 self._drop()
         if not more:
             self._try_tail()
         self._flush_rows()
-        decoded = Decoded(self._sink.take(), notes=self._notes.take(), records=self._records)
+        hparams, self._hparams = self._hparams, {}
+        decoded = Decoded(
+            self._sink.take(), hparams=hparams, notes=self._notes.take(), records=self._records
+        )
         self._records = 0
         return decoded
 
@@ -188,7 +154,7 @@ class JsonLinesDecoder:
         line = b"".join(self._parts)
         self._parts = [line]
         try:
-            rows = list(_objects(line))
+            rows = list(objects(line))
         except ValueError:
             return
         if rows and all(isinstance(r, dict) for r in rows):
@@ -209,14 +175,16 @@ class JsonLinesDecoder:
 
     def _odd_line(self, line: bytes, offset: int) -> None:
         """A line that orjson refuses: blank, NaN tokens, several objects, or broken."""
+        if not offset:
+            line = line.removeprefix(b"\xef\xbb\xbf")
         if not line or line.isspace():
             return
         self._records += 1
-        if len(line) > _MAX_LINE:
+        if len(line) > MAX_LINE:
             self._notes.add(offset, "line is too long")
             return
         try:
-            for row in _objects(line):
+            for row in objects(line):
                 self._row(row, offset)
         except ValueError:
             self._notes.add(offset, "broken line")
@@ -234,7 +202,7 @@ class JsonLinesDecoder:
             while (end := find(b"\n", pos)) >= 0:
                 row = loads(view[pos:end])
                 step, numbers = row[key], row["data"]
-                if len(row) != 2 or type(step) is not int or not -_STEPS <= step < _STEPS:
+                if len(row) != 2 or type(step) is not int or not -STEPS <= step < STEPS:
                     break
                 if len(numbers) != size or type(numbers) is not dict:
                     break
@@ -244,6 +212,8 @@ class JsonLinesDecoder:
         except (ValueError, TypeError, LookupError, error, OverflowError):
             pass  # some other line: it is taken with more care
         many = len(steps) - before
+        if many and key not in COARSE_KEYS:
+            self._fine_step = steps[-1]
         self._walls += [math.nan] * many
         self._records += many
         return pos
@@ -252,40 +222,66 @@ class JsonLinesDecoder:
         if not isinstance(row, dict):
             self._notes.add(offset, "line is no object")
             return
-        step = self._take_step(row)
-        if step is None:
-            self._notes.add(offset, "line without a step", level=Level.OK)
+        if "config" in row and not self._told_settings:
+            self._told_settings = True
+            self._hparams.update(settings_of(row))
+        translate = translator_of(row)
+        if translate is not None:
+            step, wall, values = translate(row)
+            if step is None:
+                self._stray(row, offset)
+            else:
+                self._total_of(step)
+                self._add(step.step, wall, values)
             return
-        wall = _take_wall(row)
+        step = self._step_of(row)
+        if step is None:
+            self._stray(row, offset)
+            return
+        wall = take_wall(row)
         data = row.get("data")
-        if isinstance(data, dict) and len(row) == 1:
-            row = data
+        self._add(step.step, wall, data if isinstance(data, dict) and len(row) == 1 else row)
+
+    def _stray(self, row: dict[str, Any], offset: int) -> None:
+        """A row without a step: settings, a summary, or something else."""
+        settings = settings_of(row)
+        if settings:
+            self._hparams.update(settings)
+        elif "log_history" not in row:  # ms-swift's summary repeats what was logged
+            self._notes.add(offset, "line without a step", level=Level.OK)
+
+    def _step_of(self, row: dict[str, Any]) -> Step | None:
+        """The step of a row, removed from it."""
+        step = find_step(row, self._step_keys)
+        if step is None:
+            return None
+        if step.key not in COARSE_KEYS:
+            self._fine_step = step.step
+        elif self._fine_step is not None:
+            return step._replace(step=self._fine_step)  # its epoch is a figure like others
+        del row[step.key]
+        self._total_of(step)
+        return step
+
+    def _total_of(self, step: Step) -> None:
+        if step.total > 0 and step.total != self._total:
+            self._total = step.total
+            self._hparams["max_steps"] = step.total
+
+    def _add(self, step: int, wall: float, row: dict[str, Any]) -> None:
+        """Keep the numbers of a row."""
         packed = self._packing.row(row) if self._packing is not None else None
         if packed is None:
-            flat = dict(_flatten(row, "", 0))
+            flat = dict(flatten(row))
             packed = self._packing.row(flat) if self._packing is not None else None
             if packed is None:
                 self._flush_rows()
                 self._keys = tuple(flat)
                 self._packing = _packing_of(self._keys)
                 packed = (self._packing.row(flat) if self._packing is not None else None) or b""
-        self._add(step, wall, packed)
-
-    def _add(self, step: int, wall: float, packed: bytes) -> None:
         self._steps.append(step)
         self._walls.append(wall)
         self._values += packed
-
-    def _take_step(self, row: dict[str, Any]) -> int | None:
-        """Remove and return the step of a row."""
-        for key in self._step_keys:
-            step = row.get(key)
-            if isinstance(step, bool) or not isinstance(step, (int, float)):
-                continue
-            if -_STEPS <= step < _STEPS:  # false for NaN and infinity
-                del row[key]
-                return int(step)
-        return None
 
     def _flush_rows(self) -> None:
         """Hand the rows with equal keys to the sink."""
@@ -300,64 +296,3 @@ class JsonLinesDecoder:
             )
         self._keys, self._packing = (), None
         self._steps, self._walls, self._values = [], [], bytearray()
-
-
-def _take_wall(row: dict[str, Any]) -> float:
-    """Remove and return the wall time of a row; NaN when it has none."""
-    for key in TIME_KEYS:
-        value = row.get(key)
-        if isinstance(value, (int, float)) and _EPOCH_LOW < value < _EPOCH_HIGH:
-            del row[key]
-            return float(value)
-    return math.nan
-
-
-def _flatten(row: dict[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, float]]:
-    """The numbers of a row under joined names; null is NaN, texts and lists are left out."""
-    for key, value in row.items():
-        name = prefix + key if prefix else key  # the same object: a faster key later
-        if isinstance(value, (float, bool)):
-            yield name, float(value)
-        elif isinstance(value, int):
-            yield name, _float_of(value)
-        elif value is None:
-            yield name, math.nan
-        elif isinstance(value, dict) and depth < _MAX_DEPTH:
-            yield from _flatten(value, f"{name}/", depth + 1)
-
-
-def _float_of(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
-def _objects(line: bytes) -> Iterator[Any]:
-    """The JSON values of one line, usually one; NaN and Infinity tokens are accepted.
-
-    Raises ValueError where the line is broken, after what stands before it.
-    """
-    try:
-        yield orjson.loads(line)
-    except orjson.JSONDecodeError:
-        text = line.decode("utf-8", "replace")
-        end = _BLANK.match(text).end()  # type: ignore[union-attr] # matches always
-        while end < len(text):
-            try:
-                value, end = _SCANNER.raw_decode(text, end)
-            except RecursionError as error:
-                raise ValueError("nested too deeply") from error
-            yield value
-            end = _BLANK.match(text, end).end()  # type: ignore[union-attr]
-
-
-def _is_metrics(row: dict[str, Any], step_keys: tuple[str, ...]) -> bool:
-    """Whether a row has a step and is not mostly text: samples of a rollout have steps too."""
-    if not any(isinstance(row.get(k), (int, float)) for k in step_keys):
-        return False
-    if isinstance(row.get("data"), dict):
-        return True
-    numbers = sum(1 for k, _ in _flatten(row, "", 0) if k not in step_keys)
-    texts = sum(isinstance(v, str) for v in row.values())
-    return numbers > 0 and numbers >= texts

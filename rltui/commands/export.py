@@ -1,0 +1,144 @@
+"""``rltui export``: every stored point as CSV, JSON lines or Parquet (floor 7)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from rltui.commands.command import (
+    Command,
+    Exit,
+    add_logdirs,
+    add_reading,
+    nothing_readable,
+    open_session,
+)
+from rltui.commands.piped import is_piped, need_pipe
+from rltui.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from rltui.present.export import Rows
+    from rltui.session import RunView, Session
+
+_FORMATS = ("csv", "jsonl", "parquet")
+_ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+#: Troubles of reading that are told; what is exported then lacks something.
+_TOLD = 10
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_logdirs(parser)
+    parser.add_argument(
+        "--format", choices=_FORMATS, help="default: as FILE ends, else csv; parquet needs pyarrow"
+    )
+    parser.add_argument(
+        "--tag",
+        dest="tags",
+        action="append",
+        metavar="GLOB",
+        help="only this tag, metric or glob; may be given several times",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write to FILE, whole or not at all, instead of standard output",
+    )
+    add_reading(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rltui.commands.target import check_target, standard_output, target_file
+    from rltui.present.export import export_names, export_rows
+
+    if is_piped(options):
+        need_pipe()
+    target: Path | None = options.output
+    form = options.format or _ENDINGS.get(target.suffix.lower() if target else "", "csv")
+    if form == "parquet":
+        _need_parquet(target)
+    if target is not None:
+        target = check_target(target, options.logdirs)
+    session = open_session(options)
+    session.read_all()
+    runs = [r for r in session.runs() if r.data.tags]
+    if not runs:
+        return nothing_readable(options, session)
+    tags = _chosen(runs, options.tags) if options.tags else None
+    _tell_troubles(session)
+    rows = export_rows(zip(export_names(session, runs), runs, strict=True), tags)
+    place: AbstractContextManager[BinaryIO]
+    place = standard_output() if target is None else target_file(target)
+    with place as out:
+        _write(rows, form, out)
+    return Exit.OK
+
+
+def _need_parquet(target: Path | None) -> None:
+    from rltui.present.parquet import need_parquet
+
+    need_parquet()
+    if target is None and sys.stdout.isatty():
+        raise UsageError("Parquet is binary: name a file with -o FILE, or send it into a pipe")
+
+
+def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
+    """The logged tags that any of ``names`` means; UsageError for one that means none."""
+    from rltui.core.document import nearest
+    from rltui.present.plot import find_tags
+
+    logged = dict.fromkeys(t for r in runs for t in r.data.tags)
+    chosen: dict[str, None] = {}
+    for name in names:
+        found = [t for t in find_tags(runs, name) if t in logged]
+        if not found:
+            hint = nearest(name, logged)
+            words = f"; did you mean {hint!r}?" if hint else ""
+            raise UsageError(f"no logged tag or metric {name!r}{words}")
+        chosen.update(dict.fromkeys(found))
+    return chosen
+
+
+def _write(rows: Iterable[Rows], form: str, out: BinaryIO) -> None:
+    from rltui.present.export import CSV_HEAD, csv_lines, json_lines
+
+    if form == "parquet":
+        from rltui.present.parquet import ParquetFile
+
+        file = ParquetFile(out)
+        for part in rows:
+            file.write(part)
+        file.close()
+        return
+    lines = csv_lines if form == "csv" else json_lines
+    if form == "csv":
+        out.write(CSV_HEAD)
+    for part in rows:
+        out.write(lines(part))
+
+
+def _tell_troubles(session: Session) -> None:
+    """Say on standard error what could not be read: it is not in the export."""
+    from rltui.core.level import Level
+    from rltui.core.text import clean
+
+    notes = [n for n in session.troubles() if n.level >= Level.WATCH]
+    for note in notes[:_TOLD]:
+        at = "" if note.offset is None else f" at byte {note.offset:,}"
+        sys.stderr.write(f"rltui: {clean(str(note.path))}{at}: {note.message}\n")
+    if len(notes) > _TOLD:
+        sys.stderr.write(f"rltui: and {len(notes) - _TOLD} more such notes\n")
+
+
+COMMAND = Command(
+    "export",
+    "write every stored point as CSV, JSON lines or Parquet",
+    "rltui export runs/ --tag 'critic/score/*' -o scores.csv",
+    _arguments,
+    _run,
+)

@@ -1,0 +1,43 @@
+"""``rltui check --follow``: one line for each change of the verdict (floor 7)."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from rltui.commands.command import emit
+
+if TYPE_CHECKING:
+    from rltui.session import Session
+
+#: Seconds between two looks at ages: a run that stalls writes nothing that would wake us.
+_LOOK_S = 1.0
+
+
+def follow(session: Session, *, json: bool) -> None:
+    """Print what changes until interrupted, or until nothing can come any more."""
+    from rltui.present.document import event_line
+    from rltui.present.report import event_text
+    from rltui.session.event import Watcher
+
+    news = threading.Event()
+    session.on_news(news.set)
+    watcher = Watcher(session)
+    session.start()
+    try:
+        while True:
+            ended = session.ended  # asked before what came until then is taken in
+            session.drain()
+            session.refresh_progress()
+            for event in watcher.events():
+                line = event_line(event) if json else event_text(event, session.clock.now())
+                emit(line + "\n")
+            if ended and not session.busy:
+                return
+            if not session.busy:
+                news.wait(_LOOK_S)
+            news.clear()
+    except KeyboardInterrupt:
+        return
+    finally:
+        session.stop()

@@ -1,0 +1,117 @@
+"""What changed in the verdict since the last look: fired, changed, resolved (floor 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from rltui.core.batch import RunKey
+from rltui.core.level import Level, RunState
+from rltui.health.model import Evidence, Finding, FindingState
+from rltui.session.run import RunView
+from rltui.session.session import Session
+
+_Id = tuple[RunKey, str, str | None, int | None]
+
+
+class EventKind(str, Enum):
+    """What happened to a finding."""
+
+    FIRED = "fired"
+    CHANGED = "changed"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One change of the verdict on one run."""
+
+    kind: EventKind
+    run: RunView
+    finding: Finding
+
+
+class Watcher:
+    """Compares reports. Owned by a command; main thread only."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._known: dict[_Id, Finding] = {}
+
+    def events(self) -> list[Event]:
+        """What changed since the last call, in the order of the runs."""
+        found: list[Event] = []
+        known: dict[_Id, Finding] = {}
+        for run in self._session.runs():
+            if run.report is None or run.data.reading:
+                known.update({k: v for k, v in self._known.items() if k[0] == run.key})
+                continue
+            for finding in (*state_findings(run), *run.report.findings):
+                identity = (run.key, finding.rule, finding.tag, finding.since_step)
+                known[identity] = finding
+                kind = _kind(self._known.get(identity), finding)
+                if kind is not None:
+                    found.append(Event(kind, run, finding))
+        found += [
+            Event(EventKind.RESOLVED, self._session.views[k[0]], finding)
+            for k, finding in self._known.items()
+            if k not in known and k[0] in self._session.views and _fires(finding)
+        ]
+        self._known = known
+        return found
+
+
+def state_findings(run: RunView) -> list[Finding]:
+    """A run that does not go on, as a finding: only who watches it live can tell."""
+    progress = run.progress
+    if progress is None or progress.state not in (RunState.STALLED, RunState.CRASHED):
+        return []
+    last = progress.last_step
+    step = 0 if last is None else last
+    evidence = Evidence("seconds since the newest write", progress.age_s, None, step, step)
+    if progress.state is RunState.STALLED:
+        return [_state("stalled", "Stalled", Level.WATCH, last, evidence, "nothing was written")]
+    ending = progress.ending
+    reason = ending.reason if ending else "it has ended"
+    advice = ending.advice if ending else ""
+    return [_state("crashed", "Crashed", Level.BAD, last, evidence, reason, advice)]
+
+
+def _state(
+    rule: str,
+    title: str,
+    level: Level,
+    since: int | None,
+    evidence: Evidence,
+    summary: str,
+    advice: str = "",
+) -> Finding:
+    return Finding(
+        rule,
+        title,
+        level,
+        FindingState.FIRING,
+        None,
+        None,
+        since,
+        None,
+        None,
+        evidence,
+        summary,
+        summary,
+        advice,
+    )
+
+
+def _kind(before: Finding | None, now: Finding) -> EventKind | None:
+    if _fires(now):
+        if before is None or not _fires(before):
+            return EventKind.FIRED
+        return EventKind.CHANGED if before.level is not now.level else None
+    if before is not None and _fires(before):
+        return EventKind.RESOLVED
+    return None
+
+
+def _fires(finding: Finding) -> bool:
+    return finding.state is FindingState.FIRING

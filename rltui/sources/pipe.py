@@ -1,0 +1,188 @@
+"""A log that comes through a pipe: ``train.py 2>&1 | tee log | rltui watch -`` (floor 2).
+
+A thread of its own takes the bytes out of the pipe as they come, whatever the rest of the
+program does: a full pipe would stop the training. What no log format has claimed yet is kept,
+up to a bound, until one does.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from rltui.core.batch import Batch, Note, SourceInfo
+from rltui.core.clock import Clock
+from rltui.core.level import Level
+from rltui.core.pipe import PIPE
+from rltui.sources.formats import Decoded, Decoder, Format, Options
+from rltui.sources.nested import HEAD_BYTES
+from rltui.sources.runfiles import LogFile, RunFiles
+
+_PIECE_BYTES = 1 << 16
+#: Bytes that wait until a format claims them; beyond, the oldest are given up.
+_UNCLAIMED_BYTES = 4 << 20
+
+
+class Pump:
+    """Takes bytes out of a file descriptor in a thread of its own, until it ends."""
+
+    def __init__(self, descriptor: int, on_bytes: Callable[[], None]) -> None:
+        """``on_bytes`` is called in the pump's thread when something came, or the end."""
+        self._descriptor = descriptor
+        self._on_bytes = on_bytes
+        self._lock = threading.Condition()
+        self._pieces: deque[bytes] = deque()
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="rltui-pump", daemon=True)
+        self._thread.start()
+
+    def take(self, budget_bytes: int, *, wait: bool) -> tuple[bytes, bool, bool]:
+        """At least what is there up to the budget, whether there is more, whether it ended.
+
+        ``wait``: until something comes or it ends.
+        """
+        with self._lock:
+            if wait:
+                self._lock.wait_for(lambda: bool(self._pieces) or self._ended)
+            taken, size = [], 0
+            while self._pieces and size < budget_bytes:
+                taken.append(self._pieces.popleft())
+                size += len(taken[-1])
+            return b"".join(taken), bool(self._pieces), self._ended and not self._pieces
+
+    def _run(self) -> None:
+        while True:
+            try:
+                piece = os.read(self._descriptor, _PIECE_BYTES)
+            except OSError:
+                piece = b""  # a terminal that hung up
+            with self._lock:
+                if piece:
+                    self._pieces.append(piece)
+                else:
+                    self._ended = True
+                self._lock.notify_all()
+            self._on_bytes()
+            if not piece:
+                return
+
+
+class PipeFeed:
+    """The counterpart of :class:`rltui.sources.feed.Feed`. Owned by the reader."""
+
+    def __init__(
+        self,
+        run: RunFiles,
+        file: LogFile,
+        options: Options,
+        formats: Sequence[Format],
+        pump: Pump,
+        clock: Clock,
+    ) -> None:
+        self.run = run
+        self.file = file
+        self.offset = 0
+        self.size = 0
+        self.modified = clock.now()
+        self.read_once = False
+        self.wait = False
+        """Whether a read waits until something comes: for commands that want all of it."""
+        self.ended = False
+        """Whether the writer has closed the pipe."""
+        self._options = options
+        self._formats = formats
+        self._pump = pump
+        self._clock = clock
+        self._format: Format | None = None
+        self._decoder: Decoder | None = None
+        self._head = b""
+        self._lost = 0
+        self._records = 0
+        self._told = False
+        self._more = False
+
+    @property
+    def behind(self) -> bool:
+        """Whether it holds more than what was read (as of the last look)."""
+        return not self._told or self._more
+
+    def overview(self) -> None:
+        """None: what has gone through a pipe cannot be looked at again."""
+
+    def read(self, budget_bytes: int) -> Batch | None:
+        """Take what has come; None when nothing has, except for the first time."""
+        if self.ended:
+            return None
+        data, more, ended = self._pump.take(budget_bytes, wait=self.wait)
+        news = bool(data) or ended or not self._told or more != self._more
+        # where all of it is wanted, it has been read when the writer has closed the pipe
+        self._told, self._more = True, more or (self.wait and not ended)
+        self.ended = ended
+        self.read_once = self.read_once or not self._more
+        if not news:
+            return None
+        if data:
+            self.modified = self._clock.now()
+            self.size += len(data)
+        return self._batch(self._decode(data, ended))
+
+    def _decode(self, data: bytes, ended: bool) -> Decoded:
+        if self._decoder is None:
+            data, self._head = self._head + data, b""
+            self._format = self._claiming(data)
+            if self._format is None:
+                self._keep(data)
+                return Decoded()
+            self._decoder = self._format.decoder(self._options, PIPE)
+        self.offset = self.size
+        decoded = self._decoder.feed(data, more=self._more and not ended)
+        self._records += decoded.records
+        return decoded
+
+    def _claiming(self, data: bytes) -> Format | None:
+        """The format that claims what has come, by its beginning or by its end."""
+        ends = (data[:HEAD_BYTES], data[-HEAD_BYTES:].partition(b"\n")[2])
+        for form in self._formats:
+            pieces = ends if form.anywhere else ends[:1]
+            if any(piece and form.claims(PIPE, piece, self._options) for piece in pieces):
+                return form
+        return None
+
+    def _keep(self, data: bytes) -> None:
+        if len(data) > _UNCLAIMED_BYTES:
+            self._lost += len(data) - _UNCLAIMED_BYTES // 2
+            data = data[-_UNCLAIMED_BYTES // 2 :]
+        self._head = data
+
+    def _batch(self, decoded: Decoded) -> Batch:
+        form = self._format
+        source = SourceInfo(
+            PIPE,
+            "" if form is None else form.name,
+            self.file.order,
+            self.size,
+            self.offset,
+            self._records,
+            self.modified,
+            1 if form is None else form.exactness,
+            decoded.counted,
+            self.file.joined,
+            self.file.alone,
+        )
+        notes = [Note(PIPE, n.offset + self._lost, n.level, n.message) for n in decoded.notes]
+        if self.ended and form is None:
+            notes.append(Note(PIPE, None, Level.WATCH, "no rows of metrics came through it"))
+        return Batch(
+            self.run.key,
+            self.run.path,
+            source,
+            decoded.items,
+            decoded.texts,
+            decoded.hparams,
+            tuple(notes),
+            more=self._more,
+            tail=decoded.tail,
+            exit_code=decoded.exit_code,
+        )

@@ -1,0 +1,73 @@
+"""Runs that are over: crashed, cancelled, finished, and those that only look so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rltui.core.batch import Batch, LogTail
+from rltui.core.level import RunState
+from rltui.session import RunView
+from tests.builders import START, a_batch, a_source, steps
+from tests.fakes import a_session, grpo_tags
+
+OOM = (
+    "Traceback (most recent call last):",
+    '  File "train.py", line 3, in <module>',
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+)
+
+
+def a_console(*lines: str, after: int | None = None, **source: object) -> Batch:
+    """Thirty rows, then these lines; ``after``: how many of them follow the last row."""
+    told = a_source("stdout.log", format="console", exactness=1, **source)
+    tail = LogTail(lines, len(lines) if after is None else after)
+    return replace(a_batch(steps(1, grpo_tags(30)), source=told), tail=tail)
+
+
+def judged(*batches: Batch) -> RunView:
+    (run,) = a_session(*batches).runs()
+    return run
+
+
+def state(*batches: Batch) -> RunState:
+    run = judged(*batches)
+    assert run.progress is not None
+    return run.progress.state
+
+
+def test_a_crash_is_told_with_its_reason() -> None:
+    run = judged(a_console(*OOM))
+    assert run.progress is not None
+    assert run.progress.state is RunState.CRASHED
+    assert run.progress.ending is not None
+    assert "out of memory" in run.progress.ending.reason.lower()
+
+
+def test_a_traceback_that_rows_followed_is_no_end() -> None:
+    assert state(a_console(*OOM, "step:31 - loss:1", after=0)) is not RunState.CRASHED
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"), [(0, RunState.FINISHED), (1, RunState.CRASHED), (137, RunState.CRASHED)]
+)
+def test_the_exit_code_of_a_tracker(code: int, expected: RunState) -> None:
+    assert state(replace(a_batch(steps(1, grpo_tags(30))), exit_code=code)) is expected
+
+
+def test_a_training_that_goes_on_elsewhere_did_not_end() -> None:
+    later = a_batch(steps(1, grpo_tags(40)), source=a_source(modified=START + 500))
+    assert state(a_console(*OOM, modified=START), later) is not RunState.CRASHED
+
+
+def test_the_console_that_was_written_last_tells() -> None:
+    first = a_console(*OOM, modified=START)
+    again = replace(
+        a_batch(
+            steps(20, grpo_tags(30)),
+            source=a_source("resumed.log", 1, format="console", exactness=1, modified=START + 500),
+        ),
+        tail=LogTail(("fine",), 1),
+    )
+    assert state(first, again) is not RunState.CRASHED

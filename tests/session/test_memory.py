@@ -1,0 +1,123 @@
+"""Points are given up when memory is short, and read again when someone looks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rltui.config import Config, WatchConfig
+from rltui.core.batch import Batch, RunKey
+from rltui.core.clock import ManualClock
+from rltui.session import Session
+from tests.builders import a_batch, a_source, steps
+from tests.fakes import FakeReader, a_session, grpo_tags
+
+ROWS = 400
+#: Less than what three runs hold, more than what two do.
+BUDGET = 2_600_000
+
+
+def grown(name: str, first: int = 1, rows: int = ROWS) -> Batch:
+    """A run of its own file, ``rows`` rows from step ``first`` on."""
+    source = a_source(f"{name}/events.0", offset=(first + rows) * 1000)
+    tags = {**grpo_tags(rows, first), **{f"x/{i}": [float(i)] * rows for i in range(300)}}
+    return a_batch(steps(first, tags), run=name, source=source)
+
+
+def small(**changes: object) -> Config:
+    config = Config()
+    return replace(config, watch=replace(WatchConfig(), memory_bytes=BUDGET, **changes))  # type: ignore[arg-type]
+
+
+def live(*names: str) -> tuple[Session, FakeReader, ManualClock]:
+    """A session that has read these runs, one after the other, on a live screen."""
+    reader, clock = FakeReader(), ManualClock()
+    session = a_session(reader=reader, clock=clock, config=small())
+    session.start()
+    for name in names:
+        reader.feed(grown(name))
+        clock.advance(60)
+        session.drain()
+    return session, reader, clock
+
+
+def view(session: Session, name: str):  # type: ignore[no-untyped-def]
+    return session.views[RunKey(0, name)]
+
+
+def test_what_was_shown_least_recently_goes() -> None:
+    session, reader, clock = live("a")
+    session.look_at(view(session, "a"))
+    clock.advance(60)
+    for name in "bc":
+        reader.feed(grown(name))
+        session.drain()
+        clock.advance(60)
+    unloaded = {v.name for v in session.runs() if v.data.unloaded}
+    assert "b" in unloaded
+    assert "a" not in unloaded
+
+
+def test_verdict_progress_and_headline_stay() -> None:
+    session, reader, _ = live("a", "b", "c")
+    gone = next(v for v in session.runs() if v.data.unloaded)
+    kept = a_session(grown(gone.name)).views[RunKey(0, gone.name)]
+    assert gone.report is not None
+    assert gone.report.level == kept.level
+    assert (gone.data.first_step, gone.data.last_step) == (1, ROWS)
+    assert gone.data.last_wall_time == kept.data.last_wall_time
+    assert gone.data.tags == kept.data.tags
+    reader.calls.clear()
+    headline = gone.headline()
+    assert headline is not None
+    assert np.array_equal(gone.series(headline).values, kept.series(headline).values)
+    assert reader.calls == []  # nobody had to read for that
+
+
+def test_points_are_read_again_when_they_are_asked_for() -> None:
+    session, _, _ = live("a", "b", "c")
+    gone = next(v for v in session.runs() if v.data.unloaded)
+    assert gone.series("x/7").count == 0
+    assert session.drain()
+    assert not gone.data.unloaded
+    series = gone.series("x/7")
+    assert (series.count, series.last) == (ROWS, (ROWS, series.wall_times[-1], 7.0))
+
+
+def test_a_run_that_grows_is_loaded_and_judged_whole() -> None:
+    session, reader, _ = live("a", "b", "c")
+    gone = next(v for v in session.runs() if v.data.unloaded)
+    reader.feed(grown(gone.name, ROWS + 1, 5))
+    session.drain()
+    assert gone.data.last_step == ROWS + 5
+    assert gone.series("actor/entropy").count == ROWS + 5
+
+
+def test_a_headless_command_reads_again_at_once() -> None:
+    session = a_session(reader=FakeReader(), config=small())
+    fake = session._reader
+    fake.queue.extend(grown(n) for n in "abc")  # type: ignore[attr-defined]
+    session.read_all()
+    assert any(v.data.unloaded for v in session.runs())
+    assert all(v.report is not None for v in session.runs())
+    assert [v.series("x/3").count for v in session.runs()] == [ROWS] * 3
+    held = sum(v.data.nbytes for v in session.runs())
+    assert held < BUDGET + 100_000
+
+
+def test_what_cannot_be_read_again_stays() -> None:
+    reader = FakeReader()
+    session = a_session(reader=reader, config=small())
+    session.start()
+    for name in "abc":
+        reader.feed(replace(grown(name), generation=1))  # its file was written anew
+        session.drain()
+    assert not any(v.data.unloaded for v in session.runs())
+    assert session.memory_exceeded
+
+
+def test_nothing_is_unloaded_within_the_budget() -> None:
+    session = a_session(*(grown(n) for n in "abc"))
+    assert not any(v.data.unloaded for v in session.runs())
+    assert not session.memory_exceeded

@@ -1,0 +1,194 @@
+"""Several sources of one run: the most exact wins, others fill gaps, strangers leave."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rltui.core.batch import Batch, Joined, RunKey
+from rltui.core.block import Block
+from rltui.store import Store
+from tests.builders import a_batch, a_block, a_source
+
+RNG = np.random.default_rng(7)
+LOSS = (3 - np.arange(60) / 30 + 0.1 * RNG.standard_normal(60)).tolist()
+EXACT = {"jsonl": 3, "tfevents": 2, "console": 1}
+
+
+def rows(values: list[float], first: int = 1, *, walls: bool = True, tag: str = "loss") -> Block:
+    block = a_block({tag: values}, first=first)
+    return block if walls else replace(block, wall_times=np.full(len(values), np.nan))
+
+
+def batch(form: str, *blocks: Block, name: str = "", order: int = 0, **changes: Any) -> Batch:
+    """One file of a format; ``joined`` and ``alone`` as in its SourceInfo."""
+    told = {k: changes.pop(k) for k in ("joined", "alone", "counted", "records") if k in changes}
+    source = a_source(name or form, order, format=form, exactness=EXACT[form], **told)
+    return a_batch(*blocks, source=source, **changes)
+
+
+def store_of(*batches: Batch) -> Store:
+    store = Store()
+    for number, one in enumerate(batches):
+        store.apply(replace(one, waiting=len(batches) - 1 - number))
+    return store
+
+
+def only(store: Store):  # type: ignore[no-untyped-def]
+    (run,) = store.runs.values()
+    return run
+
+
+def rounded(values: list[float]) -> list[float]:
+    return [round(v, 3) for v in values]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_most_exact_source_wins_whatever_came_first(order: tuple[int, int]) -> None:
+    batches = (batch("console", rows(rounded(LOSS))), batch("jsonl", rows(LOSS)))
+    series = only(store_of(*(batches[i] for i in order))).series("loss")
+    assert series.values.tolist() == LOSS
+    assert series.count == 60
+
+
+def test_gaps_are_filled() -> None:
+    exact = batch("jsonl", rows(LOSS[:20]), rows(LOSS[30:50], 31))
+    series = only(store_of(exact, batch("console", rows(rounded(LOSS))))).series("loss")
+    assert series.steps.tolist() == list(range(1, 61))
+    assert series.values[:20].tolist() == LOSS[:20]
+    assert series.values[20:30].tolist() == rounded(LOSS[20:30])
+    assert series.values[55] == round(LOSS[55], 3)
+
+
+def test_what_was_erased_by_a_restart_is_told_by_the_console() -> None:
+    exact = batch("jsonl", rows(LOSS[40:], 41))
+    series = only(store_of(exact, batch("console", rows(rounded(LOSS[:40]))))).series("loss")
+    assert series.count == 60
+
+
+def test_times_come_from_the_source_that_has_them() -> None:
+    exact = batch("jsonl", rows(LOSS, walls=False))
+    run = only(store_of(exact, batch("tfevents", rows(LOSS[:50]))))
+    series = run.series("loss")
+    assert np.isfinite(series.wall_times[:50]).all()
+    assert np.isnan(series.wall_times[50:]).all()
+    assert series.values.tolist() == LOSS
+
+
+def test_a_source_with_another_x_axis_adds_nothing() -> None:
+    exact = batch("jsonl", rows(LOSS))
+    other = batch("console", rows(rounded(LOSS), 30))
+    assert only(store_of(exact, other)).series("loss").values.tolist() == LOSS
+
+
+def test_points_between_points_are_left_out() -> None:
+    """Two sources that share no step but the span: their axes differ, nobody knows how."""
+    exact = a_block({"loss": LOSS[:30]}, steps=range(0, 300, 10))
+    other = a_block({"loss": rounded(LOSS[:30])}, steps=range(5, 305, 10))
+    series = only(store_of(batch("jsonl", exact), batch("console", other))).series("loss")
+    assert series.count == 30
+
+
+def test_row_numbers_are_no_steps() -> None:
+    exact = batch("jsonl", a_block({"loss": LOSS}, steps=range(0, 600, 10)))
+    counted = batch("console", rows(rounded(LOSS)), rows(LOSS, tag="lr"), counted=True)
+    run = only(store_of(exact, counted))
+    assert run.series("loss").values.tolist() == LOSS
+    assert run.series("lr").count == 60
+    assert (run.first_step, run.last_step) == (0, 590)
+
+
+def test_each_tag_says_where_it_comes_from() -> None:
+    console = batch("console", rows(rounded(LOSS)), rows(LOSS, tag="memory"))
+    run = only(store_of(console, batch("jsonl", rows(LOSS))))
+    assert [p.name for p in run.origins("loss")] == ["jsonl", "console"]
+    assert [p.name for p in run.origins("memory")] == ["console"]
+
+
+def test_restarts_are_told_once() -> None:
+    events = batch("tfevents", rows(LOSS))
+    resumed = batch("tfevents", rows(LOSS[:30], 40), name="second", order=1)
+    lines = batch("jsonl", rows(LOSS[:39]), rows(LOSS[:30], 40))
+    run = only(store_of(events, resumed, lines))
+    assert run.restarts == (40,)
+
+
+# -- strangers ---------------------------------------------------------------------------------
+
+
+def joined(values: list[float], how: Joined, tag: str = "loss") -> Batch:
+    return batch("console", rows(values, tag=tag), joined=how, alone="other", records=60)
+
+
+@pytest.mark.parametrize("how", [Joined.SURELY, Joined.MAYBE])
+def test_a_file_with_other_values_is_a_run_of_its_own(how: Joined) -> None:
+    store = store_of(batch("tfevents", rows(LOSS)), joined([v + 1 for v in LOSS], how))
+    assert [k.name for k in store.runs] == [".", "other"]
+    assert store.runs[RunKey(0, ".")].series("loss").values.tolist() == LOSS
+    assert store.runs[RunKey(0, "other")].last_step == 60
+
+
+@pytest.mark.parametrize("how", [Joined.SURELY, Joined.MAYBE])
+def test_a_file_with_the_same_values_stays(how: Joined) -> None:
+    store = store_of(batch("tfevents", rows(LOSS)), joined(rounded(LOSS), how))
+    assert len(store.runs) == 1
+
+
+@pytest.mark.parametrize(("how", "runs"), [(Joined.SURELY, 1), (Joined.MAYBE, 2)])
+def test_a_file_of_which_nothing_can_be_said(how: Joined, runs: int) -> None:
+    store = store_of(batch("tfevents", rows(LOSS)), joined(LOSS, how, tag="unlike"))
+    assert len(store.runs) == runs
+
+
+def test_what_grows_in_a_file_that_left_goes_to_its_own_run() -> None:
+    store = store_of(batch("tfevents", rows(LOSS)), joined([v + 1 for v in LOSS], Joined.MAYBE))
+    more = batch("console", rows([9.0], 61), joined=Joined.MAYBE, alone="other", records=61)
+    store.apply(more)
+    assert store.runs[RunKey(0, "other")].last_step == 61
+    assert store.runs[RunKey(0, ".")].last_step == 60
+
+
+def test_constant_values_tell_nothing() -> None:
+    flat = [1.0] * 60
+    store = store_of(batch("tfevents", rows(flat)), joined(flat, Joined.SURELY))
+    assert len(store.runs) == 1
+
+
+def test_a_copy_of_a_log_is_counted_once() -> None:
+    first = batch("console", rows(LOSS), name="stdout.log")
+    copy = batch("console", rows(LOSS), name="log.txt", order=1)
+    run = only(store_of(first, copy))
+    assert run.series("loss").count == 60
+    assert run.restarts == ()
+
+
+# -- files that are rewritten ------------------------------------------------------------------
+
+
+def test_a_file_that_was_rewritten_with_the_same_rows_is_no_restart() -> None:
+    store = store_of(batch("jsonl", rows(LOSS[:30])))
+    again = batch("jsonl", rows(LOSS), generation=1, replaced=True)
+    store.apply(again)
+    series = only(store).series("loss")
+    assert series.values.tolist() == LOSS
+    assert (len(series.old_steps), only(store).restarts) == (0, ())
+
+
+def test_tags_that_a_rewritten_file_has_no_more_are_gone() -> None:
+    store = store_of(batch("jsonl", rows(LOSS, tag="old")))
+    changes = store.apply(batch("jsonl", rows(LOSS), generation=1, replaced=True))
+    assert only(store).tags == ("loss",)
+    assert {t for _, t in changes.series} == {"old", "loss"}
+
+
+def test_the_newest_of_several_documents_counts() -> None:
+    early = batch("jsonl", rows(LOSS[:30]), name="checkpoint-30", replaced=True)
+    late = batch("jsonl", rows(LOSS), name="checkpoint-60", order=1, replaced=True)
+    run = only(store_of(early, late))
+    assert run.series("loss").count == 60
+    assert run.restarts == ()
+    assert Path("/logs/checkpoint-30") in run.sources

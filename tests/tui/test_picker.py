@@ -1,0 +1,175 @@
+"""The screen of choices, driven by keys: moving, filtering, searching again, choosing, leaving."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from rltui.core.clock import ManualClock
+from rltui.present.offer import Around
+from rltui.present.theme import load_theme
+from rltui.present.view import View
+from rltui.sources.offers import Offers
+from rltui.tui.picker import PickerApp
+from tests.present.test_picker import an_offer, some
+
+
+class Search:
+    """A search whose end the test decides."""
+
+    def __init__(self, *results: Offers) -> None:
+        self.results = list(results)
+        self.count = 0
+        self.done = threading.Event()
+
+    def __call__(self) -> Offers:
+        self.count += 1
+        self.done.set()
+        return self.results[min(self.count, len(self.results)) - 1]
+
+
+class Hand:
+    """Keys in, screen out."""
+
+    def __init__(self, app: PickerApp, pilot: Pilot[Path]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def found(self, number: int = 1) -> None:
+        """Wait until the result of a search is on the screen."""
+        while self.app._search.count < number or self.app._searching:  # type: ignore[attr-defined]
+            await self.pilot.pause(0.01)
+        await self.pilot.pause()
+
+    @property
+    def lines(self) -> list[str]:
+        canvas = self.app._canvas
+        return [canvas.render_line(y).text for y in range(canvas.size.height)]
+
+    @property
+    def here(self) -> str:
+        return self.app.view.cursor["picker"]
+
+
+def an_app(search: Search) -> PickerApp:
+    around = Around(Path("/home/me/proj"), Path("/home/me"))
+    clock = ManualClock(1_800_000_000.0)
+    return PickerApp(search, View(), load_theme("dark"), around, clock)
+
+
+@asynccontextmanager
+async def picking(*results: Offers, size: tuple[int, int] = (100, 30)) -> AsyncIterator[Hand]:
+    app = an_app(Search(*results))
+    async with app.run_test(size=size) as pilot:
+        hand = Hand(app, pilot)
+        await hand.found()
+        yield hand
+
+
+async def test_enter_chooses_the_row_at_the_cursor() -> None:
+    async with picking(some()) as hand:
+        assert hand.here == "/home/me/proj/runs"
+        await hand.press("j", "down", "enter")
+    assert hand.app.return_value == Path("/data/exp1.jsonl")
+    assert not hand.app.return_code
+
+
+async def test_moving_stops_at_the_ends() -> None:
+    async with picking(some()) as hand:
+        await hand.press("G")
+        assert hand.here == "/home/me/ray_results"
+        await hand.press("j", "pagedown")
+        assert hand.here == "/home/me/ray_results"
+        await hand.press("g", "k", "ctrl+u")
+        assert hand.here == "/home/me/proj/runs"
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c"])
+async def test_leaving_chooses_nothing_and_is_no_error(key: str) -> None:
+    async with picking(some()) as hand:
+        await hand.press(key)
+    assert hand.app.return_value is None
+    assert hand.app.return_code == 0
+
+
+async def test_escape_never_leaves() -> None:
+    async with picking(some()) as hand:
+        await hand.press("escape", "escape")
+        assert hand.app.is_running
+
+
+async def test_a_filter_is_typed_kept_and_cleared() -> None:
+    async with picking(some()) as hand:
+        await hand.press("slash", "r", "a", "y", "q")
+        assert hand.app.view.filter == "rayq", "keys are text while the filter is edited"
+        await hand.press("backspace", "enter")
+        assert [x.split()[1] for x in hand.lines if "ago" in x][:1] == ["~/ray_results"]
+        await hand.press("enter")
+    assert hand.app.return_value == Path("/home/me/ray_results")
+
+
+async def test_help_opens_and_closes() -> None:
+    async with picking(some()) as hand:
+        await hand.press("question_mark")
+        assert any("look for logs again" in x for x in hand.lines)
+        await hand.press("enter", "q")
+        assert hand.app.is_running
+        assert not any("look for logs again" in x for x in hand.lines)
+
+
+async def test_r_searches_again_and_new_logs_appear() -> None:
+    more = Offers((an_offer("/new/run", 1), *some().offers), ())
+    async with picking(some(), more) as hand:
+        await hand.press("j")
+        here = hand.here
+        await hand.press("r")
+        await hand.found(2)
+        assert any("/new/run" in x for x in hand.lines)
+        assert hand.here == here, "the cursor stays where the user put it"
+
+
+async def test_nothing_found_says_so_and_a_choice_does_nothing() -> None:
+    async with picking(Offers((), ("runs",))) as hand:
+        assert any("No logs found" in x for x in hand.lines)
+        await hand.press("enter", "j", "G")
+        assert hand.app.is_running
+
+
+async def test_the_mouse_points_and_a_second_click_chooses() -> None:
+    async with picking(some()) as hand:
+        y = next(i for i, x in enumerate(hand.lines) if "ray_results" in x)
+        await hand.pilot.click("Canvas", offset=(8, y))
+        await hand.pilot.pause()
+        assert hand.here == "/home/me/ray_results"
+        await hand.pilot.click("Canvas", offset=(8, y))
+    assert hand.app.return_value == Path("/home/me/ray_results")
+
+
+async def test_a_search_that_fails_is_seen() -> None:
+    class Broken(Search):
+        def __call__(self) -> Offers:
+            self.count += 1
+            raise ZeroDivisionError
+
+    app = an_app(Broken())
+    with pytest.raises(ZeroDivisionError):
+        async with app.run_test() as pilot:
+            await Hand(app, pilot).found()
+
+
+async def test_it_shows_at_every_size() -> None:
+    async with picking(some(), size=(20, 5)) as hand:
+        for size in ((80, 24), (20, 5), (200, 60)):
+            await hand.pilot.resize_terminal(*size)
+            await hand.pilot.pause()
+            assert len(hand.lines) == size[1]
+            assert all(len(x) == size[0] for x in hand.lines)
