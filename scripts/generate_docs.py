@@ -15,6 +15,8 @@ from rltui.core.level import Level
 from rltui.health import load_rules
 from rltui.health.rule import Rule
 from rltui.present.keys import EVERYWHERE, KEYS
+from rltui.sources.formats import FORMATS
+from rltui.sources.trackers import TRACKERS
 
 ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = r"(<!-- generated: {name} -->\n).*?(<!-- end generated -->)"
@@ -32,6 +34,12 @@ def frameworks_table(catalogue: Catalogue) -> str:
         marks = ", ".join(f"`{m}`" for m in row.recognised_by[:3])
         lines.append(f"| {row.title} | {', '.join(row.algorithms)} | {row.patterns} | {marks} |")
     return "\n".join(lines) + "\n"
+
+
+def formats_table() -> str:
+    """The log formats and trackers that are read, one row each."""
+    rows = [f"| {s.name} | {s.files} | {s.written_by} |" for s in (*FORMATS, *TRACKERS)]
+    return "\n".join(["| format | files | written by |", "| --- | --- | --- |", *rows]) + "\n"
 
 
 def metrics_page(catalogue: Catalogue) -> str:
@@ -81,14 +89,21 @@ def keys_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _with_block(text: str, name: str, table: str) -> str:
+    pattern = re.compile(_BLOCK.format(name=name), re.DOTALL)
+    return pattern.sub(lambda m: m[1] + table + m[2], text)
+
+
 def documents() -> dict[Path, str]:
     """Path -> the text that it should have."""
     catalogue = load_catalogue()
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
-    table = frameworks_table(catalogue)
-    pattern = re.compile(_BLOCK.format(name="frameworks"), re.DOTALL)
-    text = pattern.sub(lambda m: m[1] + table + m[2], text)
+    for name, table in (
+        ("frameworks", frameworks_table(catalogue)),
+        ("formats", formats_table()),
+    ):
+        text = _with_block(text, name, table)
     return {
         readme: text,
         ROOT / "docs" / "keys.md": keys_page(),

@@ -67,10 +67,8 @@ class HeadReader:
         if not claimed and form.anywhere and status.st_size > HEAD_BYTES:
             claimed = form.claims(path, _read_end(path, status.st_size), self._options)
         reason, decided = "", True
-        if not claimed and form.anywhere:
-            reason, decided = "no rows of metrics in it so far", False
-        elif not claimed:
-            reason, decided = refusal(head, self._options.step_keys)
+        if not claimed:
+            reason, decided = refusal(form, head, self._options.step_keys)
         self._claims[key] = _Claim(identity, status.st_size, claimed, decided, reason)
         return claimed
 
@@ -135,12 +133,17 @@ def _span_of(
     return (steps[0], max(steps)) if steps else None
 
 
-def refusal(head: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
-    """Why a text log that begins with ``head`` is not read, in plain words, and whether it
-    will stay so however it grows: its first row is complete."""
+def refusal(form: Format, head: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
+    """Why a log that begins with ``head`` is not read, in plain words, and whether it will stay
+    so however it grows: its first row is complete."""
     text = head.lstrip()
-    if not text:
-        return "empty so far", len(head) >= HEAD_BYTES
+    if not text or form.lacks:
+        words = form.lacks if text else "empty so far"
+        return words, not form.lacks and len(head) >= HEAD_BYTES
+    return _first_row(head, text, step_keys)
+
+
+def _first_row(head: bytes, text: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
     line, newline, _ = text.partition(b"\n")
     decided = bool(newline) or len(head) >= HEAD_BYTES
     names = ", ".join(step_keys[:_NAMED]) + (" and others" if len(step_keys) > _NAMED else "")

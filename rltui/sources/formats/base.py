@@ -123,6 +123,21 @@ class Format(Protocol):
         ...
 
     @property
+    def files(self) -> str:
+        """Names of its files, in Markdown, for the documentation."""
+        ...
+
+    @property
+    def written_by(self) -> str:
+        """Who writes them, for the documentation."""
+        ...
+
+    @property
+    def lacks(self) -> str:
+        """Why a file of its name is not read, for people; empty when its first row tells."""
+        ...
+
+    @property
     def growth(self) -> Growth:
         """How its files change."""
         ...

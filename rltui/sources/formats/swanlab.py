@@ -53,6 +53,9 @@ class SwanLab:
     """The format ``swanlab``."""
 
     name = "swanlab"
+    files = "`run-*.swanlab`"
+    written_by = "SwanLab's local logs"
+    lacks = "no header of SwanLab yet"
     growth = Growth.APPENDED
     exactness = 3
     anywhere = False

@@ -40,6 +40,12 @@ class TrainerState:
     """The format ``trainer_state``."""
 
     name = "trainer_state"
+    files = "`trainer_state.json`"
+    written_by = (
+        "transformers' Trainer and everything on it (TRL, ms-swift, LLaMA-Factory, Unsloth); "
+        "the newest checkpoint's while there is no other"
+    )
+    lacks = "no log history yet"
     growth = Growth.WHOLE
     exactness = 3
     anywhere = False

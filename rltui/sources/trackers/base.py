@@ -84,6 +84,16 @@ class Tracker(Protocol):
         ...
 
     @property
+    def files(self) -> str:
+        """Names of its files, in Markdown, for the documentation."""
+        ...
+
+    @property
+    def written_by(self) -> str:
+        """Who writes them, for the documentation."""
+        ...
+
+    @property
     def exactness(self) -> int:
         """As of :class:`rltui.sources.formats.base.Format`."""
         ...

@@ -46,6 +46,8 @@ class MlflowFiles:
     """See :class:`rltui.sources.trackers.base.Tracker`."""
 
     name = "mlflow-files"
+    files = "`mlruns/EXPERIMENT/RUN/`"
+    written_by = "MLflow's file store, with parameters, names and how the run ended"
     exactness = 3
 
     def __init__(self, clock: Clock | None = None) -> None:

@@ -41,6 +41,8 @@ _NEEDED = frozenset(("key", "value", "timestamp", "run_uuid"))
 class MlflowTables:
     """See :class:`rltui.sources.trackers.dialect.Dialect`."""
 
+    files = "`mlflow.db`, `mlruns.db`, `*.db`"
+    written_by = "MLflow's database: each of its runs, read without locking it"
     row_bytes = _ROW_BYTES
 
     def table(self, connection: sqlite3.Connection) -> Table | None:

@@ -33,6 +33,16 @@ class RowStore:
         self._ledgers: WeakValueDictionary[Path, Ledger] = WeakValueDictionary()
         self._known: dict[Path, tuple[tuple[int, ...], bool]] = {}
 
+    @property
+    def files(self) -> str:
+        """Names of its files, in Markdown."""
+        return self._dialect.files
+
+    @property
+    def written_by(self) -> str:
+        """Who writes them."""
+        return self._dialect.written_by
+
     def claims_name(self, name: str) -> bool:
         """Whether a file of this base name may be a database."""
         return name.lower().endswith(_SUFFIXES)

@@ -56,6 +56,8 @@ _PLAIN = frozenset((float, int, bool, type(None)))
 class TrackioTables:
     """See :class:`rltui.sources.trackers.dialect.Dialect`."""
 
+    files = "`PROJECT.db`"
+    written_by = "trackio's database: each of its runs"
     row_bytes = _ROW_BYTES
 
     def table(self, connection: sqlite3.Connection) -> Table | None:

@@ -38,6 +38,13 @@ class Console:
     """The format ``console``."""
 
     name = "console"
+    files = "`*.log`, `*.out`, `stdout*`, `slurm-*`, `log_*.txt`"
+    written_by = (
+        "what is printed: verl and TinyZero, transformers and TRL, SB3's tables, CleanRL, "
+        "torchtune, prime-rl, slime, ROLL, SkyRL, rsl_rl, rl_games, own loops; and why a "
+        "training died"
+    )
+    lacks = "no rows of metrics in it so far"
     growth = Growth.APPENDED
     exactness = 1
     anywhere = True

@@ -33,6 +33,12 @@ class JsonLines:
     """The format ``jsonl``."""
 
     name = "jsonl"
+    files = "`*.jsonl`, `*.ndjson`, `progress.json`, `result.json`"
+    written_by = (
+        "verl's file logger, RLlib, SB3, ms-swift, LLaMA-Factory, prime-rl, torchtune, Dreamer: "
+        "flat or nested rows with a step; samples are left alone"
+    )
+    lacks = ""
     growth = Growth.APPENDED
     exactness = 3
     anywhere = False

@@ -31,6 +31,12 @@ class Table:
     """The format ``csv``."""
 
     name = "csv"
+    files = "`progress.csv`, `metrics.csv`, `*monitor.csv`, `logs.csv`, `*.csv`, `*.tsv`"
+    written_by = (
+        "SB3, its Monitor, RLlib, Lightning, acme, Spinning Up, own loops: any table with a "
+        "step and numbers"
+    )
+    lacks = "no column of it tells a step beside numbers"
     growth = Growth.REWRITTEN
     exactness = 3
     anywhere = False

@@ -18,6 +18,12 @@ class TfEvents:
     """The format ``tfevents``. Its decoders share templates: runs of a project log alike."""
 
     name = "tfevents"
+    files = "`*tfevents*`"
+    written_by = (
+        "TensorBoard writers of torch, TensorFlow and tensorboardX: old and new scalar styles, "
+        "text, hyperparameters, several files a run, resumed runs"
+    )
+    lacks = ""
     growth = Growth.APPENDED
     exactness = 2
     anywhere = False

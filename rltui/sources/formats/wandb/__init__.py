@@ -18,6 +18,12 @@ class Wandb:
     """The format ``wandb``."""
 
     name = "wandb"
+    files = "`run-*.wandb`"
+    written_by = (
+        "Weights & Biases, online and offline runs: history with step metrics, system "
+        "statistics, settings, console output, exit code"
+    )
+    lacks = "no header of W&B yet"
     growth = Growth.APPENDED
     exactness = 3
     anywhere = False
