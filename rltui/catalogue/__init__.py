@@ -1,7 +1,11 @@
 """Floor 2: what a tag means. Metrics, dialects of frameworks, scenarios, recognition.
 
 Start at :func:`load_catalogue`; data live in ``data/*.yaml``. Knows no store and no files of runs.
+The tables for documents are imported when they are first asked for: no screen needs them.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from rltui.catalogue.catalogue import Catalogue, Dialect, load_catalogue
 from rltui.catalogue.model import (
@@ -18,7 +22,15 @@ from rltui.catalogue.model import (
     select,
 )
 from rltui.catalogue.resolver import Resolver
-from rltui.catalogue.table import FrameworkRow, MetricRow, framework_rows, metric_rows, range_words
+
+if TYPE_CHECKING:
+    from rltui.catalogue.table import (
+        FrameworkRow,
+        MetricRow,
+        framework_rows,
+        metric_rows,
+        range_words,
+    )
 
 __all__ = [
     "Catalogue",
@@ -42,3 +54,11 @@ __all__ = [
     "range_words",
     "select",
 ]
+
+_TABLE = ("FrameworkRow", "MetricRow", "framework_rows", "metric_rows", "range_words")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _TABLE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("rltui.catalogue.table"), name)

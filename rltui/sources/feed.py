@@ -105,7 +105,7 @@ class Feed:
             decoded.texts,
             decoded.hparams,
             tuple(notes),
-            tail.generation,
+            0 if self._whole or self._rewritten else tail.generation,
             tail.gone,
             polled.more,
             replaced=replaced,

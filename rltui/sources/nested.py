@@ -22,6 +22,8 @@ from rltui.sources.formats import Format, Options
 HEAD_BYTES = 1 << 16
 #: Bytes of a log's beginning and end that tell its first and last step.
 _SPAN_BYTES = 1 << 20
+#: So many zeros at the end of what was read are a hole: bytes that have not arrived yet.
+_HOLE = 16
 #: Step keys that are named when a file has none of them.
 _NAMED = 3
 
@@ -162,9 +164,10 @@ def _first_row(head: bytes, text: bytes, step_keys: Sequence[str]) -> tuple[str,
 
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
-    """The first bytes of a file. Raises OSError."""
+    """The first bytes of a file; a hole at their end (NFS) is not among them. Raises OSError."""
     with path.open("rb", buffering=0) as file:
-        return file.read(size) or b""
+        data = file.read(size) or b""
+    return data.rstrip(b"\0") if data.endswith(bytes(_HOLE)) else data
 
 
 def _read_end(path: Path, size: int, wanted: int = HEAD_BYTES) -> bytes:

@@ -12,7 +12,7 @@ from enum import Enum
 
 import numpy as np
 
-from rltui.core.block import BoolArray, FloatArray
+from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.store.branch import Points
 from rltui.store.lineage import choose
 
@@ -60,25 +60,42 @@ def agreement(points: Points, others: Points, exactness: int) -> Agreement:
 
 def filled(base: Points, other: Points, exactness: int) -> Points:
     """``base`` with the points of a less exact source at steps that it does not have, and with
-    its times where it has none; sorted by step if anything was added."""
+    its times where it has none; sorted by step."""
     if not len(other[0]):
         return base
     if not len(base[0]):
         return other
-    if not _fits(base, other, exactness):
+    base, other = _sorted(base), _sorted(other)
+    at = _places(base[0], other[0])
+    shared = base[0][at] == other[0]
+    if not _fits(base, other, at, shared, exactness):
         return base
     base = _timed(base, other)
-    missing = ~np.isin(other[0], base[0])
-    if not missing.any():
+    if shared.all():
         return base
-    more = choose(other, missing)
-    steps = np.concatenate([base[0], more[0]])
-    order = np.argsort(steps, kind="stable")
-    return (
-        steps[order],
-        np.concatenate([base[1], more[1]])[order],
-        np.concatenate([base[2].astype(np.float64), more[2].astype(np.float64)])[order],
+    more = choose(other, ~shared)
+    return _sorted(
+        (
+            np.concatenate([base[0], more[0]]),
+            np.concatenate([base[1], more[1]]),
+            np.concatenate([base[2].astype(np.float64), more[2].astype(np.float64)]),
+        )
     )
+
+
+def _places(steps: IntArray, others: IntArray) -> IntArray:
+    """(m,) where in ``steps`` (sorted) each of the others stands, or would stand."""
+    short = min(len(steps), len(others))
+    if np.array_equal(steps[:short], others[:short]):  # the usual case: they log together
+        return np.minimum(np.arange(len(others)), len(steps) - 1)
+    return np.minimum(np.searchsorted(steps, others), len(steps) - 1)
+
+
+def _sorted(points: Points) -> Points:
+    """The points by step; equal steps stay in the order of the log."""
+    if (points[0][1:] >= points[0][:-1]).all():
+        return points
+    return choose(points, np.argsort(points[0], kind="stable"))
 
 
 def _newest(points: Points, end: int) -> Points:
@@ -86,11 +103,12 @@ def _newest(points: Points, end: int) -> Points:
     return tuple(column[-_COMPARED:] for column in choose(points, points[0] <= end))  # type: ignore[return-value]
 
 
-def _fits(base: Points, other: Points, exactness: int) -> bool:
-    _, i, j = np.intersect1d(base[0], other[0], return_indices=True)
-    if not len(i):  # one after the other, not between each other
-        return bool(other[0].min() > base[0].max() or other[0].max() < base[0].min())
-    a, b = base[2][i].astype(np.float64), other[2][j].astype(np.float64)
+def _fits(base: Points, other: Points, at: IntArray, shared: BoolArray, exactness: int) -> bool:
+    """Whether the other source tells the same where it shares steps; ``at``: where in ``base``
+    its points would stand."""
+    if not shared.any():  # one after the other, not between each other
+        return bool(other[0][0] > base[0][-1] or other[0][-1] < base[0][0])
+    a, b = base[2][at[shared]].astype(np.float64), other[2][shared].astype(np.float64)
     with np.errstate(invalid="ignore"):
         same = np.abs(a - b) <= _margin(a, exactness)
     same |= ~np.isfinite(a) & ~np.isfinite(b)
@@ -102,8 +120,7 @@ def _timed(base: Points, other: Points) -> Points:
     lacking = np.isnan(base[1])
     if not lacking.any() or not np.isfinite(other[1]).any():
         return base
-    order = np.argsort(other[0], kind="stable")
-    steps, walls = other[0][order], other[1][order]
+    steps, walls = other[0], other[1]
     at = np.minimum(np.searchsorted(steps, base[0]), len(steps) - 1)
     use: BoolArray = lacking & (steps[at] == base[0])
     return base[0], np.where(use, walls[at], base[1]), base[2]

@@ -368,10 +368,11 @@ class Faults(RuleBasedStateMachine):
     def check_reader(self) -> None:
         for log in self.logs:
             data = log.path.read_bytes() if log.existing else b""
+            recognised = claimed(log.path, data)
             if data.endswith(bytes(16)):  # not read until something follows
                 data = data.rstrip(b"\0")
             mine = [b for b in self.batches if b.source.path == log.path]
-            if not data or not (mine or claimed(log.path, data)):
+            if not data or not (mine or recognised):
                 continue
             found = rows_of(Decoded(b.items) for b in self.newest(mine))
             fresh = rows_of([decoder_of(log.path).feed(data)])

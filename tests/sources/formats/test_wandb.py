@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
 from rltui.sources.formats.base import Decoded, clean_tag
-from rltui.sources.formats.wandb import Wandb, WandbDecoder, history
+from rltui.sources.formats.wandb import Wandb, history
+from rltui.sources.formats.wandb.decoder import WandbDecoder
 from tests.sources import encode
 from tests.sources.encode import field
 from tests.sources.formats.encode_tracker import (

@@ -11,7 +11,6 @@ import re
 from pathlib import Path
 
 from rltui.sources.formats.base import Belonging, Decoder, Growth, Options
-from rltui.sources.formats.console.decoder import ConsoleDecoder
 
 #: Endings and names of console logs; a name without any ending must speak of a training.
 _NAMES = re.compile(
@@ -62,6 +61,8 @@ class Console:
 
         Asks nothing of the name, so that a file that was named on the command line may have any.
         """
+        from rltui.sources.formats.console.decoder import ConsoleDecoder
+
         decoder = ConsoleDecoder()
         decoder.feed(head)
         return decoder.found or _PROMISES.search(head) is not None
@@ -72,4 +73,6 @@ class Console:
         path: Path | None = None,  # noqa: ARG002
     ) -> Decoder:
         """A fresh decoder for one file."""
+        from rltui.sources.formats.console.decoder import ConsoleDecoder
+
         return ConsoleDecoder()

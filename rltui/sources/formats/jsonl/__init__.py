@@ -13,8 +13,6 @@ import re
 from pathlib import Path
 
 from rltui.sources.formats.base import Belonging, Decoder, Growth, Options
-from rltui.sources.formats.jsonl.claim import holds_metrics
-from rltui.sources.formats.jsonl.decoder import JsonLinesDecoder
 
 _SUFFIXES = (".jsonl", ".ndjson")
 #: JSON lines with the suffix of JSON: SB3 (``progress<suffix>.json``), Ray Tune, detectron2, mm.
@@ -57,6 +55,8 @@ class JsonLines:
         """Whether the first rows are rows of metrics with a step, and not samples."""
         if not self.claims_name(path.name):
             return False
+        from rltui.sources.formats.jsonl.claim import holds_metrics
+
         return holds_metrics(head, (options or Options()).step_keys)
 
     def decoder(
@@ -65,7 +65,6 @@ class JsonLines:
         path: Path | None = None,  # noqa: ARG002
     ) -> Decoder:
         """A fresh decoder for one file."""
+        from rltui.sources.formats.jsonl.decoder import JsonLinesDecoder
+
         return JsonLinesDecoder(options or Options())
-
-
-__all__ = ["JsonLines", "JsonLinesDecoder"]

@@ -12,8 +12,6 @@ import re
 from pathlib import Path
 
 from rltui.sources.formats.base import Belonging, Decoder, Growth, Options
-from rltui.sources.formats.table.decoder import TableDecoder
-from rltui.sources.formats.table.head import holds_log
 
 _SUFFIXES = (".csv", ".tsv")
 #: Names that only trainers give, whatever the directory.
@@ -54,11 +52,12 @@ class Table:
         if not self.claims_name(path.name):
             return False
         fixed = _FIXED.fullmatch(path.name) is not None
+        from rltui.sources.formats.table.head import holds_log
+
         return holds_log(head, path.name, (options or Options()).step_keys, fixed)
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         """A fresh decoder for one file; the name tells the environment of a Monitor file."""
+        from rltui.sources.formats.table.decoder import TableDecoder
+
         return TableDecoder(options or Options(), path)
-
-
-__all__ = ["Table", "TableDecoder"]

@@ -9,9 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from rltui.sources.formats.base import Belonging, Decoder, Growth, Options
-from rltui.sources.formats.wandb.decoder import FRAMING, WandbDecoder
-
-__all__ = ["Wandb", "WandbDecoder"]
 
 
 class Wandb:
@@ -38,6 +35,8 @@ class Wandb:
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:  # noqa: ARG002
         """By suffix and the first bytes."""
+        from rltui.sources.formats.wandb.decoder import FRAMING
+
         return self.claims_name(path.name) and head.startswith(FRAMING.ident)
 
     def decoder(
@@ -46,4 +45,6 @@ class Wandb:
         path: Path | None = None,  # noqa: ARG002
     ) -> Decoder:
         """A fresh decoder for one file."""
+        from rltui.sources.formats.wandb.decoder import WandbDecoder
+
         return WandbDecoder()
