@@ -12,6 +12,9 @@ reads its screen. CPU is that of the whole process, to the nanosecond. Measured 
 - live: share of one core and bytes per second with 200 tags at 2 steps a second;
 - key to paint: seconds from a key until the app has written something, over sets b and c.
 
+Idle, live, keys and memory are measured from when the program has come to rest; byte code is kept
+between starts, as that of an installed program is, and the first start of each is not counted.
+
 Sizes and durations shrink with ``--scale`` and ``--seconds``; what ran is told above the table.
 """
 

@@ -30,8 +30,9 @@ from rltui.sources.reader import Reader
 from tests.builders import LOGDIR, START, a_batch, a_block, a_source
 
 
-def _within(batch: Batch, known: Mapping[Path, int]) -> bool:
-    return batch.source.offset <= known.get(batch.source.path, -1)
+def _within(batch: Batch, sources: Mapping[Path, SourceInfo]) -> bool:
+    known = sources.get(batch.source.path)
+    return known is not None and batch.source.offset <= known.offset
 
 
 class FakeReader:
@@ -74,8 +75,8 @@ class FakeReader:
         self.calls.append("read_again")
         if any(generations):
             return None
-        known = {path: source.offset for path, source in sources.items()}
-        return iter([b for b in self.given if b.run == key and _within(b, known)])
+        given = list(self.given)
+        return (b for b in given if b.run == key and _within(b, sources))
 
     def drain(self, max_batches: int = 64) -> list[Batch]:
         return [self._next() for _ in range(min(max_batches, len(self.queue)))]

@@ -55,10 +55,22 @@ class Pattern:
     suffix: str
     """Literal begin and end, for a cheap first look."""
 
-    @property
+    @cached_property
     def exact(self) -> bool:
         """Whether it has no wildcard at all."""
         return self.literal == len(self.text)
+
+    @cached_property
+    def _lone(self) -> tuple[str, str | None] | None:
+        """Name and kind of the only wildcard when that is a star (name "") or a capture.
+
+        Most patterns are so, and need no regular expression.
+        """
+        inner = self.text[len(self.prefix) : len(self.text) - len(self.suffix)]
+        found = _TOKEN.fullmatch(inner)
+        if found is None or not (found["star"] or found["name"]):
+            return None
+        return found["name"] or "", found["kind"]
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
@@ -74,6 +86,9 @@ class Pattern:
             return {} if tag == self.text else None
         if not (tag.startswith(self.prefix) and tag.endswith(self.suffix)):
             return None
+        if self._lone is not None:
+            begin, end = len(self.prefix), len(tag) - len(self.suffix)
+            return _fill(*self._lone, tag[begin:end]) if begin <= end else None
         found = self._regex.fullmatch(tag)
         return None if found is None else found.groupdict()
 
@@ -88,6 +103,17 @@ class Pattern:
         if self.exact and other.exact:
             return self.text == other.text
         return _intersect(self._tokens, other._tokens)
+
+
+def _fill(name: str, kind: str | None, text: str) -> dict[str, str] | None:
+    """The labels when a lone wildcard stands for ``text``, else None."""
+    if not name:
+        return {}
+    if not text or (kind == "part" and "/" in text):
+        return None
+    if kind == "int" and not (text.isascii() and text.isdigit()):
+        return None
+    return {name: text}
 
 
 def parse(text: str) -> Pattern:

@@ -12,9 +12,10 @@ from rltui.commands.command import (
     emit,
     nothing_readable,
     open_session,
+    tell_troubles,
 )
 from rltui.commands.follow import follow
-from rltui.commands.piped import is_piped, need_pipe
+from rltui.commands.piped import is_piped, kept_open, need_pipe
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +36,18 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rltui.core.level import Level, RunState, worst
+    if not is_piped(options):
+        return _check(options)
+    with kept_open(0):
+        need_pipe()
+        return _check(options)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from rltui.core.level import Level, worst
     from rltui.present.document import check_document, dump
     from rltui.present.report import check_text
 
-    if is_piped(options):
-        need_pipe()
     session = open_session(options)
     if options.follow:
         follow(session, json=options.json)
@@ -54,13 +61,13 @@ def _run(options: argparse.Namespace) -> int:
         emit(dump(check_document(session)))
     elif readable:
         emit(check_text(session))
+    tell_troubles(session)
     if not readable:
         return nothing_readable(options, session)
     if options.fail_on == "never":
         return Exit.OK
     limit = Level.WATCH if options.fail_on == "watch" else Level.BAD
-    crashed = any(r.progress is not None and r.progress.state is RunState.CRASHED for r in runs)
-    return Exit.ILL if crashed or worst(r.level for r in runs) >= limit else Exit.OK
+    return Exit.ILL if worst(r.level for r in runs) >= limit else Exit.OK
 
 
 COMMAND = Command(

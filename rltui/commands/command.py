@@ -105,6 +105,16 @@ def emit(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def tell_troubles(session: Session) -> None:
+    """Say on standard error what below the LOGDIR arguments could not be looked into."""
+    from rltui.core.level import Level
+    from rltui.core.text import clean
+
+    for note in session.notes:
+        if note.level >= Level.WATCH:
+            sys.stderr.write(f"rltui: {clean(str(note.path))}: {note.message}\n")
+
+
 def nothing_readable(options: argparse.Namespace, session: Session) -> int:
     """Say that there is no log below the LOGDIR arguments, and what was in the way."""
     from rltui.core.text import clean

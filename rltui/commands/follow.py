@@ -32,7 +32,7 @@ def follow(session: Session, *, json: bool) -> None:
             for event in watcher.events():
                 line = event_line(event) if json else event_text(event, session.clock.now())
                 emit(line + "\n")
-            if ended and not session.busy:
+            if ended and not session.busy and not session.unsettled:
                 return
             if not session.busy:
                 news.wait(_LOOK_S)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
+import stat
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from rltui.core.errors import UsageError
 from rltui.core.pipe import PIPE
@@ -45,12 +48,24 @@ def take_pipe() -> int:
     return pipe
 
 
+@contextmanager
+def kept_open(pipe: int) -> Iterator[None]:
+    """However the block ends, the training goes on: see :func:`let_go`."""
+    try:
+        yield
+    finally:
+        let_go(pipe)
+
+
 def let_go(pipe: int) -> None:
     """Leave the pipe without ending the training: its next line would meet a closed pipe.
 
-    A process that drops what still comes takes our place; it ends with the training.
+    A process that drops what still comes takes our place; it ends with the training. There is
+    none when nobody writes any more, or when it is a file.
     """
     with suppress(OSError):
+        if not _is_written(pipe):
+            return
         subprocess.Popen(
             ["cat"],
             stdin=pipe,
@@ -58,3 +73,12 @@ def let_go(pipe: int) -> None:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+
+
+def _is_written(pipe: int) -> bool:
+    mode = os.fstat(pipe).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return False
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return not any(event & select.POLLHUP for _, event in poll.poll(0))

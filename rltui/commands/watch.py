@@ -19,7 +19,7 @@ from rltui.commands.command import (
     open_config,
     open_session,
 )
-from rltui.commands.piped import is_piped, let_go, take_pipe
+from rltui.commands.piped import is_piped, kept_open, take_pipe
 from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,15 +52,12 @@ def _run(options: argparse.Namespace) -> int:
 
 def _watch_pipe(options: argparse.Namespace) -> int:
     """Standard input is a log; the keys come from the terminal."""
-    options.pipe = take_pipe()
-    need_terminal()
-    config = open_config(options)
-    session = open_session(options, config)
-    try:
-        return show(session, config)
-    finally:
-        if not session.ended:
-            let_go(options.pipe)
+    with kept_open(0):  # until the terminal takes its place
+        options.pipe = take_pipe()
+    with kept_open(options.pipe):
+        need_terminal()
+        config = open_config(options)
+        return show(open_session(options, config), config)
 
 
 def _around() -> Around:

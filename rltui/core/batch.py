@@ -110,6 +110,7 @@ class Batch:
     end, not begun ones included: as of the newest batch of a run, all of the run has been read
     when it is 0 and ``more`` is False.
     ``replaced`` means that the items are all that the file holds: older ones of it are dropped.
+    ``document`` means that it is the whole state of the run: so are those of older such files.
     ``tail`` is the end of a console log (None: as before), ``exit_code`` how the training ended
     where a tracker has recorded it. ``sampled`` means that the items are a sample of a large
     file, to be shown until the file has been read, and to be stored nowhere.
@@ -127,6 +128,7 @@ class Batch:
     more: bool = False
     waiting: int = 0
     replaced: bool = False
+    document: bool = False
     tail: LogTail | None = None
     exit_code: int | None = None
     sampled: bool = False

@@ -221,9 +221,9 @@ def _outside(plot: Plot, columns: Columns) -> None:
     high = plot.scale.share(columns.high[columns.inside])
     low = plot.scale.share(columns.low[columns.inside])
     slack = 0.03
-    for column in np.unique(at[high > 1 + slack] // 2).tolist():
+    for column in set((at[high > 1 + slack] // 2).tolist()):
         canvas.put(0, column, plot.glyphs.above, _OUTSIDE)
-    for column in np.unique(at[low < -slack] // 2).tolist():
+    for column in set((at[low < -slack] // 2).tolist()):
         canvas.put(canvas.height - 1, column, plot.glyphs.below, _OUTSIDE)
 
 

@@ -244,7 +244,7 @@ def gap_cells(data: Points, x0: float, x1: float, cells: int) -> IntArray:
     last_bad[tail >= 0] = newest[tail[tail >= 0]]
     out[(ill > 0) & (ill == count)] = 2
     out[(count == 0) & last_bad] = 2
-    out[np.unique(cell[onset])] = 1
+    out[cell[onset]] = 1
     return out
 
 

@@ -199,9 +199,10 @@ def _marks(run: RunView, to_x: Callable[[float], float]) -> list[Mark]:
     """Steps of validation, as long as they are few enough to say something."""
     for tag, info in run.infos.items():
         if info.category is Category.VALIDATION:
-            steps = np.unique(run.shown(tag).steps)
-            if 0 < len(steps) <= _MOST_MARKS:
-                return [Mark(to_x(int(s)), "v") for s in steps.tolist()]
+            steps = run.shown(tag).steps
+            distinct = steps[np.append(True, steps[1:] != steps[:-1])] if len(steps) else steps
+            if len(distinct) <= _MOST_MARKS:
+                return [Mark(to_x(s), "v") for s in distinct.tolist()]
             return []
     return []
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rltui.core.batch import Note, SourceInfo
-from rltui.core.level import worst
+from rltui.core.level import Level, worst
 from rltui.health.ending import Ending
 from rltui.health.model import Evidence, Finding
 from rltui.session import RunView, Session
@@ -48,6 +48,7 @@ def check_document(session: Session) -> Json:
         "logdirs": [str(p) for p in session.logdirs],
         "as_of": session.clock.now(),
         "level": worst(r.level for r in runs).word,
+        "notes": [_note(n) for n in session.notes if n.level >= Level.WATCH],
         "runs": [_run(r) for r in runs],
     }
 
@@ -104,16 +105,16 @@ def _source(source: SourceInfo, notes: list[Note]) -> Json:
         "format": source.format,
         "bytes": source.size,
         "records": source.records,
-        "notes": [
-            {
-                "path": str(n.path),
-                "offset": n.offset,
-                "level": n.level.word,
-                "message": n.message,
-            }
-            for n in notes
-            if n.path == source.path
-        ],
+        "notes": [_note(n) for n in notes if n.path == source.path],
+    }
+
+
+def _note(note: Note) -> Json:
+    return {
+        "path": str(note.path),
+        "offset": note.offset,
+        "level": note.level.word,
+        "message": note.message,
     }
 
 

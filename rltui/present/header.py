@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rltui.core.level import Level, RunState
-from rltui.core.text import cell_width, fit
-from rltui.health.model import Report
+from rltui.core.text import cell_width, fit, fit_middle
 from rltui.present import numbers
 from rltui.present.keys import keys_for
 from rltui.present.line import (
@@ -38,6 +37,10 @@ _STATE_TOKEN = {
 }
 
 
+#: Cells that the name of a run may always take; more of a wide screen.
+_NAME_CELLS = 20
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A piece of the header that may be dropped: the highest ``drop`` goes first."""
@@ -55,7 +58,7 @@ def state_spans(
     if progress is None:
         return [("· ", MUTED), ("waiting", MUTED)]
     state, age = progress.state, progress.age_s
-    if progress.gone:
+    if progress.gone and progress.state is not RunState.CRASHED:
         return [(f"{view.glyphs.stalled} ", style(Token.WATCH)), ("log deleted", STRONG)]
     glyph = view.glyphs.state(state)
     line: Line = [(f"{glyph} ", style(_STATE_TOKEN[state]))]
@@ -74,9 +77,9 @@ def state_spans(
     return line
 
 
-def verdict_spans(report: Report | None, view: View, *, words: bool) -> Line:
+def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
     """The verdict chip: the only filled block of alarm colour on the screen."""
-    glyphs = view.glyphs
+    glyphs, report = view.glyphs, run.report
     if report is None:
         return [(f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED)]
     firing = report.firing()
@@ -91,6 +94,12 @@ def verdict_spans(report: Report | None, view: View, *, words: bool) -> Line:
         word = " watch" if words or not bad else ""
         text = f"{gap}{glyphs.badge(Level.WATCH)} {watch}{word}"
         line.append((text, style(Token.WATCH, bold=True)))
+    if run.end_level >= Level.WATCH and not bad and run.ending is not None:
+        look = style(Token.WATCH, bold=True)
+        if run.end_level is Level.BAD:
+            look = style(Token.BG, bg=Token.BAD, bold=True)
+        text = f" {glyphs.badge(run.end_level)} {run.ending.kind.value} "
+        line = [(text, look), *([("  ", TEXT), *line] if line else [])]
     if not line and report.level is Level.OK:
         line.append((f"{glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True)))
     if not line:
@@ -101,8 +110,8 @@ def verdict_spans(report: Report | None, view: View, *, words: bool) -> Line:
 def run_header(run: RunView, view: View, width: int, reading: float | None) -> Line:
     """Line 1 for one run, ``width`` cells."""
     wide = width >= 150
-    right = verdict_spans(run.report, view, words=width >= 110)
-    if run.data.reading:
+    right = verdict_spans(run, view, words=width >= 110)
+    if run.data.reading or run.loading:
         share = "" if reading is None else f" {numbers.percent(reading)}"
         right = [(f"{view.glyphs.badge(Level.UNKNOWN)} reading{share}", MUTED)]
     if width < 40:
@@ -118,7 +127,8 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
 
 def _run_parts(run: RunView, view: View, width: int) -> list[_Part]:
     known, progress = run.recognition, run.progress
-    parts = [_Part([(run.name, TITLE)], 0)]
+    name = fit_middle(run.name, max(_NAME_CELLS, width // 3), ellipsis=view.glyphs.ellipsis)
+    parts = [_Part([(name, TITLE)], 0)]
     title = known.title if known else ""
     algorithm = (known.algorithm if known else None) or ""
     dot = " · " if width >= 110 else " "

@@ -75,8 +75,10 @@ def _reduced(y: NDArray[np.generic], places: IntArray, block: IntArray) -> IntAr
         _first_of(values == low[number], number),
         _first_of(values == high[number], number),
     )
-    keep = np.concatenate([starts, ends - 1, lowest, highest, np.flatnonzero(broken[number])])
-    return np.unique(keep)
+    keep = broken[number]
+    for places_kept in (starts, ends - 1, lowest, highest):
+        keep[places_kept] = True
+    return np.flatnonzero(keep)
 
 
 def _first_of(hit: NDArray[np.bool_], number: IntArray) -> IntArray:

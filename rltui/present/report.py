@@ -12,7 +12,7 @@ from rltui.health.model import Finding, FindingState
 from rltui.present import numbers
 from rltui.present.glyph import glyph_set
 from rltui.present.rows import Row, fold
-from rltui.present.tail import ending_of, ending_words
+from rltui.present.tail import ending_words
 from rltui.session import RunView, Session
 from rltui.session.event import Event, EventKind
 
@@ -45,6 +45,8 @@ def run_verdict(run: RunView) -> str:
     )
     if len(firing) > 4:
         what += f", and {len(firing) - 4} more"
+    if run.ending is not None:
+        what = ", ".join(w for w in (ending_words(run.ending), what) if w)
     if not what:
         what = "nothing to report" if run.level is Level.OK else "not judged"
     return f"{glyph} {run.name}{_standing(run)}: {what}"
@@ -68,6 +70,8 @@ def _state_words(run: RunView) -> str:
     if progress is None:
         return ""
     age = numbers.age(progress.age_s) if progress.age_s is not None else ""
+    if progress.gone and run.ending is None:
+        return "log deleted"
     if progress.state is RunState.UNKNOWN:
         return f"ended {age} ago" if age else "state unknown"
     return f"{progress.state.value} {age} ago".strip() if age else progress.state.value
@@ -86,6 +90,8 @@ def check_text(session: Session) -> str:
     if len(runs) > 1:
         counts = Counter(r.level for r in runs)
         words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
+        crashed = sum(r.ending is not None for r in runs)
+        words += [f"{crashed} crashed"] if crashed else []
         lines.append(f"{len(runs)} runs, worst {level.word}: {', '.join(words)}")
     return "\n".join(lines) + "\n"
 
@@ -102,10 +108,10 @@ def event_text(event: Event, now: float) -> str:
 
 
 def _ending_lines(run: RunView) -> list[str]:
-    ending = ending_of(run)
+    ending = run.ending
     if ending is None:
         return []
-    lines = [f"  {_GLYPHS.badge(Level.BAD)} {ending_words(ending)}"]
+    lines = [f"  {_GLYPHS.badge(run.end_level)} {ending_words(ending)}"]
     lines += [f"      {ending.line}"] if ending.line else []
     return lines + ([f"      check: {ending.advice}"] if ending.advice else [])
 
@@ -124,7 +130,7 @@ def _finding_lines(run: RunView) -> list[str]:
     if not report.findings:
         count = len(report.judged)
         rules = "rule" if count == 1 else "rules"
-        well = f"    nothing to report, {count} {rules} judged"
+        well = f"    {'no finding' if run.ending else 'nothing to report'}, {count} {rules} judged"
         lines.append(well if count else "    no rule can judge it")
     if report.skipped and report.judged:
         count = len(report.skipped)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rltui.core.level import RunState
 from rltui.core.pipe import PIPE, PIPE_NAME
 from rltui.core.text import clean, fit_middle
 from rltui.health.ending import Ending, EndingKind, bare
@@ -11,14 +10,6 @@ from rltui.present.line import MUTED, RULE, STRONG, TEXT, TITLE, Line, Token, fi
 from rltui.present.prose import paragraph
 from rltui.present.view import View
 from rltui.session import RunView
-
-
-def ending_of(run: RunView) -> Ending | None:
-    """How a run that is over ended, when it did not end well."""
-    progress = run.progress
-    if progress is None or progress.state is not RunState.CRASHED:
-        return None
-    return progress.ending
 
 
 def ending_words(ending: Ending) -> str:
@@ -44,12 +35,14 @@ def tail_overlay(run: RunView | None, view: View, width: int, height: int) -> li
     shown = _log_lines(run, list(data.tails[path].lines), view, width)
     room = max(1, height - len(lines))
     last = max(0, len(shown) - room)
-    view.overlay_offset = min(view.overlay_offset, last)
-    return [*lines, *shown[view.overlay_offset : view.overlay_offset + room]]
+    if view.overlay_follows or view.overlay_offset >= last:
+        view.overlay_offset, view.overlay_follows = last, True
+    begin = view.overlay_offset
+    return [*lines, *shown[begin : begin + room]]
 
 
 def _ending_lines(run: RunView, width: int) -> list[Line]:
-    ending = ending_of(run)
+    ending = run.ending
     if ending is None:
         return []
     lines = paragraph(ending_words(ending), width, style(Token.BAD, bold=True))
@@ -59,7 +52,7 @@ def _ending_lines(run: RunView, width: int) -> list[Line]:
 
 
 def _log_lines(run: RunView, lines: list[str], view: View, width: int) -> list[Line]:
-    ending = ending_of(run)
+    ending = run.ending
     telling = ending.line if ending else ""
     shown: list[Line] = []
     for text in lines:
@@ -72,7 +65,7 @@ def _log_lines(run: RunView, lines: list[str], view: View, width: int) -> list[L
 
 def crashed_line(run: RunView, view: View) -> Line:
     """Reason and telling line of a run that crashed, for lists; empty when it did not."""
-    ending = ending_of(run)
+    ending = run.ending
     if ending is None:
         return []
     line: Line = [(ending_words(ending), style(Token.BAD, bold=True))]

@@ -73,8 +73,10 @@ class View:
     """"filter" or "command" while the bottom line takes text, else ""."""
     command: str = ""
     overlay: str = ""
-    """"help" or "explain" while an overlay is open."""
+    """"help", "explain" or "tail" while an overlay is open."""
     overlay_offset: int = 0
+    overlay_follows: bool = False
+    """Whether the overlay shows its end and goes on doing so when it grows."""
     order: str = "verdict"
     axis: str = "step"
     smooth: float = 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rltui.core.batch import LogTail
 from rltui.health.ending import Ending, how_it_ended
 from rltui.store import RunData
 
@@ -12,18 +11,11 @@ _LATER_S = 60.0
 
 def ending_of(run: RunData) -> Ending | None:
     """How the run ended, or None when nothing tells that it did."""
-    tail = last_words(run)
-    if tail is None and run.exit_code is None:
+    last = max((s.modified for s in run.sources.values()), default=0.0)
+    told = [p for p in run.facts if run.sources[p].modified >= last - _LATER_S]
+    told.sort(key=lambda p: (run.sources[p].modified, run.sources[p].order))
+    codes = [c for p in told if (c := run.facts[p].exit_code) is not None]
+    tails = [t for p in told if (t := run.facts[p].tail) is not None]
+    if not codes and not tails:
         return None
-    return how_it_ended(tail, run.exit_code)
-
-
-def last_words(run: RunData) -> LogTail | None:
-    """The end of the console log that was written last; None when the training went on."""
-    if not run.tails:
-        return None
-    newest = max(run.tails, key=lambda p: (run.sources[p].modified, run.sources[p].order))
-    written = run.sources[newest].modified
-    if any(s.modified > written + _LATER_S for s in run.sources.values()):
-        return None
-    return run.tails[newest]
+    return how_it_ended(tails[-1] if tails else None, codes[-1] if codes else None)

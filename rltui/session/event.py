@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from rltui.core.batch import RunKey
@@ -53,9 +53,9 @@ class Watcher:
                 if kind is not None:
                     found.append(Event(kind, run, finding))
         found += [
-            Event(EventKind.RESOLVED, self._session.views[k[0]], finding)
+            Event(EventKind.RESOLVED, gone, _over(finding, gone))
             for k, finding in self._known.items()
-            if k not in known and k[0] in self._session.views and _fires(finding)
+            if k not in known and _fires(finding) and (gone := self._session.views.get(k[0]))
         ]
         self._known = known
         return found
@@ -101,6 +101,11 @@ def _state(
         summary,
         advice,
     )
+
+
+def _over(finding: Finding, run: RunView) -> Finding:
+    """A finding that is not there any more, as resolved at the newest step."""
+    return replace(finding, state=FindingState.RESOLVED, until_step=run.data.last_step)
 
 
 def _kind(before: Finding | None, now: Finding) -> EventKind | None:

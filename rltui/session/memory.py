@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from rltui.core.batch import Batch, RunKey, SourceInfo
+from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.level import Level, RunState
 from rltui.session.run import RunView
 from rltui.store import RunData
 
@@ -19,6 +20,11 @@ _STEP = 32 << 20
 
 #: A run that was shown so many seconds ago is on the screen.
 _SHOWN_S = 3.0
+
+_LOST = (
+    "its points were unloaded to save memory, and its log does not hold them any more; "
+    "verdict and headline are kept"
+)
 
 ReadAgain = Callable[[RunKey, Mapping[Path, SourceInfo], Iterable[int]], Iterator[Batch] | None]
 
@@ -37,6 +43,8 @@ class Memory:
         self._loading: dict[RunKey, Iterator[None]] = {}
         self._held: dict[RunKey, list[Batch]] = {}
         """Batches that came for a run that is not loaded, in order."""
+        self._lost: set[RunKey] = set()
+        """Runs whose points were unloaded and are in no file any more."""
         self._fresh: set[RunKey] = set()
         """Runs that were loaded since the budget was looked at: somebody wants them."""
         self._read = 0
@@ -55,26 +63,50 @@ class Memory:
         return self._read - self._looked >= min(_STEP, self._budget // 8)
 
     def hold(self, batch: Batch, key: RunKey) -> bool:
-        """Keep a batch back whose run is not loaded, and load that run; whether it was kept."""
+        """Keep a batch back whose run is not loaded, and load that run; whether it was kept.
+
+        What follows a batch that was kept is kept, too: the run is read again up to the place
+        that the store knows of, and goes on with the first batch that was kept.
+        """
         view = self._views.get(key)
         if view is None or not view.data.unloaded:
             return False
-        if not batch.items and not batch.replaced:
-            return False  # nothing but a note, a time or a size
+        news = bool(batch.items) or batch.replaced
+        if not news and key not in self._held and key not in self._loading:
+            return False  # nothing but a note, a time, a size, or how it ended
+        known = view.data.facts.get(batch.source.path)
+        if known is not None and batch.generation > known.generation:
+            self._lost.add(key)  # what was read before is in no file any more
         self._held.setdefault(key, []).append(batch)
         self.want(key)
         return True
 
     def want(self, key: RunKey) -> None:
-        """Begin to load a run."""
-        data = self._views[key].data
-        if data.unloaded and key not in self._loading:
-            self._loading[key] = data.load(self._batches(data) or ())
+        """Begin to load a run, if its files still hold what was read."""
+        view = self._views[key]
+        if not view.data.unloaded or key in self._loading:
+            return
+        batches = None if key in self._lost else self._batches(view.data)
+        if batches is None:
+            if key not in self._lost or not self._told_lost(view):
+                self._lost.add(key)
+                view.data.notes.append(Note(view.data.path, None, Level.WATCH, _LOST))
+            if key not in self._held:
+                return  # the summary stays
+            batches = iter(())
+        view.loading = True
+        self._loading[key] = view.data.load(batches)
+
+    @staticmethod
+    def _told_lost(view: RunView) -> bool:
+        return any(n.message == _LOST for n in view.data.notes)
 
     def load(self, key: RunKey) -> list[Batch]:
         """Load a run at once; returns the batches that were held back."""
         self.want(key)
-        for _ in self._loading.get(key, ()):
+        if key not in self._loading:
+            return []
+        for _ in self._loading[key]:
             pass
         return self._loaded(key)
 
@@ -92,7 +124,10 @@ class Memory:
 
     def _loaded(self, key: RunKey) -> list[Batch]:
         self._loading.pop(key, None)
-        self._views[key].version += 1
+        self._lost.discard(key)
+        view = self._views[key]
+        view.loading = False
+        view.version += 1
         self._fresh.add(key)
         self._looked = self._read - self._budget  # others may have to go for it
         return self._held.pop(key, [])
@@ -124,10 +159,12 @@ class Memory:
         data = view.data
         if data.unloaded or data.reading or view.report is None or now - view.shown_at < _SHOWN_S:
             return False
+        if view.progress is not None and view.progress.state is RunState.LIVE:
+            return False  # the next row would have it read again
         return self._batches(data) is not None
 
     def _batches(self, data: RunData) -> Iterator[Batch] | None:
-        return self._read_again(data.key, data.sources, data.generations)
+        return self._read_again(data.key, dict(data.sources), data.generations)
 
     def _unload(self, view: RunView) -> None:
         headline = view.headline()

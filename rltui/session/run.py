@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rltui.catalogue import select
 from rltui.catalogue.model import Category, Metric, Recognition, Roles, TagInfo
 from rltui.core.batch import RunKey
-from rltui.core.level import Level
+from rltui.core.level import Level, RunState
+from rltui.health.ending import Ending, EndingKind
 from rltui.health.model import Judgement, Report
 from rltui.session.progress import Progress
 from rltui.store import RunData, Series
@@ -41,6 +43,10 @@ class RunView:
         """Name of the logdir for people: its last path part."""
         self.hyper: dict[str, object] = {}
         """Hyperparameters, as far as the logs tell them."""
+        self._told: dict[Path, dict[str, object]] = {}
+        """The hyperparameters of each file."""
+        self.loading = False
+        """Whether its points were unloaded and are being read again."""
         self.infos: dict[str, TagInfo] = {}
         """Meaning of each tag, in the order of the log."""
         self.recognition: Recognition | None = None
@@ -71,27 +77,59 @@ class RunView:
 
         The logdir's own name for the logdir itself, and in front of a name that says nothing.
         """
-        if self.key.name == ".":
-            return self.logdir_label
+        if self.key.name == "." or self.key.name.startswith(".#"):
+            return self.logdir_label + self.key.name[1:]
         if self.key.name.lower() in _NAMELESS:
             return f"{self.logdir_label}/{self.key.name}"
         return self.key.name
 
     @property
     def level(self) -> Level:
-        """Worst firing level; UNKNOWN without a report."""
-        return self.report.level if self.report else Level.UNKNOWN
+        """Worst firing level, and that of its end: BAD when it crashed, WATCH when it was
+        cancelled; UNKNOWN without a report."""
+        known = self.report.level if self.report else Level.UNKNOWN
+        return max(known, self.end_level)
+
+    @property
+    def end_level(self) -> Level:
+        """BAD for a run that crashed, WATCH for one that was cancelled, else UNKNOWN."""
+        ending = self.ending
+        if ending is None:
+            return Level.UNKNOWN
+        return Level.WATCH if ending.kind is EndingKind.CANCELLED else Level.BAD
+
+    @property
+    def ending(self) -> Ending | None:
+        """How a run that is over ended, when it did not end well."""
+        if self.progress is None or self.progress.state is not RunState.CRASHED:
+            return None
+        return self.progress.ending
 
     @property
     def restarts(self) -> tuple[int, ...]:
         """Steps at which the run was resumed or started again."""
         return self.points.restarts
 
-    def learn(self, told: Mapping[str, object]) -> bool:
-        """Take hyperparameters in; whether any is new or has another value."""
-        news = {k: v for k, v in told.items() if k not in self.hyper or self.hyper[k] != v}
-        self.hyper.update(news)
-        return bool(news)
+    def learn(self, path: Path, told: Mapping[str, object]) -> bool:
+        """Take the hyperparameters of a file in; whether any is new or has another value."""
+        self._told.setdefault(path, {}).update(told)
+        return self._sum_up()
+
+    def strangers(self, data: RunData) -> list[Path]:
+        """Files that told hyperparameters here and belong to another run."""
+        mine = self.data.sources
+        return [p for p in self._told if p in data.sources and p not in mine]
+
+    def hand_over(self, path: Path, to: RunView) -> None:
+        """Give what a file told to the run that it turned out to be."""
+        to._told[path] = self._told.pop(path, {})
+        for view in (self, to):
+            view._sum_up()
+
+    def _sum_up(self) -> bool:
+        before = self.hyper
+        self.hyper = {k: v for told in self._told.values() for k, v in told.items()}
+        return self.hyper != before
 
     def series(self, tag: str) -> Series:
         """The points of a tag as logged."""

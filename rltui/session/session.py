@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from rltui.session.derive import derive, distinguished
 from rltui.session.documents import open_catalogue, open_rules, overridden
 from rltui.session.hyper import hyperparameters
 from rltui.session.memory import Memory
-from rltui.session.progress import aged, progress
+from rltui.session.progress import aged, progress, renewed
 from rltui.session.run import RunView
 from rltui.sources.formats.base import STEP_KEYS
 from rltui.sources.reader import Reader
@@ -30,8 +31,15 @@ if TYPE_CHECKING:
 
 #: Time spent on taking batches in per tick of the app: keys stay quick while gigabytes are read.
 _DRAIN_S = 0.03
+#: After a verdict of a live run the next one waits so many times what it took, at most so many
+#: seconds: a stream of steps is judged all the time, but for a hundredth of it.
+_JUDGE_REST, _JUDGE_REST_S = 100.0, 2.0
 #: Batches between two looks at the clock.
 _BATCHES = 4
+_TOO_MUCH = (
+    "its points take more memory than watch.memory_bytes allows, and no run can be unloaded: "
+    "they are shown, or their logs were rewritten"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +98,7 @@ class Session:
         self.labels = tuple(_label(p) for p in self.logdirs)
         """Names of the logdirs for people."""
         self._dirty: set[RunKey] = set()
+        self._judge_after = -math.inf
 
     def prepare(self) -> None:
         """Load the rules. Done by the first verdict, unless the user has a say in them: a
@@ -206,6 +215,8 @@ class Session:
     def troubles(self) -> list[Note]:
         """Everything that could not be read as it is, of all runs and directories."""
         found = [n for v in self.views.values() for n in v.data.notes if n.level >= Level.WATCH]
+        if self.memory_exceeded:
+            found.insert(0, Note(self.logdirs[0], None, Level.WATCH, _TOO_MUCH))
         return [*self.notes, *self._reader.unclaimed, *found]
 
     # -- runs ------------------------------------------------------------------------------
@@ -243,18 +254,34 @@ class Session:
         self._memory.took(batch)
         for key in changes.runs:
             self._view_of(key).version += 1
-        told = {**hyperparameters(batch.texts), **batch.hparams}
+        news = self._learn(batch, changes)
         for key in changes.runs:
-            news = self.views[key].learn(told)
-            if news or key in changes.new_tags:
+            if key in news or key in changes.new_tags:
                 self._interpret(self.views[key])
         self._dirty |= changes.runs
         return changes
 
+    def _learn(self, batch: Batch, changes: Changes) -> set[RunKey]:
+        """Take hyperparameters in; returns the runs for which that is news."""
+        owner, path = self._view_of(self.store.key_of(batch)), batch.source.path
+        news = set()
+        for key in changes.runs - {owner.key}:  # files that turned out to be another run
+            for view in (self.views[k] for k in changes.runs):
+                for moved in view.strangers(self.views[key].data):
+                    view.hand_over(moved, self.views[key])
+                    news |= {view.key, key}
+        told = {**hyperparameters(batch.texts), **batch.hparams}
+        if told and owner.learn(path, told):
+            news.add(owner.key)
+        return news
+
     def _preview(self, batch: Batch) -> Changes:
         """Show a sample of a large file until the file has been read; it enters no store."""
-        self.store.add_run(batch.run, batch.run_path)
+        data = self.store.add_run(batch.run, batch.run_path)
         view = self._view_of(batch.run)
+        if data.tags:
+            return Changes()  # what is known says more than a sample of what is new
+        data.pending.add(batch.source.path)
         if view.sample is None:
             view.sample = RunData(batch.run, batch.run_path)
         view.sample.apply(batch)
@@ -293,14 +320,21 @@ class Session:
 
     def _judge(self, verdicts: bool = True) -> Changes:
         """Judge the runs that changed or whose rules still wait; says which were judged."""
-        now, judged = self.clock.now(), set()
+        now, judged, put_off = self.clock.now(), set(), set()
+        begun = self.clock.monotonic()
+        rested = not self._live or begun >= self._judge_after
         for key in self._dirty:
             view = self.views[key]
             if view.data.unloaded:
+                if view.progress is not None:
+                    view.progress = renewed(view.progress, view.data, now)
                 continue
             points = view.points
             view.progress = progress(points, view.infos, view.hyper, self.catalogue.roles, now)
             if view.data.reading or view.recognition is None or not verdicts:
+                continue
+            if view.report is not None and not rested:
+                put_off.add(key)
                 continue
             if view.sample is not None:
                 view.sample = None
@@ -308,8 +342,11 @@ class Session:
             view.report = self._engine.evaluate(view.data, view.infos, view.recognition, now)
             view.version += 1
             judged.add(key)
+        if judged:
+            end = self.clock.monotonic()
+            self._judge_after = end + min(_JUDGE_REST_S, _JUDGE_REST * (end - begun))
         if verdicts:
-            self._dirty = {k for k in self._dirty if not self._done_with(k)}
+            self._dirty = {k for k in self._dirty if k in put_off or not self._done_with(k)}
         return Changes(frozenset(judged))
 
     def _done_with(self, key: RunKey) -> bool:

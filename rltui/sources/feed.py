@@ -109,6 +109,7 @@ class Feed:
             tail.gone,
             polled.more,
             replaced=replaced,
+            document=self._whole,
             tail=decoded.tail,
             exit_code=decoded.exit_code,
         )

@@ -39,6 +39,8 @@ from rltui.sources.trackers import TRACKERS, Tracker
 from rltui.sources.walk import MISSING, Candidate, LogdirError, Tree, Walker, why
 
 _STAMP = re.compile(r"tfevents\.(\d{1,12})")
+#: Files that vanished and may come back keep their places; of more, the first are forgotten.
+_MOST_GONE = 1000
 VANISHED = "vanished"
 
 
@@ -87,7 +89,15 @@ class Finder:
         self._paths: dict[RunKey, Path] = {}
         self._joins: dict[Path, tuple[Joined, str]] = {}
         self._singles: dict[int, list[RunFiles]] = {}
+        self._seen: dict[Path, RunKey] = {}
+        """Key of a file that the last look saw -> its run."""
+        self._gone: dict[Path, RunKey] = {}
+        """The same of those that vanished, the longest gone first."""
         self._found = False
+
+    def stores_changed(self) -> bool:
+        """Whether a database that the last look saw may hold runs that are not known."""
+        return self._walker.stores_changed()
 
     def find(self) -> Discovery:
         """All runs, by logdir and name.
@@ -99,6 +109,7 @@ class Finder:
         runs: list[RunFiles] = []
         singles: list[RunFiles] = []
         trees: list[Tree] = []
+        self._walker.turn()
         for number, logdir in enumerate(self._logdirs):
             try:
                 found, tree, is_file = self._find_in(number, logdir, seen)
@@ -111,14 +122,30 @@ class Finder:
             (singles if is_file else runs).extend(found)
             trees.append(tree)
         self._found = True
+        whole = tuple(self._with_singles(runs, singles))
+        self._forget({f.key: r.key for r in whole for f in r.files})
         return Discovery(
-            tuple(self._with_singles(runs, singles)),
+            whole,
             tuple(n for t in trees for n in t.notes),
             tuple(d for t in trees for d in t.directories),
             tuple(p for t in trees for p in t.unclaimed),
             tuple([n for t in trees for n in t.refused][:MAX_REFUSED]),
             sum(t.refused_count for t in trees),
         )
+
+    def _forget(self, seen: dict[Path, RunKey]) -> None:
+        """Forget the files that vanished longest ago: rotating logs go on for weeks. To which
+        run a path was given, and the names of runs, stay."""
+        for key in self._gone.keys() & seen.keys():
+            del self._gone[key]
+        self._gone.update({k: run for k, run in self._seen.items() if k not in seen})
+        self._seen = seen
+        for key in list(self._gone)[: max(0, len(self._gone) - _MOST_GONE)]:
+            orders = self._orders[self._gone.pop(key)]
+            if key != next(reversed(orders)):  # its number is not to be given again
+                del orders[key]
+            self._places.pop(key, None)
+            self._joins.pop(key, None)
 
     def _find_in(
         self, number: int, logdir: Path, seen: set[tuple[int, int]]
@@ -138,8 +165,11 @@ class Finder:
         if not stat.S_ISREG(status.st_mode):
             raise LogdirError(logdir, "is not a regular file")
         candidates = self._walker.single(logdir, status)
-        if known is None or len(candidates) > len(known):
-            known = self._singles[number] = self._single(number, logdir, candidates)
+        have = {f.key for r in known or () for f in r.files}
+        new = [c for c in candidates if c.key not in have]
+        if known is None or new:  # of those that are not there any more their feeds tell
+            known = [*(known or ()), *self._single(number, logdir, new)]
+            self._singles[number] = known
         return known, Tree(), True
 
     def _pipe(self, number: int) -> list[RunFiles]:
@@ -175,7 +205,7 @@ class Finder:
             if key == single.key:
                 alone.append(single)
                 continue
-            order = self._orders[key].setdefault(file.key, len(self._orders[key]))
+            order = _order_of(self._orders[key], file.key)
             file = replace(file, order=order, joined=Joined.SURELY, alone=single.key.name)
             taken.setdefault(key, []).append(file)
         for run in runs:
@@ -266,7 +296,7 @@ class Finder:
         """
         known = self._orders.setdefault(key, {})
         for candidate in sorted(candidates, key=_age):
-            known.setdefault(candidate.key, len(known))
+            _order_of(known, candidate.key)
         return tuple(sorted((self._file(known[c.key], c) for c in candidates), key=_order))
 
     def _file(self, order: int, candidate: Candidate) -> LogFile:
@@ -336,6 +366,11 @@ def _age(candidate: Candidate) -> tuple[str, int, int, float, str]:
     told = int(stamp.group(1)) if stamp else int(candidate.modified)
     key = candidate.key.as_posix()
     return candidate.kind, candidate.begin, told, candidate.modified, key
+
+
+def _order_of(known: dict[Path, int], key: Path) -> int:
+    """The number of a file within its run: the one that it has, or the next one."""
+    return known.setdefault(key, next(reversed(known.values()), -1) + 1)
 
 
 def _order(file: LogFile) -> int:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from rltui.core.block import Block
 from rltui.sources.formats import Format, Options
+from rltui.sources.recent import Recent
 
 #: Bytes read to learn what a file is.
 HEAD_BYTES = 1 << 16
@@ -50,9 +51,19 @@ class HeadReader:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._claims: dict[tuple[str, str], _Claim] = {}
-        self._roles: dict[Path, tuple[Role | str, int]] = {}
-        self._spans: dict[Path, tuple[int, tuple[int, int] | None]] = {}
+        self._claims: Recent[tuple[str, str], _Claim] = Recent()
+        self._roles: Recent[Path, tuple[Role | str, int]] = Recent()
+        self._spans: Recent[Path, tuple[int, tuple[int, int] | None]] = Recent()
+
+    @property
+    def known(self) -> int:
+        """How many answers are remembered."""
+        return len(self._claims) + len(self._roles) + len(self._spans)
+
+    def turn(self) -> None:
+        """A look at all files begins: forget those that the last one did not see."""
+        for known in (self._claims, self._roles, self._spans):
+            known.turn()
 
     def claims(self, form: Format, path: Path, status: os.stat_result) -> bool:
         """Whether ``form`` claims the file. Raises OSError when it cannot be read."""
@@ -89,7 +100,8 @@ class HeadReader:
                 pieces = [read_head(path, _SPAN_BYTES)]
                 if size > _SPAN_BYTES:
                     pieces.append(_read_end(path, size, _SPAN_BYTES))
-                known = self._spans[path] = size, _span_of(pieces, form, path, self._options)
+                known = size, _span_of(pieces, form, path, self._options)
+                self._spans[path] = known
         except OSError:
             return None
         return known[1]

@@ -6,6 +6,7 @@ and puts a Batch on a bounded queue; a full queue blocks it, which is the back-p
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,14 +20,14 @@ from rltui.core.level import Level
 from rltui.core.pipe import PIPE
 from rltui.sources.feed import Feed
 from rltui.sources.filesystem import Mounts
-from rltui.sources.formats import FORMATS, Format, Options
+from rltui.sources.formats import FORMATS, Format, Growth, Options
 from rltui.sources.formats.base import STEP_KEYS
 from rltui.sources.logdir import VANISHED, Finder
 from rltui.sources.pipe import PipeFeed, Pump
 from rltui.sources.reread import read_again, rereadable
 from rltui.sources.runfiles import Discovery, LogFile, RunFiles
 from rltui.sources.tracked import TrackedFeed
-from rltui.sources.walk import pruned
+from rltui.sources.walk import in_checkpoint, pruned
 from rltui.sources.watch import Directories, Intervals, Notifier, Schedule, Watching
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of so many
@@ -41,10 +42,14 @@ _STOP_TIMEOUT_S = 10.0
 #: counts as at least so many.
 _TURN_BYTES = 8 << 20
 _FILE_BYTES = 1 << 16
+#: What the first paint of a sample may take at most.
+_SHOWN_S = 0.5
 #: A larger file is sampled before it is read.
 _SAMPLED_BYTES = 32 << 20
 #: Least seconds between two looks for new files that the system asked for.
 _ASKED_GAP_S = 1.0
+#: Looks for new files take at most one part in so many of the time.
+_WALK_SHARE = 10
 AnyFeed = Feed | TrackedFeed | PipeFeed
 
 #: A scan that is younger need not be repeated to begin reading.
@@ -102,6 +107,13 @@ class Reader:
         self._scanned: float | None = None
         """When the caller scanned; None when that has been made use of."""
         self._walk_s = 0.0
+        """What the last look for new files took."""
+        self._ask_s = 0.0
+        """What it took to find out whether there may be any."""
+        self._may_walk = -math.inf
+        """When (monotonic) a file that vanished may be looked for elsewhere."""
+        self._runs: dict[RunKey, RunFiles] = {}
+        """As of the last look."""
         self.walks = 0
         """How often the directories were walked."""
         self.watches = 0
@@ -120,6 +132,8 @@ class Reader:
         self._formats = tuple(formats)
         self._stopping = False
         self._error: BaseException | None = None
+        self._drains = 0
+        self._shown = False
         self._thread: threading.Thread | None = None
 
     # -- one look ---------------------------------------------------------------------------
@@ -225,6 +239,7 @@ class Reader:
     def drain(self, max_batches: int = _QUEUE_BATCHES) -> list[Batch]:
         """Batches that are there, oldest first. Raises what broke the thread, once."""
         with self._lock:
+            self._drains += 1
             count = min(max_batches, len(self._queue))
             batches = [self._queue.popleft() for _ in range(count)]
             error = None
@@ -318,9 +333,8 @@ class Reader:
                     asked, self._asked = self._asked, False
                 last_rescan, rescans = now, rescans + 1
                 self._mounts.refresh()
-                if asked or self._directories.changed() or rescans % _FULL_RESCAN == 0:
-                    self._scan()
-                    self._walk_s = self._clock.monotonic() - now
+                if asked or self._changed() or rescans % _FULL_RESCAN == 0:
+                    self._rescan()
                     notifier.update(self._telling())
                     self.watches = len(notifier.watched)
             for path in self._schedule.due(now):
@@ -332,7 +346,20 @@ class Reader:
         """Seconds from one look for new files to the next; names that change all the time
         must not keep the reader busy."""
         usual = self._watch.rescan_s
-        return min(usual, max(_ASKED_GAP_S, 10 * self._walk_s)) if self._asked else usual
+        least = _WALK_SHARE * max(self._walk_s, self._ask_s)
+        return max(least, min(usual, _ASKED_GAP_S) if self._asked else usual)
+
+    def _changed(self) -> bool:
+        """Whether to look for new files."""
+        begun = self._clock.monotonic()
+        directories, stores = self._directories.changed(), self._finder.stores_changed()
+        self._ask_s = self._clock.monotonic() - begun
+        return directories or stores
+
+    def _rescan(self) -> None:
+        begun = self._clock.monotonic()
+        self._scan()
+        self._walk_s = self._clock.monotonic() - begun
 
     def _advance(self) -> bool:
         """Go on with files that were not read to their end; False when told to stop."""
@@ -357,20 +384,55 @@ class Reader:
         if feed.offset or feed.read_once or feed.size < _SAMPLED_BYTES:
             return True
         sample = feed.overview()
-        return sample is None or self._put(sample)
+        if sample is None:
+            return True
+        looks = self._drains + 2
+        if not self._put(sample):
+            return False
+        self._let_it_show(looks)
+        return True
+
+    def _let_it_show(self, looks: int) -> None:
+        """Leave the processor to the first paint: until the first sample has been taken in and
+        shown, which is when the queue is looked at again, but never for long."""
+        if self._shown:
+            return
+        self._shown = True
+        with self._lock:
+            self._lock.wait_for(lambda: self._stopping or self._drains >= looks, _SHOWN_S)
 
     def _look(self, feed: AnyFeed) -> bool:
         """Read what is new in a file, if it is not too much; False when told to stop."""
         batch = self._poll(feed)
-        if batch is not None and not self._put(batch):
+        rotated = batch is not None and batch.gone and self._is_superseded(feed)
+        if batch is not None and not self._put(replace(batch, notes=()) if rotated else batch):
             return False
         self._note_end(feed)
-        if feed.behind:
+        if rotated:
+            self._schedule.remove(feed.file.key)
+        elif feed.behind:
             self._backlog.append(feed)
         else:
             grew = batch is not None and not batch.gone
             self._schedule.looked(feed.file.key, self._clock.monotonic(), grew=grew)
         return True
+
+    def _is_superseded(self, feed: AnyFeed) -> bool:
+        """Whether a later checkpoint has taken the place of a file that vanished, and holds all
+        that it held (``save_total_limit`` of the HF Trainer)."""
+        form = feed.file.format
+        if form is None or form.growth is not Growth.WHOLE or not in_checkpoint(feed.file.path):
+            return False
+        if not self._has_successor(feed) and self._clock.monotonic() >= self._may_walk:
+            self._rescan()  # it may have been written since the last look
+            self._may_walk = self._clock.monotonic() + _WALK_SHARE * self._walk_s
+            self._asked = True  # the system is to tell of what was found
+        return self._has_successor(feed)
+
+    def _has_successor(self, feed: AnyFeed) -> bool:
+        run = self._runs.get(feed.run.key)
+        alike = [f.key for f in run.files if f.kind == feed.file.kind] if run else []
+        return bool(alike) and feed.file.key not in alike
 
     def _note_end(self, feed: AnyFeed) -> None:
         """Note a pipe whose last batch is in the queue."""
@@ -412,6 +474,7 @@ class Reader:
         self._tell(found)
         self._directories.set(found.directories, found.unclaimed)
         self._known = dict(found.directories)
+        self._runs = {r.key: r for r in runs}
         self._unclaimed = frozenset(found.unclaimed)
         now, fresh = self._clock.monotonic(), False
         for run in runs:

@@ -66,6 +66,10 @@ class Branch:
         held = sum(b.nbytes for b in self.blocks)
         return held + sum(column.nbytes for points in self._joined.values() for column in points)
 
+    def count(self, tag: str) -> int:
+        """Number of points of a tag."""
+        return self._counts.get(tag, 0)
+
     def append(self, block: Block) -> None:
         """Add a block at the end."""
         if not len(block.steps):

@@ -18,6 +18,8 @@ from rltui.store.merge import Agreement, agreement
 
 #: Tags that two files are compared by, at most: those that tell something.
 _TAGS = 12
+#: Rows after which a file has shown most of its tags.
+_ROWS = 20
 
 
 def same_training(
@@ -44,16 +46,24 @@ def same_training(
                 break
     if votes[Agreement.YES] or votes[Agreement.NO]:
         return Agreement.YES if votes[Agreement.YES] >= votes[Agreement.NO] else Agreement.NO
-    if not shared and source.joined is Joined.MAYBE and any(b.columns for b in own):
+    if not shared and source.joined is Joined.MAYBE and _have_shown(path, sources):
         return Agreement.NO
     return Agreement.UNKNOWN
+
+
+def _have_shown(path: Path, sources: Mapping[Path, SourceInfo]) -> bool:
+    """Whether a file and the others have enough rows to have logged what they log: one may
+    begin with an evaluation, and the other with a loss."""
+    others = [s.records for p, s in sources.items() if p != path]
+    return sources[path].records >= _ROWS and max(others, default=0) >= _ROWS
 
 
 def twin_of(path: Path, branches: Sequence[Branch], judged: set[Path]) -> Branch | None:
     """The older file that a file coincides with: same first step, same span, the same tags.
 
-    A file that begins after the other has ended is a resumed run, wherever it begins; one that
-    was judged before and has grown is looked at again, as long as they grow side by side.
+    One that was judged before and has grown is looked at again as long as they grow side by
+    side: a training that begins anew in its directory passes the place where the older one
+    ended, and is still the same run.
     """
     alone = _files_of_one_branch(branches)
     mine = alone.get(path)

@@ -8,6 +8,7 @@ START) supersedes all tags from there. Superseded points are kept.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.batch import SourceInfo
-from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
+from rltui.core.block import Block, BoolArray, FloatArray, IntArray, ValueArray
 from rltui.store.branch import Branch, Points
 
 
@@ -30,6 +31,10 @@ class Told:
     """Steps at which a later branch took over, ascending."""
 
 
+#: Before any step.
+_NOWHERE = -(1 << 63)
+
+
 class Lineage:
     """Owned by one RunData."""
 
@@ -37,79 +42,97 @@ class Lineage:
         self.branches: list[Branch] = []
         """Oldest first."""
         self.exactness = 0
-        self.counted = False
+        self._counted: dict[Path, bool] = {}
         self._open: dict[Path, Branch] = {}
-        self._left_out: set[Path] = set()
-        """Files that say the same as an older one."""
+        self._copies: dict[Path, Path] = {}
+        """Files that say the same as an older one, and that one: only what they have beyond
+        it counts."""
+        self._tags: dict[str, None] = {}
 
     @property
-    def tags(self) -> Collection[str]:
-        """All tags, in the order in which they were first seen."""
-        return dict.fromkeys(t for b in self._counting for t in b.columns)
+    def counted(self) -> bool:
+        """Whether its steps are row numbers, because none of its files tells any."""
+        return bool(self._counted) and all(self._counted.values())
 
     def has(self, tag: str) -> bool:
         """Whether it has any point of the tag."""
-        return any(tag in b.columns for b in self._counting)
+        return any(tag in b.columns for b in self.branches)
 
     @property
     def _counting(self) -> list[Branch]:
-        if not self._left_out:
+        if not self._copies:
             return self.branches
-        return [b for b in self.branches if b.path not in self._left_out]
+        return [b for b in self.branches if b.path not in self._copies]
 
     # -- taking in --------------------------------------------------------------------------
 
-    def branch_for(self, source: SourceInfo, generation: int) -> Branch:
-        """The branch to which the next block of a file belongs."""
-        branch = self._open.get(source.path)
-        if branch is not None and branch.rank[1] == generation:
-            return branch
-        self.begin(source, generation, None)
-        return self._open[source.path]
+    def know(self, source: SourceInfo) -> bool:
+        """Learn of a file; whether this changes what its steps mean."""
+        before, self.exactness = self.counted, source.exactness
+        self._counted[source.path] = source.counted
+        return self.counted is not before and bool(self.branches)
 
-    def begin(self, source: SourceInfo, generation: int, told_start: int | None) -> set[str]:
+    def append(self, source: SourceInfo, generation: int, block: Block) -> None:
+        """Add a block at the end of a file."""
+        branch = self._open.get(source.path)
+        if branch is None or branch.rank[1] != generation:
+            self.begin(source, generation, None)
+            branch = self._open[source.path]
+        branch.append(block)
+        self._tags.update(dict.fromkeys(block.tags))
+
+    def begin(self, source: SourceInfo, generation: int, told_start: int | None) -> Collection[str]:
         """Begin a branch; returns the tags that this changes."""
         older = self._open.get(source.path)
         same = older is not None and older.rank[1] == generation
         part = older.rank[2] + 1 if same and older is not None else 0
         branch = Branch(source.path, (source.order, generation, part), told_start)
         self._open[source.path] = branch
-        self.branches.append(branch)
-        self.branches.sort(key=lambda b: b.rank)
-        if told_start is None:
-            return set()
-        return {t for b in self.branches for t in b.columns}
+        insort(self.branches, branch, key=_rank)
+        return () if told_start is None else self._tags
 
-    def replace(self, source: SourceInfo) -> set[str]:
-        """Drop what older files, and older contents of this one, said; returns their tags."""
-        older = [b for b in self.branches if b.path == source.path or b.rank[0] < source.order]
-        self.branches = [b for b in self.branches if b not in older]
-        for branch in older:
+    def replace(self, source: SourceInfo, *, older_too: bool) -> set[str]:
+        """Drop what a file said so far, and what older files said if it is the newest state of
+        one document; returns their tags."""
+        rank = source.order if older_too else -1
+        dropped = [b for b in self.branches if b.path == source.path or b.rank[0] < rank]
+        self.branches = [b for b in self.branches if b not in dropped]
+        for branch in dropped:
             self._open.pop(branch.path, None)
-        return {t for b in older for t in b.columns}
+        return {t for b in dropped for t in b.columns}
 
-    def leave_out(self, path: Path) -> set[str]:
-        """Do not count a file that says the same as an older one; returns its tags."""
-        self._left_out.add(path)
+    def mark_copy(self, path: Path, of: Path | None) -> set[str]:
+        """Count of a file only what it has beyond another one (None: all); returns its tags."""
+        if of is None:
+            self._copies.pop(path, None)
+        else:
+            self._copies[path] = of
         return {t for b in self.branches if b.path == path for t in b.columns}
 
-    def left_out(self, path: Path) -> bool:
-        """Whether a file is not counted."""
-        return path in self._left_out
+    def original(self, path: Path) -> Path | None:
+        """The file that a file is a copy of."""
+        return self._copies.get(path)
+
+    def branches_of(self, path: Path) -> list[Branch]:
+        """What a file said, oldest first."""
+        return [b for b in self.branches if b.path == path]
 
     def take(self, path: Path) -> list[Branch]:
         """Remove and return the branches of a file."""
         moved = [b for b in self.branches if b.path == path]
         self.branches = [b for b in self.branches if b.path != path]
         self._open.pop(path, None)
+        self._counted.pop(path, None)
+        self._copies = {c: o for c, o in self._copies.items() if path not in (c, o)}
         return moved
 
     def give(self, branches: Sequence[Branch]) -> None:
         """Add the branches of a file of another run; the last of them goes on."""
         self.branches.extend(branches)
-        self.branches.sort(key=lambda b: b.rank)
+        self.branches.sort(key=_rank)
         for branch in branches:
             self._open[branch.path] = branch
+            self._tags.update(dict.fromkeys(branch.columns))
 
     def clear(self) -> None:
         """Forget all points; what was learned about the files stays."""
@@ -121,7 +144,7 @@ class Lineage:
     @property
     def first_step(self) -> int | None:
         """Lowest step of any tag."""
-        firsts = (b.first_step for b in self._counting if b.first_step is not None)
+        firsts = (b.first_step for b in self.branches if b.first_step is not None)
         return min(firsts, default=None)
 
     @property
@@ -137,7 +160,8 @@ class Lineage:
                 last = end if last is None else max(last, end)
             if _takes_over(branches, index) and branch.start is not None:
                 limit = branch.start if limit is None else min(limit, branch.start)
-        return last
+        beyond = [b.last_step for b in self.branches if b.path in self._copies]
+        return max((x for x in (last, *beyond) if x is not None), default=None)
 
     @property
     def restarts(self) -> tuple[int, ...]:
@@ -154,8 +178,12 @@ class Lineage:
         lost: list[Points] = []
         restarts: list[int] = []
         limit: int | None = None
-        for branch in reversed(self._counting):
+        for branch in reversed(self.branches):
             points = branch.points(tag)
+            if branch.path in self._copies:
+                points = choose(points, points[0] > self._end_of(self._copies[branch.path]))
+                kept[:0] = [points] if len(points[0]) else []
+                continue
             if limit is not None and len(points[0]):
                 live = points[0] < limit
                 if not live.all():
@@ -168,8 +196,18 @@ class Lineage:
                 tag in branch.columns or branch.told_start is not None
             ):
                 limit = branch.start if limit is None else min(limit, branch.start)
-        unique = np.unique(np.array(restarts, dtype=np.int64))
+        # numpy.unique would import numpy.ma, for as long as a screen takes to draw
+        unique = np.array(sorted(set(restarts)), dtype=np.int64)
         return Told(concatenate(kept), concatenate(lost), unique)
+
+    def _end_of(self, path: Path) -> int:
+        """Highest step of a file."""
+        lasts = (b.last_step for b in self.branches_of(path) if b.last_step is not None)
+        return max(lasts, default=_NOWHERE)
+
+
+def _rank(branch: Branch) -> tuple[int, int, int]:
+    return branch.rank
 
 
 def _takes_over(branches: Sequence[Branch], index: int) -> bool:

@@ -11,13 +11,11 @@ import numpy as np
 from rltui.core.batch import Batch, Joined, LogTail, Note, Restart, RunKey, SourceInfo, TextPoint
 from rltui.store.branch import Branch
 from rltui.store.derived import Derived
+from rltui.store.facts import Facts
 from rltui.store.kinship import equal_points, same_training, twin_of
 from rltui.store.lineage import Lineage
 from rltui.store.merge import Agreement, filled
 from rltui.store.series import Series
-
-#: Characters of logged texts that are kept per run.
-_TEXT_CHARACTERS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +43,8 @@ class RunData:
         """Further files of the run that nobody has read to their end, as of the newest batch."""
         self.gone: set[Path] = set()
         self.notes: list[Note] = []
-        self.texts: list[TextPoint] = []
-        self.hparams: dict[str, object] = {}
-        self.tails: dict[Path, LogTail] = {}
-        """How its console logs end."""
-        self.exit_code: int | None = None
-        """How the training ended, where a tracker says so."""
+        self.facts: dict[Path, Facts] = {}
+        """What its files told beside points."""
         self.version = 0
         self._lineages: dict[str, Lineage] = {}
         self._versions: dict[str, int] = {}
@@ -60,7 +54,6 @@ class RunData:
         self._asked: dict[Path, float] = {}
         """Joined files and how many rows they had when it was last asked whether they are of
         this run; infinite when they have shown it."""
-        self._generations: dict[Path, int] = {}
         self._unloaded: Summary | None = None
         self.on_missing: Callable[[RunKey], None] | None = None
         """Called when points are asked for that were unloaded."""
@@ -136,6 +129,21 @@ class RunData:
         return best if np.isfinite(best) else None
 
     @property
+    def hparams(self) -> dict[str, object]:
+        """Settings that its files tell as such."""
+        return {k: v for f in self.facts.values() for k, v in f.hparams.items()}
+
+    @property
+    def texts(self) -> list[TextPoint]:
+        """Its texts, file by file, as far as they are kept."""
+        return [t for f in self.facts.values() for t in f.texts]
+
+    @property
+    def tails(self) -> dict[Path, LogTail]:
+        """How its console logs end."""
+        return {p: f.tail for p, f in self.facts.items() if f.tail is not None}
+
+    @property
     def modified(self) -> float | None:
         """Newest modification time of the run's files, seconds since the epoch."""
         return max((s.modified for s in self.sources.values()), default=None)
@@ -183,6 +191,10 @@ class RunData:
             return self._unloaded.counts.get(tag, 0)
         return self.series(tag).count
 
+    def logged(self, tag: str) -> int:
+        """Number of points of a tag in all sources, superseded ones too; costs no joining."""
+        return sum(b.count(tag) for b in self._branches())
+
     def origins(self, tag: str) -> tuple[Path, ...]:
         """The files that tell the points of a tag, the most believed first."""
         derived = self._derived.get(tag)
@@ -215,17 +227,11 @@ class RunData:
         source = batch.source
         self.version += 1
         self.sources[source.path] = source
-        self._generations[source.path] = batch.generation
+        self.facts.setdefault(source.path, Facts()).take(batch)
         self.waiting = batch.waiting
         (self.pending.add if batch.more else self.pending.discard)(source.path)
         (self.gone.add if batch.gone else self.gone.discard)(source.path)
         self.notes.extend(batch.notes)
-        self._take_texts(batch.texts)
-        self.hparams.update(batch.hparams)
-        if batch.tail is not None:
-            self.tails[source.path] = batch.tail
-        if batch.exit_code is not None:
-            self.exit_code = batch.exit_code
         known = len(self._versions)
         changed = self._take_items(batch)
         for tag in changed:
@@ -240,31 +246,23 @@ class RunData:
             return changed
         source = batch.source
         lineage = self._lineages.setdefault(source.format, Lineage())
-        lineage.exactness, lineage.counted = source.exactness, source.counted
+        if lineage.know(source):
+            changed.update(dict.fromkeys(self._versions))
         if batch.replaced:
-            changed.update(dict.fromkeys(lineage.replace(source)))
+            dropped = lineage.replace(source, older_too=batch.document)
+            changed.update(dict.fromkeys(dropped))
         for item in batch.items:
             if isinstance(item, Restart):
                 told = lineage.begin(source, batch.generation, item.step)
                 changed.update(dict.fromkeys(told))
             elif len(item.steps):
-                lineage.branch_for(source, batch.generation).append(item)
+                lineage.append(source, batch.generation, item)
                 changed.update(dict.fromkeys(item.tags))
         return changed
 
     def _forget_lost_tags(self) -> None:
         kept = {t for b in self._branches() for t in b.columns}
         self._versions = {t: v for t, v in self._versions.items() if t in kept}
-
-    def _take_texts(self, texts: tuple[TextPoint, ...]) -> None:
-        """Keep the newest texts of the run, as many as fit: samples may come with every step."""
-        self.texts.extend(texts)
-        held = 0
-        for index in range(len(self.texts) - 1, -1, -1):
-            held += len(self.texts[index].text)
-            if held > _TEXT_CHARACTERS:
-                del self.texts[: index + 1]
-                break
 
     # -- memory -----------------------------------------------------------------------------
 
@@ -282,7 +280,7 @@ class RunData:
     @property
     def generations(self) -> tuple[int, ...]:
         """How often the content of each file began anew."""
-        return tuple(self._generations.values())
+        return tuple(f.generation for f in self.facts.values())
 
     def unload(self, keep: Iterable[str]) -> None:
         """Give the points up, but for the series of a few tags; they can be read again."""
@@ -305,6 +303,7 @@ class RunData:
             lineage.clear()
         for batch in batches:
             self._take_items(batch)
+            self.notes.extend(n for n in batch.notes if n not in self.notes)
             yield
         self._unloaded = None
         self.version += 1
@@ -318,22 +317,40 @@ class RunData:
 
         Judges the files that were not judged before, and ``newest``, which has grown.
         """
-        found = []
+        found: list[Path] = []
         for lineage in self._lineages.values():
             for path in dict.fromkeys(b.path for b in lineage.branches):
-                if (path != newest and path in self._judged) or lineage.left_out(path):
+                if path in self._judged and path != newest:
+                    continue
+                if lineage.original(path) is not None and self._is_copy_still(lineage, path):
                     continue
                 twin = twin_of(path, lineage.branches, self._judged)
                 if twin is None:
                     continue
-                mine = next(b for b in lineage.branches if b.path == path)
+                mine = lineage.branches_of(path)[0]
                 if equal_points(mine, twin):
-                    for tag in lineage.leave_out(path):
-                        self._versions[tag] = self.version
+                    self._mark_copy(lineage, path, twin.path)
                 else:
                     found.append(path)
             self._judged.update(b.path for b in lineage.branches if b.begin is not None)
         return found + [p for p in self._joined() if p not in found and self._is_stranger(p)]
+
+    def _mark_copy(self, lineage: Lineage, path: Path, of: Path | None) -> None:
+        for tag in lineage.mark_copy(path, of):
+            self._versions[tag] = self.version
+
+    def _is_copy_still(self, lineage: Lineage, path: Path) -> bool:
+        """Whether a copy still says the same; asked again when it has twice the rows."""
+        rows = self.sources[path].records
+        original = lineage.original(path)
+        if original is None or rows < 2 * self._asked.get(path, 0):
+            return True
+        self._asked[path] = rows
+        mine, theirs = lineage.branches_of(path), lineage.branches_of(original)
+        if len(mine) == len(theirs) == 1 and equal_points(mine[0], theirs[0]):
+            return True
+        self._mark_copy(lineage, path, None)
+        return False
 
     def _joined(self) -> list[Path]:
         """Joined files that have twice the rows that they had when they were last judged."""
@@ -358,18 +375,17 @@ class RunData:
         self.version += 1
         into.version += 1
         source = into.sources[path] = self.sources.pop(path)
+        into.facts[path] = self.facts.pop(path)
         for mine, theirs in ((self.pending, into.pending), (self.gone, into.gone)):
             if path in mine:
                 mine.discard(path)
                 theirs.add(path)
         into.notes.extend(n for n in self.notes if n.path == path)
         self.notes = [n for n in self.notes if n.path != path]
-        if path in self.tails:
-            into.tails[path] = self.tails.pop(path)
         lineage = self._lineages.get(source.format)
         moved = lineage.take(path) if lineage is not None else []
         other = into._lineages.setdefault(source.format, Lineage())
-        other.exactness, other.counted = source.exactness, source.counted
+        other.know(source)
         other.give(moved)
         for tag in (t for b in moved for t in b.columns):
             into._versions[tag] = into.version

@@ -42,6 +42,8 @@ class Store:
     def __init__(self) -> None:
         self.runs: dict[RunKey, RunData] = {}
         self._moved: dict[tuple[RunKey, Path], RunKey] = {}
+        self._left: set[RunKey] = set()
+        """Runs that are made of files that left another one."""
 
     def add_run(self, key: RunKey, path: Path) -> RunData:
         """The run of ``key``, made when it is new (a run may exist before its first point)."""
@@ -87,8 +89,12 @@ class Store:
     def _free_key(self, run: RunData, path: Path) -> RunKey:
         """The name of the run that a file of another run is: its own, or a number."""
         alone = run.sources[path].alone
-        if alone and (key := replace(run.key, name=alone)) not in self.runs:
-            return key
+        own = replace(run.key, name=alone)
+        if alone and own not in self.runs:
+            self._left.add(own)
+            return own
+        if own in self._left and own != run.key:
+            return own  # another log of that training has left before
         number = 2
         while (key := replace(run.key, name=f"{alone or run.key.name}#{number}")) in self.runs:
             number += 1

@@ -24,9 +24,6 @@ from rltui.session import RunView, Session
 _SMOOTH = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
 _ORDERS = ("verdict", "name", "newest")
 
-#: Beyond the end of any overlay: its last lines are seen first.
-_END = 1 << 30
-
 
 class Navigator:
     """Changes a view. Owned by the app; ``frame`` is what was drawn last."""
@@ -90,6 +87,7 @@ class Navigator:
     def do_up(self) -> None:
         if self.view.overlay:
             self.view.overlay_offset = max(0, self.view.overlay_offset - 1)
+            self.view.overlay_follows = False
             return
         self._move(-1)
 
@@ -363,7 +361,7 @@ class Navigator:
 
     def do_tail(self) -> None:
         self.view.overlay = "" if self.view.overlay == "tail" else "tail"
-        self.view.overlay_offset = _END
+        self.view.overlay_follows = True
 
     def do_pause(self) -> None:
         self.view.paused = not self.view.paused

@@ -116,7 +116,7 @@ def test_framework_and_algorithm_can_be_said(cli: Cli, well: Path) -> None:
 
 # -- JSON ----------------------------------------------------------------------------------
 
-TOP = {"schema", "logdirs", "as_of", "level", "runs"}
+TOP = {"schema", "logdirs", "as_of", "level", "notes", "runs"}
 RUN = {
     "run",
     "logdir",

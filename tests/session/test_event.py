@@ -54,7 +54,10 @@ def test_a_run_that_stalls_and_goes_on() -> None:
     fresh = replace(rows(61, 1), source=a_source(modified=clock.now()))
     reader.feed(fresh)
     session.drain()
-    assert rules(watcher.events()) == {("resolved", "stalled")}
+    (event,) = watcher.events()
+    assert (event.kind, event.finding.rule) == (EventKind.RESOLVED, "stalled")
+    told = json.loads(event_line(event))
+    assert (told["state"], told["until_step"]) == ("resolved", 61)
 
 
 def test_a_crash_is_bad() -> None:

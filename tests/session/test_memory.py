@@ -9,13 +9,16 @@ import numpy as np
 from rltui.config import Config, WatchConfig
 from rltui.core.batch import Batch, RunKey
 from rltui.core.clock import ManualClock
+from rltui.core.level import RunState
 from rltui.session import Session
-from tests.builders import a_batch, a_source, steps
+from tests.builders import START, a_batch, a_source, steps
 from tests.fakes import FakeReader, a_session, grpo_tags
 
 ROWS = 400
 #: Less than what three runs hold, more than what two do.
 BUDGET = 2_600_000
+#: No run is live any more.
+LONG_AFTER = START + 10_000
 
 
 def grown(name: str, first: int = 1, rows: int = ROWS) -> Batch:
@@ -32,7 +35,7 @@ def small(**changes: object) -> Config:
 
 def live(*names: str) -> tuple[Session, FakeReader, ManualClock]:
     """A session that has read these runs, one after the other, on a live screen."""
-    reader, clock = FakeReader(), ManualClock()
+    reader, clock = FakeReader(), ManualClock(LONG_AFTER)
     session = a_session(reader=reader, clock=clock, config=small())
     session.start()
     for name in names:
@@ -95,7 +98,8 @@ def test_a_run_that_grows_is_loaded_and_judged_whole() -> None:
 
 
 def test_a_headless_command_reads_again_at_once() -> None:
-    session = a_session(reader=FakeReader(), config=small())
+    clock = ManualClock(LONG_AFTER)
+    session = a_session(reader=FakeReader(), config=small(), clock=clock)
     fake = session._reader
     fake.queue.extend(grown(n) for n in "abc")  # type: ignore[attr-defined]
     session.read_all()
@@ -108,16 +112,70 @@ def test_a_headless_command_reads_again_at_once() -> None:
 
 def test_what_cannot_be_read_again_stays() -> None:
     reader = FakeReader()
-    session = a_session(reader=reader, config=small())
+    session = a_session(reader=reader, config=small(), clock=ManualClock(LONG_AFTER))
     session.start()
     for name in "abc":
         reader.feed(replace(grown(name), generation=1))  # its file was written anew
         session.drain()
     assert not any(v.data.unloaded for v in session.runs())
     assert session.memory_exceeded
+    assert "watch.memory_bytes" in session.troubles()[0].message
 
 
 def test_nothing_is_unloaded_within_the_budget() -> None:
     session = a_session(*(grown(n) for n in "abc"))
     assert not any(v.data.unloaded for v in session.runs())
     assert not session.memory_exceeded
+
+
+def test_a_run_that_is_being_written_stays() -> None:
+    reader, clock = FakeReader(), ManualClock()
+    session = a_session(reader=reader, clock=clock, config=small())
+    session.start()
+    for name in "abc":
+        reader.feed(grown(name))
+        session.drain()
+    assert not any(v.data.unloaded for v in session.runs())
+    assert session.memory_exceeded
+
+
+def test_lines_between_rows_that_wait_for_the_run_double_nothing() -> None:
+    session, reader, _ = live("a", "b", "c")
+    gone = next(v for v in session.runs() if v.data.unloaded)
+    row = grown(gone.name, ROWS + 1, 1)
+    line = replace(row, items=(), source=replace(row.source, offset=row.source.offset + 80))
+    reader.feed(row, line, grown(gone.name, ROWS + 2, 1))
+    session.drain()
+    steps_now = gone.series("actor/entropy").steps.tolist()
+    assert steps_now == list(range(1, ROWS + 3))
+
+
+def test_the_death_of_an_unloaded_run_is_seen() -> None:
+    session, reader, _ = live("a", "b", "c")
+    gone = next(v for v in session.runs() if v.data.unloaded)
+    reader.feed(replace(grown(gone.name, ROWS, 1), items=(), exit_code=1))
+    session.drain()
+    assert gone.data.unloaded
+    assert gone.progress is not None
+    assert gone.progress.state is RunState.CRASHED
+
+
+def test_points_that_are_in_no_file_any_more_are_told() -> None:
+    session, reader, _ = live("a", "b", "c")
+    gone = next(v for v in session.runs() if v.data.unloaded)
+    reader.given.clear()
+    session._memory._read_again = lambda *_: None
+    assert gone.series("x/7").count == 0
+    session.drain()
+    assert gone.data.unloaded
+    assert gone.data.last_step == ROWS
+    assert any("does not hold them any more" in n.message for n in gone.data.notes)
+
+
+def test_a_run_whose_log_was_written_anew_begins_anew() -> None:
+    session, reader, _ = live("a", "b", "c")
+    gone = next(v for v in session.runs() if v.data.unloaded)
+    reader.feed(replace(grown(gone.name, 1, 7), generation=1))
+    session.drain()
+    series = gone.series("actor/entropy")
+    assert (series.count, len(series.old_steps)) == (7, 0)

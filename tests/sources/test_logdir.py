@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rltui.core.errors import SourceError
-from rltui.sources import Reader, RunFiles, discover, nested
+from rltui.sources import Reader, RunFiles, discover, logdir, nested
 from rltui.sources.logdir import Finder
 from tests.sources import encode
+from tests.sources.trackers.store import MlflowDatabase, TrackioDatabase
 
 JSONL = '{"step": 1, "loss": 0.5}\n'
 
@@ -436,3 +439,93 @@ def test_a_vanished_run_is_found_no_more(tmp_path: Path) -> None:
 
 def test_run_files_are_plain_records() -> None:
     assert RunFiles.__dataclass_params__.frozen  # type: ignore[attr-defined]
+
+
+# -- stores of trackers, and files that come and go -------------------------------------------
+
+
+def test_a_run_that_is_new_in_a_named_store(tmp_path: Path) -> None:
+    """Although another one was deleted, so that there are as many as before."""
+    store = MlflowDatabase(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+    finder = Finder([store.path])
+    assert [r.files[0].part for r in finder.find().runs] == ["one"]
+    store.do("UPDATE runs SET lifecycle_stage = 'deleted' WHERE run_uuid = 'one'")
+    store.log("two", [(1, {"loss": 1.0})])
+    assert [r.files[0].part for r in finder.find().runs] == ["one", "two"]
+
+
+@pytest.mark.parametrize("kind", [MlflowDatabase, TrackioDatabase])
+@pytest.mark.parametrize("named", [False, True])
+def test_only_a_new_run_of_a_store_is_a_change(
+    tmp_path: Path, kind: type[MlflowDatabase | TrackioDatabase], named: bool
+) -> None:
+    store = kind(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+    finder = Finder([store.path if named else tmp_path])
+    finder.find()
+    assert not finder.stores_changed()
+    store.log("one", [(2, {"loss": 1.0})])
+    assert not finder.stores_changed()
+    store.log("two", [(1, {"loss": 1.0})])
+    assert finder.stores_changed()
+    assert len(finder.find().runs) == 2
+    assert not finder.stores_changed()
+
+
+def test_a_store_that_nobody_wrote_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+    finder = Finder([tmp_path])
+    finder.find()
+    store.log("one", [(2, {"loss": 1.0})])
+    assert not finder.stores_changed()
+    monkeypatch.setattr(os, "open", None)
+    assert not finder.stores_changed()
+
+
+def test_a_locked_store_is_tried_again(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+    finder = Finder([tmp_path])
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        found = finder.find()
+        assert (found.runs, "locked" in found.notes[0].message) == ((), True)
+        assert not finder.stores_changed()
+    assert finder.stores_changed()
+    assert len(finder.find().runs) == 1
+    assert not finder.stores_changed()
+
+
+def test_rotating_logs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logdir, "_MOST_GONE", 10)
+    finder = Finder([tmp_path])
+    first = events(tmp_path, "a", stamp=1_780_000_000)
+    orders = []
+    for number in range(1, 60):
+        file = events(tmp_path, "a", stamp=1_780_000_000 + number)
+        (run,) = finder.find().runs
+        orders.append(next(f.order for f in run.files if f.path == file))
+        assert next(f.order for f in run.files if f.path == first) == 0
+        file.unlink()
+    assert orders == list(range(1, 60))
+    assert len(finder._places) < 15
+    assert len(finder._orders[run.key]) < 15
+    assert finder._walker.heads.known < 15
+
+
+def test_a_file_that_comes_back_has_its_number(tmp_path: Path) -> None:
+    file, other = (events(tmp_path, "a", stamp=n) for n in (1_780_000_000, 1_780_000_001))
+    finder = Finder([tmp_path])
+    before = finder.find().runs
+    content = file.read_bytes()
+    file.unlink()
+    assert [f.path for f in finder.find().runs[0].files] == [other]
+    file.write_bytes(content)
+    again = finder.find().runs
+    assert [(f.path, f.order) for f in again[0].files] == [
+        (f.path, f.order) for f in before[0].files
+    ]

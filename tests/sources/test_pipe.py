@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,9 @@ import pytest
 from rltui.core.batch import Batch
 from rltui.core.pipe import PIPE, PIPE_NAME
 from rltui.sources import Reader
+from rltui.sources import pipe as pipes
+from rltui.sources import reader as module
+from rltui.sources.pipe import Pump
 
 ROW = "step:{0} - actor/entropy:{1} - critic/score/mean:0.5 - response_length/mean:300.0\n"
 
@@ -123,3 +128,87 @@ def test_a_pipe_beside_a_directory_is_of_its_run(pipe: Pipe, tmp_path: Path) -> 
     pipe.close()
     batches = list(Reader([tmp_path, PIPE], pipe=pipe.out).read_all())
     assert {b.run.name for b in batches} == {"."}
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_last_row_without_newline(pipe: Pipe, form: str) -> None:
+    rows = "".join(f'{{"step": {s}, "loss": 0.5}}\n' for s in range(1, 31))
+    text = rows if form == "json" else console(30)
+    assert steps(list(written(pipe, text.rstrip("\n")).read_all())) == list(range(1, 31))
+
+
+def test_a_single_row_without_newline(pipe: Pipe) -> None:
+    batches = list(written(pipe, '{"step": 7, "loss": 0.5}').read_all())
+    assert steps(batches) == [7]
+    assert batches[-1].source.size == 24
+    assert not batches[-1].notes
+
+
+def test_rows_between_much_noise(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Longer than what is looked at of the beginning and end of a file, on both sides."""
+    noise = "Loading checkpoint shards from a place far away\n" * 3000
+    monkeypatch.setattr(module, "Pump", Whole)
+    reader = Reader([PIPE], pipe=pipe.out, budget_bytes=1 << 20)
+    Whole.data = (noise + console(9) + noise).encode()
+    assert steps(list(reader.read_all())) == list(range(1, 10))
+
+
+def test_a_row_in_two_pieces_after_noise(pipe: Pipe) -> None:
+    row = ROW.format(1, 0.5)
+    reader = Reader([PIPE], pipe=pipe.out)
+    reader.start()
+    pipe.write("Loading checkpoint shards from a place far away\n" * 3000 + row[:20])
+    found: list[Batch] = []
+    while sum(b.source.size for b in found[-1:]) < 3000 * 48 + 20:
+        assert reader.wait(10)
+        found += reader.drain()
+    pipe.write(row[20:])
+    pipe.close()
+    while not reader.ended:
+        reader.wait(1)
+        found += reader.drain()
+    reader.stop()
+    assert steps(found + reader.drain()) == [1]
+
+
+class Whole(Pump):
+    """A pipe all of which came at once, before anybody looked."""
+
+    data = b""
+
+    def _run(self) -> None:
+        with self._lock:
+            self._pieces.append(self.data)
+            self._ended = True
+            self._lock.notify_all()
+
+
+def test_what_nobody_takes_is_dropped_at_last(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the view is paused the training must go on, but not fill the memory."""
+    monkeypatch.setattr(pipes, "_WAITING_BYTES", 1 << 20)
+    came = threading.Semaphore(0)
+    pump = Pump(pipe.out, came.release)
+    row = ROW.format(1, 0.5)
+    pipe.write(row + row[:30])
+    assert came.acquire(timeout=10)
+    assert pump.take(1 << 20, wait=False)[0] == (row + row[:30]).encode()
+    pipe.write(row[30:] + "".join(ROW.format(s, 0.5) for s in range(2, 60_000)))
+    pipe.close()
+    while not pump._ended:
+        assert came.acquire(timeout=10)
+    data, more, ended = pump.take(1 << 30, wait=False)
+    dropped = pump.take_dropped()
+    first, second, *_, last = data.decode().splitlines()
+    assert (more, ended, pump.take_dropped()) == (False, True, 0)
+    assert first == row[30:].rstrip()
+    assert re.fullmatch(r"step:\d+ - actor.*:300.0", second)
+    assert last.startswith("step:59999 ")
+    assert len(data) < 1 << 20
+    assert dropped > 3 << 20
+
+
+def test_dropped_bytes_are_told(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Pump, "take_dropped", lambda pump: 1234)
+    *_, last = written(pipe, console(3)).read_all()
+    (note,) = {n.message for n in last.notes}
+    assert "1,234 bytes" in note

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from rltui.sources.feed import Feed
 from rltui.sources.formats import Decoded
 from tests.sources import encode
 from tests.sources.test_logdir import events, hparams
+from tests.sources.trackers.store import MlflowDatabase
 
 FAST = Intervals(0.01, 0.01, 0.02, inotify=False)
 LONG = 20.0
@@ -474,3 +476,69 @@ def test_start_twice_and_stop_twice(tmp_path: Path) -> None:
     reader.stop()
     reader.stop()
     assert not reader.wait(0)
+
+
+# -- new files, and files that make room for others --------------------------------------------
+
+
+def checkpoint(directory: Path, step: int) -> Path:
+    file = directory / f"checkpoint-{step}" / "trainer_state.json"
+    file.parent.mkdir(parents=True)
+    history = [{"step": s, "loss": 1.0} for s in range(1, step + 1)]
+    file.write_text(json.dumps({"global_step": step, "log_history": history}))
+    return file
+
+
+def notes_of(batches: list[Batch]) -> list[str]:
+    return [n.message for b in batches for n in b.notes if n.level >= Level.WATCH]
+
+
+def test_a_rotated_checkpoint_is_no_trouble(tmp_path: Path, started: Start) -> None:
+    """Whether its end is noticed before or after the new one: here before."""
+    old = checkpoint(tmp_path, 3)
+    reader = started(Reader([tmp_path], watch=Intervals(0.01, 0.01, 1000.0, inotify=False)))
+    found = collect(reader, lambda b: steps(b) == [1, 2, 3])
+    until(lambda: reader.listening.is_set())
+    checkpoint(tmp_path, 4)
+    old.unlink()
+    found += collect(reader, lambda b: any(x.gone for x in b) and 4 in steps(b))
+    assert notes_of(found) == []
+    assert reader._schedule._files.keys() == {tmp_path / "checkpoint-4" / old.name}
+
+
+def test_a_checkpoint_without_a_successor_is_missed(tmp_path: Path, started: Start) -> None:
+    old = checkpoint(tmp_path, 3)
+    reader = started(Reader([tmp_path], watch=FAST))
+    collect(reader, lambda b: steps(b) == [1, 2, 3])
+    old.unlink()
+    found = collect(reader, lambda b: any(x.gone for x in b))
+    assert notes_of(found) == ["was deleted or moved; what was read of it is kept"]
+
+
+@pytest.mark.parametrize(
+    ("walk_s", "asked", "gap"),
+    [(0.0, False, 5.0), (0.0, True, 1.0), (0.2, True, 2.0), (0.7, True, 7.0), (0.7, False, 7.0)],
+)
+def test_looking_for_new_files_takes_a_tenth_of_the_time(
+    tmp_path: Path, walk_s: float, asked: bool, gap: float
+) -> None:
+    reader = Reader([tmp_path])
+    reader._walk_s, reader._asked = walk_s, asked
+    assert reader._gap() == pytest.approx(gap)
+
+
+def test_a_new_run_of_a_database_is_seen_at_the_next_look(
+    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_FULL_RESCAN", 10**9)
+    store = MlflowDatabase(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+    reader = started(Reader([tmp_path], watch=FAST))
+    collect(reader, lambda b: len(steps(b)) == 1)
+    until(reader.listening.is_set)
+    walks = reader.walks
+    store.log("one", [(2, {"loss": 1.0})])
+    collect(reader, lambda b: steps(b) == [2])
+    store.log("two", [(1, {"loss": 1.0})])
+    collect(reader, lambda b: steps(b) == [1])
+    assert reader.walks - walks <= 2  # the journal beside it comes and goes, too

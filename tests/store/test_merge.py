@@ -27,6 +27,7 @@ def rows(values: list[float], first: int = 1, *, walls: bool = True, tag: str = 
 def batch(form: str, *blocks: Block, name: str = "", order: int = 0, **changes: Any) -> Batch:
     """One file of a format; ``joined`` and ``alone`` as in its SourceInfo."""
     told = {k: changes.pop(k) for k in ("joined", "alone", "counted", "records") if k in changes}
+    told.setdefault("records", sum(len(b.steps) for b in blocks))
     source = a_source(name or form, order, format=form, exactness=EXACT[form], **told)
     return a_batch(*blocks, source=source, **changes)
 
@@ -166,6 +167,50 @@ def test_a_copy_of_a_log_is_counted_once() -> None:
     assert run.restarts == ()
 
 
+def test_a_copy_that_goes_on_is_read_on() -> None:
+    first = batch("console", rows(LOSS[:30]), name="stdout.log")
+    copy = batch("console", rows(LOSS[:30]), name="log.txt", order=1)
+    store = store_of(first, copy)
+    store.apply(batch("console", rows(LOSS[30:], 31), name="log.txt", order=1, records=60))
+    run = only(store)
+    assert (run.series("loss").count, run.last_step, run.restarts) == (60, 60, ())
+    assert run.series("loss").values.tolist() == LOSS
+
+
+def test_a_copy_that_differs_later_is_another_run() -> None:
+    first = batch("console", rows(LOSS[:30]), name="stdout.log")
+    copy = batch("console", rows(LOSS[:30]), name="log.txt", order=1)
+    store = store_of(first, copy)
+    other = [v + 1 for v in LOSS[30:]]
+    store.apply(batch("console", rows(LOSS[30:], 31), name="stdout.log", records=60))
+    store.apply(batch("console", rows(other, 31), name="log.txt", order=1, records=60))
+    assert len(store.runs) == 2
+
+
+def test_nothing_in_common_says_nothing_of_the_first_rows() -> None:
+    """TensorBoard begins with an evaluation, the console with a loss."""
+    events = batch("tfevents", rows([0.1], tag="eval/acc"))
+    console = batch("console", rows(LOSS[:1]), joined=Joined.MAYBE, alone="other")
+    store = store_of(events, console)
+    assert len(store.runs) == 1
+    store.apply(batch("tfevents", rows(LOSS[1:], 2), records=60))
+    more = batch("console", rows(rounded(LOSS[1:]), 2), joined=Joined.MAYBE, records=60)
+    store.apply(more)
+    assert len(store.runs) == 1
+
+
+def test_what_a_stranger_told_goes_with_it() -> None:
+    ended = joined([v + 1 for v in LOSS], Joined.SURELY)
+    store = store_of(
+        batch("tfevents", rows(LOSS), hparams={"lr": 1.0}),
+        replace(ended, exit_code=1, hparams={"total_steps": 99}),
+    )
+    host, stranger = store.runs[RunKey(0, ".")], store.runs[RunKey(0, "other")]
+    assert (host.hparams, stranger.hparams) == ({"lr": 1.0}, {"total_steps": 99})
+    assert [f.exit_code for f in host.facts.values()] == [None]
+    assert [f.exit_code for f in stranger.facts.values()] == [1]
+
+
 # -- files that are rewritten ------------------------------------------------------------------
 
 
@@ -178,6 +223,13 @@ def test_a_file_that_was_rewritten_with_the_same_rows_is_no_restart() -> None:
     assert (len(series.old_steps), only(store).restarts) == (0, ())
 
 
+def test_a_table_that_gets_a_column_leaves_the_other_tables_alone() -> None:
+    monitor = batch("jsonl", rows(LOSS, tag="monitor/r"), name="0.monitor")
+    store = store_of(monitor, batch("jsonl", rows(LOSS), name="progress", order=1))
+    store.apply(batch("jsonl", rows(LOSS), name="progress", order=1, generation=1, replaced=True))
+    assert set(only(store).tags) == {"monitor/r", "loss"}
+
+
 def test_tags_that_a_rewritten_file_has_no_more_are_gone() -> None:
     store = store_of(batch("jsonl", rows(LOSS, tag="old")))
     changes = store.apply(batch("jsonl", rows(LOSS), generation=1, replaced=True))
@@ -186,8 +238,9 @@ def test_tags_that_a_rewritten_file_has_no_more_are_gone() -> None:
 
 
 def test_the_newest_of_several_documents_counts() -> None:
-    early = batch("jsonl", rows(LOSS[:30]), name="checkpoint-30", replaced=True)
-    late = batch("jsonl", rows(LOSS), name="checkpoint-60", order=1, replaced=True)
+    told = {"replaced": True, "document": True}
+    early = batch("jsonl", rows(LOSS[:30]), name="checkpoint-30", **told)
+    late = batch("jsonl", rows(LOSS), name="checkpoint-60", order=1, **told)
     run = only(store_of(early, late))
     assert run.series("loss").count == 60
     assert run.restarts == ()

@@ -486,3 +486,42 @@ def test_what_is_on_screen_is_what_was_drawn(rich: tuple[Any, ...]) -> None:
     view = View(run=next(iter(session.views)))
     assert draw(session, view, 80, 24).lines == draw(session, view, 80, 24).lines
     assert plain(draw(session, view, 80, 24).lines[0]).startswith(" grpo")
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What goes to the terminal, as if there were one."""
+    from textual.drivers.headless_driver import HeadlessDriver
+
+    out: list[str] = []
+    monkeypatch.setattr(RltuiApp, "is_headless", property(lambda self: False))
+    monkeypatch.setattr(HeadlessDriver, "write", lambda self, data: out.append(data))
+    return out
+
+
+async def test_a_change_is_written_past_the_compositor(
+    rich: tuple[Any, ...], written: list[str]
+) -> None:
+    async with open_app(*rich, size=(160, 45)) as hand:
+        await hand.pilot.pause()
+        whole = sum(map(len, written))
+        written.clear()
+        await hand.feed(grpo_batch(1, first=61))
+        assert "step 61" in hand.lines[0]
+        assert 0 < sum(map(len, written)) < whole / 8
+        assert len(written) == 1
+
+
+async def test_under_the_palette_the_compositor_paints(
+    rich: tuple[Any, ...], written: list[str]
+) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("ctrl+p")
+        asked: list[Any] = []
+        canvas = hand.app._canvas
+        original = canvas.refresh
+        canvas.refresh = lambda *r, **k: (asked.append(r), original(*r, **k))[1]  # type: ignore[method-assign]
+        await hand.feed(grpo_batch(1, first=61))
+        assert asked
+        await hand.press("escape")
+        assert "step 61" in hand.lines[0]

@@ -116,6 +116,10 @@ class Tracker(Protocol):
         corrupt: with a message for people in ``strerror``)."""
         ...
 
+    def parts(self, path: Path) -> frozenset[str]:
+        """The ``part`` of each of the runs, for much less than :meth:`runs`. Raises OSError."""
+        ...
+
     def follow(self, path: Path, part: str) -> Follower:
         """Follows one run from its beginning."""
         ...

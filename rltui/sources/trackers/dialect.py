@@ -94,6 +94,10 @@ class Dialect(Protocol):
         name of the file."""
         ...
 
+    def ids(self, connection: sqlite3.Connection, table: Table) -> Collection[bytes]:
+        """The runs that :meth:`runs` would give, without going through all rows."""
+        ...
+
     def states(
         self, connection: sqlite3.Connection, runs: Collection[bytes]
     ) -> Mapping[bytes, Hashable]:

@@ -79,13 +79,17 @@ class MlflowFiles:
     def runs(self, path: Path) -> Sequence[TrackedRun]:
         """The run, or none when it was deleted (such runs stay on the disk)."""
         meta = _meta_of(path)
-        if meta.get(b"lifecycle_stage") == b"deleted" or path.parent.parent.name == ".trash":
+        if _is_deleted(path, meta):
             return ()
         status = (path / _META).stat()
         size, modified = 0, status.st_mtime
         for file in walk(path / "metrics"):
             size, modified = size + file.size, max(modified, file.modified)
         return (TrackedRun("", _name_of(path, meta), size, modified),)
+
+    def parts(self, path: Path) -> frozenset[str]:
+        """The only run, or none when it was deleted."""
+        return frozenset() if _is_deleted(path, _meta_of(path)) else frozenset(("",))
 
     def follow(self, path: Path, part: str) -> MlflowRun:  # noqa: ARG002
         """Follows the run from its beginning."""
@@ -256,6 +260,10 @@ def _meta_of(path: Path) -> dict[bytes, bytes]:
     """The plain values of a run's meta.yaml, which is flat. Raises OSError."""
     found = _KEY.findall(_read(path / _META, _MOST_META))
     return {key: value.strip(b"'\"") for key, value in found}
+
+
+def _is_deleted(path: Path, meta: dict[bytes, bytes]) -> bool:
+    return meta.get(b"lifecycle_stage") == b"deleted" or path.parent.parent.name == ".trash"
 
 
 def _name_of(path: Path, meta: dict[bytes, bytes]) -> str:

@@ -36,6 +36,10 @@ from rltui.sources.trackers.setting import MOST_SETTINGS, exit_code_of, setting_
 _ROW_BYTES = 100
 _INFINITY = float(np.finfo(np.float64).max)
 _NEEDED = frozenset(("key", "value", "timestamp", "run_uuid"))
+_ACTIVE = (
+    "coalesce(r.lifecycle_stage, 'active') <> 'deleted'"
+    " AND coalesce(e.lifecycle_stage, 'active') <> 'deleted'"
+)
 
 
 class MlflowTables:
@@ -64,8 +68,7 @@ class MlflowTables:
             " FROM runs AS r"
             " LEFT JOIN experiments AS e ON e.experiment_id = r.experiment_id"
             " LEFT JOIN tags AS t ON t.run_uuid = r.run_uuid AND t.key = 'mlflow.runName'"
-            " WHERE coalesce(r.lifecycle_stage, 'active') <> 'deleted'"
-            " AND coalesce(e.lifecycle_stage, 'active') <> 'deleted'"
+            f" WHERE {_ACTIVE}"
             " ORDER BY r.start_time, r.rowid"
         )
         for uuid, experiment, name, started in connection.execute(query):
@@ -75,6 +78,16 @@ class MlflowTables:
                 when = max(_seconds(started), written[run])
                 found.append(TrackedRun(part_of(run), "/".join(s for s in shown if s), 0, when))
         return found
+
+    def ids(self, connection: sqlite3.Connection, table: Table) -> Collection[bytes]:
+        """Those that have values and were not deleted."""
+        query = (
+            "SELECT r.run_uuid FROM runs AS r"
+            " LEFT JOIN experiments AS e ON e.experiment_id = r.experiment_id"
+            f" WHERE {_ACTIVE}"
+        )
+        written = _written(connection, table)
+        return written.keys() & {raw_of(uuid) for (uuid,) in connection.execute(query)}
 
     def states(
         self, connection: sqlite3.Connection, runs: Collection[bytes]

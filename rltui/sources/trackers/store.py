@@ -12,7 +12,7 @@ from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean
 from rltui.sources.trackers.base import TrackedRun
 from rltui.sources.trackers.database import is_database, look
-from rltui.sources.trackers.dialect import Dialect, run_of
+from rltui.sources.trackers.dialect import Dialect, part_of, run_of
 from rltui.sources.trackers.ledger import Ledger
 from rltui.sources.trackers.rowfollower import RowFollower
 
@@ -78,6 +78,14 @@ class RowStore:
         found = look(path, lambda c: self._runs(c, clean(path.stem)))
         size = path.stat().st_size // max(1, len(found))
         return _distinct([replace(run, size=size) for run in found])
+
+    def parts(self, path: Path) -> frozenset[str]:
+        """The ids of the runs that have values."""
+        return frozenset(map(part_of, look(path, self._ids)))
+
+    def _ids(self, connection: sqlite3.Connection) -> Collection[bytes]:
+        table = self._dialect.table(connection)
+        return () if table is None else self._dialect.ids(connection, table)
 
     def _runs(self, connection: sqlite3.Connection, project: str) -> list[TrackedRun]:
         table = self._dialect.table(connection)

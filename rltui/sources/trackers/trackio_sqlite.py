@@ -84,6 +84,10 @@ class TrackioTables:
         found.sort(key=lambda item: item[0] if item[0] > 0 else 0.0)
         return [run for _, run in found]
 
+    def ids(self, connection: sqlite3.Connection, table: Table) -> Collection[bytes]:
+        """All of them: runs without rows are not in the table."""
+        return _runs(connection, table)
+
     def states(
         self, connection: sqlite3.Connection, runs: Collection[bytes]
     ) -> Mapping[bytes, Hashable]:

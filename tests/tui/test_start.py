@@ -1,0 +1,49 @@
+"""What the first paint must not pay for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+#: The work of a start up to the first paint, and then what it took to get there.
+_FIRST_PAINT = """
+import sys
+from pathlib import Path
+import rltui.tui.app
+from rltui.present.frame import draw
+from rltui.present.theme import load_theme
+from rltui.present.view import View
+from rltui.session import Session
+
+load_theme("dark", ())
+session = Session([Path(sys.argv[1])])
+session.scan()
+for batch in session._reader.read_all():
+    session._apply(batch)
+session._judge(False)
+view = View(run=next(iter(session.views)))
+assert any("loss" in text for line in draw(session, view, 160, 45).lines for text, _ in line)
+print(*(name for name in sys.argv[2:] if name in sys.modules))
+"""
+_LATER = (
+    "yaml", "watchdog", "plotext", "tensorboard", "numpy.ma", "rltui.health.engine",
+    "rltui.health.rules", "rltui.catalogue.table", "rltui.present.help", "rltui.present.metric",
+    "rltui.present.runs", "rltui.sources.formats.console.decoder",
+    "rltui.sources.formats.table.decoder", "rltui.sources.formats.wandb.decoder",
+)  # fmt: skip
+
+
+def test_what_can_wait_is_not_imported_before_the_first_paint(tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "run.jsonl"
+    log.parent.mkdir()
+    log.write_text("".join(f'{{"step": {s}, "loss": {1 / (s + 1)}}}\n' for s in range(20)))
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", _FIRST_PAINT, str(log.parent), *_LATER]
+    for _ in range(2):  # the first start fills the cache of documents
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
