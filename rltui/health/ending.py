@@ -25,10 +25,14 @@ MAX_REASON, MAX_LINE = 60, 300
 _LOOKED_AT = 600
 
 _WEIGHTS = ("root", "stop", "error", "consequence")
+_ERROR = _WEIGHTS.index("error")
 _PREFIX = re.compile(
     r"(?:\((?:[\w.:<>/-]+ )?pid=\d+[^)]*\)|\[(?:rank|default)\d+\]:|\d+: (?=\S)|"
     r"\[repeated \d+x across cluster\])\s?"
 )
+#: A line of a Ray actor that is not the driver: what kills the training it raises there, too
+#: (RayTaskError); an error of one sample it may have handled.
+_WORKER = re.compile(r"\((?!TaskRunner |main_task |run |train )[\w.:<>/-]+ pid=\d+")
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):|^ray\.exceptions\.\w+\(\w+\): ray::")
 _CHAINED = re.compile(r"^(?:During handling of the above exc|The above exception was the direct)")
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:\([\w.]+\))?(?::(?:\s|$)|$)")
@@ -104,7 +108,9 @@ def how_it_ended(tail: LogTail | None, exit_code: int | None = None) -> Ending |
     if exit_code == 0:
         return known.codes[0]
     lines = [] if tail is None or tail.after_row <= 0 else list(tail.lines[-tail.after_row :])
-    found = _from_lines([bare(line) for line in lines], known, failed=exit_code is not None)
+    workers = frozenset(at for at, line in enumerate(lines) if _WORKER.match(line))
+    failed = exit_code is not None
+    found = _from_lines([bare(line) for line in lines], known, workers, failed=failed)
     if exit_code is None:
         return found
     if found is not None and found.kind is not EndingKind.FINISHED:
@@ -129,7 +135,9 @@ def _from_code(code: int, known: _Knowledge) -> Ending:
     )
 
 
-def _from_lines(lines: list[str], known: _Knowledge, *, failed: bool) -> Ending | None:
+def _from_lines(
+    lines: list[str], known: _Knowledge, workers: frozenset[int], *, failed: bool
+) -> Ending | None:
     raised = _raised(lines, known)
     last: dict[int, bool] = {r.at: r.caught for r in raised}
     best: tuple[tuple[int, int, int, int], _Sign, re.Match[str]] | None = None
@@ -142,6 +150,8 @@ def _from_lines(lines: list[str], known: _Knowledge, *, failed: bool) -> Ending 
             continue
         for order, sign in enumerate(known.signs):
             if sign.exception and at not in last:
+                continue
+            if at in workers and sign.weight >= _ERROR and not failed:
                 continue
             match = _first(sign.patterns, line)
             if match is None:

@@ -49,6 +49,7 @@ def plot_text(
     plotext.clear_figure()
     try:
         plotext.theme("clear")
+        plotext.limitsize(False, False)  # the size is what was asked for, also without a terminal
         plotext.plotsize(width, height)
         plotext.title(_title(having, tag))
         drawn = 0

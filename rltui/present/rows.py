@@ -27,6 +27,9 @@ _RECENT_POINTS = 2000
 #: A change below this share of the p5-p95 range is not shown.
 _MATERIAL = 0.02
 
+#: Heading of rows that answer none of the questions and fire.
+_ELSEWHERE = "Firing elsewhere"
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -133,7 +136,15 @@ def _overview_sections(run: RunView) -> list[Section]:
             sections.append(Section(question.title, tuple(rows)))
     if not sections and run.infos:
         return [Section("Logged", tuple(fold(run, run.infos)))]
-    return sections
+    others = [make_row(run, tag, _band_of(run, tag)) for tag in _firing(run) if tag not in shown]
+    return [Section(_ELSEWHERE, tuple(others)), *sections] if others else sections
+
+
+def _firing(run: RunView) -> list[str]:
+    """Tags of the findings that hold now, one for each rule and metric, worst first."""
+    found = run.report.firing() if run.report else ()
+    tags = {(f.rule, f.metric): f.tag for f in reversed(found) if f.tag in run.infos}
+    return [tag for tag in dict.fromkeys(reversed(tags.values())) if tag is not None]
 
 
 def _vital_tags(run: RunView, keys: tuple[str, ...]) -> list[str]:

@@ -121,11 +121,18 @@ def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) ->
         heads.remove(before[0])
         heads.append(((start, max(end, last)), head))
         head.files += [replace(f, begin=first) for f in unit.files]
+        head.name = _common(head.name, unit.name)
         taken.append(unit)
     if len(taken) == len(crowd) - 1:
         for _, unit in heads:
             unit.crowded = False
     return taken
+
+
+def _common(name: str, other: str) -> str:
+    """What two names begin with: ``train_v2`` of ``train_v2.first`` and ``train_v2_resumed``."""
+    size = next((i for i, (a, b) in enumerate(zip(name, other)) if a != b), len(name))  # noqa: B905
+    return name[:size].rstrip("._- ") or name
 
 
 def _akin(stem: str, other: str) -> bool:

@@ -6,7 +6,6 @@ and puts a Batch on a bounded queue; a full queue blocks it, which is the back-p
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +27,7 @@ from rltui.sources.reread import read_again, rereadable
 from rltui.sources.runfiles import Discovery, LogFile, RunFiles
 from rltui.sources.tracked import TrackedFeed
 from rltui.sources.walk import in_checkpoint, pruned
-from rltui.sources.watch import Directories, Intervals, Notifier, Schedule, Watching
+from rltui.sources.watch import Directories, Intervals, Notifier, Pace, Schedule, Watching
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of so many
 #: bytes is applied within a frame.
@@ -46,10 +45,6 @@ _FILE_BYTES = 1 << 16
 _SHOWN_S = 0.5
 #: A larger file is sampled before it is read.
 _SAMPLED_BYTES = 32 << 20
-#: Least seconds between two looks for new files that the system asked for.
-_ASKED_GAP_S = 1.0
-#: Looks for new files take at most one part in so many of the time.
-_WALK_SHARE = 10
 AnyFeed = Feed | TrackedFeed | PipeFeed
 
 #: A scan that is younger need not be repeated to begin reading.
@@ -106,12 +101,7 @@ class Reader:
         """Pipes that were closed and whose last batch has been handed over."""
         self._scanned: float | None = None
         """When the caller scanned; None when that has been made use of."""
-        self._walk_s = 0.0
-        """What the last look for new files took."""
-        self._ask_s = 0.0
-        """What it took to find out whether there may be any."""
-        self._may_walk = -math.inf
-        """When (monotonic) a file that vanished may be looked for elsewhere."""
+        self._pace = Pace(self._watch)
         self._runs: dict[RunKey, RunFiles] = {}
         """As of the last look."""
         self.walks = 0
@@ -314,7 +304,7 @@ class Reader:
                 self.listening.set()
             now = self._clock.monotonic()
             asked = self._asked
-            pause = min(self._schedule.next_due(now), max(0.0, last_rescan + self._gap() - now))
+            pause = min(self._schedule.next_due(now), max(0.0, last_rescan + self._pace.gap(asked=self._asked) - now))
             with self._lock:
                 self._lock.wait_for(
                     lambda: (
@@ -328,7 +318,7 @@ class Reader:
             now = self._clock.monotonic()
             for path in woken:
                 self._schedule.wake(path, now)
-            if now >= last_rescan + self._gap():
+            if now >= last_rescan + self._pace.gap(asked=self._asked):
                 with self._lock:
                     asked, self._asked = self._asked, False
                 last_rescan, rescans = now, rescans + 1
@@ -342,24 +332,17 @@ class Reader:
                 if feed is not None and not feed.behind and not self._look(feed):
                     return
 
-    def _gap(self) -> float:
-        """Seconds from one look for new files to the next; names that change all the time
-        must not keep the reader busy."""
-        usual = self._watch.rescan_s
-        least = _WALK_SHARE * max(self._walk_s, self._ask_s)
-        return max(least, min(usual, _ASKED_GAP_S) if self._asked else usual)
-
     def _changed(self) -> bool:
         """Whether to look for new files."""
         begun = self._clock.monotonic()
         directories, stores = self._directories.changed(), self._finder.stores_changed()
-        self._ask_s = self._clock.monotonic() - begun
+        self._pace.asked(begun, self._clock.monotonic())
         return directories or stores
 
     def _rescan(self) -> None:
         begun = self._clock.monotonic()
         self._scan()
-        self._walk_s = self._clock.monotonic() - begun
+        self._pace.walked(begun, self._clock.monotonic())
 
     def _advance(self) -> bool:
         """Go on with files that were not read to their end; False when told to stop."""
@@ -423,9 +406,8 @@ class Reader:
         form = feed.file.format
         if form is None or form.growth is not Growth.WHOLE or not in_checkpoint(feed.file.path):
             return False
-        if not self._has_successor(feed) and self._clock.monotonic() >= self._may_walk:
+        if not self._has_successor(feed) and self._pace.may_walk(self._clock.monotonic()):
             self._rescan()  # it may have been written since the last look
-            self._may_walk = self._clock.monotonic() + _WALK_SHARE * self._walk_s
             self._asked = True  # the system is to tell of what was found
         return self._has_successor(feed)
 

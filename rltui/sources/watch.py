@@ -25,6 +25,10 @@ _LEAST_HOT_S = 120.0
 _MOST_HOT_S = 86_400.0
 #: Files that are not the newest of their run, or quiet for a day, are looked at so much rarer.
 _COLD_FACTOR = 6
+#: Least seconds between two looks for new files that the system asked for.
+_ASKED_GAP_S = 1.0
+#: Looks for new files take at most one part in so many of the time.
+_WALK_SHARE = 10
 #: Seconds between two looks at a file that the system tells of all the time.
 _WOKEN_GAP_S = 0.05
 #: Directories that the system is asked to tell of: watchdog takes a thread or two for each, and
@@ -166,6 +170,38 @@ class Schedule:
         if quiet <= hot and not watched.told:
             return self._watching.fast_s
         return self._watching.slow_s
+
+
+class Pace:
+    """How often to look for new files. Knows no clock: monotonic times are arguments.
+
+    Names that change all the time must not keep the reader busy, however large the tree is.
+    """
+
+    def __init__(self, watching: Watching) -> None:
+        self._watching = watching
+        self._walk_s = 0.0
+        self._ask_s = 0.0
+        self._next_walk = -math.inf
+
+    def asked(self, begin: float, end: float) -> None:
+        """It was found out whether there may be new files."""
+        self._ask_s = end - begin
+
+    def walked(self, begin: float, end: float) -> None:
+        """All directories were looked at."""
+        self._walk_s = end - begin
+        self._next_walk = end + _WALK_SHARE * self._walk_s
+
+    def gap(self, *, asked: bool) -> float:
+        """Seconds from one look to the next; fewer when the system has ``asked`` for it."""
+        usual = self._watching.rescan_s
+        least = _WALK_SHARE * max(self._walk_s, self._ask_s)
+        return max(least, min(usual, _ASKED_GAP_S) if asked else usual)
+
+    def may_walk(self, now: float) -> bool:
+        """Whether the directories may be looked at out of turn."""
+        return now >= self._next_walk
 
 
 class Directories:

@@ -135,6 +135,12 @@ def test_a_log_that_goes_on_from_another_is_of_its_run(tmp_path: Path) -> None:
     )
 
 
+def test_its_name_is_what_the_logs_have_in_common(tmp_path: Path) -> None:
+    rows(tmp_path / "exp7.before.jsonl", 1, 100)
+    rows(tmp_path / "exp7_resumed.jsonl", 80, 200)
+    assert [r.key.name for r in discover([tmp_path]).runs] == ["exp7"]
+
+
 @pytest.mark.parametrize(
     ("name", "first"),
     [("train_b.jsonl", 1), ("train_b.jsonl", 102), ("other.jsonl", 50)],

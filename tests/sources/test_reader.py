@@ -497,11 +497,11 @@ def test_a_rotated_checkpoint_is_no_trouble(tmp_path: Path, started: Start) -> N
     """Whether its end is noticed before or after the new one: here before."""
     old = checkpoint(tmp_path, 3)
     reader = started(Reader([tmp_path], watch=Intervals(0.01, 0.01, 1000.0, inotify=False)))
-    found = collect(reader, lambda b: steps(b) == [1, 2, 3])
-    until(lambda: reader.listening.is_set())
+    found = collect(reader, lambda b: steps(b, "train/loss") == [1, 2, 3])
+    until(reader.listening.is_set)
     checkpoint(tmp_path, 4)
     old.unlink()
-    found += collect(reader, lambda b: any(x.gone for x in b) and 4 in steps(b))
+    found += collect(reader, lambda b: any(x.gone for x in b) and 4 in steps(b, "train/loss"))
     assert notes_of(found) == []
     assert reader._schedule._files.keys() == {tmp_path / "checkpoint-4" / old.name}
 
@@ -509,22 +509,10 @@ def test_a_rotated_checkpoint_is_no_trouble(tmp_path: Path, started: Start) -> N
 def test_a_checkpoint_without_a_successor_is_missed(tmp_path: Path, started: Start) -> None:
     old = checkpoint(tmp_path, 3)
     reader = started(Reader([tmp_path], watch=FAST))
-    collect(reader, lambda b: steps(b) == [1, 2, 3])
+    collect(reader, lambda b: steps(b, "train/loss") == [1, 2, 3])
     old.unlink()
     found = collect(reader, lambda b: any(x.gone for x in b))
     assert notes_of(found) == ["was deleted or moved; what was read of it is kept"]
-
-
-@pytest.mark.parametrize(
-    ("walk_s", "asked", "gap"),
-    [(0.0, False, 5.0), (0.0, True, 1.0), (0.2, True, 2.0), (0.7, True, 7.0), (0.7, False, 7.0)],
-)
-def test_looking_for_new_files_takes_a_tenth_of_the_time(
-    tmp_path: Path, walk_s: float, asked: bool, gap: float
-) -> None:
-    reader = Reader([tmp_path])
-    reader._walk_s, reader._asked = walk_s, asked
-    assert reader._gap() == pytest.approx(gap)
 
 
 def test_a_new_run_of_a_database_is_seen_at_the_next_look(

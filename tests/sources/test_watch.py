@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rltui.sources import watch
-from rltui.sources.watch import Directories, Intervals, Notifier, Schedule
+from rltui.sources.watch import Directories, Intervals, Notifier, Pace, Schedule
 
 A, B = Path("a"), Path("b")
 
@@ -117,6 +117,25 @@ def test_a_file_that_the_system_tells_of_is_polled_rarely() -> None:
     assert schedule.due(106.0) == [A]
     schedule.looked(A, 106.0, grew=True)
     assert schedule.next_due(106.0) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("walk_s", "ask_s", "asked", "gap"),
+    [
+        *((0.0, 0.0, False, 5.0), (0.0, 0.0, True, 1.0), (0.2, 0.0, True, 2.0)),
+        *((0.7, 0.0, True, 7.0), (0.7, 0.0, False, 7.0), (0.1, 0.6, False, 6.0)),
+    ],
+)
+def test_looking_for_new_files_takes_a_tenth_of_the_time(
+    walk_s: float, ask_s: float, asked: bool, gap: float
+) -> None:
+    pace = Pace(Intervals())
+    assert pace.may_walk(100.0)
+    pace.walked(100.0, 100.0 + walk_s)
+    pace.asked(100.0, 100.0 + ask_s)
+    assert pace.gap(asked=asked) == pytest.approx(gap)
+    assert pace.may_walk(100.1 + 11 * walk_s)
+    assert pace.may_walk(100.1 + 5 * walk_s) == (walk_s < 0.02)
 
 
 def test_directories_notice_new_files(tmp_path: Path) -> None:
