@@ -94,9 +94,12 @@ class Result:
 
 
 def environment() -> dict[str, str]:
-    """What the readers run with."""
+    """What the readers run with; byte code is kept, as that of installed programs is."""
     root = str(Path(__file__).resolve().parent.parent)
-    return {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": root}
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    cache = str(Path(tempfile.gettempdir()) / f"rltui-benchmarks-{os.getuid()}")
+    found = {"PYTHONPATH": root, "PYTHONPYCACHEPREFIX": cache}
+    return {**kept, **found, "OPENBLAS_NUM_THREADS": "1"}
 
 
 def run(name: str, made: Made, floor: Path | None) -> dict[str, Any]:

@@ -117,13 +117,19 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
     if not report.findings:
         return [*lines, *calm_lines(run, width, view)]
     roomy = height >= 2 * len(report.findings) + 1 and width >= 44
+    spare = height - 2 * len(report.findings) - 1
     for finding in report.findings:
         lines.append(finding_line(finding, width, view))
         if roomy:
             over = finding.state is FindingState.RESOLVED
             text = view.glyphs.text(finding.summary)
             look = MUTED if over else TEXT
-            lines += paragraph(text, width, look, indent=2, limit=1, ellipsis=view.glyphs.ellipsis)
+            limit = 2 if spare > 0 else 1
+            told = paragraph(
+                text, width, look, indent=2, limit=limit, ellipsis=view.glyphs.ellipsis
+            )
+            spare -= len(told) - 1
+            lines += told
     if len(lines) > height:
         hidden = len(lines) - height + 1
         lines = [*lines[: height - 1], [(f"  and {hidden} more on Findings", MUTED)]]

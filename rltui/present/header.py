@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rltui.core.level import Level, RunState
 from rltui.core.text import cell_width, fit, fit_middle
+from rltui.health.ending import EndingKind
 from rltui.present import numbers
 from rltui.present.keys import keys_for
 from rltui.present.line import (
@@ -69,7 +70,8 @@ def state_spans(
     if state is RunState.CRASHED and progress.ending is not None:
         ending = progress.ending
         word = ending_words(ending) if words or in_header else ending.kind.value
-        line.append((word, style(Token.BAD, bold=True)))
+        token = Token.WATCH if ending.kind is EndingKind.CANCELLED else Token.BAD
+        line = [(f"{glyph} ", style(token)), (word, style(token, bold=True))]
     else:
         line.append((state.value, TEXT if state is RunState.LIVE else STRONG))
     if aged:

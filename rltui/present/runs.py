@@ -37,6 +37,13 @@ class _Columns:
         self.age = 7 if width >= 100 else 0
         self.title = 11 if width >= 110 else 9 if width >= 80 else 0
         self.value = 10 if width >= 50 else 0
+        self._share_out(width, longest)
+        if width < 110 and self.framework and self.name < longest + 2:
+            self.framework = 0  # the name tells runs apart, the framework rarely does
+            self._share_out(width, longest)
+
+    def _share_out(self, width: int, longest: int) -> None:
+        """Give what is left to the name and the sparkline."""
         gaps = 2 if self.value else 1
         used = self.left + 2 + self.framework + self.state + self.step + self.age + self.title
         rest = width - used - self.value - gaps - 1

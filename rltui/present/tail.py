@@ -6,7 +6,18 @@ from rltui.core.pipe import PIPE, PIPE_NAME
 from rltui.core.text import clean, fit_middle
 from rltui.health.ending import Ending, EndingKind, bare
 from rltui.present import numbers
-from rltui.present.line import MUTED, RULE, STRONG, TEXT, TITLE, Line, Token, fit_line, style
+from rltui.present.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    TITLE,
+    Line,
+    Token,
+    fit_line,
+    style,
+)
 from rltui.present.prose import paragraph
 from rltui.present.view import View
 from rltui.session import RunView
@@ -45,7 +56,8 @@ def _ending_lines(run: RunView, width: int) -> list[Line]:
     ending = run.ending
     if ending is None:
         return []
-    lines = paragraph(ending_words(ending), width, style(Token.BAD, bold=True))
+    look = style(LEVEL_TOKEN[run.end_level], bold=True)
+    lines = paragraph(ending_words(ending), width, look)
     if ending.advice:
         lines += paragraph(ending.advice, width, TEXT)
     return [*lines, []]
@@ -68,7 +80,7 @@ def crashed_line(run: RunView, view: View) -> Line:
     ending = run.ending
     if ending is None:
         return []
-    line: Line = [(ending_words(ending), style(Token.BAD, bold=True))]
+    line: Line = [(ending_words(ending), style(LEVEL_TOKEN[run.end_level], bold=True))]
     step = run.progress.last_step if run.progress else None
     line.append((f"  after {numbers.step(step)}", MUTED))
     if ending.line:

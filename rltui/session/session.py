@@ -338,6 +338,7 @@ class Session:
                 continue
             if view.sample is not None:
                 view.sample = None
+                view.memo.clear()  # versions of the sample mean nothing for the points
                 self._interpret(view)
             view.report = self._engine.evaluate(view.data, view.infos, view.recognition, now)
             view.version += 1
