@@ -17,7 +17,7 @@ from rltui.commands.command import (
     nothing_readable,
     open_session,
 )
-from rltui.commands.piped import is_piped, need_pipe
+from rltui.commands.piped import is_piped, kept_open, need_pipe
 from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,8 +64,9 @@ def _run(options: argparse.Namespace) -> int:
         _need_parquet(target)
     if target is not None:
         target = check_target(target, options.logdirs)
-    session = open_session(options)
-    session.read_all()
+    with kept_open(0):
+        session = open_session(options)
+        session.read_all()
     runs = [r for r in session.runs() if r.data.tags]
     if not runs:
         return nothing_readable(options, session)

@@ -21,6 +21,9 @@ _STEP = 32 << 20
 #: A run that was shown so many seconds ago is on the screen.
 _SHOWN_S = 3.0
 
+#: A run that grew so many seconds ago may grow again.
+_QUIET_S = 300.0
+
 _LOST = (
     "its points were unloaded to save memory, and its log does not hold them any more; "
     "verdict and headline are kept"
@@ -159,7 +162,8 @@ class Memory:
         data = view.data
         if data.unloaded or data.reading or view.report is None or now - view.shown_at < _SHOWN_S:
             return False
-        if view.progress is not None and view.progress.state is RunState.LIVE:
+        live = view.progress is not None and view.progress.state is RunState.LIVE
+        if live or now - view.grew_at < _QUIET_S:
             return False  # the next row would have it read again
         return self._batches(data) is not None
 

@@ -58,6 +58,8 @@ class RunView:
         """What the floors above derived from series: key -> (version of the series, value)."""
         self.shown_at = -math.inf
         """When a screen last showed the run, monotonic seconds."""
+        self.grew_at = -math.inf
+        """When it last grew after it had been read, monotonic seconds."""
         self.version = 0
         """Grows with every change of points, meaning, report or progress."""
 

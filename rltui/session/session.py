@@ -253,7 +253,10 @@ class Session:
         changes = self.store.apply(batch)
         self._memory.took(batch)
         for key in changes.runs:
-            self._view_of(key).version += 1
+            view = self._view_of(key)
+            view.version += 1
+            if view.report is not None and batch.items:
+                view.grew_at = self.clock.monotonic()
         news = self._learn(batch, changes)
         for key in changes.runs:
             if key in news or key in changes.new_tags:

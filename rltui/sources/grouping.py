@@ -86,7 +86,7 @@ def units(candidates: Iterable[Candidate], owner: Mapping[str, str]) -> list[Uni
                 unit = directories[where] = Unit(where, where, [])
             unit.files.append(candidate)
         else:
-            named.append(Unit(where, _name(candidate), [candidate]))
+            named.append(Unit(where, name_of(candidate), [candidate]))
             count[where, candidate.kind] += 1
     for unit in named:
         unit.crowded = count[unit.directory, unit.files[0].kind] > 1
@@ -210,7 +210,7 @@ def _disjoint(found: Sequence[Unit]) -> bool:
     return len(kinds) == len(set(kinds))
 
 
-def _name(candidate: Candidate) -> str:
+def name_of(candidate: Candidate) -> str:
     """Name of a run that one file, or one run of a store, makes."""
     name = candidate.path.name
     if candidate.title:

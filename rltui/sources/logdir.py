@@ -32,14 +32,14 @@ from rltui.core.level import Level
 from rltui.core.pipe import PIPE, PIPE_NAME
 from rltui.core.text import clean
 from rltui.sources.formats import FORMATS, Belonging, Format, Options
-from rltui.sources.grouping import Unit, continued, joined, units
+from rltui.sources.grouping import Unit, continued, joined, name_of, units
 from rltui.sources.nested import Role, series_of
 from rltui.sources.runfiles import MAX_REFUSED, Discovery, LogFile, RunFiles
 from rltui.sources.trackers import TRACKERS, Tracker
 from rltui.sources.walk import MISSING, Candidate, LogdirError, Tree, Walker, why
 
 _STAMP = re.compile(r"tfevents\.(\d{1,12})")
-#: Files that vanished and may come back keep their places; of more, the first are forgotten.
+#: So many files of a run that vanished may come back as what they were; others are forgotten.
 _MOST_GONE = 1000
 VANISHED = "vanished"
 
@@ -91,8 +91,8 @@ class Finder:
         self._singles: dict[int, list[RunFiles]] = {}
         self._seen: dict[Path, RunKey] = {}
         """Key of a file that the last look saw -> its run."""
-        self._gone: dict[Path, RunKey] = {}
-        """The same of those that vanished, the longest gone first."""
+        self._gone: dict[RunKey, dict[Path, None]] = {}
+        """Keys of files that vanished, by run, the longest gone first."""
         self._found = False
 
     def stores_changed(self) -> bool:
@@ -136,16 +136,20 @@ class Finder:
     def _forget(self, seen: dict[Path, RunKey]) -> None:
         """Forget the files that vanished longest ago: rotating logs go on for weeks. To which
         run a path was given, and the names of runs, stay."""
-        for key in self._gone.keys() & seen.keys():
-            del self._gone[key]
-        self._gone.update({k: run for k, run in self._seen.items() if k not in seen})
+        for key in seen.keys() - self._seen.keys():
+            self._gone.get(seen[key], {}).pop(key, None)
+        for key in self._seen.keys() - seen.keys():
+            run = self._seen[key]
+            gone, orders = self._gone.setdefault(run, {}), self._orders.get(run, {})
+            gone[key] = None
+            if len(gone) > _MOST_GONE:
+                oldest = next(iter(gone))
+                del gone[oldest]
+                if oldest != next(reversed(orders), None):  # its number is not given again
+                    orders.pop(oldest, None)
+                self._places.pop(oldest, None)
+                self._joins.pop(oldest, None)
         self._seen = seen
-        for key in list(self._gone)[: max(0, len(self._gone) - _MOST_GONE)]:
-            orders = self._orders[self._gone.pop(key)]
-            if key != next(reversed(orders)):  # its number is not to be given again
-                del orders[key]
-            self._places.pop(key, None)
-            self._joins.pop(key, None)
 
     def _find_in(
         self, number: int, logdir: Path, seen: set[tuple[int, int]]
@@ -258,9 +262,25 @@ class Finder:
         key = next((o for o in owners if o is not None), None)
         if key is None:
             key = self._new_key(number, logdir, unit, alone=alone)
+        else:
+            self._mark_late(logdir, unit, key)
         for candidate, owner in zip(unit.files, owners, strict=True):
             owner = self._owners.setdefault(candidate.key, owner or key)
             members.setdefault(owner, []).append(candidate)
+
+    def _mark_late(self, logdir: Path, unit: Unit, key: RunKey) -> None:
+        """A log that appears beside a run that is there must show that it is of that run, also
+        where it would have made the run had it been there first."""
+        for candidate in unit.files:
+            if candidate.key in self._owners or candidate.key in self._joins:
+                continue
+            path, name = candidate.path, name_of(candidate)
+            if candidate.belonging is Belonging.DIRECTORY:
+                place = self._places.get(candidate.path)
+                name = candidate.directory if place is None else place.owner
+                path = logdir / name
+            if path != self._paths.get(key):
+                self._joins[candidate.key] = Joined.SURELY, clean(name) or "."
 
     def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
         first = unit.files[0]

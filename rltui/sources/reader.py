@@ -104,10 +104,8 @@ class Reader:
         self._pace = Pace(self._watch)
         self._runs: dict[RunKey, RunFiles] = {}
         """As of the last look."""
-        self.walks = 0
-        """How often the directories were walked."""
-        self.watches = 0
-        """Directories that the system tells of."""
+        self.walks = self.watches = 0
+        """How often the directories were walked, and how many of them the system tells of."""
 
         self.listening = threading.Event()
         """Set when everything has been read once and changes are being followed."""
@@ -304,7 +302,8 @@ class Reader:
                 self.listening.set()
             now = self._clock.monotonic()
             asked = self._asked
-            pause = min(self._schedule.next_due(now), max(0.0, last_rescan + self._pace.gap(asked=self._asked) - now))
+            rescan = last_rescan + self._pace.gap(asked=asked)
+            pause = min(self._schedule.next_due(now), max(0.0, rescan - now))
             with self._lock:
                 self._lock.wait_for(
                     lambda: (

@@ -34,8 +34,8 @@ class Recent(Generic[K, V]):
         return found
 
     def items(self) -> list[tuple[K, V]]:
-        """Entries of the current look, or of the last one as long as it has not begun."""
-        return list((self._entries or self._before).items())
+        """Entries of the look that began last."""
+        return list(self._entries.items())
 
     def turn(self) -> None:
         """A look begins: forget what was not asked for during the last one."""

@@ -21,7 +21,6 @@ class TrackedFeed:
         self._records = 0
         self._told = False
         self._more = False
-        self._gone = False
         self.read_once = False
         """Whether it has been read to its end, at least once."""
 
@@ -57,7 +56,7 @@ class TrackedFeed:
         if followed.restarted:
             self._generation += 1
             self._records = 0
-        self._told, self._more, self._gone = True, followed.more, followed.gone
+        self._told, self._more = True, followed.more
         self._records += followed.decoded.records
         self.read_once = self.read_once or not followed.more
         return self._batch(followed)

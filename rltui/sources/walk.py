@@ -20,9 +20,9 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.sources.formats import Belonging, Format, Options
 from rltui.sources.nested import HeadReader
-from rltui.sources.recent import Recent
 from rltui.sources.runfiles import MAX_REFUSED, kind_of
-from rltui.sources.trackers import TrackedRun, Tracker
+from rltui.sources.stores import Stores
+from rltui.sources.trackers import Tracker
 
 #: Directories that never hold logs of their own, or hold copies.
 _PRUNED = re.compile(
@@ -120,17 +120,6 @@ class _Place:
     depth: int
 
 
-@dataclass(slots=True)
-class _Store:
-    """A store of many runs, as it was when it could be read last."""
-
-    tracker: Tracker
-    stamp: tuple[int, ...] = ()
-    """Empty as long as it could not be read."""
-    parts: frozenset[str] = frozenset()
-    runs: tuple[TrackedRun, ...] = ()
-
-
 class Walker:
     """Walks trees again and again. One thread."""
 
@@ -140,7 +129,7 @@ class Walker:
         self._formats = tuple(formats)
         self._trackers = tuple(trackers)
         self.heads = HeadReader(options)
-        self._stores: Recent[Path, _Store] = Recent()
+        self._stores = Stores()
 
     def turn(self) -> None:
         """A look at all logdirs begins: forget the files that the last one did not see."""
@@ -148,9 +137,8 @@ class Walker:
         self._stores.turn()
 
     def stores_changed(self) -> bool:
-        """Whether a store that the last look saw has a run that it had not, or can be read at
-        last. Costs two stat calls for a store that nobody has written."""
-        return any(self._has_news(path, store) for path, store in self._stores.items())
+        """See :meth:`rltui.sources.stores.Stores.changed`."""
+        return self._stores.changed()
 
     def walk(self, logdir: Path, seen: set[tuple[int, int]]) -> Tree:
         """Walk the tree; linked directories come last, so that a real path gives the name.
@@ -257,7 +245,7 @@ class Walker:
         if not stat.S_ISREG(status.st_mode) or identity in seen:
             return
         path = Path(entry.path)
-        store = next((t for t in stores if self._claims(t, path)), None)
+        store = next((t for t in stores if self._stores.claims(t, path)), None)
         if store is not None:
             seen.add(identity)
             self._store(tree, path, place.name, store, within=True)
@@ -306,7 +294,7 @@ class Walker:
     ) -> None:
         """The runs of a tracker's store; ``within``: it is a file of the directory."""
         try:
-            runs = self.runs_of(path, tracker)
+            runs = self._stores.runs_of(path, tracker)
         except OSError as error:
             tree.notes.append(Note(path, None, Level.WATCH, reason_of(error)))
             return
@@ -317,53 +305,16 @@ class Walker:
                 Candidate(path, where, None, run.size, run.modified, tracker, run.part, run.name)
             )
 
-    def _claims(self, tracker: Tracker, path: Path) -> bool:
-        """Whether a file is a store of the tracker. Raises OSError when it cannot be read."""
-        try:
-            return tracker.claims_file(path)
-        except OSError:
-            self._stores[path] = _Store(tracker)
-            raise
-
-    def runs_of(self, path: Path, tracker: Tracker) -> tuple[TrackedRun, ...]:
-        """The runs of a store, asked again when there are others. Raises OSError."""
-        stamp, known = _stamp(path), self._stores.get(path)
-        if known is None or not known.stamp or known.tracker is not tracker:
-            known = _Store(tracker)
-            self._stores[path] = known
-        if known.stamp != stamp:
-            parts = tracker.parts(path)
-            if parts != known.parts or not known.stamp:
-                known.runs = tuple(tracker.runs(path))
-            known.stamp, known.parts = stamp, parts
-        return known.runs
-
-    def _has_news(self, path: Path, store: _Store) -> bool:
-        """Whether to walk again because of a store that is a file."""
-        stamp = _stamp(path)
-        if stamp == store.stamp or not store.tracker.claims_name(path.name):
-            return False
-        try:
-            if not store.stamp:  # it could not be read: whose it is may not be known
-                store.tracker.claims_file(path)
-                return True
-            parts = store.tracker.parts(path)
-        except OSError:
-            return False
-        if parts == store.parts:
-            store.stamp = stamp
-        return not parts <= store.parts
-
     def single(self, path: Path, status: os.stat_result) -> list[Candidate]:
         """What a file is that the user has named. Raises LogdirError when it is no log."""
         forms = [f for f in self._formats if f.claims_name(path.name)]
         others = [f for f in self._formats if f not in forms]
         try:
             for tracker in self._trackers:
-                if tracker.claims_name(path.name) and self._claims(tracker, path):
+                if tracker.claims_name(path.name) and self._stores.claims(tracker, path):
                     return [
                         Candidate(path, "", None, r.size, r.modified, tracker, r.part, r.name)
-                        for r in self.runs_of(path, tracker)
+                        for r in self._stores.runs_of(path, tracker)
                     ]
             for form in (*forms, *others):  # the user may have called a console log anything
                 if self.heads.claims(form, path, status):
@@ -379,18 +330,6 @@ def _modified(entry: os.DirEntry[str]) -> float:
         return entry.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    """Changes when a store does; databases in WAL mode write into a file beside."""
-    found = []
-    for file in (path, path.with_name(path.name + "-wal")):
-        try:
-            status = file.stat()
-        except OSError:
-            continue
-        found += [status.st_ino, status.st_size, status.st_mtime_ns]
-    return tuple(found)
 
 
 def in_checkpoint(path: Path) -> bool:

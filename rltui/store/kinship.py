@@ -26,29 +26,46 @@ def same_training(
     path: Path, lineages: Mapping[str, Lineage], sources: Mapping[Path, SourceInfo]
 ) -> Agreement:
     """Whether a file tells the same values as the other sources of the run."""
-    source = sources[path]
-    own = [b for b in lineages[source.format].branches if b.path == path]
+    own = {s.format for s in sources.values() if s.joined is Joined.OWN and s.path != path}
+    others = [name for name in lineages if name != sources[path].format]
+    shared = 0
+    # what makes the run decides; logs that only lie beside may be of that other training, too
+    for names in ([n for n in others if n in own], [n for n in others if n not in own]):
+        answer, compared = _vote(path, {n: lineages[n] for n in names}, lineages, sources[path])
+        if answer is not Agreement.UNKNOWN:
+            return answer
+        shared += compared
+    if not shared and sources[path].joined is Joined.MAYBE and _have_shown(path, sources):
+        return Agreement.NO
+    return Agreement.UNKNOWN
+
+
+def _vote(
+    path: Path,
+    others: Mapping[str, Lineage],
+    lineages: Mapping[str, Lineage],
+    source: SourceInfo,
+) -> tuple[Agreement, int]:
+    """What most of the tags say that a file shares with some lineages, and how many it shares."""
+    own = lineages[source.format].branches_of(path)
     votes = {Agreement.YES: 0, Agreement.NO: 0}
     shared = 0
-    for name, lineage in lineages.items():
-        if name == source.format or lineage.counted or source.counted:
+    for lineage in others.values():
+        if lineage.counted or source.counted:
             continue
         exactness = min(lineage.exactness, source.exactness)
         for tag in [t for t in dict.fromkeys(t for b in own for t in b.columns) if lineage.has(t)]:
             shared += 1
-            if shared > 4 * _TAGS:
+            if shared > 4 * _TAGS or sum(votes.values()) >= _TAGS:
                 break
             mine = concatenate([b.points(tag) for b in own])
             answer = agreement(mine, lineage.told(tag).kept, exactness)
             if answer in votes:
                 votes[answer] += 1
-            if sum(votes.values()) >= _TAGS:
-                break
-    if votes[Agreement.YES] or votes[Agreement.NO]:
-        return Agreement.YES if votes[Agreement.YES] >= votes[Agreement.NO] else Agreement.NO
-    if not shared and source.joined is Joined.MAYBE and _have_shown(path, sources):
-        return Agreement.NO
-    return Agreement.UNKNOWN
+    if not any(votes.values()):
+        return Agreement.UNKNOWN, shared
+    better = votes[Agreement.YES] >= votes[Agreement.NO]
+    return (Agreement.YES if better else Agreement.NO), shared
 
 
 def _have_shown(path: Path, sources: Mapping[Path, SourceInfo]) -> bool:

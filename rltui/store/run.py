@@ -333,7 +333,11 @@ class RunData:
                 else:
                     found.append(path)
             self._judged.update(b.path for b in lineage.branches if b.begin is not None)
-        return found + [p for p in self._joined() if p not in found and self._is_stranger(p)]
+        if found:
+            return found
+        # one at a time, the last one first: what is left may agree with the others
+        joined = reversed(self._joined())
+        return [p for p in (next((p for p in joined if self._is_stranger(p)), None),) if p]
 
     def _mark_copy(self, lineage: Lineage, path: Path, of: Path | None) -> None:
         for tag in lineage.mark_copy(path, of):

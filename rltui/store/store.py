@@ -76,7 +76,13 @@ class Store:
 
     def _split(self, run: RunData, newest: Path) -> Changes:
         changes = Changes()
-        for path in run.strangers(newest):
+        while found := run.strangers(newest):
+            changes |= self._part(run, found)
+        return changes
+
+    def _part(self, run: RunData, strangers: list[Path]) -> Changes:
+        changes = Changes()
+        for path in strangers:
             key = self._free_key(run, path)
             other = self.add_run(key, path if run.sources[path].alone else run.path)
             run.give(path, other)

@@ -95,6 +95,25 @@ def test_a_log_that_was_there_first_gives_the_run_its_name(tmp_path: Path) -> No
     assert (run.key.name, len(run.files)) == ("mine", 2)
 
 
+def test_a_log_that_comes_late_must_show_that_it_is_of_the_run(tmp_path: Path) -> None:
+    made(tmp_path, "mine.jsonl")
+    finder = Finder([tmp_path])
+    finder.find()
+    made(tmp_path, "runs/x")
+    (run,) = finder.find().runs
+    found = {f.kind: (f.joined, f.alone) for f in run.files}
+    assert found == {"jsonl": (Joined.SURELY, "mine"), "tfevents": (Joined.SURELY, "runs/x")}
+
+
+def test_a_resumed_event_file_is_of_its_directory(tmp_path: Path) -> None:
+    made(tmp_path, "runs/x", "mine.jsonl")
+    finder = Finder([tmp_path])
+    finder.find()
+    events(tmp_path / "runs/x", "loss", stamp=1780000009)
+    (run,) = finder.find().runs
+    assert [f.joined for f in run.files if f.kind == "tfevents"] == [Joined.OWN] * 2
+
+
 # -- a directory and a file on the command line ------------------------------------------------
 
 

@@ -14,6 +14,8 @@ import pytest
 from rltui.core.errors import SourceError
 from rltui.sources import Reader, RunFiles, discover, logdir, nested
 from rltui.sources.logdir import Finder
+from rltui.sources.trackers.database import UnreadableError
+from rltui.sources.trackers.store import RowStore
 from tests.sources import encode
 from tests.sources.trackers.store import MlflowDatabase, TrackioDatabase
 
@@ -480,10 +482,26 @@ def test_a_store_that_nobody_wrote_is_not_opened(
     store.log("one", [(1, {"loss": 1.0})])
     finder = Finder([tmp_path])
     finder.find()
-    store.log("one", [(2, {"loss": 1.0})])
-    assert not finder.stores_changed()
+    for _ in range(2):  # what was just written may not have been seen
+        assert not finder.stores_changed()
     monkeypatch.setattr(os, "open", None)
     assert not finder.stores_changed()
+
+
+def test_a_commit_that_shows_before_it_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In WAL mode the file grows first; the index by which others find the rows follows."""
+    store = TrackioDatabase(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+    finder = Finder([tmp_path])
+    finder.find()
+    store.log("two", [(1, {"loss": 1.0})])
+    with monkeypatch.context() as early:
+        early.setattr(RowStore, "parts", lambda self, path: frozenset(("one",)))
+        assert not finder.stores_changed()
+    assert finder.stores_changed()
+    assert len(finder.find().runs) == 2
 
 
 def test_a_locked_store_is_tried_again(tmp_path: Path) -> None:
@@ -498,6 +516,21 @@ def test_a_locked_store_is_tried_again(tmp_path: Path) -> None:
     assert finder.stores_changed()
     assert len(finder.find().runs) == 1
     assert not finder.stores_changed()
+
+
+def test_a_damaged_store_is_no_news(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+
+    def damaged(self: RowStore, path: Path) -> None:
+        raise UnreadableError(84, "is damaged", str(path))
+
+    finder = Finder([tmp_path])
+    with monkeypatch.context() as now:
+        now.setattr(RowStore, "runs", damaged)
+        assert "is damaged" in finder.find().notes[0].message
+        assert not finder.stores_changed()
+    assert finder.stores_changed()
 
 
 def test_rotating_logs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

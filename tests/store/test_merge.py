@@ -153,6 +153,21 @@ def test_what_grows_in_a_file_that_left_goes_to_its_own_run() -> None:
     assert store.runs[RunKey(0, ".")].last_step == 60
 
 
+def test_of_two_that_disagree_one_stays() -> None:
+    first = batch("tfevents", rows(LOSS), joined=Joined.SURELY, alone="a")
+    store = store_of(first, joined([v + 1 for v in LOSS], Joined.SURELY))
+    assert [k.name for k in store.runs] == [".", "other"]
+    assert store.runs[RunKey(0, ".")].last_step == 60
+
+
+def test_two_logs_of_another_training_leave_together() -> None:
+    other = [v + 1 for v in LOSS]
+    lines = batch("jsonl", rows(other), joined=Joined.SURELY, alone="other")
+    store = store_of(batch("tfevents", rows(LOSS)), lines, joined(rounded(other), Joined.SURELY))
+    assert [k.name for k in store.runs] == [".", "other"]
+    assert len(store.runs[RunKey(0, "other")].sources) == 2
+
+
 def test_constant_values_tell_nothing() -> None:
     flat = [1.0] * 60
     store = store_of(batch("tfevents", rows(flat)), joined(flat, Joined.SURELY))

@@ -10,13 +10,12 @@ from weakref import WeakValueDictionary
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean
-from rltui.sources.trackers.base import TrackedRun
+from rltui.sources.trackers.base import DATABASES, TrackedRun
 from rltui.sources.trackers.database import is_database, look
 from rltui.sources.trackers.dialect import Dialect, part_of, run_of
 from rltui.sources.trackers.ledger import Ledger
 from rltui.sources.trackers.rowfollower import RowFollower
 
-_SUFFIXES = (".db", ".sqlite", ".sqlite3", ".db3")
 #: Answers about files that are remembered.
 _MOST_KNOWN = 10_000
 
@@ -45,7 +44,7 @@ class RowStore:
 
     def claims_name(self, name: str) -> bool:
         """Whether a file of this base name may be a database."""
-        return name.lower().endswith(_SUFFIXES)
+        return name.lower().endswith(DATABASES)
 
     def claims_file(self, path: Path) -> bool:
         """Whether the file is a database with the tables of this tracker.

@@ -8,8 +8,8 @@ import struct
 from collections.abc import Iterable, Mapping
 from zlib import crc32
 
-from rltui.sources.formats import swanlab
 from rltui.sources.formats.leveldb import BLOCK_BYTES, Framing
+from rltui.sources.formats.swanlab import decoder as swanlab
 from rltui.sources.formats.wandb import decoder as wandb
 from tests.sources.encode import field, varint
 

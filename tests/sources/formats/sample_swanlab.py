@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from rltui.sources.formats.swanlab import FRAMING
+from rltui.sources.formats.swanlab.decoder import FRAMING
 from tests.sources.formats.encode_tracker import LogWriter, scalar, swanlab_log
 from tests.sources.formats.sample import TAGS, VALUES, Sample
 

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
-from rltui.sources.formats import swanlab
 from rltui.sources.formats.base import Decoded, clean_tag
 from rltui.sources.formats.leveldb import Framing
-from rltui.sources.formats.swanlab import FRAMING, SwanLab, SwanLabDecoder
+from rltui.sources.formats.swanlab import SwanLab
+from rltui.sources.formats.swanlab import decoder as swanlab
+from rltui.sources.formats.swanlab.decoder import FRAMING, SwanLabDecoder
 from tests.sources import encode
 from tests.sources.encode import field
 from tests.sources.formats.encode_tracker import (

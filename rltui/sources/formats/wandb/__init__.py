@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rltui.sources.formats.base import Belonging, Decoder, Growth, Options
+from rltui.sources.formats.base import Decoder, Options
+from rltui.sources.formats.tracker_log import TrackerLog
 
 
-class Wandb:
+class Wandb(TrackerLog):
     """The format ``wandb``."""
 
     name = "wandb"
@@ -21,23 +22,8 @@ class Wandb:
         "statistics, settings, console output, exit code"
     )
     lacks = "no header of W&B yet"
-    growth = Growth.APPENDED
-    exactness = 3
-    anywhere = False
-
-    def belonging(self, name: str) -> Belonging:  # noqa: ARG002 - one file a run directory
-        """The run directory is the run."""
-        return Belonging.DIRECTORY
-
-    def claims_name(self, name: str) -> bool:
-        """By suffix."""
-        return name.endswith(".wandb")
-
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:  # noqa: ARG002
-        """By suffix and the first bytes."""
-        from rltui.sources.formats.wandb.decoder import FRAMING
-
-        return self.claims_name(path.name) and head.startswith(FRAMING.ident)
+    suffix = ".wandb"
+    ident = b":W&B"
 
     def decoder(
         self,

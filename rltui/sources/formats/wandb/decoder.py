@@ -12,12 +12,13 @@ import math
 from rltui.sources.formats.base import Decoded, NoteBook
 from rltui.sources.formats.leveldb import Framing, RecordReader
 from rltui.sources.formats.tfevents.record import MalformedError, fields, signed, varint
+from rltui.sources.formats.wandb import Wandb
 from rltui.sources.formats.wandb.cell import seconds
 from rltui.sources.formats.wandb.history import History
 from rltui.sources.formats.wandb.output import Output
 from rltui.sources.formats.wandb.setting import Settings
 
-FRAMING = Framing(b":W&B", 0xBEE1, 0)
+FRAMING = Framing(Wandb.ident, 0xBEE1, 0)
 _HISTORY, _OUTPUT, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 12, 13, 17, 18
 _HISTORY_KEY, _SUMMARY_KEY = 0x12, 0x1A
 #: Texts of the run record that are worth showing: field -> name.

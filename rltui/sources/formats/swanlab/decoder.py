@@ -1,4 +1,4 @@
-"""SwanLab's transaction logs ``run-<id>.swanlab`` (floor 2).
+"""Decoder of SwanLab's transaction logs (floor 2).
 
 The layout is that of LevelDB's log (:mod:`rltui.sources.formats.leveldb`), the records are
 protobuf (swanlab/proto, 0.10): ``Record`` timestamp 2, start 10, finish 11, scalar 13, log 16;
@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 from struct import Struct
 
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
-from rltui.sources.formats.base import Belonging, Decoded, Decoder, Growth, NoteBook, Options
+from rltui.sources.formats.base import Decoded, NoteBook
 from rltui.sources.formats.leveldb import Framing, RecordReader
 from rltui.sources.formats.rows import RowSink, layout_of
+from rltui.sources.formats.swanlab import SwanLab
 from rltui.sources.formats.tfevents.record import MalformedError, fields, signed, varint
 from rltui.sources.formats.wandb.cell import seconds
 from rltui.sources.formats.wandb.output import Output
 from rltui.sources.formats.wandb.setting import Settings
 
-FRAMING = Framing(b":SWL", 0xE1D6, 2)
+FRAMING = Framing(SwanLab.ident, 0xE1D6, 2)
 _START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
 _FINISHED = 1
 _DOUBLE = Struct("<d")
@@ -47,38 +47,6 @@ _USUAL = re.compile(
     re.DOTALL,
 ).fullmatch
 _ZERO = bytes(8)
-
-
-class SwanLab:
-    """The format ``swanlab``."""
-
-    name = "swanlab"
-    files = "`run-*.swanlab`"
-    written_by = "SwanLab's local logs"
-    lacks = "no header of SwanLab yet"
-    growth = Growth.APPENDED
-    exactness = 3
-    anywhere = False
-
-    def belonging(self, name: str) -> Belonging:  # noqa: ARG002 - one file a run directory
-        """The run directory is the run."""
-        return Belonging.DIRECTORY
-
-    def claims_name(self, name: str) -> bool:
-        """By suffix."""
-        return name.endswith(".swanlab")
-
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:  # noqa: ARG002
-        """By suffix and the first bytes; of any version, so that it can be said."""
-        return self.claims_name(path.name) and head.startswith(FRAMING.ident)
-
-    def decoder(
-        self,
-        options: Options | None = None,  # noqa: ARG002
-        path: Path | None = None,  # noqa: ARG002
-    ) -> Decoder:
-        """A fresh decoder for one file."""
-        return SwanLabDecoder()
 
 
 class _Column:
