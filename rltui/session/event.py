@@ -7,6 +7,7 @@ from enum import Enum
 
 from rltui.core.batch import RunKey
 from rltui.core.level import Level, RunState
+from rltui.health.ending import EndingKind
 from rltui.health.model import Evidence, Finding, FindingState
 from rltui.session.run import RunView
 from rltui.session.session import Session
@@ -72,9 +73,14 @@ def state_findings(run: RunView) -> list[Finding]:
     if progress.state is RunState.STALLED:
         return [_state("stalled", "Stalled", Level.WATCH, last, evidence, "nothing was written")]
     ending = progress.ending
-    reason = ending.reason if ending else "it has ended"
-    advice = ending.advice if ending else ""
-    return [_state("crashed", "Crashed", Level.BAD, last, evidence, reason, advice)]
+    if ending is None:
+        return [_state("crashed", "Crashed", Level.BAD, last, evidence, "it has ended")]
+    evidence = Evidence("how it ended", None, None, step, step, {"line": ending.line})
+    title, level = "Crashed", run.end_level
+    if ending.kind is EndingKind.CANCELLED:
+        title = "Cancelled"
+    words = ": ".join(w for w in (ending.reason, ending.line) if w)
+    return [_state("crashed", title, level, last, evidence, words, ending.advice)]
 
 
 def _state(

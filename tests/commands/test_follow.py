@@ -1,0 +1,58 @@
+"""``rltui check --follow``: a line for each change, and the verdict as the exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEALTHY = [0.8 + 0.001 * (s % 7) for s in range(200)]
+
+
+def console(entropy: list[float], *after: str) -> str:
+    rows = [
+        f"step:{s} - actor/entropy:{e} - actor/pg_loss:0.01 - critic/score/mean:{0.2 + s / 500}"
+        f" - response_length/mean:{300 + s % 5} - actor/grad_norm:{0.3 + (s % 3) / 100}"
+        for s, e in enumerate(entropy, 1)
+    ]
+    return "\n".join([*rows, *after]) + "\n"
+
+
+def follow(log: str, *options: str) -> tuple[int, list[str]]:
+    command = [sys.executable, "-m", "rltui", "check", "--follow", *options, "-"]
+    done = subprocess.run(command, input=log, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_a_run_that_is_well_says_nothing() -> None:
+    assert follow(console(HEALTHY)) == (0, [])
+
+
+def test_a_collapse_is_one_line_and_the_exit_code() -> None:
+    collapse = [*HEALTHY[:80], *(0.8 * 0.8**n for n in range(60))]
+    code, lines = follow(console(collapse))
+    assert code == 1
+    assert any("entropy collapse fired bad" in line for line in lines)
+    assert len(lines) == len(set(lines))
+
+
+def test_json_lines_have_the_schema() -> None:
+    oom = ("Traceback (most recent call last):", "torch.OutOfMemoryError: CUDA out of memory.")
+    code, lines = follow(console(HEALTHY, *oom), "--json")
+    (event,) = [json.loads(line) for line in lines]
+    assert code == 1
+    assert (event["schema"], event["event"], event["rule"]) == ("rltui.event/1", "fired", "crashed")
+    assert "out of memory" in event["evidence"]["line"]
+
+
+@pytest.mark.parametrize("log", ["", "nothing of interest\n" * 100])
+def test_a_pipe_without_a_log(log: str) -> None:
+    assert follow(log)[0] == 3
+
+
+def test_never_fail() -> None:
+    collapse = [*HEALTHY[:80], *(0.8 * 0.8**n for n in range(60))]
+    assert follow(console(collapse), "--fail-on", "never")[0] == 0
