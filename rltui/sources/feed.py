@@ -55,6 +55,10 @@ class Feed:
         """Change time of the file when it was last looked at; asks nobody."""
         return self.tail.modified or self.file.modified
 
+    def still(self) -> bool:
+        """Whether :meth:`read` would bring nothing, as one ``stat`` can tell."""
+        return self._told and not self._more and self.tail.still() and not self._decoder.holds_row
+
     def overview(self, limits: Limits | None = None) -> Batch | None:
         """A sample of the file under the tags of the run, beside :meth:`read` and before it.
 

@@ -328,7 +328,11 @@ class Reader:
                     self.watches = len(notifier.watched)
             for path in self._schedule.due(now):
                 feed = self._feeds.get(path)
-                if feed is not None and not feed.behind and not self._look(feed):
+                if feed is None or feed.behind:
+                    continue
+                if isinstance(feed, Feed) and feed.still():
+                    self._schedule.looked(path, now, grew=False)
+                elif not self._look(feed):
                     return
 
     def _changed(self) -> bool:

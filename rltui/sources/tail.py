@@ -95,6 +95,7 @@ class Tail:
         clock: Clock | None = None,
     ) -> None:
         self.path = path
+        self._name = str(path)
         self.offset = 0
         self.size = 0
         self.modified = 0.0
@@ -118,6 +119,22 @@ class Tail:
         self._hole = _Hole()
         self._read_once = False
         """Whether it was read to its end, at least once since it began anew."""
+
+    def still(self) -> bool:
+        """Whether the file is as it was when it was last looked at. One ``stat`` and nothing
+        else: a thousand files are asked four times a second."""
+        if self._stamp is None or self._again != math.inf:
+            return False
+        try:
+            status = os.stat(self._name)  # noqa: PTH116 - a Path costs twice as much here
+        except OSError:
+            return False
+        return self._stamp == (
+            status.st_dev,
+            status.st_ino,
+            status.st_size,
+            status.st_mtime_ns,
+        )
 
     def poll(self, budget_bytes: int) -> Polled:
         """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
