@@ -326,14 +326,20 @@ class Reader:
                     self._rescan()
                     notifier.update(self._telling())
                     self.watches = len(notifier.watched)
-            for path in self._schedule.due(now):
-                feed = self._feeds.get(path)
-                if feed is None or feed.behind:
-                    continue
-                if isinstance(feed, Feed) and feed.still():
-                    self._schedule.looked(path, now, grew=False)
-                elif not self._look(feed):
-                    return
+            if not self._look_at_due(now):
+                return
+
+    def _look_at_due(self, now: float) -> bool:
+        """Look at the files whose time has come; False when told to stop."""
+        for path in self._schedule.due(now):
+            feed = self._feeds.get(path)
+            if feed is None or feed.behind:
+                continue
+            if isinstance(feed, Feed) and feed.still():
+                self._schedule.looked(path, now, grew=False)
+            elif not self._look(feed):
+                return False
+        return True
 
     def _changed(self) -> bool:
         """Whether to look for new files."""
