@@ -38,7 +38,7 @@ _JUDGE_REST, _JUDGE_REST_S = 100.0, 2.0
 _BATCHES = 4
 _TOO_MUCH = (
     "its points take more memory than watch.memory_bytes allows, and no run can be unloaded: "
-    "they are shown, or their logs were rewritten"
+    "they are shown, being written, or not in files that can be read again"
 )
 
 
