@@ -52,10 +52,13 @@ def help_overlay(view: View, width: int, height: int) -> list[Line]:
         ("Keys ", TITLE),
         (f"on {where}", MUTED),
     ]
-    head = [*fit_line(head, max(10, width - 12)), ("Esc close", MUTED)]
-    rule: Line = [(view.glyphs.rule * width, RULE)]
     room = max(1, height - 2)
     view.overlay_offset = max(0, min(view.overlay_offset, len(body) - room))
+    below = len(body) - room - view.overlay_offset
+    more = f"{below} more below   " if below > 0 else ""
+    close = f"{more}Esc close"
+    head = [*fit_line(head, max(10, width - len(close) - 2)), (close, MUTED)]
+    rule: Line = [(view.glyphs.rule * width, RULE)]
     shown = body[view.overlay_offset : view.overlay_offset + room]
     return [head, rule, *shown]
 
