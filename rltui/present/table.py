@@ -127,6 +127,10 @@ def _unit(row: Row, columns: Columns, view: View) -> str:
 
 def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
     change = memo(run, row.tag, "trend", trend)
+    series = run.shown(row.tag)
+    if series.count == 1 and run.points.last_step not in (None, int(series.steps[0])):
+        text = f"at {numbers.step(int(series.steps[0]))}"  # the only point, and an old one
+        return (" " + text) if columns.change >= 10 else text
     if change is None:
         return ""
     arrow = view.glyphs.up if change > 0 else view.glyphs.down

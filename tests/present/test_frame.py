@@ -16,8 +16,8 @@ from rltui.present.frame import Frame, draw, finding_id
 from rltui.present.line import plain
 from rltui.present.view import FINDINGS, TABS, View
 from rltui.session import Session
-from tests.builders import LOGDIR, START, a_batch, a_block
-from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
+from tests.builders import LOGDIR, START, a_batch, a_block, steps
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 
 #: Tags that try to do harm, as they arrive: through the same cleaning as in the decoders.
 ODD_TAGS = (
@@ -303,3 +303,11 @@ def test_wall_times_only_when_the_log_has_them() -> None:
     assert "ETA" not in line
     assert session.views[run].data.last_wall_time is None
     assert session.views[run].data.modified == START
+
+
+def test_a_value_of_one_old_point_says_from_which_step_it_is() -> None:
+    tags = {**grpo_tags(60), "val-core/gsm8k/acc/mean@8": [0.5]}
+    session = a_session(a_batch(steps(1, tags)))
+    (run,) = session.runs()
+    lines = [plain(x) for x in draw(session, View(run=run.key, screen="list"), 160, 45).lines]
+    assert any("gsm8k" in line and "at 1 " in line for line in lines)
