@@ -6,19 +6,19 @@ from dataclasses import replace
 
 from rltui.core.batch import Batch, Note, Restart, SourceInfo
 from rltui.core.block import Block
+from rltui.sources.following import Following
 from rltui.sources.formats import Decoded, Growth, Options
 from rltui.sources.overview import Limits, overview
 from rltui.sources.runfiles import LogFile, RunFiles
 from rltui.sources.tail import Polled, Tail
 
 
-class Feed:
+class Feed(Following):
     """Owned by the reader. Not thread-safe."""
 
     def __init__(self, run: RunFiles, file: LogFile, options: Options) -> None:
         assert file.format is not None
-        self.run = run
-        self.file = file
+        super().__init__(run, file)
         self._format = file.format
         self._options = options
         growth = file.format.growth
@@ -26,17 +26,6 @@ class Feed:
         self._whole = growth is Growth.WHOLE
         self.tail = Tail(file.path, whole=self._whole, rewritten=self._rewritten)
         self._decoder = file.format.decoder(options, file.path)
-        self._counted = False
-        self._records = 0
-        self._told = False
-        self._more = False
-        self.read_once = False
-        """Whether it has been read to its end, at least once."""
-
-    @property
-    def behind(self) -> bool:
-        """Whether it is known to hold more than what was read (as of the last look)."""
-        return not self._told or self._more
 
     @property
     def offset(self) -> int:
@@ -85,8 +74,7 @@ class Feed:
         decoded = Decoded()
         if polled.data or self._decoder.holds_row:
             decoded = self._decoder.feed(polled.data, more=polled.more)
-        self._records += decoded.records
-        self._counted = self._counted or decoded.counted
+        self._count(decoded)
         new = polled.changed or decoded.items or not self._told or polled.more != self._more
         if not new:
             return None
@@ -119,20 +107,8 @@ class Feed:
         )
 
     def _source(self, size: int, offset: int, modified: float) -> SourceInfo:
-        file = self.file
-        return SourceInfo(
-            file.path,
-            self._format.name,
-            file.order,
-            size,
-            offset,
-            self._records,
-            modified,
-            self._format.exactness,
-            self._counted,
-            file.joined,
-            file.alone,
-        )
+        form = self._format
+        return self._info(form.name, form.exactness, size, offset, modified)
 
     def _items(self, decoded: Decoded) -> tuple[Block | Restart, ...]:
         """The items under the tags that they have in the run."""

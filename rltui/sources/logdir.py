@@ -31,7 +31,7 @@ from rltui.core.batch import Joined, Note, RunKey
 from rltui.core.level import Level
 from rltui.core.pipe import PIPE, PIPE_NAME
 from rltui.core.text import clean
-from rltui.sources.formats import FORMATS, Belonging, Format, Options
+from rltui.sources.formats import FORMATS, Belonging, Format, Growth, Options
 from rltui.sources.grouping import Unit, continued, joined, name_of, units
 from rltui.sources.nested import Role, series_of
 from rltui.sources.runfiles import MAX_REFUSED, Discovery, LogFile, RunFiles
@@ -75,10 +75,11 @@ class Finder:
     ) -> None:
         self._logdirs = tuple(Path(p) for p in logdirs)
         self._walker = Walker(formats, trackers, options or Options())
-        kinds = [f.name for f in formats]
-        # event files are what people know a run by, a console log is the last to name it
-        self._rank = {name: i for i, name in enumerate((*kinds, *(t.name for t in trackers)))}
-        self._rank.update({"tfevents": -2, "jsonl": -1, "trainer_state": 98, "console": 99})
+        # what accompanies a training is the last to name it: the state of a trainer, a console
+        last = [f for f in formats if f.exactness == 1 or f.growth is Growth.WHOLE]
+        naming = [f for f in formats if f not in last]
+        kinds = [*(f.name for f in naming), *(t.name for t in trackers), *(f.name for f in last)]
+        self._rank = {kind: i for i, kind in enumerate(kinds)}
         self._orders: dict[RunKey, dict[Path, int]] = {}
         self._names: dict[tuple[int, str], str] = {}
         """The names that were given, for ever."""

@@ -12,10 +12,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from rltui.core.batch import Batch, Note, SourceInfo
+from rltui.core.batch import Batch, Note
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.core.pipe import PIPE
+from rltui.sources.following import Following
 from rltui.sources.formats import Decoded, Decoder, Format, Options
 from rltui.sources.nested import HEAD_BYTES
 from rltui.sources.runfiles import LogFile, RunFiles
@@ -116,7 +117,7 @@ class Pump:
                 return
 
 
-class PipeFeed:
+class PipeFeed(Following):
     """The counterpart of :class:`rltui.sources.feed.Feed`. Owned by the reader."""
 
     def __init__(
@@ -128,12 +129,10 @@ class PipeFeed:
         pump: Pump,
         clock: Clock,
     ) -> None:
-        self.run = run
-        self.file = file
+        super().__init__(run, file)
         self.offset = 0
         self.size = 0
         self.modified = clock.now()
-        self.read_once = False
         self.wait = False
         """Whether a read waits until something comes: for commands that want all of it."""
         self.ended = False
@@ -150,14 +149,6 @@ class PipeFeed:
         self._lost = 0
         """Bytes before those that were decoded, or between them, that nobody has seen."""
         self._trouble: list[Note] = []
-        self._records = 0
-        self._told = False
-        self._more = False
-
-    @property
-    def behind(self) -> bool:
-        """Whether it holds more than what was read (as of the last look)."""
-        return not self._told or self._more
 
     def overview(self) -> None:
         """None: what has gone through a pipe cannot be looked at again."""
@@ -201,7 +192,7 @@ class PipeFeed:
             self._decoder = self._format.decoder(self._options, PIPE)
         self.offset = self.size
         decoded = self._decoder.feed(data, more=self._more and not ended)
-        self._records += decoded.records
+        self._count(decoded)
         return decoded
 
     def _claiming(self, waited: bytes, data: bytes) -> Format | None:
@@ -224,19 +215,8 @@ class PipeFeed:
 
     def _batch(self, decoded: Decoded) -> Batch:
         form = self._format
-        source = SourceInfo(
-            PIPE,
-            "" if form is None else form.name,
-            self.file.order,
-            self.size,
-            self.offset,
-            self._records,
-            self.modified,
-            1 if form is None else form.exactness,
-            decoded.counted,
-            self.file.joined,
-            self.file.alone,
-        )
+        kind, exactness = ("", 1) if form is None else (form.name, form.exactness)
+        source = self._info(kind, exactness, self.size, self.offset, self.modified)
         notes = [Note(PIPE, n.offset + self._lost, n.level, n.message) for n in decoded.notes]
         notes += self._trouble
         self._trouble = []

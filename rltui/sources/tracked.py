@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from rltui.core.batch import Batch, Note, SourceInfo
+from rltui.core.batch import Batch, Note
+from rltui.sources.following import Following
 from rltui.sources.overview import Limits
 from rltui.sources.runfiles import LogFile, RunFiles
 from rltui.sources.trackers import Followed
 
 
-class TrackedFeed:
+class TrackedFeed(Following):
     """The counterpart of :class:`rltui.sources.feed.Feed`. Owned by the reader."""
 
     def __init__(self, run: RunFiles, file: LogFile) -> None:
         assert file.tracker is not None
-        self.run = run
-        self.file = file
+        super().__init__(run, file)
         self._tracker = file.tracker
         self._follower = file.tracker.follow(file.path, file.part)
         self._generation = 0
-        self._records = 0
-        self._told = False
-        self._more = False
-        self.read_once = False
-        """Whether it has been read to its end, at least once."""
-
-    @property
-    def behind(self) -> bool:
-        """Whether it is known to hold more than what was read (as of the last look)."""
-        return not self._told or self._more
 
     @property
     def offset(self) -> int:
@@ -57,25 +47,14 @@ class TrackedFeed:
             self._generation += 1
             self._records = 0
         self._told, self._more = True, followed.more
-        self._records += followed.decoded.records
+        self._count(followed.decoded)
         self.read_once = self.read_once or not followed.more
         return self._batch(followed)
 
     def _batch(self, followed: Followed) -> Batch:
         path, decoded = self.file.path, followed.decoded
-        source = SourceInfo(
-            path,
-            self._tracker.name,
-            self.file.order,
-            self.size,
-            self.offset,
-            self._records,
-            self.modified,
-            self._tracker.exactness,
-            decoded.counted,
-            self.file.joined,
-            self.file.alone,
-        )
+        tracker = self._tracker
+        source = self._info(tracker.name, tracker.exactness, self.size, self.offset, self.modified)
         notes = [Note(path, None, level, message) for level, message in followed.notes]
         notes += [Note(path, n.offset, n.level, n.message) for n in decoded.notes]
         return Batch(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import signal
 from collections.abc import Iterable
 from pathlib import Path
 
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import SystemCommand
 from textual.message import Message
 from textual.screen import Screen
 
@@ -20,9 +18,9 @@ from rltui.present.theme import Theme, list_themes, load_theme
 from rltui.present.view import View
 from rltui.session import Session
 from rltui.tui.canvas import Canvas
+from rltui.tui.canvasapp import CanvasApp
 from rltui.tui.navigation import Navigator
 from rltui.tui.pace import Pace
-from rltui.tui.theming import Palette, depth_of
 
 #: While the reader is ahead of the screen: pause between two drains, and between two paints,
 #: which is also so many times what the last one took.
@@ -33,24 +31,19 @@ _AGE_INTERVAL_S = 1.0
 _MANY_RUNS, _AGE_MANY = 100, 5
 
 
-class RltuiApp(App[None]):
+class RltuiApp(CanvasApp[None]):
     """Shows a session. The reader thread is started on mount and joined on exit."""
 
     ENABLE_COMMAND_PALETTE = True
-    CSS = "Screen { background: transparent; overflow: hidden; }"
-    TITLE = "rltui"
 
     def __init__(
         self, session: Session, view: View, theme: Theme, theme_dirs: tuple[Path, ...] = ()
     ) -> None:
-        super().__init__()
+        super().__init__(theme)
         self.session = session
         self.view = view
         self.navigator = Navigator(session, view)
         self._theme_dirs = theme_dirs
-        self._shipped = theme
-        self.palette: Palette | None = None
-        self._canvas = Canvas(self._current_palette)
         self._last_paint = 0.0
         self._rest_s = 0.0
         self._seconds = 0
@@ -63,17 +56,9 @@ class RltuiApp(App[None]):
 
     # -- life ------------------------------------------------------------------------------
 
-    def compose(self) -> ComposeResult:
-        yield self._canvas
-
     def on_mount(self) -> None:
         """Start reading and ticking."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, self._end_by, number)
-        self.app_resume_signal.subscribe(self, self._resumed)
-        self._canvas.focus()
+        self._settle_in()
         self.session.on_news(self._wake)
         self.session.start()
         self.set_interval(_AGE_INTERVAL_S, self._age)
@@ -94,21 +79,6 @@ class RltuiApp(App[None]):
     def on_rltui_app_news(self) -> None:
         """Something may be drained."""
         self._news()
-
-    def _end_by(self, number: int) -> None:
-        """Leave for a signal, with the exit code that shells expect."""
-        self.exit(return_code=128 + number)
-
-    def _resumed(self, _: object) -> None:
-        """Back from ctrl+z: nothing that was painted is there any more."""
-        self._canvas.repaint()
-        self.screen.refresh(layout=True)
-
-    def _current_palette(self) -> Palette:
-        if self.palette is None:
-            depth = depth_of(self.console.color_system, self.no_color)
-            self.palette = Palette(self._shipped, depth)
-        return self.palette
 
     # -- news ------------------------------------------------------------------------------
 

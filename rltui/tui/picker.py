@@ -7,14 +7,11 @@ result of the app.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from textual.app import App, ComposeResult
 from textual.message import Message
 
 from rltui.core.clock import Clock
@@ -26,7 +23,7 @@ from rltui.present.theme import Theme
 from rltui.present.view import View
 from rltui.sources.offers import Offers
 from rltui.tui.canvas import Canvas
-from rltui.tui.theming import Palette, depth_of
+from rltui.tui.canvasapp import CanvasApp
 
 #: Ages move on.
 _AGE_S = 1.0
@@ -34,12 +31,10 @@ _AGE_S = 1.0
 _CONTINUE_S = 0.3
 
 
-class PickerApp(App[Path]):
+class PickerApp(CanvasApp[Path]):
     """Returns the path that was chosen, or None when the user left."""
 
     ENABLE_COMMAND_PALETTE = False
-    CSS = "Screen { background: transparent; overflow: hidden; }"
-    TITLE = "rltui"
 
     def __init__(
         self,
@@ -50,15 +45,12 @@ class PickerApp(App[Path]):
         clock: Clock,
     ) -> None:
         """``search`` is called on other threads, one at a time."""
-        super().__init__()
+        super().__init__(theme)
         self._search = search
         self.view = view
         view.screen = PICKER
-        self._theme = theme
         self._around = around
         self._clock = clock
-        self._palette: Palette | None = None
-        self._canvas = Canvas(self._current_palette)
         self._keys = key_map(view.keys)
         self._frame = Frame([], [], {}, [])
         self._searching = False
@@ -67,35 +59,12 @@ class PickerApp(App[Path]):
 
     # -- life ------------------------------------------------------------------------------
 
-    def compose(self) -> ComposeResult:
-        yield self._canvas
-
     def on_mount(self) -> None:
         """Start searching."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, self._end_by, number)
-        self.app_resume_signal.subscribe(self, self._resumed)
-        self._canvas.focus()
+        self._settle_in()
         self.set_interval(_AGE_S, self.paint)
         self.set_interval(RESCAN_S, self._look)
         self._look()
-
-    def _end_by(self, number: int) -> None:
-        """Leave for a signal, with the exit code that shells expect."""
-        self.exit(return_code=128 + number)
-
-    def _resumed(self, _: object) -> None:
-        """Back from ctrl+z: nothing that was painted is there any more."""
-        self._canvas.repaint()
-        self.screen.refresh(layout=True)
-
-    def _current_palette(self) -> Palette:
-        if self._palette is None:
-            depth = depth_of(self.console.color_system, self.no_color)
-            self._palette = Palette(self._theme, depth)
-        return self._palette
 
     # -- searching -------------------------------------------------------------------------
 

@@ -23,14 +23,15 @@ from rltui.sources.formats.tfevents import TfEvents
 from rltui.sources.formats.trainer_state import TrainerState
 from rltui.sources.formats.wandb import Wandb
 
-#: In the order in which they are asked whether a file is theirs.
+#: In the order in which they are asked whether a file is theirs, and in which they give a run
+#: of several logs its name.
 FORMATS: tuple[Format, ...] = (
     TfEvents(),
+    JsonLines(),
     Wandb(),
     SwanLab(),
     TrainerState(),
     Table(),
-    JsonLines(),
     Console(),
 )
 
