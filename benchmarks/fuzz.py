@@ -25,8 +25,8 @@ import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block, make_block
-from rltui.sources.formats import FORMATS, Decoded, Format, Options
-from rltui.sources.formats.base import MAX_TAG
+from rltui.formats import FORMATS, Decoded, Format, Options
+from rltui.formats.base import MAX_TAG
 
 _LARGEST_SEED = 1 << 18
 _HEAD_BYTES = 1 << 16

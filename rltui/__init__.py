@@ -1,21 +1,23 @@
 """rltui: a terminal monitor that shows live RL and LLM post-training runs and judges them.
 
-Data flows one way, from the files of a training run to the screen; each floor imports
-only floors below it (import-linter enforces this, see ``pyproject.toml``):
+Data flows one way, from the log files of a training to the screen. A package imports only
+packages below it; import-linter checks that (see ``pyproject.toml``).
 
-===== ============================== ====================================================
-floor package                        what it does
-===== ============================== ====================================================
-8     ``cli``                        argument tree, exit codes, errors to stderr
-7     ``commands``                   one module per verb: watch, check, snapshot, plot, ...
-6     ``tui``                        the Textual app: keys, focus, scrolling, painting
-5     ``present``, ``demo``          anything a person reads, as text; live demo runs
-4     ``session``                    the only wiring: sources -> store -> catalogue -> health
-3     ``health``                     rules, findings, report
-2     ``store`` ``sources``          columns of points; bytes -> batches;
-      ``catalogue`` ``config``       what a tag means; user settings
-1     ``core``                       the words everyone speaks
-===== ============================== ====================================================
+================================= ==========================================================
+package                           what it does
+================================= ==========================================================
+``cli``                           argument tree, exit codes, errors to stderr
+``commands``                      one module per verb: watch, check, snapshot, plot, ...
+``tui``                           the Textual app: screens, widgets, keys
+``present`` ``demo``              everything a person reads, as text; made-up live runs
+``session``                       the only wiring: sources -> store -> catalogue -> health
+``health``                        rules, detectors, findings, report
+``store`` ``sources``             columns of points; finding and following logs
+``catalogue`` ``config``          what a tag means; the user's settings
+``trackers``                      stores of experiment trackers (MLflow, trackio)
+``formats`` ``files``             decoders of log formats; growing files on disk
+``core``                          the types that all packages share
+================================= ==========================================================
 
 Start reading at :mod:`rltui.session`.
 """

@@ -1,4 +1,4 @@
-"""The command line (floor 8): argument tree, exit codes, errors to standard error.
+"""The command line: argument tree, exit codes, errors to standard error.
 
 Imports nothing heavy before it knows the command.
 """

@@ -1,4 +1,4 @@
-"""User settings (floor 2): one frozen record per section, flags over environment over file.
+"""User settings: one frozen record per section, flags over environment over file.
 
 Says what the user wants, not what it means: names of metrics, rules, actions and themes are
 checked by the floors that own them, with the nodes that are kept here for their errors.
@@ -18,8 +18,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from rltui.core.document import Node, nearest, read_document
 from rltui.core.errors import UsageError
+from rltui.core.yaml_document import Node, nearest, read_document
 
 MARKERS = ("auto", "braille", "block", "ascii")
 X_AXES = ("step", "relative", "wall", "tokens")

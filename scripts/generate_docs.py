@@ -12,11 +12,11 @@ from pathlib import Path
 
 from rltui.catalogue import Catalogue, framework_rows, load_catalogue, metric_rows
 from rltui.core.level import Level
+from rltui.formats import FORMATS
 from rltui.health import load_rules
 from rltui.health.rule import Rule
-from rltui.present.keys import EVERYWHERE, KEYS
-from rltui.sources.formats import FORMATS
-from rltui.sources.trackers import TRACKERS
+from rltui.present.screens.keys import EVERYWHERE, KEYS
+from rltui.trackers import TRACKERS
 
 ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = r"(<!-- generated: {name} -->\n).*?(<!-- end generated -->)"

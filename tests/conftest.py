@@ -9,9 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rltui.core.clock import ManualClock
-
-ROOT = Path(__file__).resolve().parent.parent
-CORPUS = ROOT.parent / "shared" / "corpora" / "dev"
+from tests.places import DEV
 
 # One profile for everybody: the same examples in every run and no clock. HYPOTHESIS_PROFILE=hunt
 # looks for new counterexamples.
@@ -28,9 +26,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 @pytest.fixture
 def corpus() -> Path:
     """Logs that real frameworks wrote, where they lie beside the project."""
-    if not CORPUS.is_dir():
-        pytest.skip(f"no corpus of real logs at {CORPUS}")
-    return CORPUS
+    if not DEV.is_dir():
+        pytest.skip(f"no corpus of real logs at {DEV}")
+    return DEV
 
 
 @pytest.fixture

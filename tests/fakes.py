@@ -26,7 +26,7 @@ from rltui.session import Session
 from rltui.session import session as session_module
 from rltui.session.documents import open_catalogue, open_rules
 from rltui.session.session import Choice
-from rltui.sources.reader import Reader
+from rltui.sources.follow.reader import Reader
 from tests.builders import LOGDIR, START, a_batch, a_block, a_source
 
 
@@ -36,7 +36,7 @@ def _within(batch: Batch, sources: Mapping[Path, SourceInfo]) -> bool:
 
 
 class FakeReader:
-    """Has the face of :class:`rltui.sources.reader.Reader`; reads what the test feeds it."""
+    """Has the face of :class:`rltui.sources.follow.reader.Reader`; reads what the test feeds it."""
 
     def __init__(self, *batches: Batch) -> None:
         self.queue: deque[Batch] = deque(batches)

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.places import ROOT
 
 #: Imported only when a command needs them: they cost start-up time and memory.
 HEAVY = {"textual", "rich", "plotext", "watchdog", "tensorboard"}
@@ -38,7 +38,9 @@ def test_session_brings_no_toolkit() -> None:
     assert not loaded_after("import rltui.session") & HEAVY
 
 
-@pytest.mark.parametrize("module", ["rltui", "rltui.cli", "rltui.config", "rltui.core.document"])
+@pytest.mark.parametrize(
+    "module", ["rltui", "rltui.cli", "rltui.config", "rltui.core.yaml_document"]
+)
 def test_light_modules_bring_nothing_heavy(module: str) -> None:
     loaded = loaded_after(f"import {module}")
     assert not loaded & (HEAVY | {"numpy", "yaml", "orjson"})

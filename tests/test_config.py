@@ -18,7 +18,7 @@ from rltui.config import (
     load_config,
 )
 from rltui.core.errors import DocumentError, UsageError
-from tests.conftest import ROOT
+from tests.places import ROOT
 
 EXAMPLE = ROOT / "config.example.yaml"
 

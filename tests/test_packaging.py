@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 from rltui import __version__
-from tests.conftest import ROOT
+from tests.places import ROOT
 
 REQUIRED = os.environ.get("RLTUI_PACKAGING") == "require"
 

@@ -1,4 +1,4 @@
-"""Floor 2: what a tag means. Metrics, dialects of frameworks, scenarios, recognition.
+"""What a tag means. Metrics, dialects of frameworks, scenarios, recognition.
 
 Start at :func:`load_catalogue`; data live in ``data/*.yaml``. Knows no store and no files of runs.
 The tables for documents are imported when they are first asked for: no screen needs them.
@@ -21,10 +21,10 @@ from rltui.catalogue.model import (
     TagInfo,
     select,
 )
-from rltui.catalogue.resolver import Resolver
+from rltui.catalogue.resolve import Resolver
 
 if TYPE_CHECKING:
-    from rltui.catalogue.table import (
+    from rltui.catalogue.doc_tables import (
         FrameworkRow,
         MetricRow,
         framework_rows,
@@ -61,4 +61,4 @@ _TABLE = ("FrameworkRow", "MetricRow", "framework_rows", "metric_rows", "range_w
 def __getattr__(name: str) -> Any:
     if name not in _TABLE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("rltui.catalogue.table"), name)
+    return getattr(import_module("rltui.catalogue.doc_tables"), name)

@@ -1,4 +1,4 @@
-"""The catalogue: metrics, dialects, scenarios, and the questions that can be asked (floor 2).
+"""The catalogue: metrics, dialects, scenarios, and the questions that can be asked.
 
 Owned by the main thread. Heads of dialects are read at once, bodies when a run needs them;
 documents of the user are read completely at once, so that a mistake in them stops the start.
@@ -13,11 +13,11 @@ from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
 from rltui.catalogue.metrics import read_metrics
 from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario
 from rltui.catalogue.recognise import Suspect, Verdict, algorithm_of, judge, seen_by
-from rltui.catalogue.resolver import Layer, Resolver
+from rltui.catalogue.resolve import Layer, Resolver
 from rltui.catalogue.scenario import read_scenarios
-from rltui.core.document import nearest
 from rltui.core.errors import UsageError
 from rltui.core.shipped import shipped
+from rltui.core.yaml_document import nearest
 
 GENERIC = "generic"
 

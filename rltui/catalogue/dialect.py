@@ -1,4 +1,4 @@
-"""A dialect: how one framework writes its tags (floor 2). Reads ``data/dialects/*.yaml``.
+"""A dialect: how one framework writes its tags. Reads ``data/dialects/*.yaml``.
 
 A document has a head (identity, fingerprint, algorithms) and, from the line ``entries:`` on,
 the body (patterns). Heads of all dialects are read at start, a body only when a run needs it.
@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from rltui.catalogue.label_template import check_template
 from rltui.catalogue.metrics import check_key, read_category, read_direction, read_range
 from rltui.catalogue.model import Category, Metric, Range
 from rltui.catalogue.pattern import Pattern, PatternError, parse
-from rltui.catalogue.template import check_template
-from rltui.core.document import Node, Table, parse_document
 from rltui.core.errors import DocumentError
 from rltui.core.level import Direction
+from rltui.core.yaml_document import Node, Table, parse_document
 
 _BODY = "\nentries:"
 _T = TypeVar("_T")

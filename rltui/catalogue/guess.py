@@ -1,4 +1,4 @@
-"""Tags that no dialect knows: category by their words, a short title, a family (floor 2).
+"""Tags that no dialect knows: category by their words, a short title, a family.
 
 Nothing is ever hidden: what cannot be guessed lands in Other under its own name.
 """

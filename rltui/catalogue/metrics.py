@@ -1,12 +1,12 @@
-"""Reads the canonical metrics: ``data/metrics.yaml`` (floor 2). Knows no dialects."""
+"""Reads the canonical metrics: ``data/metrics.yaml``. Knows no dialects."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from rltui.catalogue.model import Category, Derivation, Metric, Range
-from rltui.core.document import Node, Table, nearest, read_document
 from rltui.core.level import Direction
+from rltui.core.yaml_document import Node, Table, nearest, read_document
 
 #: Statistics that make a family when they are the last part of a tag.
 STATS = ("mean", "max", "min", "std", "median", "p10", "p50", "p90", "p95", "p99", "avg", "sum")

@@ -1,4 +1,4 @@
-"""What a tag can mean: the records of the catalogue (floor 2). Data only, no files."""
+"""What a tag can mean: the records of the catalogue. Data only, no files."""
 
 from __future__ import annotations
 

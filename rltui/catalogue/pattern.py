@@ -1,4 +1,4 @@
-"""Tag patterns: shell wildcards with named captures (floor 2). Knows no files and no metrics.
+"""Tag patterns: shell wildcards with named captures. Knows no files and no metrics.
 
 =============== ========================================================================
 ``*``           any text, also across slashes, also empty

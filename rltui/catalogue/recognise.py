@@ -1,4 +1,4 @@
-"""Which framework and algorithm wrote a set of tags (floor 2). Looks at names only.
+"""Which framework and algorithm wrote a set of tags. Looks at names only.
 
 Order of decision: what the user says; a log format that one framework writes; strong tags
 (the look-alike order decides between several); the most supporting tags; else generic.

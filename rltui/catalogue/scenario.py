@@ -1,11 +1,11 @@
-"""Reads the scenarios: ``data/scenarios.yaml`` (floor 2): what to look at for which training."""
+"""Reads the scenarios: ``data/scenarios.yaml``: what to look at for which training."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from rltui.catalogue.model import Metric, Question, Roles, Scenario
-from rltui.core.document import Node, nearest, read_document
+from rltui.core.yaml_document import Node, nearest, read_document
 
 
 def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenario, ...], Roles]:

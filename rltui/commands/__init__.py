@@ -1,4 +1,4 @@
-"""Floor 7: one module per verb. Module level imports are cheap; the work is imported in run().
+"""One module per verb. Module level imports are cheap; the work is imported in run().
 
 To add a verb, write a module with a ``COMMAND`` and name it in ``COMMANDS``.
 """

@@ -1,4 +1,4 @@
-"""``rltui check``: a verdict for scripts, cron, Slurm epilogs and CI (floor 7)."""
+"""``rltui check``: a verdict for scripts, cron, Slurm epilogs and CI."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rltui.commands.command import (
     tell_troubles,
 )
 from rltui.commands.follow import follow
-from rltui.commands.piped import is_piped, kept_open, need_pipe
+from rltui.commands.standard_input import is_piped, kept_open, need_pipe
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +45,8 @@ def _run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from rltui.core.level import Level, worst
-    from rltui.present.document import check_document, dump
-    from rltui.present.report import check_text
+    from rltui.present.output.json_document import check_document, dump
+    from rltui.present.output.text_report import check_text
 
     session = open_session(options)
     if options.follow:

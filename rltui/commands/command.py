@@ -1,4 +1,4 @@
-"""What a verb is, and the options that several share (floor 7)."""
+"""What a verb is, and the options that several share."""
 
 from __future__ import annotations
 

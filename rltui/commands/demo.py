@@ -1,4 +1,4 @@
-"""``rltui demo``: write a realistic live run and watch it (floor 7)."""
+"""``rltui demo``: write a realistic live run and watch it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _speed(text: str) -> float:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rltui.core.document import nearest
+    from rltui.core.yaml_document import nearest
     from rltui.demo import SCENARIOS
 
     if options.list:

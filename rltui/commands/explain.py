@@ -1,4 +1,4 @@
-"""``rltui explain``: what a tag, metric or rule means (floor 7)."""
+"""``rltui explain``: what a tag, metric or rule means."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rltui.present.document import dump
-    from rltui.present.explain import explain_document, explain_text
+    from rltui.present.output.explain import explain_document, explain_text
+    from rltui.present.output.json_document import dump
     from rltui.session.documents import open_catalogue, open_rules
 
     config = open_config(options)

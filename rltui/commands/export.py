@@ -1,4 +1,4 @@
-"""``rltui export``: every stored point as CSV, JSON lines or Parquet (floor 7)."""
+"""``rltui export``: every stored point as CSV, JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rltui.commands.command import (
     nothing_readable,
     open_session,
 )
-from rltui.commands.piped import is_piped, kept_open, need_pipe
+from rltui.commands.standard_input import is_piped, kept_open, need_pipe
 from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from rltui.present.export import Rows
+    from rltui.present.output.points import Rows
     from rltui.session import RunView, Session
 
 _FORMATS = ("csv", "jsonl", "parquet")
@@ -53,8 +53,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rltui.commands.target import check_target, standard_output, target_file
-    from rltui.present.export import export_names, export_rows
+    from rltui.commands.output_target import check_target, standard_output, target_file
+    from rltui.present.output.points import export_names, export_rows
 
     if is_piped(options):
         need_pipe()
@@ -81,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _need_parquet(target: Path | None) -> None:
-    from rltui.present.parquet import need_parquet
+    from rltui.present.output.parquet import need_parquet
 
     need_parquet()
     if target is None and sys.stdout.isatty():
@@ -90,8 +90,8 @@ def _need_parquet(target: Path | None) -> None:
 
 def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
     """The logged tags that any of ``names`` means; UsageError for one that means none."""
-    from rltui.core.document import nearest
-    from rltui.present.plot import find_tags
+    from rltui.core.yaml_document import nearest
+    from rltui.present.output.plot import find_tags
 
     logged = dict.fromkeys(t for r in runs for t in r.data.tags)
     chosen: dict[str, None] = {}
@@ -106,10 +106,10 @@ def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
 
 
 def _write(rows: Iterable[Rows], form: str, out: BinaryIO) -> None:
-    from rltui.present.export import CSV_HEAD, csv_lines, json_lines
+    from rltui.present.output.points import CSV_HEAD, csv_lines, json_lines
 
     if form == "parquet":
-        from rltui.present.parquet import ParquetFile
+        from rltui.present.output.parquet import ParquetFile
 
         file = ParquetFile(out)
         for part in rows:

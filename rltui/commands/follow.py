@@ -1,4 +1,4 @@
-"""``rltui check --follow``: one line for each change of the verdict (floor 7)."""
+"""``rltui check --follow``: one line for each change of the verdict."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LOOK_S = 1.0
 
 def follow(session: Session, *, json: bool) -> None:
     """Print what changes until interrupted, or until nothing can come any more."""
-    from rltui.present.document import event_line
-    from rltui.present.report import event_text
+    from rltui.present.output.json_document import event_line
+    from rltui.present.output.text_report import event_text
     from rltui.session.event import Watcher
 
     news = threading.Event()

@@ -1,4 +1,4 @@
-"""``rltui plot``: charts drawn once on standard output (floor 7)."""
+"""``rltui plot``: charts drawn once on standard output."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rltui.present.plot import find_tags, plot_text
+    from rltui.present.output.plot import find_tags, plot_text
 
     options.logdirs = [options.logdir]
     session = open_session(options)
@@ -78,7 +78,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _unknown(runs: list, name: str) -> str:  # type: ignore[type-arg]
-    from rltui.core.document import nearest
+    from rltui.core.yaml_document import nearest
 
     known = {t for r in runs for t in r.infos}
     hint = nearest(name, known)

@@ -1,4 +1,4 @@
-"""``rltui snapshot``: the state of all runs, once, as text or JSON (floor 7)."""
+"""``rltui snapshot``: the state of all runs, once, as text or JSON."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rltui.present.document import dump, snapshot_document
-    from rltui.present.report import snapshot_text
+    from rltui.present.output.json_document import dump, snapshot_document
+    from rltui.present.output.text_report import snapshot_text
 
     session = open_session(options)
     session.read_all()

@@ -1,4 +1,4 @@
-"""``rltui watch``: the live app; without a path a list of what there is to watch (floor 7)."""
+"""``rltui watch``: the live app; without a path a list of what there is to watch."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rltui.commands.command import (
     open_config,
     open_session,
 )
-from rltui.commands.piped import is_piped, kept_open, take_pipe
+from rltui.commands.standard_input import is_piped, kept_open, take_pipe
 from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rltui.config import Config
-    from rltui.present.offer import Around
-    from rltui.present.view import View
+    from rltui.present.screens.suggestion_lines import Around
+    from rltui.present.screens.view import View
     from rltui.session import Session
 
 
@@ -62,7 +62,7 @@ def _watch_pipe(options: argparse.Namespace) -> int:
 
 def _around() -> Around:
     """The working directory and the home directory, as far as there are any."""
-    from rltui.present.offer import Around
+    from rltui.present.screens.suggestion_lines import Around
 
     directory = home = None
     with suppress(OSError):
@@ -75,8 +75,8 @@ def _around() -> Around:
 def _list_offers() -> int:
     """Without a terminal: what could be watched, on standard error."""
     from rltui.core.clock import SystemClock
-    from rltui.present.offer import offers_text
-    from rltui.sources.offers import Scout
+    from rltui.present.screens.suggestion_lines import offers_text
+    from rltui.sources.discovery.suggestions import Scout
 
     around = _around()
     offers = Scout(around.directory, os.environ, around.home).find()
@@ -91,8 +91,8 @@ def _list_offers() -> int:
 def _pick(config: Config) -> tuple[int, Path | None]:
     """Exit code, and the path that the user chose on a screen; None when they left it."""
     from rltui.core.clock import SystemClock
-    from rltui.present.theme import load_theme
-    from rltui.sources.offers import Scout
+    from rltui.present.kit.theme import load_theme
+    from rltui.sources.discovery.suggestions import Scout
     from rltui.tui.picker import PickerApp
 
     around = _around()
@@ -119,8 +119,8 @@ def need_terminal() -> None:
 
 def show(session: Session, config: Config) -> int:
     """Run the app over a session; one line with the verdict stays in the scrollback."""
-    from rltui.present.report import verdict_line
-    from rltui.present.theme import load_theme
+    from rltui.present.kit.theme import load_theme
+    from rltui.present.output.text_report import verdict_line
     from rltui.tui.app import RltuiApp
 
     theme = load_theme(config.view.theme, config.theme_dirs)
@@ -133,8 +133,8 @@ def show(session: Session, config: Config) -> int:
 
 def _view(config: Config) -> View:
     """How the screen begins."""
-    from rltui.present.keys import keys_of
-    from rltui.present.view import View
+    from rltui.present.screens.keys import keys_of
+    from rltui.present.screens.view import View
 
     return View(
         axis=config.view.x_axis,

@@ -1,1 +1,1 @@
-"""Floor 1: the words that every other floor speaks. Knows nothing of them."""
+"""The words that every other floor speaks. Knows nothing of them."""

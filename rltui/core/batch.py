@@ -1,4 +1,4 @@
-"""What one budgeted read of one log file produced (floor 1): the only way into the store."""
+"""What one budgeted read of one log file produced: the only way into the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of values: what decoders hand over and what the store keeps (floor 1).
+"""Blocks of values: what decoders hand over and what the store keeps.
 
 A block is the record of several logged rows that carry the same tags: one matrix of
 values instead of one Python object per point. Where the tags of a row differ in step or

@@ -1,4 +1,4 @@
-"""What was worked out of a text, kept for the next start (floor 1).
+"""What was worked out of a text, kept for the next start.
 
 Entries are JSON files below ``$XDG_CACHE_HOME/rltui``, named by a hash of the text and of the
 version of rltui. Whatever is wrong with them or with the directory, the program goes on

@@ -1,4 +1,4 @@
-"""Time enters as an argument (floor 1): only these two classes look at a clock."""
+"""Time enters as an argument: only these two classes look at a clock."""
 
 from __future__ import annotations
 

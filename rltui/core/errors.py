@@ -1,4 +1,4 @@
-"""The errors that rltui raises on purpose (floor 1).
+"""The errors that rltui raises on purpose.
 
 ::
 

@@ -1,4 +1,4 @@
-"""The small closed sets of words: level, run state, direction (floor 1)."""
+"""The small closed sets of words: level, run state, direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the files that rltui ships: themes, the example config, catalogue and rules (floor 1).
+"""Finds the files that rltui ships: themes, the example config, catalogue and rules.
 
 In an installed wheel they lie inside the package (``rltui/themes``); in a checkout or an
 editable install they lie beside it (``themes/``). Never create ``rltui/themes`` in the tree.

@@ -1,4 +1,4 @@
-"""Text from logs is untrusted: this is the one place where it is made harmless (floor 1).
+"""Text from logs is untrusted: this is the one place where it is made harmless.
 
 Tags, run names and text summaries come from other people's programs. Whatever could
 move the cursor, change colours, reorder a line (bidirectional controls) or hide in it is

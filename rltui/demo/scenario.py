@@ -1,7 +1,7 @@
-"""How a GRPO run goes: the hidden state of a training that is well or falls ill (floor 5).
+"""How a GRPO run goes: the hidden state of a training that is well or falls ill.
 
 A run is described by a few quantities that hang together (what the policy can do, how sure it
-is, how far an update moves it); :mod:`rltui.demo.verl` derives the logged numbers from them.
+is, how far an update moves it); :mod:`rltui.demo.verl_tags` derives the logged numbers from them.
 Each sick run is healthy up to its onset. Sizes follow real verl runs; nothing is trained.
 """
 

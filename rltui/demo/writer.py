@@ -1,11 +1,11 @@
-"""Lets a demo run grow in the background (floor 5): one thread that waits and writes."""
+"""Lets a demo run grow in the background: one thread that waits and writes."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 
-from rltui.demo.run import DemoRun
+from rltui.demo.demo_run import DemoRun
 
 #: ``wait(seconds)`` returns True when the wait was cut short because the writer is to stop.
 Wait = Callable[[float], bool]

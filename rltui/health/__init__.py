@@ -1,4 +1,4 @@
-"""Floor 3: judges runs by rules that stand in YAML. No metric name and no threshold in code.
+"""Judges runs by rules that stand in YAML. No metric name and no threshold in code.
 
 ``data/rules.yaml`` holds the rules; detectors are pure functions in ``detectors``, ``decline``,
 ``learning``, ``outcome`` and ``pace``. :func:`load_rules` reads the rules, :class:`Engine` runs
@@ -13,13 +13,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rltui.health.cases import run_cases
     from rltui.health.engine import Engine
+    from rltui.health.rule_cases import run_cases
     from rltui.health.rules import load_rules
 
 __all__ = ["Engine", "load_rules", "run_cases"]
 
-_HOMES = {"Engine": "engine", "load_rules": "rules", "run_cases": "cases"}
+_HOMES = {"Engine": "engine", "load_rules": "rules", "run_cases": "rule_cases"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Runs the rules over the runs (floor 3). Owned by the main thread; reads no clock."""
+"""Runs the rules over the runs. Owned by the main thread; reads no clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pending, firing, resolved: episodes of one level, with hold and release (floor 3)."""
+"""Pending, firing, resolved: episodes of one level, with hold and release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One variant of a rule on one tag: signals, episodes, findings, badge (floor 3)."""
+"""One variant of a rule on one tag: signals, episodes, findings, badge."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
+from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.episodes import Span, spans
 from rltui.health.model import Evidence, Finding, FindingState, Judgement
 from rltui.health.rule import Rule, Variant
-from rltui.health.signal import Rows, Signal
 from rltui.health.words import fill, number, whole
 from rltui.store.series import Series
 

@@ -1,4 +1,4 @@
-"""The records of a judgement (floor 3): findings with evidence, and the report of a run."""
+"""The records of a judgement: findings with evidence, and the report of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which variant reads which tags of a run (floor 3); made anew when tags or meanings change."""
+"""Which variant reads which tags of a run; made anew when tags or meanings change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathers what the variants said into one report per run (floor 3)."""
+"""Gathers what the variants said into one report per run."""
 
 from __future__ import annotations
 

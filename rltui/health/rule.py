@@ -1,4 +1,4 @@
-"""The records of a rule as its document says it (floor 3). Data only."""
+"""The records of a rule as its document says it. Data only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rltui.catalogue.model import Category, Recognition, TagInfo
 from rltui.core.level import Level
-from rltui.health.registry import Detector
+from rltui.health.detectors.registry import Detector
 
 Number = float | int | bool
 

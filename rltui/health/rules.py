@@ -1,4 +1,4 @@
-"""Reads rules from YAML and checks every word of them (floor 3)."""
+"""Reads rules from YAML and checks every word of them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from rltui.catalogue.model import Category
-from rltui.core.document import Node, Table, nearest, read_document
 from rltui.core.level import Level
 from rltui.core.shipped import shipped
-from rltui.health import decline, detectors, learning, outcome, pace
-from rltui.health.registry import DETECTORS, Detector
+from rltui.core.yaml_document import Node, Table, nearest, read_document
+from rltui.health.detectors import decline, learning, levels, outcome, pace
+from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.rule import Case, Number, Rule, Variant, When, Words
 from rltui.health.words import SPECS, fields_of
 
 #: Modules that register detectors when imported.
-DETECTOR_MODULES = (decline, detectors, learning, outcome, pace)
+DETECTOR_MODULES = (decline, learning, levels, outcome, pace)
 
 #: Fields that every template may name; the facts of the detector come on top.
 STANDARD_FIELDS = (

@@ -1,4 +1,4 @@
-"""Fills the templates of rules with numbers (floor 3). No expressions, no eval."""
+"""Fills the templates of rules with numbers. No expressions, no eval."""
 
 from __future__ import annotations
 

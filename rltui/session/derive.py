@@ -1,4 +1,4 @@
-"""Metrics that no framework logs, and names that tell tags apart (floor 4)."""
+"""Metrics that no framework logs, and names that tell tags apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Catalogue and rules as the user's configuration wants them (floor 4)."""
+"""Catalogue and rules as the user's configuration wants them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rltui.catalogue import Catalogue, Category, Range, TagInfo, load_catalogue
 from rltui.config import Config, MetricOverride
-from rltui.core.document import nearest
 from rltui.core.errors import UsageError
+from rltui.core.yaml_document import nearest
 
 if TYPE_CHECKING:
     from rltui.health.rule import Rule

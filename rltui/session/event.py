@@ -1,4 +1,4 @@
-"""What changed in the verdict since the last look: fired, changed, resolved (floor 4)."""
+"""What changed in the verdict since the last look: fired, changed, resolved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 from rltui.core.batch import RunKey
 from rltui.core.level import Level, RunState
-from rltui.health.ending import EndingKind
+from rltui.health.crash import EndingKind
 from rltui.health.model import Evidence, Finding, FindingState
 from rltui.session.run import RunView
 from rltui.session.session import Session

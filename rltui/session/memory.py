@@ -1,4 +1,4 @@
-"""Keeps the points in memory within a budget: unloads runs, reads them again on demand (floor 4).
+"""Keeps the points in memory within a budget: unloads runs, reads them again on demand.
 
 The runs that were shown least recently and that are not being written are unloaded: their
 points go, their verdict, their progress and their headline curve stay. A run is read again when

@@ -1,4 +1,4 @@
-"""How far a run is and whether it lives: step, total, elapsed, ETA, age, state (floor 4).
+"""How far a run is and whether it lives: step, total, elapsed, ETA, age, state.
 
 Many text logs carry no time. Then elapsed and ETA come from the sum of step times and are
 marked as derived; age always comes from the newest write that is known.
@@ -14,9 +14,9 @@ import numpy as np
 from rltui.catalogue.model import Category, Roles, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import RunState
-from rltui.health.ending import Ending, EndingKind
-from rltui.session.end import ending_of
-from rltui.session.hyper import positive
+from rltui.health.crash import Ending, EndingKind
+from rltui.session.exit_status import ending_of
+from rltui.session.hyperparameters import positive
 from rltui.store import RunData, Series
 
 #: A run whose newest write is older than this many usual intervals is not live (product rule).

@@ -1,4 +1,4 @@
-"""One judged run: points, what they mean, what the rules think, how far it is (floor 4)."""
+"""One judged run: points, what they mean, what the rules think, how far it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rltui.catalogue import select
 from rltui.catalogue.model import Category, Metric, Recognition, Roles, TagInfo
 from rltui.core.batch import RunKey
 from rltui.core.level import Level, RunState
-from rltui.health.ending import Ending, EndingKind
+from rltui.health.crash import Ending, EndingKind
 from rltui.health.model import Judgement, Report
 from rltui.session.progress import Progress
 from rltui.store import RunData, Series

@@ -1,4 +1,4 @@
-"""Opens logdirs and keeps the judged runs up to date (floor 4)."""
+"""Opens logdirs and keeps the judged runs up to date."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock, SystemClock
-from rltui.core.document import nearest
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.text import clean
+from rltui.core.yaml_document import nearest
+from rltui.formats.base import STEP_KEYS
 from rltui.session.derive import derive, distinguished
 from rltui.session.documents import open_catalogue, open_rules, overridden
-from rltui.session.hyper import hyperparameters
+from rltui.session.hyperparameters import hyperparameters
 from rltui.session.memory import Memory
 from rltui.session.progress import aged, progress, renewed
 from rltui.session.run import RunView
-from rltui.sources.formats.base import STEP_KEYS
-from rltui.sources.reader import Reader
+from rltui.sources.follow.reader import Reader
 from rltui.store import Changes, RunData, Store
 
 if TYPE_CHECKING:

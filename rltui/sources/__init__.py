@@ -1,4 +1,4 @@
-"""Floor 2: the files of training runs -> batches. Knows nothing of what a tag means.
+"""The files of training runs -> batches. Knows nothing of what a tag means.
 
 ``logdir`` finds runs and files (``walk`` looks, ``grouping`` says which are of one training),
 ``watch`` says when to look, ``tail`` reads what was appended,
@@ -6,11 +6,11 @@
 ``overview`` samples a large file before it is read.
 """
 
-from rltui.sources.logdir import discover
-from rltui.sources.overview import Limits, Overview
-from rltui.sources.reader import Reader
-from rltui.sources.runfiles import Discovery, LogFile, RunFiles
-from rltui.sources.watch import Intervals, Watching
+from rltui.sources.discovery.logdir import discover
+from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
+from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.sample import Limits, Overview
+from rltui.sources.follow.schedule import Intervals, Watching
 
 __all__ = [
     "Discovery",

@@ -1,4 +1,4 @@
-"""Floor 2: what the logs said, unchanged, as columns. Interprets nothing.
+"""What the logs said, unchanged, as columns. Interprets nothing.
 
 Owned by the main thread; nothing else has a reference, so there is no lock.
 """

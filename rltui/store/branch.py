@@ -1,4 +1,4 @@
-"""A stretch of one log file that was written in one go, as columns (floor 2).
+"""A stretch of one log file that was written in one go, as columns.
 
 A file is one branch, until the writer says that it starts again or the file is rewritten;
 then the next branch begins. Blocks of equal tags are merged as they arrive so that a live

@@ -1,4 +1,4 @@
-"""Series that nobody logs but that follow from two logged ones (floor 2)."""
+"""Series that nobody logs but that follow from two logged ones."""
 
 from __future__ import annotations
 

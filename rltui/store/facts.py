@@ -1,4 +1,4 @@
-"""What one file of a run told beside points (floor 2). Owned by the RunData that has the file."""
+"""What one file of a run told beside points. Owned by the RunData that has the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one log format says of a run: the branches of its files, and which count (floor 2).
+"""What one log format says of a run: the branches of its files, and which count.
 
 Restarts. A later file of a run (or a rewritten one) that begins at or below the last step
 continues the run on a new branch: for each tag that it logs, it supersedes what older

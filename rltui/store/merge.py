@@ -1,4 +1,4 @@
-"""Several sources of one training as one series: the most exact wins, others fill gaps (floor 2).
+"""Several sources of one training as one series: the most exact wins, others fill gaps.
 
 TensorBoard, a JSONL file and the console tell the same values with other digits, and not all
 of them tell all steps: a file is torn or was erased by a restart, or it is flushed later than

@@ -1,4 +1,4 @@
-"""Everything that one run logged, from all its sources (floor 2)."""
+"""Everything that one run logged, from all its sources."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rltui.core.batch import Batch, Joined, LogTail, Note, Restart, RunKey, Sour
 from rltui.store.branch import Branch
 from rltui.store.derived import Derived
 from rltui.store.facts import Facts
-from rltui.store.kinship import equal_points, same_training, twin_of
+from rltui.store.identity import equal_points, same_training, twin_of
 from rltui.store.lineage import Lineage
 from rltui.store.merge import Agreement, filled
 from rltui.store.series import Series

@@ -1,4 +1,4 @@
-"""One tag of one run as arrays (floor 2)."""
+"""One tag of one run as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All runs in memory (floor 2). The main thread owns it; :meth:`Store.apply` is the only way in.
+"""All runs in memory. The main thread owns it; :meth:`Store.apply` is the only way in.
 
 Two files of one directory that begin at the same step and whose spans coincide are not a
 resumed run but two runs; the later one is then shown as a run of its own, ``NAME#2``. So is a

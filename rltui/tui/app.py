@@ -1,4 +1,4 @@
-"""The app (floor 6): life cycle, ticks, keys. It knows no metric and no threshold."""
+"""The app: life cycle, ticks, keys. It knows no metric and no threshold."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from textual.screen import Screen
 
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
-from rltui.present.frame import draw
-from rltui.present.keys import key_map
-from rltui.present.theme import Theme, list_themes, load_theme
-from rltui.present.view import View
+from rltui.present.kit.theme import Theme, list_themes, load_theme
+from rltui.present.screens.frame import draw
+from rltui.present.screens.keys import key_map
+from rltui.present.screens.view import View
 from rltui.session import Session
 from rltui.tui.canvas import Canvas
 from rltui.tui.canvasapp import CanvasApp
@@ -222,7 +222,7 @@ class RltuiApp(CanvasApp[None]):
             self.set_theme(request.partition(" ")[2])
 
     def _copy(self) -> None:
-        from rltui.present.clip import row_text
+        from rltui.present.screens.clipboard import row_text
 
         text = row_text(self.session, self.view)
         if text:
@@ -267,7 +267,7 @@ class RltuiApp(CanvasApp[None]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: tabs and themes, whatever the screen."""
         del screen
-        from rltui.present.view import TABS
+        from rltui.present.screens.view import TABS
 
         for tab in TABS:
             yield SystemCommand(f"Tab {tab.title}", "show this tab", lambda t=tab.id: self._go(t))

@@ -1,4 +1,4 @@
-"""The widget that paints a whole screen of lines (floor 6).
+"""The widget that paints a whole screen of lines.
 
 ``show`` compares the new lines with those on screen and writes the cells that differ straight
 to the terminal: an idle run costs nothing, a new point a few dozen bytes. Textual paints the
@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from rltui.core.text import cell_width
-from rltui.present.line import Line
+from rltui.present.kit.line import Line
 from rltui.tui.patch import Patcher
 from rltui.tui.theming import Palette
 

@@ -1,4 +1,4 @@
-"""What every app of rltui is (floor 6): one canvas, its palette, signals and coming back."""
+"""What every app of rltui is: one canvas, its palette, signals and coming back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from textual.app import App, ComposeResult
 
-from rltui.present.theme import Theme
+from rltui.present.kit.theme import Theme
 from rltui.tui.canvas import Canvas
 from rltui.tui.theming import Palette, depth_of
 

@@ -1,6 +1,6 @@
-"""What keys do to the view (floor 6, but free of any toolkit, so that tests need no app).
+"""What keys do to the view (free of any toolkit, so that tests need no app).
 
-The app looks a key up in the table of :mod:`rltui.present.keys` and calls the method of the
+The app looks a key up in the table of :mod:`rltui.present.screens.keys` and calls the method of the
 action here; then it draws. Actions that touch the terminal (copy, suspend, quit, palette) are
 the app's own.
 """
@@ -13,11 +13,11 @@ import numpy as np
 
 from rltui.core.batch import RunKey
 from rltui.core.block import IntArray
-from rltui.present import numbers
-from rltui.present.frame import Frame, finding_id, run_id, runs_shown
-from rltui.present.header import tabs_of
-from rltui.present.view import FINDINGS, OVERVIEW, TAB_BY_ID, View
-from rltui.present.xaxis import axes_of
+from rltui.present.kit import numbers
+from rltui.present.screens.frame import Frame, finding_id, run_id, runs_shown
+from rltui.present.screens.header import tabs_of
+from rltui.present.screens.view import FINDINGS, OVERVIEW, TAB_BY_ID, View
+from rltui.present.screens.x_axis import axes_of
 from rltui.session import RunView, Session
 
 #: Smoothing weights that ``s`` and ``S`` walk through.

@@ -1,4 +1,4 @@
-"""How often news of the logs are painted (floor 6). Keys never wait for it."""
+"""How often news of the logs are painted. Keys never wait for it."""
 
 from __future__ import annotations
 

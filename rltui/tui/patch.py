@@ -1,4 +1,4 @@
-"""What a terminal must be told so that it shows other lines (floor 6).
+"""What a terminal must be told so that it shows other lines.
 
 Only cells that differ are written, all of one style before those of the next: a change of
 colour costs as much as twenty digits, moving the cursor as much as eight. It knows what stands
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rltui.core.text import cell_width, narrow
-from rltui.present.line import Line, Style
+from rltui.present.kit.line import Line, Style
 from rltui.tui.theming import Palette
 
 _RESET = "\x1b[0m"

@@ -1,8 +1,8 @@
-"""The screen on which a person chooses what to watch (floor 6): keys, ticks, painting.
+"""The screen on which a person chooses what to watch: keys, ticks, painting.
 
 Searches run on threads of their own, so that a file system that hangs never blocks a key; the
-text comes from :mod:`rltui.present.picker`. It opens no log: the path that was chosen is the
-result of the app.
+text comes from :mod:`rltui.present.screens.picker`. It opens no log: the path that was chosen
+is the result of the app.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 from textual.message import Message
 
 from rltui.core.clock import Clock
-from rltui.present.frames import Frame
-from rltui.present.keys import PICKER, key_map
-from rltui.present.offer import Around, offer_id
-from rltui.present.picker import RESCAN_S, draw_picker, offers_shown
-from rltui.present.theme import Theme
-from rltui.present.view import View
-from rltui.sources.offers import Offers
+from rltui.present.kit.theme import Theme
+from rltui.present.screens.frame_model import Frame
+from rltui.present.screens.keys import PICKER, key_map
+from rltui.present.screens.picker import RESCAN_S, draw_picker, offers_shown
+from rltui.present.screens.suggestion_lines import Around, offer_id
+from rltui.present.screens.view import View
+from rltui.sources.discovery.suggestions import Offers
 from rltui.tui.canvas import Canvas
 from rltui.tui.canvasapp import CanvasApp
 

@@ -1,4 +1,4 @@
-"""Tokens of a theme to Rich styles (floor 6).
+"""Tokens of a theme to Rich styles.
 
 Truecolour, 256 colours, the 16 ANSI names and no colour at all are four palettes of the same
 theme; which one is used is decided once, from the terminal.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from rich.color import Color
 from rich.style import Style as RichStyle
 
-from rltui.present.line import Style, Token
-from rltui.present.theme import DEFAULT, Theme
+from rltui.present.kit.line import Style, Token
+from rltui.present.kit.theme import DEFAULT, Theme
 
 _ATTRIBUTES = frozenset({"bold", "dim", "reverse"})
 

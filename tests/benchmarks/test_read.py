@@ -11,7 +11,7 @@ import pytest
 from benchmarks import data, machine
 from benchmarks.read import Result, cost_table, cpu_table, measure, ratio_table, report
 from rltui.sources import Reader
-from tests.sources import encode
+from tests.formats import encode
 
 
 @pytest.mark.parametrize("name", data.SHAPES)

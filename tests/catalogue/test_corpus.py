@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from rltui.catalogue import Catalogue
+from tests.places import DEV
 
-DEV = Path(__file__).resolve().parents[3] / "shared" / "corpora" / "dev"
 FRAMEWORKS = {
     "sb3": "sb3",
     "cleanrl": "cleanrl",

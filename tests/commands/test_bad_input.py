@@ -13,13 +13,13 @@ import pytest
 
 from rltui.core.clock import ManualClock
 from rltui.core.text import cell_width
-from rltui.present.frame import draw
-from rltui.present.line import plain
-from rltui.present.view import TABS, View
+from rltui.present.kit.line import plain
+from rltui.present.screens.frame import draw
+from rltui.present.screens.view import TABS, View
 from rltui.session import Session
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
-from tests.sources.encode import event, header, simple
+from tests.formats.encode import event, header, simple
 
 READERS = ("check", "snapshot", "plot")
 

@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rltui.commands.target import target_file
+from rltui.commands.output_target import target_file
 from rltui.core.batch import RunKey
-from rltui.present.export import CHUNK, csv_lines, export_names, export_rows, json_lines
+from rltui.present.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
 from rltui.session import Session
 from tests.builders import LOGDIR, a_batch, a_block, a_source
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import a_session
-from tests.sources.encode import event, header, simple
+from tests.formats.encode import event, header, simple
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = ["run", "tag", "step", "wall_time", "value", "superseded"]
 Point = tuple[str, str, int, float | None, float, bool]
 
@@ -391,7 +391,7 @@ def test_parquet_through_a_pipe(tmp_path: Path) -> None:
 def test_without_pyarrow_it_says_what_to_install(
     cli: Cli, ill: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.present.parquet.find_spec", lambda name: None)
+    monkeypatch.setattr("rltui.present.output.parquet.find_spec", lambda name: None)
     result = cli("export", ill, "-o", tmp_path / "x.parquet")
     assert (result.code, result.out) == (2, "")
     assert "pip install 'rltui[parquet]'" in result.err
@@ -401,7 +401,7 @@ def test_without_pyarrow_it_says_what_to_install(
 def test_parquet_is_not_printed_on_a_terminal(
     cli: Cli, ill: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.present.parquet.find_spec", lambda name: object())
+    monkeypatch.setattr("rltui.present.output.parquet.find_spec", lambda name: object())
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     result = cli("export", ill, "--format", "parquet")
     assert (result.code, result.out) == (2, "")

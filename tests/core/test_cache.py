@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rltui.core import cache
-from rltui.core.document import parse_document
 from rltui.core.errors import DocumentError
+from rltui.core.yaml_document import parse_document
 
 TEXT = "a: 1\nb: [x, 2.5, null, true]\nc: {d: ' '}\n"
 PATH = Path("some.yaml")
@@ -42,7 +42,7 @@ def test_a_document_from_the_cache_equals_the_parsed_one(
     parsed = parse_document(TEXT, PATH)
     assert parse_document(TEXT, PATH, keep=True) == parsed
     assert place.is_dir()
-    monkeypatch.setattr("rltui.core.document._parse", None)  # would fail when it were called
+    monkeypatch.setattr("rltui.core.yaml_document._parse", None)  # would fail when it were called
     assert parse_document(TEXT, PATH, keep=True) == parsed
 
 

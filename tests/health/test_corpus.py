@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rltui.catalogue import load_catalogue
-from rltui.core.document import read_document
 from rltui.core.level import Level
+from rltui.core.yaml_document import read_document
 from rltui.health import Engine, load_rules
 from rltui.health.model import Finding
-from rltui.sources.reader import Reader
+from rltui.sources.follow.reader import Reader
 from rltui.store import Store
+from tests.places import DEV
 
-DEV = Path(__file__).resolve().parents[3] / "shared" / "corpora" / "dev"
 pytestmark = pytest.mark.skipif(not DEV.is_dir(), reason=f"no corpus at {DEV}")
 
 RULES = load_rules()

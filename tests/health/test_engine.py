@@ -11,9 +11,9 @@ import pytest
 from rltui.catalogue.model import Category, Range, Recognition, Scenario, TagInfo
 from rltui.core.level import Level
 from rltui.health import Engine, load_rules
-from rltui.health.cases import case_info, case_run, parse_series
 from rltui.health.model import Finding, FindingState, Report
 from rltui.health.rule import Rule
+from rltui.health.rule_cases import case_info, case_run, parse_series
 from rltui.store.derived import Derived
 from tests.builders import START, a_batch, a_run, steps
 

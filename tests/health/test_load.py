@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.core.document import parse_document
 from rltui.core.errors import DocumentError
 from rltui.core.level import Level
+from rltui.core.yaml_document import parse_document
 from rltui.health import load_rules, run_cases
 
 GOOD = """\

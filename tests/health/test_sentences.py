@@ -7,8 +7,8 @@ import pytest
 
 from rltui.core.level import Level
 from rltui.health import Engine, load_rules
-from rltui.health.cases import case_run, parse_series
 from rltui.health.model import Finding, FindingState
+from rltui.health.rule_cases import case_run, parse_series
 
 RULES = load_rules()
 

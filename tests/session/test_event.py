@@ -8,8 +8,8 @@ from dataclasses import replace
 from rltui.core.batch import Batch, LogTail
 from rltui.core.clock import ManualClock
 from rltui.core.level import Level
-from rltui.present.document import event_line
-from rltui.present.report import event_text
+from rltui.present.output.json_document import event_line
+from rltui.present.output.text_report import event_text
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
 from tests.builders import a_batch, a_source, steps

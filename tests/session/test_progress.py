@@ -15,10 +15,10 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level, RunState
 from rltui.session import Progress, RunView, Session
 from rltui.session.session import Choice
-from rltui.sources.reader import Reader
+from rltui.sources.follow.reader import Reader
 from tests.builders import START, a_batch, a_block, a_source
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
-from tests.sources.encode import event, header, simple, text
+from tests.formats.encode import event, header, simple, text
 
 NAN = float("nan")
 

@@ -45,10 +45,11 @@ from hypothesis.stateful import (
 from rltui.core.batch import Batch, Restart, RunKey
 from rltui.core.block import Block
 from rltui.core.clock import ManualClock
-from rltui.sources import Reader, tail
-from rltui.sources.formats import FORMATS, Decoded
+from rltui.files import tail
+from rltui.formats import FORMATS, Decoded
+from rltui.sources import Reader
 from rltui.store import Store
-from tests.sources import encode
+from tests.formats import encode
 
 EXAMPLES = int(os.environ.get("RLTUI_EXAMPLES", "80"))
 TROUBLES = (errno.EACCES, errno.ESTALE, errno.EIO)

@@ -11,13 +11,14 @@ import pytest
 
 from benchmarks import fuzz
 from rltui.core.block import make_block
-from rltui.sources.formats import FORMATS, Decoded, Options
-from tests.sources.formats.sample import samples
+from rltui.formats import FORMATS, Decoded, Options
+from tests.formats.sample import samples
+from tests.places import FIXTURES
 
 CASES = 60
 SEEDS = [
     fuzz.Seed(sample.form, Path(sample.path), sample.data) for sample in samples()
-] + fuzz.seeds_in([Path(__file__).parents[1] / "fixtures"])
+] + fuzz.seeds_in([FIXTURES])
 
 
 @pytest.mark.parametrize("name", [f.name for f in FORMATS])

@@ -10,10 +10,10 @@ import pytest
 from textual.pilot import Pilot
 
 from rltui.core.clock import ManualClock
-from rltui.present.keys import KEYS
-from rltui.present.line import plain
-from rltui.present.theme import load_theme
-from rltui.present.view import FINDINGS, View
+from rltui.present.kit.line import plain
+from rltui.present.kit.theme import load_theme
+from rltui.present.screens.keys import KEYS
+from rltui.present.screens.view import FINDINGS, View
 from rltui.session import Session
 from rltui.tui.app import RltuiApp
 from rltui.tui.canvas import Canvas
@@ -480,7 +480,7 @@ async def test_a_click_on_a_tab_and_on_a_row(rich: tuple[Any, ...]) -> None:
 
 
 def test_what_is_on_screen_is_what_was_drawn(rich: tuple[Any, ...]) -> None:
-    from rltui.present.frame import draw
+    from rltui.present.screens.frame import draw
 
     session = a_session(*rich, clock=grpo_clock())
     view = View(run=next(iter(session.views)))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.text import cell_width
-from rltui.present.line import MUTED, STRONG, TEXT, TITLE, Line, Style, Token, fit_line, style
-from rltui.present.theme import load_theme
+from rltui.present.kit.line import MUTED, STRONG, TEXT, TITLE, Line, Style, Token, fit_line, style
+from rltui.present.kit.theme import load_theme
 from rltui.tui.patch import Patcher
 from rltui.tui.theming import Palette
 

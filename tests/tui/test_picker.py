@@ -11,12 +11,12 @@ import pytest
 from textual.pilot import Pilot
 
 from rltui.core.clock import ManualClock
-from rltui.present.offer import Around
-from rltui.present.theme import load_theme
-from rltui.present.view import View
-from rltui.sources.offers import Offers
+from rltui.present.kit.theme import load_theme
+from rltui.present.screens.suggestion_lines import Around
+from rltui.present.screens.view import View
+from rltui.sources.discovery.suggestions import Offers
 from rltui.tui.picker import PickerApp
-from tests.present.test_picker import an_offer, some
+from tests.present.screens.test_picker import an_offer, some
 
 
 class Search:

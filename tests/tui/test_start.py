@@ -12,9 +12,9 @@ _FIRST_PAINT = """
 import sys
 from pathlib import Path
 import rltui.tui.app
-from rltui.present.frame import draw
-from rltui.present.theme import load_theme
-from rltui.present.view import View
+from rltui.present.screens.frame import draw
+from rltui.present.kit.theme import load_theme
+from rltui.present.screens.view import View
 from rltui.session import Session
 
 load_theme("dark", ())
@@ -29,9 +29,10 @@ print(*(name for name in sys.argv[2:] if name in sys.modules))
 """
 _LATER = (
     "yaml", "watchdog", "plotext", "tensorboard", "numpy.ma", "rltui.health.engine",
-    "rltui.health.rules", "rltui.catalogue.table", "rltui.present.help", "rltui.present.metric",
-    "rltui.present.runs", "rltui.sources.formats.console.decoder",
-    "rltui.sources.formats.table.decoder", "rltui.sources.formats.wandb.decoder",
+    "rltui.health.rules", "rltui.catalogue.doc_tables", "rltui.present.screens.help",
+    "rltui.present.screens.metric",
+    "rltui.present.screens.runs", "rltui.formats.console.console_decoder",
+    "rltui.formats.table.table_decoder", "rltui.formats.wandb.wandb_decoder",
 )  # fmt: skip
 
 

@@ -1,0 +1,84 @@
+"""Standard input as a log: ``train.py 2>&1 | tee log | rltui watch -``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from rltui.core.errors import UsageError
+from rltui.core.stdin import PIPE
+
+_TERMINAL = "/dev/tty"
+
+
+def is_piped(options: argparse.Namespace) -> bool:
+    """Whether standard input is one of the logs."""
+    return PIPE in options.logdirs
+
+
+def need_pipe() -> None:
+    """Raise UsageError when nothing is piped in."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("'-' reads a log from a pipe: train.py 2>&1 | tee log | rltui watch -")
+
+
+def take_pipe() -> int:
+    """Move the pipe away from standard input, which becomes the terminal again, for keys.
+
+    Returns the file descriptor of the pipe. Raises UsageError when there is no pipe, or no
+    terminal.
+    """
+    need_pipe()
+    try:
+        terminal = os.open(_TERMINAL, os.O_RDWR)
+    except OSError as error:
+        raise UsageError(
+            "watch - needs a terminal for the keys, and there is none; "
+            "use `rltui check --follow -` in scripts"
+        ) from error
+    pipe = os.dup(0)
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    return pipe
+
+
+@contextmanager
+def kept_open(pipe: int) -> Iterator[None]:
+    """However the block ends, the training goes on: see :func:`let_go`."""
+    try:
+        yield
+    finally:
+        let_go(pipe)
+
+
+def let_go(pipe: int) -> None:
+    """Leave the pipe without ending the training: its next line would meet a closed pipe.
+
+    A process that drops what still comes takes our place; it ends with the training. There is
+    none when nobody writes any more, or when it is a file.
+    """
+    with suppress(OSError):
+        if not _is_written(pipe):
+            return
+        subprocess.Popen(
+            ["cat"],
+            stdin=pipe,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+def _is_written(pipe: int) -> bool:
+    mode = os.fstat(pipe).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return False
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return not any(event & select.POLLHUP for _, event in poll.poll(0))

@@ -1,0 +1,311 @@
+"""YAML documents with positions: config, dialects, rules, themes.
+
+The only importer of PyYAML. A document is read as a tree of :class:`Node`; whoever owns the
+document takes its keys one by one with the typed accessors of :class:`Table`, and ends with
+:meth:`Table.finish`, which complains about keys that nobody took. So every error carries
+file, line and column, and the nearest valid word.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rltui.core.cache import load, save
+from rltui.core.errors import DocumentError
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value of the document and where it stands (line and column count from 1)."""
+
+    value: Any
+    path: Path
+    line: int
+    column: int
+
+    def fail(self, message: str, *, hint: str | None = None) -> NoReturn:
+        """Raise a DocumentError at this node."""
+        raise DocumentError(message, path=self.path, line=self.line, column=self.column, hint=hint)
+
+    def plain(self) -> Any:
+        """The value without positions: dict, list or scalar."""
+        if isinstance(self.value, dict):
+            return {k.value: v.plain() for k, v in self.value.items()}
+        if isinstance(self.value, list):
+            return [v.plain() for v in self.value]
+        return self.value
+
+    def text(self) -> str:
+        """The value as a string; numbers are not accepted."""
+        if not isinstance(self.value, str):
+            self.fail(f"expected text, found {_kind(self.value)}")
+        return self.value
+
+    def number(self) -> float:
+        """The value as a float."""
+        if isinstance(self.value, bool) or not isinstance(self.value, (int, float)):
+            self.fail(f"expected a number, found {_kind(self.value)}")
+        return float(self.value)
+
+    def integer(self) -> int:
+        """The value as an int."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int):
+            self.fail(f"expected a whole number, found {_kind(self.value)}")
+        return self.value
+
+    def boolean(self) -> bool:
+        """The value as a bool."""
+        if not isinstance(self.value, bool):
+            self.fail(f"expected true or false, found {_kind(self.value)}")
+        return self.value
+
+    def choice(self, options: Iterable[str]) -> str:
+        """The value, which must be one of ``options``."""
+        known, word = list(options), self.text()
+        if word not in known:
+            self.fail(
+                f"unknown word {word!r}; one of {', '.join(known)}", hint=nearest(word, known)
+            )
+        return word
+
+    def items(self) -> list[Node]:
+        """The entries of a list."""
+        if not isinstance(self.value, list):
+            self.fail(f"expected a list, found {_kind(self.value)}")
+        return self.value
+
+    def texts(self) -> tuple[str, ...]:
+        """A list of texts; one text alone counts as a list of one."""
+        if isinstance(self.value, str):
+            return (self.value,)
+        return tuple(n.text() for n in self.items())
+
+    def table(self) -> Table:
+        """The value as a mapping."""
+        if not isinstance(self.value, dict):
+            self.fail(f"expected a mapping, found {_kind(self.value)}")
+        return Table(self)
+
+
+class Table:
+    """A mapping whose keys are taken one by one; :meth:`finish` rejects what is left over."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self._entries: dict[str, Node] = {}
+        self._keys: dict[str, Node] = {}
+        for key, value in node.value.items():
+            name = key.value if isinstance(key.value, str) else str(key.value)
+            if name in self._entries:
+                key.fail(f"key {name!r} stands twice")
+            self._entries[name] = value
+            self._keys[name] = key
+        self._taken: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def get(self, key: str) -> Node | None:
+        """The node under ``key`` or None; marks the key as known. A null counts as absent."""
+        self._taken.add(key)
+        node = self._entries.get(key)
+        return None if node is None or node.value is None else node
+
+    def need(self, key: str) -> Node:
+        """The node under ``key``; an error at the mapping when it is missing."""
+        node = self.get(key)
+        if node is None:
+            self.node.fail(f"key {key!r} is missing")
+        return node
+
+    def key_node(self, key: str) -> Node:
+        """The node of the key itself, for errors about the key."""
+        return self._keys[key]
+
+    def pairs(self) -> Iterator[tuple[str, Node]]:
+        """All keys with their nodes; marks all as known (for free-form mappings)."""
+        self._taken.update(self._entries)
+        yield from self._entries.items()
+
+    def finish(self) -> None:
+        """Raise for the first key that was not asked for, with the nearest known one."""
+        for key, node in self._keys.items():
+            if key not in self._taken:
+                hint = nearest(key, self._taken)
+                node.fail(f"unknown key {key!r}", hint=hint)
+
+
+def nearest(word: str, options: Iterable[str]) -> str | None:
+    """The option that looks most like ``word``, or None when none does."""
+    import difflib
+
+    found = difflib.get_close_matches(word, list(options), n=1, cutoff=0.5)
+    return found[0] if found else None
+
+
+def read_document(path: Path) -> Node:
+    """Read one YAML file. An empty file is an empty mapping.
+
+    Raises DocumentError when the file cannot be read or is not YAML.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise DocumentError(f"cannot be read: {reason}", path=path) from error
+    return parse_document(text, path, keep=True)
+
+
+def parse_document(text: str, path: Path, *, keep: bool = False) -> Node:
+    """Parse YAML text; ``path`` is used in error messages only.
+
+    With ``keep`` a text that was parsed at an earlier start is taken from the cache: PyYAML is
+    a quarter of the time that a start takes.
+    """
+    if keep:
+        known = load("document", text)
+        if known is not None and (root := _unpacked(known, path)) is not None:
+            return root
+    root = _parse(text, path)
+    if keep:
+        with contextlib.suppress(ValueError):
+            save("document", text, _packed(root))
+    return root
+
+
+def _packed(node: Node) -> list[Any]:
+    """A node as JSON: [line, column, scalar or list] or [line, column, keys, values].
+
+    Raises ValueError for scalars that JSON would change: dates, bytes, NaN.
+    """
+    if isinstance(node.value, dict):
+        keys = [_packed(k) for k in node.value]
+        return [node.line, node.column, keys, [_packed(v) for v in node.value.values()]]
+    if isinstance(node.value, list):
+        return [node.line, node.column, [_packed(v) for v in node.value]]
+    plain = node.value is None or isinstance(node.value, (str, int, float))
+    if not plain or (isinstance(node.value, float) and not math.isfinite(node.value)):
+        raise ValueError
+    return [node.line, node.column, node.value]
+
+
+def _unpacked(root: Any, path: Path) -> Node | None:
+    """The node of what :func:`_packed` made; None for anything else."""
+
+    def unpack(packed: Any, depth: int) -> Node:
+        line, column, value, *more = packed
+        if type(line) is not int or type(column) is not int or depth > _MAX_DEPTH:
+            raise ValueError
+        if more:
+            (values,) = more
+            keys = [unpack(k, depth + 1) for k in value]
+            if len(keys) != len(values) or any(isinstance(k.value, (dict, list)) for k in keys):
+                raise ValueError
+            entries = (unpack(v, depth + 1) for v in values)
+            return Node(dict(zip(keys, entries, strict=True)), path, line, column)
+        if type(value) is list:
+            return Node([unpack(v, depth + 1) for v in value], path, line, column)
+        if type(value) is dict:
+            raise ValueError
+        return Node(value, path, line, column)
+
+    try:
+        return unpack(root, 0)
+    except (TypeError, ValueError):
+        return None
+
+
+def _parse(text: str, path: Path) -> Node:
+    import yaml
+
+    loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = loader_class(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            return Node({}, path, 1, 1)
+        return _Converter(loader, path).convert(root, 0)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise DocumentError(
+            f"not valid YAML: {error.problem or error.context}",
+            path=path,
+            line=mark.line + 1 if mark else None,
+            column=mark.column + 1 if mark else None,
+        ) from error
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise DocumentError(f"not valid YAML: {reason}", path=path) from error
+    finally:
+        loader.dispose()
+
+
+#: Deeper nesting than this is a mistake (an alias inside itself), never a document of ours.
+_MAX_DEPTH = 32
+#: More values than this come from an alias bomb: the shipped documents have some ten thousand.
+_MAX_NODES = 500_000
+#: YAML 1.1 wants a dot and a sign in ``1e-3``; everybody else takes it as a number.
+_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
+
+
+class _Converter:
+    """Turns the nodes of PyYAML into ours, within bounds."""
+
+    def __init__(self, loader: Any, path: Path) -> None:
+        import yaml
+
+        self._mapping, self._sequence = yaml.MappingNode, yaml.SequenceNode
+        self._loader = loader
+        self._path = path
+        self._left = _MAX_NODES
+
+    def convert(self, node: Any, depth: int) -> Node:
+        mark = node.start_mark
+        line, column = mark.line + 1, mark.column + 1
+        self._left -= 1
+        if depth > _MAX_DEPTH or self._left < 0:
+            what = (
+                "too many values (aliases of aliases?)" if self._left < 0 else "nested too deeply"
+            )
+            raise DocumentError(what, path=self._path, line=line, column=column)
+        value: Any
+        if isinstance(node, self._mapping):
+            value = {self._key(k, depth + 1): self.convert(v, depth + 1) for k, v in node.value}
+        elif isinstance(node, self._sequence):
+            value = [self.convert(v, depth + 1) for v in node.value]
+        elif not node.style and _EXPONENT.fullmatch(node.value):
+            value = float(node.value)
+        else:
+            try:
+                value = self._loader.construct_object(node)
+            except (ValueError, KeyError, IndexError, AttributeError) as error:
+                # PyYAML's constructors of tagged scalars (``!!bool x``) raise what they stumble on.
+                raise DocumentError(
+                    f"not a valid value: {error}", path=self._path, line=line, column=column
+                ) from error
+        return Node(value, self._path, line, column)
+
+    def _key(self, node: Any, depth: int) -> Node:
+        key = self.convert(node, depth)
+        if isinstance(key.value, (dict, list)):
+            key.fail(f"a key must be one word, found {_kind(key.value)}")
+        return key
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    names = {dict: "a mapping", list: "a list", str: "text", bool: "true or false"}
+    for kind, name in names.items():
+        if isinstance(value, kind):
+            return name
+    return f"{value!r}"

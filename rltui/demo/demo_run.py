@@ -1,0 +1,143 @@
+"""A demo run on disk: real event files, written by TensorBoard's own writer.
+
+Owned by one thread at a time. Makes one event file in the directory that it is given, which is the
+run, and removes nothing: the caller owns the directory.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from rltui.core.clock import Clock, SystemClock
+from rltui.core.errors import UsageError
+from rltui.core.yaml_document import nearest
+from rltui.demo.scenario import SCENARIOS, Course
+from rltui.demo.verl_tags import Row, step_row, validation_row
+
+#: verl writes one record per value; this is what lies between two of them, seconds.
+_BETWEEN_RECORDS = 2e-5
+
+
+class DemoRun:
+    """Writes the steps 0 (validation only) to ``total_steps`` of a scenario, one after the other.
+
+    Equal arguments give equal values; wall times come from ``clock`` and never run backwards.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        scenario: str,
+        seed: int,
+        total_steps: int = 200,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        if scenario not in SCENARIOS:
+            hint = nearest(scenario, SCENARIOS)
+            known = ", ".join(SCENARIOS)
+            ask = f"; did you mean {hint!r}?" if hint else ""
+            raise UsageError(f"unknown scenario {scenario!r}; one of {known}{ask}")
+        if total_steps < 1:
+            raise UsageError("a demo run has at least one step")
+        self.scenario = SCENARIOS[scenario]
+        self.total_steps = total_steps
+        self.directory = directory
+        """Where the event file lies; made with the first step."""
+        self.step = -1
+        """Last step that was written; -1 before the first."""
+        self._clock = clock or SystemClock()
+        self._course = Course(self.scenario, seed, total_steps)
+        self._rng = np.random.default_rng([seed, 2])
+        self._wall = -math.inf
+        self._next: Row = self._make(0)
+        self._writer: Any = None
+
+    def __enter__(self) -> DemoRun:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last step was written."""
+        return self.step >= self.total_steps
+
+    @property
+    def next_duration(self) -> float:
+        """Seconds that the next step takes by its own account; about one."""
+        return self._next.get("timing_s/step", 0.0)
+
+    def write_history(self, steps: int) -> None:
+        """Write the first ``steps`` steps at once, as if they had ended just now."""
+        rows: list[Row] = []
+        while self.step < min(steps, self.total_steps):
+            rows.append(self._take())
+        took = [row.get("timing_s/step", 0.0) for row in rows]
+        wall = self._clock.now() - sum(took)
+        for offset, row in enumerate(rows):
+            wall += took[offset]
+            self._write(self.step - len(rows) + 1 + offset, row, wall)
+        self._flush()
+
+    def write_step(self) -> bool:
+        """Write the next step with the present time; False when the run is finished."""
+        if self.finished:
+            return False
+        row = self._take()
+        self._write(self.step, row, self._clock.now())
+        self._flush()
+        return True
+
+    def close(self) -> None:
+        """Close the event file; further steps would open another one."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _make(self, step: int) -> Row:
+        state = self._course.at(step)
+        return step_row(state, self._rng) if step else validation_row(state, self._rng)
+
+    def _take(self) -> Row:
+        row, self.step = self._next, self.step + 1
+        self._next = {} if self.finished else self._make(self.step + 1)
+        return row
+
+    def _write(self, step: int, row: Row, wall: float) -> None:
+        from tensorboard.compat.proto import event_pb2, summary_pb2
+
+        if self._writer is None:
+            self._writer = _open_writer(self.directory)
+        wall = max(wall, self._wall + _BETWEEN_RECORDS)
+        for index, (tag, value) in enumerate(row.items()):
+            self._wall = wall + index * _BETWEEN_RECORDS
+            summary = summary_pb2.Summary(
+                value=[summary_pb2.Summary.Value(tag=tag, simple_value=value)]
+            )
+            self._writer.add_event(
+                event_pb2.Event(wall_time=self._wall, step=step, summary=summary)
+            )
+
+    def _flush(self) -> None:
+        if self._writer is not None:
+            self._writer.flush()
+
+
+def _open_writer(directory: Path) -> Any:
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    directory.mkdir(parents=True, exist_ok=True)
+    # Flushed by hand after each step.
+    return EventFileWriter(str(directory), max_queue_size=1000, flush_secs=3600)

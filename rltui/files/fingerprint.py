@@ -1,0 +1,66 @@
+"""By what a file that was read is recognised again: its beginning, the bytes before
+the place up to which it was read, and a few samples between. Opens no file.
+
+What cannot be noticed: a file that was written anew, is at least as long as before, and agrees
+with what was read in all these places. Its rows are then most likely the same ones.
+"""
+
+from __future__ import annotations
+
+import os
+
+#: Bytes at the beginning and before the end that are compared at every look.
+_HEAD_BYTES = 1024
+_MARK_BYTES = 64
+#: Bytes of a sample; most samples that are kept; least bytes between two of them.
+_SAMPLE_BYTES = 32
+_SAMPLES = 16
+_SPACING = 4096
+
+
+class Likeness:
+    """Fingerprint of the first bytes of one file, a few KiB however long it is."""
+
+    __slots__ = ("_head", "_mark", "_samples", "_spacing", "_turn")
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._mark = b""
+        self._samples: list[tuple[int, bytes]] = []
+        self._spacing = _SPACING
+        self._turn = 0
+
+    def take(self, offset: int, data: bytes) -> None:
+        """Remember ``data``, which follows what was remembered and begins at ``offset``."""
+        if len(self._head) < _HEAD_BYTES:
+            self._head += data[: _HEAD_BYTES - len(self._head)]
+        self._mark = (self._mark + data[-_MARK_BYTES:])[-_MARK_BYTES:]
+        last = self._samples[-1][0] if self._samples else 0
+        place = max(last + self._spacing, offset)
+        while place + _SAMPLE_BYTES <= offset + len(data):
+            self._samples.append((place, data[place - offset : place - offset + _SAMPLE_BYTES]))
+            if len(self._samples) > _SAMPLES:
+                del self._samples[::2]
+                self._spacing *= 2
+            place = self._samples[-1][0] + self._spacing
+
+    def same_beginning(self, descriptor: int) -> bool:
+        """Whether the file begins as it did, as far as it goes. Raises OSError."""
+        known = os.pread(descriptor, len(self._head), 0)
+        return known == self._head[: len(known)]
+
+    def same(self, descriptor: int, end: int, *, thorough: bool = False) -> bool:
+        """Whether the first ``end`` bytes, all that was remembered, seem to be the same.
+
+        Looks at one sample after the other, a call each, or at all of them if ``thorough``.
+        Raises OSError.
+        """
+        if os.pread(descriptor, len(self._head), 0) != self._head:
+            return False
+        if os.pread(descriptor, len(self._mark), end - len(self._mark)) != self._mark:
+            return False
+        if not self._samples:
+            return True
+        self._turn = (self._turn + 1) % len(self._samples)
+        chosen = self._samples if thorough else self._samples[self._turn : self._turn + 1]
+        return all(os.pread(descriptor, len(told), at) == told for at, told in chosen)

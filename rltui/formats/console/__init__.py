@@ -1,0 +1,78 @@
+"""Console logs of trainings: what a trainer printed, saved by the shell, Slurm, nohup
+or W&B. A dialect is one module with its recogniser; :mod:`.decoder` finds the lines.
+
+Values are rounded for people. Times without a zone are no wall times: the zone of the training
+machine is not in the log.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rltui.formats.base import Belonging, Decoder, Growth, Options
+
+#: Endings and names of console logs; a name without any ending must speak of a training.
+_NAMES = re.compile(
+    r".*\.(?:log|out|stdout)"
+    r"|stdout.*"
+    r"|(?:.*[_.-])?(?:log|logs|output|console|train|training)(?:[_.-][^.]*)?\.txt"
+    r"|(?:[^.]*[_-])?(?:train|training|log|console|output|nohup)(?:[_-][^.]*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+#: Names that say nothing of the run: it is that of the directory.
+_OF_DIRECTORY = re.compile(
+    r"(?:stdout|console|output|log|train|training|run|nohup|main|trainer|std)"
+    r"(?:\.(?:log|out|txt|stdout))?|stdout\.[\w.]*|log_\d{9,11}\.txt",
+    re.IGNORECASE,
+)
+#: What a trainer prints long before its first row.
+_PROMISES = re.compile(
+    rb"\((?:TaskRunner|main_task) pid=|'actor_rollout_ref'|\*\*\*\*\* Running training \*\*\*\*\*"
+    rb"|Training Progress: *\d+%\|"
+)
+
+
+class Console:
+    """The format ``console``."""
+
+    name = "console"
+    files = "`*.log`, `*.out`, `stdout*`, `slurm-*`, `log_*.txt`"
+    written_by = (
+        "what is printed: verl and TinyZero, transformers and TRL, SB3's tables, CleanRL, "
+        "torchtune, prime-rl, slime, ROLL, SkyRL, rsl_rl, rl_games, own loops; and why a "
+        "training died"
+    )
+    lacks = "no rows of metrics in it so far"
+    growth = Growth.APPENDED
+    exactness = 1
+    anywhere = True
+
+    def belonging(self, name: str) -> Belonging:
+        """A name like ``stdout.log`` is the directory's, ``exp1.log`` names a run."""
+        return Belonging.DIRECTORY if _OF_DIRECTORY.fullmatch(name) else Belonging.NAME
+
+    def claims_name(self, name: str) -> bool:
+        """By suffix, or by a word in a name without one."""
+        return _NAMES.fullmatch(name) is not None
+
+    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:  # noqa: ARG002
+        """Whether the head holds a row of a dialect, or what announces one.
+
+        Asks nothing of the name, so that a file that was named on the command line may have any.
+        """
+        from rltui.formats.console.console_decoder import ConsoleDecoder
+
+        decoder = ConsoleDecoder()
+        decoder.feed(head)
+        return decoder.found or _PROMISES.search(head) is not None
+
+    def decoder(
+        self,
+        options: Options | None = None,  # noqa: ARG002
+        path: Path | None = None,  # noqa: ARG002
+    ) -> Decoder:
+        """A fresh decoder for one file."""
+        from rltui.formats.console.console_decoder import ConsoleDecoder
+
+        return ConsoleDecoder()

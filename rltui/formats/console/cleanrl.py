@@ -1,0 +1,53 @@
+"""CleanRL: ``global_step=2048, episodic_return=[21.]`` and ``SPS: 1234``.
+
+The names become those of its event files. ``SPS`` tells no step: it is that of the newest
+episode, at most one update too low.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rltui.formats.console.console_line import NUMBER, plain
+from rltui.formats.console.console_rows import Course, Rows
+
+_EPISODE = re.compile(
+    rb"global_step=(\d{1,18}), (?:\w+=[^,]{1,40}, )*?episodic_return=\[?\s*(" + NUMBER + rb")\s*\]?"
+    rb"(?:, episodic_length=\[?\s*(" + NUMBER + rb"))?"
+)
+_SPEED = re.compile(rb"^SPS: (\d{1,12})$")
+_RETURN = (b"charts/episodic_return",)
+_BOTH = (b"charts/episodic_return", b"charts/episodic_length")
+_SPS = (b"charts/SPS",)
+
+
+class CleanRl:
+    """The dialect of CleanRL."""
+
+    markers = (b"episodic_return=", b"SPS: ")
+    weak = False
+    open = False
+
+    def __init__(self) -> None:
+        self._course = Course()
+        self._step: int | None = None
+
+    def follow(self, line: bytes, rows: Rows) -> None:
+        """Never open."""
+
+    def take(self, line: bytes, rows: Rows) -> bool:
+        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
+        text = plain(line)
+        found = _EPISODE.search(text)
+        if found:
+            self._step = step = int(found[1])
+            names = _BOTH if found[3] else _RETURN
+            values = [float(found[2])] + ([float(found[3])] if found[3] else [])
+            self._course.add(rows, _RETURN, step)
+            rows.add(names, step, values)
+            return True
+        speed = _SPEED.match(text)
+        if speed and self._step is not None:
+            rows.add(_SPS, self._step, [float(speed[1])])
+            return True
+        return False

@@ -1,0 +1,216 @@
+"""Finds the rows in a growing console log.
+
+A line is shown to a dialect only when it holds one of its markers, which are looked for in
+the whole piece at once: noise costs a search for a few words. A carriage return ends a line
+too. After some rows only the dialects that found any are asked on.
+"""
+
+from __future__ import annotations
+
+from rltui.core.level import Level
+from rltui.formats.base import Decoded, NoteBook
+from rltui.formats.console.boxed_table import Table
+from rltui.formats.console.cleanrl import CleanRl
+from rltui.formats.console.console_dialect import Dialect
+from rltui.formats.console.console_rows import Rows
+from rltui.formats.console.generic import Own
+from rltui.formats.console.legged_gym import RlGames, Rsl
+from rltui.formats.console.logger_record import Record
+from rltui.formats.console.prime_rl import Piped
+from rltui.formats.console.terminal_tail import Screen
+from rltui.formats.console.transformers import Trainer
+from rltui.formats.console.verl import Verl
+
+#: A longer line holds no row.
+MAX_LINE = 1 << 20
+#: The byte order mark that some shells of Windows write first.
+_MARK = b"\xef\xbb\xbf"
+#: A log in which nothing was found in so many bytes is not guessed at any longer.
+_GUESSED = 1 << 22
+#: After so many lines with rows the dialects without any are dropped.
+_SETTLED = 20
+
+
+def dialects() -> list[Dialect]:
+    """Fresh ones, in the order in which they are asked; guesses last."""
+    return [
+        Verl(),
+        Trainer(),
+        Record(),
+        Table(),
+        Piped(),
+        Rsl(),
+        RlGames(),
+        CleanRl(),
+        Own(),
+    ]
+
+
+class ConsoleDecoder:
+    """Decodes one console log. Not thread-safe."""
+
+    holds_row = False
+
+    def __init__(self) -> None:
+        self._dialects = dialects()
+        self._found: set[Dialect] = set()
+        self._hits = 0
+        self._rows = Rows()
+        self._screen = Screen()
+        self._notes = NoteBook()
+        self._parts: list[bytes] = []
+        self._have = 0
+        self._offset = 0
+        """Of the unfinished line, in the file."""
+        self._skipping = False
+        self._stale = False
+        """Whether the tail is not told yet."""
+        self._total: int | None = None
+        self._row_end: int | None = None
+
+    @property
+    def found(self) -> bool:
+        """Whether a row of any dialect has been seen, though it may wait for its step."""
+        return bool(self._found)
+
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
+        """See :class:`rltui.formats.base.Decoder`."""
+        if not data:
+            stale, self._stale = self._stale, self._stale and more
+            return Decoded(tail=self._screen.tail()) if stale and not more else Decoded()
+        self._stale = more
+        before = self._rows.taken
+        self._row_end = None
+        end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        if end:
+            self._lines(data, end)
+        else:
+            self._wait(data)
+        self._screen.feed(data, self._row_end)
+        hparams: dict[str, object] = {}
+        if self._rows.total is not None and self._rows.total != self._total and self._found:
+            self._total = self._rows.total
+            hparams["total_steps"] = self._total
+        return Decoded(
+            self._rows.take(),
+            hparams=hparams,
+            notes=self._notes.take(),
+            records=self._rows.taken - before,
+            tail=None if more else self._screen.tail(),
+            counted=self._rows.counted,
+        )
+
+    def _wait(self, data: bytes) -> None:
+        """Keep a piece of an unfinished line; give up one that is too long."""
+        self._have += len(data)
+        if self._skipping:
+            return
+        self._parts.append(data)
+        if self._have > MAX_LINE:
+            self._notes.add(self._offset, "line is too long", level=Level.OK)
+            self._parts, self._skipping = [], True
+
+    def _lines(self, data: bytes, end: int) -> None:
+        """Read the lines that end in ``data``."""
+        text = data[:end]
+        if self._skipping:
+            first = min(i for i in (data.find(b"\n"), data.find(b"\r")) if i >= 0)
+            text, kept = text[first + 1 :], -(first + 1)
+            self._skipping = False
+        else:
+            kept = sum(map(len, self._parts))
+            text = b"".join((*self._parts, text))
+        self._offset += self._have + end
+        if b"\r" in text:
+            text = text.replace(b"\r", b"\n")
+        if self._offset == len(text) and text.startswith(_MARK):
+            text = b"\n" * len(_MARK) + text[len(_MARK) :]
+        if self._offset - len(text) > _GUESSED and not self._found:
+            self._dialects = [d for d in self._dialects if not d.weak]
+        last = self._read(text)
+        if last is not None:
+            self._row_end = last - kept
+        rest = data[end:]
+        self._parts, self._have = [], 0
+        if rest:
+            self._wait(rest)
+
+    def _read(self, text: bytes) -> int | None:
+        """Show the lines to the dialects; where the last line ends that completed a row."""
+        known = tuple(self._dialects)
+        done = {number: 0 for number, dialect in enumerate(known) if dialect.open}
+        """Number of an open dialect -> where the next line is that it wants."""
+        claimed, before, last = 0, (-1, -1, -1), -1
+        for place in _places(text, known):
+            start, number, end = place
+            if done:
+                last = max(last, self._follow(known, done, text, start))
+            if place == before or start < claimed or end - start > MAX_LINE:
+                continue
+            before, dialect = place, known[number]
+            if start < done.get(number, 0) or not self._wanted(dialect):
+                continue
+            taken = self._rows.taken
+            if dialect.take(text[start:end], self._rows):
+                self._find(dialect)
+                claimed = end + 1
+            if self._rows.taken > taken:
+                last = max(last, end)
+            if dialect.open and self._wanted(dialect):
+                done[number] = end + 1
+        if done:
+            last = max(last, self._follow(known, done, text, len(text)))
+        return last if last >= 0 else None
+
+    def _follow(
+        self, known: tuple[Dialect, ...], done: dict[int, int], text: bytes, until: int
+    ) -> int:
+        """Show the lines up to ``until`` to the open dialects; where the last one ends that
+        completed a row, or -1."""
+        rows, find, size, last = self._rows, text.find, len(text), -1
+        for number, pos in tuple(done.items()):
+            dialect = known[number]
+            follow = dialect.follow
+            while dialect.open and pos <= until and pos < size and self._wanted(dialect):
+                end = find(b"\n", pos)
+                taken = rows.taken
+                if end - pos <= MAX_LINE:
+                    follow(text[pos:end], rows)
+                if rows.taken != taken:
+                    last = max(last, end)
+                    self._find(dialect)
+                pos = end + 1
+            done[number] = pos
+            if not dialect.open or not self._wanted(dialect):
+                del done[number]
+        return last
+
+    def _wanted(self, dialect: Dialect) -> bool:
+        """Whether a dialect is asked still: a guess only while no other has found a row."""
+        if dialect in self._found:
+            return not dialect.weak or len(self._found) == 1
+        if dialect.weak:
+            return not self._found
+        return self._hits < _SETTLED
+
+    def _find(self, dialect: Dialect) -> None:
+        """Remember that a dialect has found a row."""
+        self._found.add(dialect)
+        self._hits += 1
+        if self._hits <= _SETTLED:
+            self._dialects = [d for d in self._dialects if self._wanted(d)]
+
+
+def _places(text: bytes, dialects: tuple[Dialect, ...]) -> list[tuple[int, int, int]]:
+    """The lines with markers, in order: start, number of the dialect, end."""
+    places: list[tuple[int, int, int]] = []
+    find, rfind = text.find, text.rfind
+    for number, dialect in enumerate(dialects):
+        for marker in dialect.markers:
+            pos = find(marker)
+            while pos >= 0:
+                end = find(b"\n", pos)
+                places.append((rfind(b"\n", 0, pos) + 1, number, end))
+                pos = find(marker, end + 1)
+    places.sort()
+    return places

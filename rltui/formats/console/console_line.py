@@ -1,0 +1,90 @@
+"""One line of a console log: escapes, prefixes, numbers. Knows no dialect."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime
+
+#: Escape sequences of terminals: CSI, OSC, and the short ones (ECMA-48).
+ANSI = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][0-9A-Za-z]|[@-Z\\^_=>78])"
+)
+#: Ray puts ``(TaskRunner pid=7)`` or ``(Worker pid=7, ip=10.0.0.1)`` before each line.
+_RAY = re.compile(rb"\([^()]{0,80}pid=\d+(?:, ip=[0-9a-fA-F.:]+)?\) ?")
+#: What Ray puts behind a line that several workers printed.
+_REPEATED = re.compile(rb"\[repeated \d{1,9}x across cluster\]")
+#: ``srun --label`` and torchrun's tee put the rank before each line.
+_RANK = re.compile(rb"\[?(?:rank|default|node)?(\d{1,5})\]?: ?(?=\S)")
+#: A number as Python, C and numpy print it.
+NUMBER = (
+    rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|NaN|inf|Inf|infinity|Infinity)"
+)
+_WRAPPED = re.compile(
+    rb"^(?:np|numpy|torch)?\.?(?:float|int|uint|bfloat|tensor|array|bool_?)\d*\(\[?([^()\[\],]*)\]?"
+    rb"(?:, (?:device|dtype|grad_fn)=[^()]*)?\)$"
+)
+#: A complete time with its zone; without a zone nobody can say when it was.
+_ZONED = re.compile(
+    rb"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,6})\d*)? ?(Z|[+-]\d\d:?\d\d)(?![\d:])"
+)
+#: A time is looked for in so many bytes at the beginning of a line.
+_STAMP_BYTES = 80
+
+
+def plain(line: bytes) -> bytes:
+    """The line without escape sequences, Ray's prefix and suffix, and blanks at its ends."""
+    if b"\x1b" in line:
+        line = ANSI.sub(b"", line)
+    line = line.strip()
+    if line.startswith(b"("):
+        ray = _RAY.match(line)
+        if ray:
+            line = line[ray.end() :].lstrip()
+    if line.endswith((b")", b"]")) and b" across cluster]" in line:
+        repeated = _REPEATED.search(line)
+        line = line[: repeated.start()].rstrip() if repeated else line
+    return line
+
+
+def rank_of(line: bytes) -> tuple[bytes, int]:
+    """The rank that is told before a line (empty when none is) and where the line goes on."""
+    found = _RANK.match(line)
+    return (found.group(1), found.end()) if found else (b"", 0)
+
+
+def number(text: bytes) -> float | None:
+    """A value as printed, also as ``np.float64(0.5)`` or in quotes; None when it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    text = text.strip(b" '\"")
+    found = _WRAPPED.match(text)
+    if found:
+        text = found.group(1)
+    if b"_" in text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def wall_time(line: bytes) -> float:
+    """Seconds since the epoch where the line begins with a time and its zone, else NaN.
+
+    A time without a zone is in that of the training machine, which nobody knows here.
+    """
+    head = line[:_STAMP_BYTES]
+    if b":" not in head:
+        return math.nan
+    found = _ZONED.search(head)
+    if not found:
+        return math.nan
+    day, clock, part, zone = (g.decode() if g else "" for g in found.groups())
+    zone = "+00:00" if zone == "Z" else zone if ":" in zone else f"{zone[:3]}:{zone[3:]}"
+    try:
+        return datetime.fromisoformat(f"{day}T{clock}.{part:0<6}{zone}").timestamp()
+    except (ValueError, OverflowError):
+        return math.nan

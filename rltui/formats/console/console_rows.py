@@ -1,0 +1,111 @@
+"""Rows of a console on their way to blocks, and where a training begins anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rltui.core.batch import Restart
+from rltui.core.block import Block
+from rltui.formats.row_sink import Layout, RowSink, layout_of
+
+#: Steps beyond this are no steps (int64).
+_STEPS = 1 << 63
+#: If so many restarts come with fewer than this many rows each, several trainings write at once.
+_TOO_MANY, _TOO_SHORT = 8, 3
+#: Tags of a row by which it is seen that the training repeats itself.
+_LOOKED_AT = 3
+#: Bound of what is remembered of tags.
+_MAX_KEYS = 10_000
+
+
+class Rows:
+    """Gathers the rows of one call of ``feed``; owned by one decoder."""
+
+    def __init__(self) -> None:
+        self._sink = RowSink()
+        self._names: tuple[bytes, ...] = ()
+        self._layout: Layout | None = None
+        self._steps: list[int] = []
+        self._walls: list[float] = []
+        self._values: list[Sequence[float]] = []
+        self.taken = 0
+        """Rows so far, over all calls."""
+        self.counted = False
+        """Whether steps are row numbers."""
+        self.total: int | None = None
+        """The planned number of steps, where the log tells it."""
+
+    def add(
+        self, names: tuple[bytes, ...], step: int, values: Sequence[float], wall: float = math.nan
+    ) -> None:
+        """Add one row; of a name that stands twice the last value counts."""
+        if not names or not -_STEPS <= step < _STEPS:
+            return
+        if names != self._names:
+            self._flush()
+            layout = layout_of(names, np.float64)
+            if len(layout.index) != len(names):
+                cells = dict(zip(layout.tags, values, strict=True))
+                names, values = tuple(t.encode() for t in cells), tuple(cells.values())
+                layout = Layout(tuple(cells), np.float64)
+            self._names, self._layout = names, layout
+        self._steps.append(step)
+        self._walls.append(wall)
+        self._values.append(values)
+        self.taken += 1
+
+    def restart(self, step: int) -> None:
+        """The training begins again at ``step``."""
+        self._flush()
+        self._sink.restart(step)
+
+    def take(self) -> tuple[Block | Restart, ...]:
+        """Everything since the last call."""
+        self._flush()
+        return self._sink.take()
+
+    def _flush(self) -> None:
+        if self._layout is not None and self._steps:
+            self._sink.rows(
+                self._layout,
+                np.array(self._steps, np.int64),
+                np.array(self._walls),
+                np.array(self._values, np.float64),
+            )
+        self._names, self._layout = (), None
+        self._steps, self._walls, self._values = [], [], []
+
+
+class Course:
+    """Sees where a stream of rows starts again at a lower step.
+
+    Equal steps are ordinary, and so is a row of other metrics at a lower step (an evaluation
+    that is logged late): only a metric that falls back is a training that began anew.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[bytes, int] = {}
+        self._restarts = 0
+        self._rows = 0
+        self._believed = True
+
+    def add(self, rows: Rows, names: tuple[bytes, ...], step: int) -> None:
+        """Tell that a row of these names comes next; makes the restart when it is one."""
+        self._rows += 1
+        if len(names) <= _LOOKED_AT:
+            looked: tuple[bytes, ...] = names
+        else:
+            looked = (names[0], names[len(names) // 2], names[-1])
+        last = self._last
+        if self._believed and any(last.get(name, step) > step for name in looked):
+            self._restarts += 1
+            self._believed = self._restarts < _TOO_MANY or self._rows > _TOO_SHORT * self._restarts
+            rows.restart(step)
+            last.clear()
+        if len(last) > _MAX_KEYS:
+            last.clear()
+        for name in looked:
+            last[name] = step

@@ -1,0 +1,173 @@
+"""Records of loggers: slime ``step 12: {'train/loss': 0.01}``, ROLL ``metrics_tag: {"step": 3,
+"metrics": {...}}``, SkyRL ``Step 5:`` above a printed dict, and JSON objects of own loops.
+
+The step of slime is that of its axis (rollouts or optimiser steps), whose own entry is left
+out as in TensorBoard (slime/observability); SkyRL quotes its numbers (skyrl/train/utils/
+tracking.py).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+import orjson
+
+from rltui.formats.console.console_line import plain, wall_time
+from rltui.formats.console.console_rows import Course, Rows
+from rltui.formats.console.printed_dict import MAX_BYTES, Printed, pairs
+
+_SLIME = re.compile(rb"(?:^|[\s-])(step|rollout|perf|eval|passrate) (\d{1,18}): (?=\{['\"])")
+_SKYRL = re.compile(rb"(?:^|\s)Step (\d{1,18}): *(\{'.*)?$")
+_AXES = (b"train/step", b"rollout/step", b"eval/step")
+_STEP_KEYS = ("step", "global_step", "_step", "iteration", "training_iteration", "current_steps")
+_PLANS = ("total_steps", "max_steps")
+_DEPTH = 8
+
+
+class Record:
+    """The dialect of dicts and JSON objects with a step."""
+
+    markers = (b": {'", b'{"', b"Step ")
+    weak = False
+
+    def __init__(self) -> None:
+        self._courses: dict[bytes, Course] = {}
+        self._printed: Printed | None = None
+        self._step = 0
+        self._wall = math.nan
+
+    @property
+    def open(self) -> bool:
+        """Whether the dict of SkyRL goes on."""
+        return self._printed is not None
+
+    def follow(self, line: bytes, rows: Rows) -> None:
+        """A further line of a printed dict."""
+        text = plain(line)
+        printed = self._printed
+        if printed is None or not printed.add(text):
+            return
+        self._printed = None
+        cells = printed.numbers()
+        if cells:
+            self._add(b"step", self._step, tuple(cells), list(cells.values()), self._wall, rows)
+
+    def take(self, line: bytes, rows: Rows) -> bool:
+        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
+        if len(line) > MAX_BYTES:
+            return False
+        if b'{"' in line:
+            return self._json(line, rows)
+        if b"{'" not in line and not line.rstrip().endswith(b":"):
+            return False
+        text = plain(line)
+        found = _SLIME.search(text)
+        if found:
+            return self._slime(text, found, rows)
+        skyrl = _SKYRL.search(text)
+        if skyrl:
+            self._step, self._wall = int(skyrl[1]), wall_time(text)
+            self._printed = Printed(skyrl[2] or b"{")
+            if skyrl[2]:
+                self.follow(b"", rows)
+            else:
+                self._printed = _Expected()
+        return False
+
+    def _slime(self, text: bytes, found: re.Match[bytes], rows: Rows) -> bool:
+        body = text[found.end() :].rstrip()
+        read = pairs(body) if body.endswith(b"}") else None
+        if read is None or not read[0]:
+            return False
+        cells = dict(zip(*read, strict=True))
+        step = next((cells.pop(a) for a in _AXES if a in cells), float(found[2]))
+        if not cells or not step.is_integer():
+            return False
+        names = tuple(cells)
+        self._add(found[1], int(step), names, list(cells.values()), wall_time(text), rows)
+        return True
+
+    def _json(self, line: bytes, rows: Rows) -> bool:
+        at = line.find(b'{"')
+        body = line[at:].rstrip()
+        if not body.endswith(b"}") or (b"step" not in body and b"iteration" not in body):
+            return False
+        try:
+            row = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            row = _lenient(body)
+        if not isinstance(row, dict):
+            return False
+        key = next((k for k in _STEP_KEYS if _whole(row.get(k))), None)
+        if key is None:
+            return False
+        step = int(row.pop(key))
+        for plan in _PLANS:
+            if _whole(row.get(plan)):
+                rows.total = int(row.pop(plan))
+        inner = row.get("metrics", row.get("data"))
+        cells = list(_numbers(inner if isinstance(inner, dict) else row, "", 0))
+        if not cells:
+            return False
+        names = tuple(c[0].encode("utf-8", "replace") for c in cells)
+        self._add(b"json", step, names, [c[1] for c in cells], wall_time(line), rows)
+        return True
+
+    def _add(
+        self,
+        axis: bytes,
+        step: int,
+        names: tuple[bytes, ...],
+        values: list[float],
+        wall: float,
+        rows: Rows,
+    ) -> None:
+        self._courses.setdefault(axis, Course()).add(rows, names, step)
+        rows.add(names, step, values, wall)
+
+
+class _Expected(Printed):
+    """A dict that begins on the next line, or not at all."""
+
+    def __init__(self) -> None:
+        super().__init__(b"")
+        self._begun = False
+
+    def add(self, line: bytes) -> bool:
+        """See :class:`rltui.formats.console.printed_dict.Printed`."""
+        if not self._begun:
+            if not line.startswith(b"{'"):
+                return True
+            self._begun = True
+        return super().add(line)
+
+
+def _whole(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return math.isfinite(value) and value == int(value)
+
+
+def _lenient(body: bytes) -> object:
+    """A JSON object with NaN and Infinity in it."""
+    import json
+
+    try:
+        return json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _numbers(row: dict[str, object], prefix: str, depth: int) -> Iterator[tuple[str, float]]:
+    for key, value in row.items():
+        if isinstance(value, bool):
+            continue
+        if isinstance(value, (int, float)):
+            try:
+                yield prefix + key, float(value)
+            except OverflowError:
+                continue
+        elif isinstance(value, dict) and depth < _DEPTH:
+            yield from _numbers(value, f"{prefix}{key}/", depth + 1)

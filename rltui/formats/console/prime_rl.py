@@ -1,0 +1,91 @@
+"""Fields between bars: torchtune ``Step 1 | loss:1.25 lr:1e-05 `` and prime-rl ``Step 9 | 12.3s
+| Loss 0.0012 | Grad. Norm 0.1200``.
+
+torchtune writes the names of its other loggers (torchtune/training/metric_logging.py). The
+names of prime-rl become those of its ``metrics.jsonl`` (src/prime_rl/trainer/rl/train.py).
+"""
+
+from __future__ import annotations
+
+import re
+
+from rltui.formats.console.console_line import NUMBER, number, plain, wall_time
+from rltui.formats.console.console_rows import Course, Rows
+
+_HEAD = re.compile(rb"(?:^|\s)(Micro )?Step (\d{1,18}) \| ")
+_FIELD = re.compile(
+    rb"^([A-Z][A-Za-z. ]{0,40}?):? +(" + NUMBER + rb") ?(s|%|tokens/s|GiB|ms|samples/s)?$"
+)
+_SECONDS = re.compile(rb"^(?:Time:? )?(\d+\.?\d*)s$")
+#: Names of prime-rl in its other logs.
+_PRIME = {
+    b"Loss": b"loss/mean",
+    b"Entropy": b"entropy/all/mean",
+    b"Mismatch KL": b"mismatch_kl/all/mean",
+    b"Grad. Norm": b"optim/grad_norm",
+    b"LR": b"optim/lr",
+    b"Throughput": b"perf/throughput",
+    b"MFU": b"perf/mfu",
+    b"Peak Mem.": b"perf/peak_memory",
+    b"Max Vio": b"max_vio/mean",
+    b"Reward": b"reward/all/mean",
+}
+
+
+class Piped:
+    """The dialect of torchtune and prime-rl."""
+
+    markers = (b"Step ",)
+    weak = False
+    open = False
+
+    def __init__(self) -> None:
+        self._course = Course()
+
+    def follow(self, line: bytes, rows: Rows) -> None:
+        """Never open."""
+
+    def take(self, line: bytes, rows: Rows) -> bool:
+        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
+        if b" | " not in line:
+            return False
+        text = plain(line)
+        found = _HEAD.search(text[:200])
+        if not found or found[1]:
+            return False
+        body = text[found.end() :]
+        cells = _tune(body) if b"|" not in body else _prime(body)
+        if not cells:
+            return False
+        names = tuple(cells)
+        step = int(found[2])
+        self._course.add(rows, names, step)
+        rows.add(names, step, list(cells.values()), wall_time(text))
+        return True
+
+
+def _tune(body: bytes) -> dict[bytes, float]:
+    """All of a line of torchtune; nothing when it holds anything else."""
+    cells: dict[bytes, float] = {}
+    for field in body.split():
+        name, _, text = field.rpartition(b":")
+        value = number(text) if name else None
+        if value is None:
+            return {}
+        cells[name] = value
+    return cells
+
+
+def _prime(body: bytes) -> dict[bytes, float]:
+    """What is known of a line of prime-rl; at least a loss or a reward must be."""
+    cells: dict[bytes, float] = {}
+    for part in body.split(b"|"):
+        field = part.strip()
+        seconds = _SECONDS.match(field)
+        if seconds:
+            cells[b"time/step"] = float(seconds[1])
+            continue
+        found = _FIELD.match(field)
+        if found and found[1] in _PRIME:
+            cells[_PRIME[found[1]]] = float(found[2])
+    return cells if b"loss/mean" in cells or b"reward/all/mean" in cells else {}

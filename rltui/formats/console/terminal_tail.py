@@ -1,0 +1,90 @@
+"""The end of a console as a terminal shows it.
+
+Progress bars show their last state, colours are gone, long lines are cut. The cursor moves
+that some bars make (up a line, erase) are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+
+from rltui.core.batch import LogTail
+from rltui.core.text import clean_bytes
+from rltui.formats.console.console_line import ANSI
+
+_LINES = 200
+_CHARS = 500
+#: So much of the end of a line is looked at: a progress bar may fill megabytes.
+_LINE_BYTES = 1 << 13
+_OVERWRITES = 32
+#: Erases the rest of the line, or all of it.
+_ERASE = re.compile(rb"\x1b\[[02]?K")
+
+
+class Screen:
+    """Keeps the last lines; fed with every byte, and costs only what is at its end."""
+
+    def __init__(self) -> None:
+        self._raw: deque[bytes] = deque(maxlen=_LINES)
+        """Finished lines that were not shown yet."""
+        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._rest = b""
+        """The end of the unfinished line."""
+        self._count = 0
+        """Finished lines so far."""
+        self._row_line = -1
+        """Number of the line of the newest row."""
+
+    def feed(self, data: bytes, row_end: int | None) -> None:
+        """Take the next bytes; ``row_end``: where the newest row among them ends, which may be
+        before their beginning (negative)."""
+        if row_end is not None:
+            self._row_line = self._count + data.count(b"\n", 0, max(0, row_end))
+        end = data.rfind(b"\n")
+        if end < 0:
+            self._rest = (self._rest + data)[-_LINE_BYTES:]
+            return
+        self._count += data.count(b"\n")
+        start, wanted = end, _LINES
+        while wanted and start >= 0:
+            start = data.rfind(b"\n", 0, start)
+            wanted -= 1
+        lines = data[start + 1 : end].split(b"\n")
+        if start < 0:
+            lines[0] = self._rest + lines[0]
+        self._raw.extend(line[-_LINE_BYTES:] for line in lines)
+        self._rest = data[end + 1 :][-_LINE_BYTES:]
+
+    def tail(self) -> LogTail:
+        """As of now."""
+        self._lines.extend(_shown(line) for line in self._raw)
+        self._raw.clear()
+        last = _shown(self._rest)
+        lines = (*self._lines, last) if last else tuple(self._lines)
+        after = self._count - 1 - self._row_line + bool(last)
+        lines = lines[-_LINES:]
+        return LogTail(lines, max(0, min(len(lines), after)))
+
+
+def _shown(line: bytes) -> str:
+    """What is left of a line when all of it was printed."""
+    parts = line[-_LINE_BYTES:].rstrip(b"\r").split(b"\r")[-_OVERWRITES:]
+    line = _plain(parts[0])
+    for part in parts[1:]:
+        over = _plain(part)
+        line = over if _ERASE.search(part) else over + _beyond(line, over)
+    text = clean_bytes(line[: 4 * _CHARS].rstrip().replace(b"\t", b"    "))
+    return text if len(text) <= _CHARS else text[: _CHARS - 1] + "…"
+
+
+def _plain(part: bytes) -> bytes:
+    return ANSI.sub(b"", part) if b"\x1b" in part else part
+
+
+def _beyond(line: bytes, over: bytes) -> bytes:
+    """What stays of a line when a shorter text is printed over its beginning."""
+    if line.isascii() and over.isascii():
+        return line[len(over) :]
+    text = line.decode("utf-8", "surrogateescape")
+    return text[len(over.decode("utf-8", "surrogateescape")) :].encode("utf-8", "surrogateescape")

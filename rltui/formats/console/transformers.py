@@ -1,0 +1,192 @@
+"""The transformers Trainer and all that is built on it (TRL, Unsloth, LLaMA-Factory, ms-swift):
+one printed dict a row, ``{'loss': 0.5, 'grad_norm': 1.2, 'epoch': 0.04}``.
+
+Version 4 prints numbers (a NaN as bare ``nan``), version 5 strings rounded to four digits
+(transformers/trainer_callback.py: ProgressCallback, PrinterCallback). The names come out as the
+TensorBoard callback writes them: ``train/``, ``eval/``, ``test/``
+(transformers/integrations/integration_utils.py: rewrite_logs).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from rltui.formats.console.console_line import ANSI, plain, rank_of, wall_time
+from rltui.formats.console.console_rows import Course, Rows
+from rltui.formats.console.printed_dict import MAX_BYTES, Layout, pairs
+from rltui.formats.console.step_inference import Held, Kind, Stepped, Stepping
+
+#: A bar of tqdm without a description, or with that of ms-swift.
+_BAR = re.compile(
+    rb"\s*(?:Train(?:ing)?: *)?\d{1,3}%(?:\|[^|]{0,400}\|)? *(\d{1,12})/(\d{1,12}) \["
+)
+_TOLD = re.compile(rb"logging_steps['\"]?[=: ] ?(\d{1,9})(?![\d.])")
+_PLAN = re.compile(rb"Total optimization steps = ([\d,]{1,15})")
+_PROGRESS = b"global_step/max_steps"
+_OF_ALL = re.compile(rb"'global_step/max_steps': '(\d{1,15})/(\d{1,15})'")
+#: Names that tell the step of a dict that is not of the Trainer.
+_STEPS = (b"step", b"global_step", b"_step", b"iteration")
+
+
+class Trainer:
+    """The dialect of printed dicts."""
+
+    markers = (b"{'", b"it/s", b"s/it", b"logging_steps", b"Total optimization steps")
+    weak = False
+    open = False
+
+    def __init__(self) -> None:
+        self._stepping = Stepping()
+        self._course = Course()
+        self._layout = Layout()
+        self._torn = b""
+        self._names: tuple[bytes, ...] = ()
+        self._mapped: tuple[tuple[bytes, ...], Kind] = ((), Kind.TRAIN)
+        self._rank: bytes | None = None
+        self._bare = False
+        """Whether rows without a logger's prefix were seen."""
+
+    def follow(self, line: bytes, rows: Rows) -> None:
+        """Never open."""
+
+    def take(self, line: bytes, rows: Rows) -> bool:
+        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
+        if b"\x1b" in line:
+            line = ANSI.sub(b"", line)
+        begin = line.find(b"{'")
+        bar = _BAR.match(line)
+        if bar:
+            self._bar(int(bar[1]), int(bar[2]), rows)
+            if begin < 0 and self._torn:
+                return self._mend(line[line.find(b"]", bar.end()) + 1 :], line, rows)
+        elif begin < 0:
+            self._hint(line, rows)
+        if begin < 0:
+            return False
+        return self._dict(line, begin, line.find(b"]", bar.end()) + 1 if bar else 0, rows)
+
+    def _bar(self, done: int, total: int, rows: Rows) -> None:
+        stepped = self._stepping.bar(done, total, bool(self._torn))
+        if stepped:
+            self._give(stepped, rows)
+
+    def _dict(self, line: bytes, begin: int, after: int, rows: Rows) -> bool:
+        if self._torn:
+            self._torn = b""
+            self._stepping.lost()
+        end = line.find(b"}", begin) + 1
+        if not end:
+            self._tear(line[begin:])
+            return False
+        found = self._layout.read(line[begin:end]) if end - begin <= MAX_BYTES else None
+        if found is None:
+            return False
+        prefix = plain(line[after:begin])
+        rank, _ = rank_of(prefix + b"x") if prefix else (b"", 0)
+        if self._rank is None:
+            self._rank = rank
+        if rank != self._rank or (self._bare and prefix.endswith(b">>")):
+            return False
+        self._bare = self._bare or not prefix
+        return self._row(line, begin, found, rows)
+
+    def _row(
+        self, line: bytes, begin: int, found: tuple[tuple[bytes, ...], list[float]], rows: Rows
+    ) -> bool:
+        names, values = found
+        wall = wall_time(line[:begin])
+        step = next((n for n in _STEPS if n in names), None)
+        if step is not None:
+            return self._own(step, names, values, wall, rows)
+        told = _OF_ALL.search(line, begin) if _PROGRESS in line else None
+        if b"epoch" not in names and told is None:
+            return False
+        if names != self._names:
+            self._names, self._mapped = names, _rewritten(names)
+        tags, kind = self._mapped
+        held = Held(kind, tags, values, wall)
+        if told:
+            rows.total = int(told[2])
+            self._give([(held, int(told[1]))], rows)
+            return True
+        epoch = values[names.index(b"epoch")]
+        planned = math.nan if kind is not Kind.SUMMARY else _planned(names, values)
+        self._give(self._stepping.row(held, epoch, planned), rows)
+        return True
+
+    def _own(
+        self,
+        key: bytes,
+        names: tuple[bytes, ...],
+        values: list[float],
+        wall: float,
+        rows: Rows,
+    ) -> bool:
+        """A dict of an own loop that tells its step; its names stay."""
+        at = names.index(key)
+        step = values[at]
+        if not step.is_integer() or len(names) < 2:
+            return False
+        names = names[:at] + names[at + 1 :]
+        self._give(
+            [(Held(Kind.EVAL, names, values[:at] + values[at + 1 :], wall), int(step))], rows
+        )
+        return True
+
+    def _give(self, stepped: Stepped, rows: Rows) -> None:
+        for row, step in stepped:
+            self._course.add(rows, row.names, step)
+            rows.add(row.names, step, row.values, row.wall)
+        rows.counted = rows.counted or self._stepping.counted
+        if stepped and self._stepping.total is not None:
+            rows.total = self._stepping.total
+
+    def _tear(self, part: bytes) -> None:
+        """Keep the beginning of a row that a flushed buffer has torn."""
+        if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
+            self._torn = part
+
+    def _mend(self, rest: bytes, line: bytes, rows: Rows) -> bool:
+        """The end of a torn row, behind a bar: right when it has the names of the last row."""
+        end = rest.find(b"}") + 1
+        if not end:
+            return False
+        body, self._torn = self._torn + rest[:end], b""
+        found = pairs(body)
+        if found is None or found[0] != self._names:
+            self._stepping.lost()
+            return False
+        return self._row(line, 0, found, rows)
+
+    def _hint(self, line: bytes, rows: Rows) -> None:
+        """What the log tells of the plan, before the first row."""
+        told = _TOLD.search(line)
+        if told:
+            self._stepping.tell_interval(int(told[1]))
+        plan = _PLAN.search(line)
+        if plan and plan[1].strip(b","):
+            rows.total = int(plan[1].replace(b",", b""))
+
+
+def _planned(names: tuple[bytes, ...], values: list[float]) -> float:
+    """The steps of a training by its closing row: its time and its speed are told."""
+    cells = dict(zip(names, values, strict=True))
+    speed = cells.get(b"train_steps_per_second", math.nan)
+    return cells.get(b"train_runtime", math.nan) * speed
+
+
+def _rewritten(names: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], Kind]:
+    """The names in TensorBoard, and what the row is about."""
+    tags = []
+    for name in names:
+        if name.startswith((b"eval_", b"test_")):
+            tags.append(name[:4] + b"/" + name[5:])
+        else:
+            tags.append(b"train/" + name)
+    about = [n for n in names if n != b"epoch"]
+    if b"train_runtime" in names:
+        return tuple(tags), Kind.SUMMARY
+    if about and all(n.startswith((b"eval_", b"test_")) for n in about):
+        return tuple(tags), Kind.EVAL
+    return tuple(tags), Kind.TRAIN

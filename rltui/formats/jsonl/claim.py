@@ -1,0 +1,112 @@
+"""Whether the beginning of a file of JSON lines holds metrics or samples.
+
+Trainers dump prompts and answers as JSON lines, too (rollouts, completions, traces, eval
+dumps): such rows have texts, or lists of messages, and many of them the same step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rltui.formats.jsonl.jsonl_dialect import translator_of
+from rltui.formats.jsonl.jsonl_row import find_step, flatten, objects, settings_of
+
+#: Rows that are looked at.
+_ROWS = 40
+#: So many rows of one step and equal keys are samples (verl writes one file per step).
+_SAME_STEP = 16
+#: A text of more characters is no label of a metric.
+_LONG_TEXT = 200
+#: More texts than numbers by this are samples: a row of metrics may name its phase and device.
+_SPARE_TEXTS = 3
+_SAMPLE_KEYS = frozenset(
+    (
+        *("prompt", "prompts", "completion", "completions", "response", "responses"),
+        *("input", "inputs", "output", "outputs", "messages", "conversation"),
+        *("conversations", "question", "answer", "answers", "solution", "ground_truth", "gts"),
+        *("text", "trajectory", "transcript", "instruction", "generation"),
+        *("generations", "chosen", "rejected", "query", "target", "token_ids", "input_ids"),
+    )
+)
+
+
+def holds_metrics(head: bytes, keys: Sequence[str]) -> bool:
+    """Whether the first rows are rows of metrics; ``head`` may end inside a row."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    lines = text.split(b"\n", _ROWS)
+    line = lines[0]
+    if len(lines) == 1 and not line.rstrip().endswith(b"}"):
+        return _begins_row(line, keys)
+    complete = lines[:-1] if len(lines) > 1 else lines
+    rows = _rows(complete)
+    if not rows or any(_is_sample(row) for row in rows):
+        return False
+    if not any(_is_metrics(row, keys) for row in rows):
+        # settings may come first, alone; the rows follow
+        return len(rows) == 1 and bool(settings_of(rows[0]))
+    return not _of_one_step(rows, keys)
+
+
+def _rows(lines: Sequence[bytes]) -> list[dict[str, Any]]:
+    """The rows of complete lines; what is broken or no object is passed over, but the first
+    line must be an object."""
+    rows: list[dict[str, Any]] = []
+    for line in lines:
+        try:
+            found = [v for v in objects(line) if isinstance(v, dict)] if line.strip() else []
+        except ValueError:
+            found = []
+        if not found and not rows:
+            return []
+        rows += found
+    return rows
+
+
+def _begins_row(line: bytes, keys: Sequence[str]) -> bool:
+    """Whether a row that is longer than the head looks like one: it has a step in sight."""
+    pattern = b"|".join(re.escape(k.encode()) for k in keys)
+    step = re.match(rb'\{.*?"(' + pattern + rb')"\s*:\s*-?\d', line, re.DOTALL)
+    return step is not None and not _long_text_in(line)
+
+
+def _long_text_in(line: bytes) -> bool:
+    sample = b"|".join(k.encode() for k in sorted(_SAMPLE_KEYS))
+    return re.search(rb'"(' + sample + rb')"\s*:\s*["\[]', line) is not None
+
+
+def _is_sample(row: dict[str, Any]) -> bool:
+    """Whether a row holds texts that were read or written by a model."""
+    if translator_of(row) is not None or isinstance(row.get("data"), dict):
+        return False
+    for key, value in row.items():
+        if key.lower() in _SAMPLE_KEYS and isinstance(value, (str, list)):
+            return True
+        if isinstance(value, str) and len(value) > _LONG_TEXT:
+            return True
+        if isinstance(value, list) and any(isinstance(v, (str, dict)) for v in value[:4]):
+            return True
+    return False
+
+
+def _is_metrics(row: dict[str, Any], keys: Sequence[str]) -> bool:
+    """Whether a row has a step and at least one number that is none."""
+    translate = translator_of(row)
+    if translate is not None:
+        found = translate(dict(row))
+        return found.step is not None and bool(found.values)
+    if find_step(row, keys) is None:
+        return False
+    if isinstance(row.get("data"), dict):
+        return True
+    numbers = sum(1 for name, _ in flatten(row) if name not in keys)
+    texts = sum(isinstance(value, str) for value in row.values())
+    return numbers > 0 and texts <= numbers + _SPARE_TEXTS
+
+
+def _of_one_step(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> bool:
+    """Whether many rows with the same keys all stand at one step."""
+    if len(rows) < _SAME_STEP or len({tuple(row) for row in rows}) > 1:
+        return False
+    return len({find_step(row, keys) for row in rows}) == 1

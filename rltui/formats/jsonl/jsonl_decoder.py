@@ -1,0 +1,298 @@
+"""Lines of JSON to blocks. Opens no file; what a row means is :mod:`.row`'s.
+
+The hot path is verl's file logger: lines of nothing but a step and one object of numbers with
+the keys of the line before cost little more than ``orjson.loads``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from operator import itemgetter
+from struct import Struct, error
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rltui.core.level import Level
+from rltui.formats.base import COARSE_KEYS, Decoded, NoteBook, Options
+from rltui.formats.jsonl.jsonl_dialect import translator_of
+from rltui.formats.jsonl.jsonl_row import (
+    STEPS,
+    Step,
+    find_step,
+    flatten,
+    objects,
+    settings_of,
+    take_wall,
+)
+from rltui.formats.row_sink import RowSink, layout_of
+
+#: A longer line is skipped: it is no row of metrics.
+MAX_LINE = 1 << 26
+#: Longest unfinished line for which it is tried whether it is complete without its newline.
+_MAX_EAGER = 1 << 20
+
+
+class _Packing:
+    """Makes the bytes of one row of doubles of a dict with exactly these keys, in any order."""
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        self.size = len(keys)
+        self.pack = Struct(f"{len(keys)}d").pack
+        self.values: Callable[[dict[str, Any]], tuple[Any, ...]] = itemgetter(*keys)
+        if self.size == 1:
+            self.values = lambda row: (row[keys[0]],)
+
+    def row(self, row: dict[str, Any]) -> bytes | None:
+        """None when it has other keys, or a value that is no number."""
+        if len(row) != self.size:
+            return None
+        try:
+            return self.pack(*self.values(row))
+        except (KeyError, error, OverflowError):
+            return None
+
+
+@lru_cache(maxsize=256)
+def _packing_of(keys: tuple[str, ...]) -> _Packing | None:
+    """None for no keys at all."""
+    return _Packing(keys) if keys else None
+
+
+class JsonLinesDecoder:
+    """Decodes one file of JSON lines. Not thread-safe."""
+
+    holds_row = False
+
+    def __init__(self, options: Options) -> None:
+        self._step_keys = options.step_keys
+        self._step_key = options.step_keys[0] if options.step_keys else "step"
+        self._parts: list[bytes] = []
+        self._have = 0
+        self._offset = 0
+        self._skipping = False
+        self._notes = NoteBook()
+        self._sink = RowSink()
+        self._records = 0
+        self._hparams: dict[str, object] = {}
+        self._told_settings = False
+        self._fine_step: int | None = None
+        """Of the newest row that tells more than its epoch."""
+        self._total = 0
+        self._keys: tuple[str, ...] = ()
+        self._steps: list[int] = []
+        self._walls: list[float] = []
+        self._values = bytearray()
+        """One double for each row and key."""
+        self._packing: _Packing | None = None
+
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
+        """See :class:`rltui.formats.base.Decoder`."""
+        if data:
+            self._parts.append(data)
+            self._have += len(data)
+            if b"\n" in data:
+                self._split()
+            elif self._have > MAX_LINE:
+                self._drop()
+        if not more:
+            self._try_tail()
+        self._flush_rows()
+        hparams, self._hparams = self._hparams, {}
+        decoded = Decoded(
+            self._sink.take(), hparams=hparams, notes=self._notes.take(), records=self._records
+        )
+        self._records = 0
+        return decoded
+
+    def _split(self) -> None:
+        """Take all lines; only the first of them is put together from several pieces."""
+        data = self._parts.pop()
+        end = data.index(b"\n")
+        line = b"".join((*self._parts, data[:end]))
+        if self._skipping:
+            self._skipping = False
+        else:
+            self._line(line, self._offset)
+        view, pos = memoryview(data), end + 1
+        base = self._offset + len(line) - end
+        while (end := data.find(b"\n", pos)) >= 0:
+            if self._packing is None:
+                self._line(view[pos:end], base + pos)
+                pos = end + 1
+            else:
+                pos = self._usual_lines(data, view, pos, self._packing)
+                end = data.find(b"\n", pos)
+                if end >= 0:
+                    self._line(view[pos:end], base + pos)
+                    pos = end + 1
+        self._offset = base + pos
+        rest = data[pos:]
+        self._parts, self._have = ([rest] if rest else []), len(rest)
+
+    def _drop(self) -> None:
+        """Give up the unfinished line; what still comes of it is skipped."""
+        if not self._skipping:
+            self._notes.add(self._offset, "line is too long")
+            self._records += 1
+        self._offset += self._have
+        self._parts, self._have, self._skipping = [], 0, True
+
+    def _try_tail(self) -> None:
+        """Take the last line without its newline if it is complete.
+
+        An object is complete at its closing brace and at no earlier place, so this does not
+        depend on how the file was split; further objects may follow on the same line.
+        """
+        if self._skipping or not self._parts or self._have > _MAX_EAGER:
+            return
+        if not self._parts[-1].rstrip().endswith(b"}"):
+            return
+        line = b"".join(self._parts)
+        self._parts = [line]
+        try:
+            rows = list(objects(line))
+        except ValueError:
+            return
+        if rows and all(isinstance(r, dict) for r in rows):
+            self._records += 1
+            for row in rows:
+                self._row(row, self._offset)
+            self._offset += len(line)
+            self._parts, self._have = [], 0
+
+    def _line(self, line: bytes | memoryview, offset: int) -> None:
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            self._odd_line(bytes(line), offset)
+            return
+        self._records += 1
+        self._row(row, offset)
+
+    def _odd_line(self, line: bytes, offset: int) -> None:
+        """A line that orjson refuses: blank, NaN tokens, several objects, or broken."""
+        if not offset:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if not line or line.isspace():
+            return
+        self._records += 1
+        if len(line) > MAX_LINE:
+            self._notes.add(offset, "line is too long")
+            return
+        try:
+            for row in objects(line):
+                self._row(row, offset)
+        except ValueError:
+            self._notes.add(offset, "broken line")
+
+    def _usual_lines(self, data: bytes, view: memoryview, pos: int, packing: _Packing) -> int:
+        """Take lines of nothing but a step and data with the keys of the row before.
+
+        Returns the position of the first other line. This is the hot path: one line costs
+        little more than ``orjson.loads``.
+        """
+        find, loads, values, pack = data.find, orjson.loads, packing.values, packing.pack
+        steps, taken, key, size = self._steps, self._values, self._step_key, packing.size
+        before = len(steps)
+        try:
+            while (end := find(b"\n", pos)) >= 0:
+                row = loads(view[pos:end])
+                step, numbers = row[key], row["data"]
+                if len(row) != 2 or type(step) is not int or not -STEPS <= step < STEPS:
+                    break
+                if len(numbers) != size or type(numbers) is not dict:
+                    break
+                taken += pack(*values(numbers))
+                steps.append(step)
+                pos = end + 1
+        except (ValueError, TypeError, LookupError, error, OverflowError):
+            pass  # some other line: it is taken with more care
+        many = len(steps) - before
+        if many and key not in COARSE_KEYS:
+            self._fine_step = steps[-1]
+        self._walls += [math.nan] * many
+        self._records += many
+        return pos
+
+    def _row(self, row: Any, offset: int) -> None:
+        if not isinstance(row, dict):
+            self._notes.add(offset, "line is no object")
+            return
+        if "config" in row and not self._told_settings:
+            self._told_settings = True
+            self._hparams.update(settings_of(row))
+        translate = translator_of(row)
+        if translate is not None:
+            step, wall, values = translate(row)
+            if step is None:
+                self._stray(row, offset)
+            else:
+                self._total_of(step)
+                self._add(step.step, wall, values)
+            return
+        step = self._step_of(row)
+        if step is None:
+            self._stray(row, offset)
+            return
+        wall = take_wall(row)
+        data = row.get("data")
+        self._add(step.step, wall, data if isinstance(data, dict) and len(row) == 1 else row)
+
+    def _stray(self, row: dict[str, Any], offset: int) -> None:
+        """A row without a step: settings, a summary, or something else."""
+        settings = settings_of(row)
+        if settings:
+            self._hparams.update(settings)
+        elif "log_history" not in row:  # ms-swift's summary repeats what was logged
+            self._notes.add(offset, "line without a step", level=Level.OK)
+
+    def _step_of(self, row: dict[str, Any]) -> Step | None:
+        """The step of a row, removed from it."""
+        step = find_step(row, self._step_keys)
+        if step is None:
+            return None
+        if step.key not in COARSE_KEYS:
+            self._fine_step = step.step
+        elif self._fine_step is not None:
+            return step._replace(step=self._fine_step)  # its epoch is a figure like others
+        del row[step.key]
+        self._total_of(step)
+        return step
+
+    def _total_of(self, step: Step) -> None:
+        if step.total > 0 and step.total != self._total:
+            self._total = step.total
+            self._hparams["max_steps"] = step.total
+
+    def _add(self, step: int, wall: float, row: dict[str, Any]) -> None:
+        """Keep the numbers of a row."""
+        packed = self._packing.row(row) if self._packing is not None else None
+        if packed is None:
+            flat = dict(flatten(row))
+            packed = self._packing.row(flat) if self._packing is not None else None
+            if packed is None:
+                self._flush_rows()
+                self._keys = tuple(flat)
+                self._packing = _packing_of(self._keys)
+                packed = (self._packing.row(flat) if self._packing is not None else None) or b""
+        self._steps.append(step)
+        self._walls.append(wall)
+        self._values += packed
+
+    def _flush_rows(self) -> None:
+        """Hand the rows with equal keys to the sink."""
+        if self._steps and self._keys:
+            layout = layout_of(self._keys, np.float64)
+            values = np.frombuffer(self._values)
+            self._sink.rows(
+                layout,
+                np.array(self._steps, np.int64),
+                np.array(self._walls),
+                values.reshape(len(self._steps), len(self._keys)),
+            )
+        self._keys, self._packing = (), None
+        self._steps, self._walls, self._values = [], [], bytearray()

@@ -1,0 +1,127 @@
+"""One row of JSON lines: its values, step and wall time. Knows no framework."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from rltui.core.text import clean
+from rltui.formats.quantity import TIME_KEYS, fraction_of, wall_of, word_of
+
+#: Steps are below this in absolute value.
+STEPS = 1 << 63
+#: Keys under which a row tells settings.
+_SETTINGS = ("config", "hparams", "hyperparameters", "hyper_parameters", "args", "params")
+_MAX_DEPTH = 16
+_MAX_SETTINGS = 1000
+_MAX_SETTING_TEXT = 500
+_SCANNER = json.JSONDecoder()
+_BLANK = re.compile(r"\s*")
+
+
+class Step(NamedTuple):
+    """Where a row stands."""
+
+    step: int
+    key: str
+    total: int = 0
+    """Planned steps, where the row tells them (``"5/200"``); else 0."""
+
+
+def objects(line: bytes) -> Iterator[Any]:
+    """The JSON values of one line, usually one; NaN and Infinity tokens are accepted.
+
+    Raises ValueError where the line is broken, after what stands before it.
+    """
+    try:
+        yield orjson.loads(line)
+    except orjson.JSONDecodeError:
+        text = line.decode("utf-8", "replace")
+        end = _BLANK.match(text).end()  # type: ignore[union-attr] # matches always
+        while end < len(text):
+            try:
+                value, end = _SCANNER.raw_decode(text, end)
+            except RecursionError as error:
+                raise ValueError("nested too deeply") from error
+            yield value
+            end = _BLANK.match(text, end).end()  # type: ignore[union-attr]
+
+
+def find_step(row: dict[str, Any], keys: Sequence[str]) -> Step | None:
+    """The step of a row under the first of ``keys`` that tells one."""
+    for key in keys:
+        if key not in row:
+            continue
+        value = row[key]
+        if isinstance(value, str):
+            parts = fraction_of(value)
+            if parts is not None:
+                return Step(parts[0], key, parts[1])
+        elif _is_number(value) and -STEPS <= value < STEPS:  # false for NaN and infinity
+            return Step(int(value), key)
+    return None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def take_wall(row: dict[str, Any]) -> float:
+    """Remove and return the wall time of a row; NaN when it has none."""
+    for key in TIME_KEYS:
+        if key in row:
+            wall = wall_of(row[key])
+            if wall is not None:
+                del row[key]
+                return wall
+    return math.nan
+
+
+def flatten(row: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, float]]:
+    """The numbers of a row under joined names; null is NaN, texts and lists are left out."""
+    for key, value in row.items():
+        name = prefix + key if prefix else key  # the same object: a faster key later
+        if isinstance(value, (float, bool)):
+            yield name, float(value)
+        elif isinstance(value, int):
+            yield name, float_of(value)
+        elif value is None:
+            yield name, math.nan
+        elif isinstance(value, dict):
+            if depth < _MAX_DEPTH:
+                yield from flatten(value, f"{name}/", depth + 1)
+        elif isinstance(value, str) and (word := word_of(value)) is not None:
+            yield name, word
+
+
+def float_of(value: int) -> float:
+    """A whole number of any size as a float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def settings_of(row: dict[str, Any]) -> dict[str, object]:
+    """The settings in a row that tells them under a usual name; empty when it does not."""
+    found: dict[str, Any] = next((row[k] for k in _SETTINGS if isinstance(row.get(k), dict)), {})
+    out: dict[str, object] = {}
+    _settings(found, "", 0, out)
+    return out
+
+
+def _settings(node: dict[str, Any], prefix: str, depth: int, out: dict[str, object]) -> None:
+    for key, value in node.items():
+        if len(out) >= _MAX_SETTINGS:
+            return
+        if isinstance(value, dict) and depth < _MAX_DEPTH:
+            _settings(value, f"{prefix}{key}/", depth + 1, out)
+        elif isinstance(value, str):
+            out[clean(prefix + key)] = clean(value[:_MAX_SETTING_TEXT])
+        elif isinstance(value, (int, float)):
+            out[clean(prefix + key)] = value

@@ -1,0 +1,214 @@
+"""Record framing of LevelDB's log format, as trackers write it. Knows no payload.
+
+A file header of 7 bytes (four letters, magic, version), then blocks of 32 KiB, counted from
+the start of the file. A block holds chunks: CRC32 uint32, length uint16, type uint8 (all little
+endian), payload; the checksum is that of zlib over type and payload, not LevelDB's masked
+CRC32C. A record is one full chunk, or a first, any number of middle, and a last one. Less than
+7 bytes at the end of a block are padding. (wandb/wandb: core/pkg/leveldb/record.go;
+SwanHubX/SwanLab: core_python/store.)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from struct import Struct
+from zlib import crc32
+
+from rltui.core.level import Level
+from rltui.formats.base import NoteBook
+
+BLOCK_BYTES = 1 << 15
+FILE_HEADER = Struct("<4sHB")
+CHUNK_HEADER = Struct("<IHB")
+FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
+#: A longer record is skipped: it holds no row of metrics.
+_MAX_RECORD = 1 << 26
+#: Bytes checked at most while looking for an intact chunk in one broken block.
+_MAX_SEARCH = 1 << 20
+
+_SEED = [crc32(bytes((kind,))) for kind in range(LAST + 1)]
+_KIND = re.compile(rb"[\x01-\x04]")
+_HEADER = FILE_HEADER.size
+_CHUNK = CHUNK_HEADER.size
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """What the file header of a tracker says."""
+
+    ident: bytes
+    """Its first four bytes."""
+    magic: int
+    version: int
+
+    @property
+    def header(self) -> bytes:
+        """The 7 bytes."""
+        return FILE_HEADER.pack(self.ident, self.magic, self.version)
+
+
+class RecordReader:
+    """Takes the bytes of one file in order and gives its records. Owned by one decoder.
+
+    A broken chunk is noted; reading goes on with the next intact one of its block, or else with
+    the next block. What comes out does not depend on how the bytes were split.
+    """
+
+    def __init__(self, framing: Framing, notes: NoteBook) -> None:
+        self._framing = framing
+        self._notes = notes
+        self._rest = bytearray()
+        self._base = 0
+        """Position in the file of the first byte of the rest."""
+        self._need = _HEADER
+        """Bytes without which nothing more can be said."""
+        self._begun = False
+        self._lost = False
+        """Whether an intact chunk is looked for, because the last one was broken."""
+        self._block, self._searched = -1, 0
+        """The newest broken block, and bytes checked in it."""
+        self._parts: list[bytes] | None = None
+        """The chunks of the record that is not complete."""
+        self._size = 0
+        self._start = 0
+        self._gap = False
+        """Whether the beginning of the record went missing, and that was said."""
+        self.broken = 0
+        """Places that could not be read; the owner takes and resets it."""
+        self.foreign = False
+        """Whether the file is of a version that is not known: nothing of it is read."""
+
+    def feed(self, data: bytes) -> list[tuple[int, bytes]]:
+        """The records that ``data`` completes, each with its position in the file."""
+        if self.foreign:
+            return []
+        if self._rest:
+            self._rest += data
+            if len(self._rest) < self._need:
+                return []
+            data = bytes(self._rest)
+        elif len(data) < self._need:
+            self._rest += data
+            return []
+        found: list[tuple[int, bytes]] = []
+        pos = 0 if self._begun else self._begin(data)
+        if not self.foreign:
+            pos = self._chunks(data, pos, found)
+            self._rest = bytearray(memoryview(data)[pos:])
+            self._base += pos
+        return found
+
+    def _begin(self, data: bytes) -> int:
+        """Read the header of the file; returns the position behind it."""
+        self._begun = True
+        ident, magic, version = FILE_HEADER.unpack_from(data)
+        known = self._framing
+        if (ident, magic) != (known.ident, known.magic):
+            self._notes.add(0, "broken file header")
+        elif version != known.version:
+            self.foreign = True
+            self._rest = bytearray()
+            self._notes.add(
+                0, f"written in version {version} of its format; only {known.version} is read"
+            )
+        return _HEADER
+
+    def _chunks(self, data: bytes, pos: int, found: list[tuple[int, bytes]]) -> int:
+        """Take all complete chunks from ``pos`` on; returns where the rest begins."""
+        unpack, seed, base, end = CHUNK_HEADER.unpack_from, _SEED, self._base, len(data)
+        while True:
+            left = BLOCK_BYTES - (base + pos) % BLOCK_BYTES
+            if left < _CHUNK:
+                if end - pos < left:
+                    self._need = left
+                    return pos
+                pos += left
+                self._lost = False
+                continue
+            if self._lost:
+                pos, self._lost = self._search(data, pos, pos + left)
+                if self._lost:
+                    return pos
+                continue
+            if end - pos < _CHUNK:
+                self._need = _CHUNK
+                return pos
+            crc, length, kind = unpack(data, pos)
+            stop = pos + _CHUNK + length
+            if 0 < kind <= LAST and stop <= pos + left:
+                if stop > end:
+                    self._need = stop - pos
+                    return pos
+                payload = data[pos + _CHUNK : stop]
+                if crc32(payload, seed[kind]) == crc:
+                    if kind == FULL and self._parts is None:
+                        found.append((base + pos, payload))
+                    else:
+                        self._fragment(kind, base + pos, payload, found)
+                    pos = stop
+                    continue
+            self._break(data, pos)
+            pos += 1
+
+    def _fragment(
+        self, kind: int, offset: int, payload: bytes, found: list[tuple[int, bytes]]
+    ) -> None:
+        """Put a chunk of a record with several of them where it belongs."""
+        if kind in (FULL, FIRST):
+            if self._parts is not None:
+                self._complain(self._start, "record without its end")
+            self._parts, self._size, self._start, self._gap = [], 0, offset, False
+        elif self._parts is None:
+            if not self._gap:
+                self._complain(offset, "record without its beginning")
+                self._gap = True
+            return
+        assert self._parts is not None
+        self._parts.append(payload)
+        self._size += len(payload)
+        if self._size > _MAX_RECORD:
+            self._complain(self._start, "record is too long")
+            self._parts, self._gap = None, True
+        elif kind in (FULL, LAST):
+            found.append((self._start, b"".join(self._parts)))
+            self._parts = None
+
+    def _break(self, data: bytes, pos: int) -> None:
+        zeros = not any(data[pos : pos + _CHUNK])
+        kind = "zeros where a record should be" if zeros else "broken chunk"
+        self._complain(self._base + pos, kind)
+        self._lost, self._parts, self._gap = True, None, True
+        block = (self._base + pos) // BLOCK_BYTES
+        if block != self._block:
+            self._block, self._searched = block, 0
+
+    def _complain(self, offset: int, kind: str) -> None:
+        self.broken += 1
+        self._notes.add(offset, kind, level=Level.WATCH)
+
+    def _search(self, data: bytes, pos: int, block_end: int) -> tuple[int, bool]:
+        """(where to go on, whether still lost): the next intact chunk, or the next block."""
+        end = len(data)
+        candidates = _KIND.finditer(data, pos + _CHUNK - 1, min(block_end, end))
+        for match in candidates if self._searched <= _MAX_SEARCH else ():
+            start = match.start() - _CHUNK + 1
+            crc, length, kind = CHUNK_HEADER.unpack_from(data, start)
+            stop = start + _CHUNK + length
+            if stop > block_end:
+                continue
+            if stop > end:
+                self._need = stop - start
+                return start, True
+            self._searched += length
+            if crc32(data[start + _CHUNK : stop], _SEED[kind]) == crc:
+                return start, False
+            if self._searched > _MAX_SEARCH:
+                break
+        if end >= block_end:
+            return block_end, False
+        if self._searched > _MAX_SEARCH:
+            self._need = block_end - pos
+            return pos, True
+        self._need = _CHUNK
+        return max(pos, end - _CHUNK + 1), True

@@ -1,0 +1,213 @@
+"""Collects decoded rows and points and hands them over as few blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rltui.core.batch import Restart
+from rltui.core.block import Block, FloatArray, IntArray, ValueArray
+from rltui.formats.base import clean_tag
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The tags of a row, cleaned and distinct, and the type of their values."""
+
+    tags: tuple[str, ...]
+    dtype: type[np.floating]
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """tag -> column."""
+        return {tag: column for column, tag in enumerate(self.tags)}
+
+
+@lru_cache(maxsize=4096)
+def layout_of(tags: tuple[bytes | str, ...], dtype: type[np.floating]) -> Layout:
+    """The one Layout object of these tags, so that layouts can be compared by identity."""
+    return Layout(tuple(clean_tag(t) for t in tags), dtype)
+
+
+class _Part(NamedTuple):
+    layout: Layout
+    steps: IntArray
+    walls: FloatArray
+    values: ValueArray
+
+
+class _Point(NamedTuple):
+    seq: int
+    """Number of parts that came before it."""
+    step: int
+    wall: float
+    value: float
+    double: bool
+
+
+class RowSink:
+    """Gathers rows during one call of ``feed``; owned by one decoder.
+
+    Blocks never overlap in tags between two restarts, so the points of a tag keep the order
+    of the file. Tags that occur in the same layouts share a block.
+    """
+
+    def __init__(self) -> None:
+        self._items: list[Block | Restart] = []
+        self._parts: list[_Part] = []
+        self._points: dict[bytes, list[_Point]] = {}
+
+    def rows(self, layout: Layout, steps: IntArray, walls: FloatArray, values: ValueArray) -> None:
+        """Add n rows: steps and walls (n,), values (n, m)."""
+        self._parts.append(_Part(layout, steps, walls, values))
+
+    def row(self, layout: Layout, step: int, wall: float, values: Sequence[float]) -> None:
+        """Add one row of m values."""
+        self.rows(
+            layout,
+            np.array([step], np.int64),
+            np.array([wall]),
+            np.array([values], layout.dtype),
+        )
+
+    def point(self, tag: bytes, step: int, wall: float, value: float, double: bool) -> None:
+        """Add one value of one tag."""
+        point = _Point(len(self._parts), step, wall, value, double)
+        self._points.setdefault(tag, []).append(point)
+
+    def restart(self, step: int) -> None:
+        """The writer starts again at ``step``: what came before goes first."""
+        self._flush()
+        self._items.append(Restart(step))
+
+    def take(self) -> tuple[Block | Restart, ...]:
+        """Everything since the last call, in file order."""
+        self._flush()
+        items, self._items = tuple(self._items), []
+        return items
+
+    def _flush(self) -> None:
+        parts, self._parts = self._parts, []
+        points, self._points = self._points, {}
+        loose: dict[str, list[_Point]] = {}
+        for raw, found in points.items():
+            loose.setdefault(clean_tag(raw), []).extend(found)
+        groups = _groups(parts, loose)
+        if len(groups) > 1 and not loose:
+            whole = _union(parts, groups)
+            if whole is not None:
+                self._items.append(whole)
+                return
+        where = _where(parts, {group[0] for group in groups})
+        for tags in groups:
+            own = where.get(tags[0], [])
+            if tags[0] in loose:
+                self._items.append(_point_block(tags[0], loose[tags[0]], own))
+            else:
+                self._items.append(_row_block(tags, [part for _, part in own]))
+
+
+def _where(parts: list[_Part], leaders: set[str]) -> dict[str, list[tuple[int, _Part]]]:
+    """tag -> the parts that have it, with their numbers."""
+    found: dict[str, list[tuple[int, _Part]]] = {}
+    chosen: dict[Layout, list[str]] = {}
+    for number, part in enumerate(parts):
+        tags = chosen.get(part.layout)
+        if tags is None:
+            tags = chosen[part.layout] = [t for t in part.layout.tags if t in leaders]
+        for tag in tags:
+            found.setdefault(tag, []).append((number, part))
+    return found
+
+
+def _union(parts: list[_Part], groups: list[tuple[str, ...]]) -> Block | None:
+    """One block of all rows with absent cells, or None when separate blocks take less room."""
+    dtype = parts[0].layout.dtype
+    if any(p.layout.dtype is not dtype for p in parts):
+        return None
+    tags = tuple(tag for group in groups for tag in group)
+    size = np.dtype(dtype).itemsize
+    rows = sum(len(p.steps) for p in parts)
+    cells = sum(p.values.size for p in parts)
+    leaders = frozenset(group[0] for group in groups)
+    led = {p.layout: 0 for p in parts}
+    for layout in led:
+        led[layout] = sum(tag in leaders for tag in layout.tags)
+    times = 16 * sum(len(p.steps) * led[p.layout] for p in parts)
+    if rows * (16 + len(tags) * (size + 1)) >= times + cells * size:
+        return None
+    columns = {tag: column for column, tag in enumerate(tags)}
+    values = np.zeros((rows, len(tags)), dtype)
+    absent = np.ones((rows, len(tags)), bool)
+    row = 0
+    for part in parts:
+        chosen, end = [columns[t] for t in part.layout.tags], row + len(part.steps)
+        values[row:end, chosen] = part.values
+        absent[row:end, chosen] = False
+        row = end
+    steps = np.concatenate([p.steps for p in parts])
+    walls = np.concatenate([p.walls for p in parts])
+    return Block(tags, steps, walls, values, absent)
+
+
+def _groups(parts: list[_Part], loose: dict[str, list[_Point]]) -> list[tuple[str, ...]]:
+    """Tags that stand in the same layouts, together; tags with loose points alone."""
+    layouts = list(dict.fromkeys(p.layout for p in parts))
+    if len(layouts) == 1 and not loose:
+        return [layouts[0].tags]
+    seen: dict[str, list[int]] = {}
+    for number, layout in enumerate(layouts):
+        for tag in layout.tags:
+            seen.setdefault(tag, []).append(number)
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for tag, numbers in seen.items():
+        if tag not in loose:
+            groups.setdefault(tuple(numbers), []).append(tag)
+    return [tuple(g) for g in groups.values()] + [(tag,) for tag in loose]
+
+
+def _row_block(tags: tuple[str, ...], own: list[_Part]) -> Block:
+    """The columns ``tags`` of parts that have all of them."""
+    values = [_columns(p, tags) for p in own]
+    if len(own) == 1:
+        return Block(tags, own[0].steps, own[0].walls, values[0])
+    return Block(
+        tags,
+        np.concatenate([p.steps for p in own]),
+        np.concatenate([p.walls for p in own]),
+        np.concatenate(values),
+    )
+
+
+def _columns(part: _Part, tags: tuple[str, ...]) -> ValueArray:
+    if part.layout.tags == tags:
+        return part.values
+    index = part.layout.index
+    return part.values[:, [index[t] for t in tags]]
+
+
+def _point_block(tag: str, points: list[_Point], parts: list[tuple[int, _Part]]) -> Block:
+    """All points of one tag, loose ones and those inside of parts, in file order."""
+    # a loose point with seq s came before part number s
+    order = [np.array([2 * p.seq for p in points])]
+    steps = [np.array([p.step for p in points], np.int64)]
+    walls = [np.array([p.wall for p in points])]
+    dtype = np.float64 if any(p.double for p in points) else np.float32
+    values: list[ValueArray] = [np.array([p.value for p in points], dtype)]
+    for number, part in parts:
+        order.append(np.full(len(part.steps), 2 * number + 1))
+        steps.append(part.steps)
+        walls.append(part.walls)
+        values.append(part.values[:, part.layout.index[tag]])
+    joined = np.concatenate(values)
+    sort = np.argsort(np.concatenate(order), kind="stable")
+    return Block(
+        (tag,),
+        np.concatenate(steps)[sort],
+        np.concatenate(walls)[sort],
+        joined[sort][:, None],
+    )

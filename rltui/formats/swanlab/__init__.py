@@ -1,0 +1,33 @@
+"""SwanLab's transaction logs ``run-<id>.swanlab``.
+
+The layout is that of LevelDB's log (:mod:`rltui.formats.leveldb`), the records are
+protobuf, read by hand: neither swanlab nor its messages are needed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rltui.formats.base import Decoder, Options
+from rltui.formats.tracker_log import TrackerLog
+
+
+class SwanLab(TrackerLog):
+    """The format ``swanlab``."""
+
+    name = "swanlab"
+    files = "`run-*.swanlab`"
+    written_by = "SwanLab's local logs"
+    lacks = "no header of SwanLab yet"
+    suffix = ".swanlab"
+    ident = b":SWL"
+
+    def decoder(
+        self,
+        options: Options | None = None,  # noqa: ARG002
+        path: Path | None = None,  # noqa: ARG002
+    ) -> Decoder:
+        """A fresh decoder for one file."""
+        from rltui.formats.swanlab.swanlab_decoder import SwanLabDecoder
+
+        return SwanLabDecoder()

@@ -1,0 +1,227 @@
+"""Decoder of SwanLab's transaction logs.
+
+The layout is that of LevelDB's log (:mod:`rltui.formats.leveldb`), the records are
+protobuf (swanlab/proto, 0.10): ``Record`` timestamp 2, start 10, finish 11, scalar 13, log 16;
+columns, media and files are passed over. A ``ScalarRecord`` is one value: key 1, step 2, type 3,
+timestamp 4, value 5 with number 1. The settings are in a file beside the log.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from struct import Struct
+
+import numpy as np
+
+from rltui.core.block import FloatArray, IntArray
+from rltui.formats.base import Decoded, NoteBook
+from rltui.formats.leveldb import Framing, RecordReader
+from rltui.formats.row_sink import RowSink, layout_of
+from rltui.formats.swanlab import SwanLab
+from rltui.formats.tfevents.event_record import MalformedError, fields, signed, varint
+from rltui.formats.wandb.output import Output
+from rltui.formats.wandb.wandb_config import Settings
+from rltui.formats.wandb.wandb_item import seconds
+
+FRAMING = Framing(SwanLab.ident, 0xE1D6, 2)
+_START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
+_FINISHED = 1
+_DOUBLE = Struct("<d")
+#: Names of system metrics; their steps count the looks at the machine, not the training.
+_SYSTEM = b"__swanlab__."
+_START_TEXTS = {1: "swanlab.project", 4: "swanlab.name", 7: "swanlab.group"}
+_MAX_CACHED = 1 << 12
+_VARINT = rb"[\x80-\xff]{0,9}[\x00-\x7f]"
+_TIME = rb"(?:\x08" + _VARINT + rb")?(?:\x10" + _VARINT + rb")?"
+#: A record of one number of a scalar column, as the SDK writes it.
+_USUAL = re.compile(
+    rb"(?:\x08" + _VARINT + rb")?"
+    rb"(?:\x12." + _TIME + rb")?"
+    rb"j[\x80-\xff]?."
+    rb"(\n[\x80-\xff]?.[ -\xff]+)"
+    rb"(?:\x10(" + _VARINT + rb"))?"
+    rb"\x18\x01"
+    rb'"(.' + _TIME + rb")"
+    rb"\*(?:\x09\x09(.{8})|\x00)",
+    re.DOTALL,
+).fullmatch
+_ZERO = bytes(8)
+
+
+class _Column:
+    """The values of one key since the last hand-over."""
+
+    def __init__(self, tag: bytes) -> None:
+        self.system = tag.startswith(_SYSTEM)
+        self.tag = b"system/" + tag[len(_SYSTEM) :] if self.system else tag
+        self.steps: list[int] = []
+        self.times: list[float] = []
+        self.values = bytearray()
+        """Doubles, little endian."""
+
+    def take(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """(steps, times, values) since the last call."""
+        steps, times = np.array(self.steps, np.int64), np.array(self.times)
+        values = np.frombuffer(bytes(self.values), "<f8").astype(np.float64)
+        self.steps, self.times, self.values = [], [], bytearray()
+        return steps, times, values
+
+
+class SwanLabDecoder:
+    """Decodes one file. Not thread-safe."""
+
+    holds_row = False
+
+    def __init__(self) -> None:
+        self._notes = NoteBook()
+        self._reader = RecordReader(FRAMING, self._notes)
+        self._sink = RowSink()
+        self._settings = Settings()
+        self._output = Output()
+        self._exit_code: int | None = None
+        self._columns: dict[bytes, _Column] = {}
+        """Raw key -> its values."""
+        self._heads: dict[bytes, _Column] = {}
+        """Encoded key -> the same."""
+        self._times: dict[bytes, float] = {}
+        """Encoded timestamp -> seconds since the epoch."""
+        self._steps: dict[bytes | None, int] = {}
+        """Encoded step -> step."""
+        self._new: list[_Column] = []
+        """Those with values that have not been handed over."""
+        self._step = 0
+        """That of the newest scalar that is no system metric."""
+
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:  # noqa: ARG002
+        """See :class:`rltui.formats.base.Decoder`."""
+        records = self._reader.feed(data)
+        heads, times, steps = self._heads, self._times, self._steps
+        for offset, record in records:
+            match = _USUAL(record)
+            if match is None:
+                self._record(record, offset)
+                continue
+            head, step, time, value = match.groups()
+            try:
+                self._add(heads[head], steps[step], times[time], value or _ZERO)
+            except KeyError:
+                if not self._learn(head, step, time):
+                    self._record(record, offset)
+                else:
+                    self._add(heads[head], steps[step], times[time], value or _ZERO)
+        broken, self._reader.broken = self._reader.broken, 0
+        self._flush()
+        exit_code, self._exit_code = self._exit_code, None
+        return Decoded(
+            self._sink.take(),
+            (),
+            self._settings.take(),
+            self._notes.take(),
+            len(records) + broken,
+            self._output.take(),
+            exit_code,
+        )
+
+    def _learn(self, head: bytes, step: bytes | None, time: bytes) -> bool:
+        """Remember what the parts of a scalar mean; False when they are not what they seem."""
+        if len(self._times) >= _MAX_CACHED:
+            self._times.clear()
+        if len(self._steps) >= _MAX_CACHED:
+            self._steps.clear()
+        try:
+            ((_, _, start, stop),) = fields(head, 0, len(head))
+            if time[0] != len(time) - 1:
+                return False
+            self._times[time] = seconds(time, 1, len(time))
+            self._steps[step] = signed(varint(step, 0, len(step))[0]) if step is not None else 0
+        except ValueError:  # also a MalformedError
+            return False
+        if head not in self._heads:
+            self._heads[head] = self._column(head[start:stop])
+        return True
+
+    def _column(self, key: bytes) -> _Column:
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = _Column(key)
+        return column
+
+    def _add(self, column: _Column, step: int, wall: float, value: bytes) -> None:
+        if column.system:
+            step = self._step
+        else:
+            self._step = step
+        if not column.steps:
+            self._new.append(column)
+        column.steps.append(step)
+        column.times.append(wall)
+        column.values += value
+        if self._output.after_row:
+            self._output.row()
+
+    def _record(self, data: bytes, offset: int) -> None:
+        try:
+            for number, wire, start, stop in fields(data, 0, len(data)):
+                if wire == 2:
+                    self._field(number, data, start, stop)
+        except MalformedError as error:
+            self._notes.add(offset, "broken record", str(error))
+
+    def _field(self, number: int, data: bytes, start: int, stop: int) -> None:
+        if number == _SCALAR:
+            self._scalar(data, start, stop)
+        elif number == _LOG:
+            for inner, wire, a, b in fields(data, start, stop):
+                if inner == 1 and wire == 2:
+                    self._output.line(data[a:b])
+        elif number == _FINISH:
+            self._finish(data, start, stop)
+        elif number == _START:
+            for inner, wire, a, b in fields(data, start, stop):
+                if inner in _START_TEXTS and wire == 2 and b > a:
+                    text = data[a:b].decode("utf-8", "replace")
+                    self._settings.add(_START_TEXTS[inner], text)
+
+    def _scalar(self, data: bytes, start: int, stop: int) -> None:
+        key, step, wall, value = b"", 0, math.nan, _ZERO
+        for number, wire, a, b in fields(data, start, stop):
+            if number == 1 and wire == 2:
+                key = data[a:b]
+            elif number == 2 and wire == 0:
+                step = signed(varint(data, a, b)[0])
+            elif number == 4 and wire == 2:
+                wall = seconds(data, a, b)
+            elif number == 5 and wire == 2:
+                for inner, kind, c, d in fields(data, a, b):
+                    if inner == 1 and kind == 1:
+                        value = data[c:d]
+        if key:
+            self._add(self._column(key), step, wall, value)
+
+    def _finish(self, data: bytes, start: int, stop: int) -> None:
+        """``FinishRecord``: state 1 (finished 1, crashed 2, aborted 3), error 2."""
+        state = 0
+        for number, wire, a, b in fields(data, start, stop):
+            if number == 1 and wire == 0:
+                state = varint(data, a, b)[0]
+            elif number == 2 and wire == 2 and b > a:
+                self._output.line(data[a:b].rstrip(b"\n"))
+        if state:
+            self._exit_code = 0 if state == _FINISHED else 1
+
+    def _flush(self) -> None:
+        """Hand the values to the sink; keys with equal steps and times share a block."""
+        rows: dict[tuple[bytes, bytes], list[tuple[bytes, FloatArray]]] = {}
+        new, self._new = self._new, []
+        for column in new:
+            steps, times, values = column.take()
+            key = (steps.tobytes(), times.tobytes())
+            rows.setdefault(key, []).append((column.tag, values))
+        for (step_bytes, time_bytes), columns in rows.items():
+            self._sink.rows(
+                layout_of(tuple(tag for tag, _ in columns), np.float64),
+                np.frombuffer(step_bytes, np.int64),
+                np.frombuffer(time_bytes, np.float64),
+                np.stack([values for _, values in columns], axis=1),
+            )

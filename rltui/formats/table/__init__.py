@@ -1,0 +1,63 @@
+"""Tables with a header: CSV and its relatives.
+
+SB3 ``progress.csv`` and ``monitor.csv``, Lightning ``metrics.csv``, Ray ``progress.csv``, acme
+``logs.csv``, Spinning Up ``progress.txt``, and any table with a step column and a number. Some
+writers rewrite the file when a column is added (SB3, Lightning). A last line without its newline
+may still grow and waits. Data sets, which have no step, are refused by their beginning.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rltui.formats.base import Belonging, Decoder, Growth, Options
+
+_SUFFIXES = (".csv", ".tsv")
+#: Names that only trainers give, whatever the directory.
+_FIXED = re.compile(r"progress.*\.(csv|txt)|metrics\.csv|logs\.csv|(.*\.)?monitor\.csv")
+#: Names that writers give to every run alike, so that only the directory tells runs apart.
+_NAMELESS = re.compile(
+    r"progress.*\.(csv|txt)|(.*\.)?monitor\.csv"
+    r"|(metrics|logs?|results?|scalars|history|losses?|rewards?|statistics|stats"
+    r"|(train|training|eval|test|val|validation)([_-]?(metrics|logs?|history|losses|progress))?)"
+    r"\.(csv|tsv)"
+)
+
+
+class Table:
+    """The format ``csv``."""
+
+    name = "csv"
+    files = "`progress.csv`, `metrics.csv`, `*monitor.csv`, `logs.csv`, `*.csv`, `*.tsv`"
+    written_by = (
+        "SB3, its Monitor, RLlib, Lightning, acme, Spinning Up, own loops: any table with a "
+        "step and numbers"
+    )
+    lacks = "no column of it tells a step beside numbers"
+    growth = Growth.REWRITTEN
+    exactness = 3
+    anywhere = False
+
+    def belonging(self, name: str) -> Belonging:
+        """Most writers give a fixed name; another one was chosen by a person."""
+        return Belonging.DIRECTORY if _NAMELESS.fullmatch(name) else Belonging.NAME
+
+    def claims_name(self, name: str) -> bool:
+        """By suffix, and Spinning Up's ``progress.txt``."""
+        return name.endswith(_SUFFIXES) or name == "progress.txt"
+
+    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+        """Whether it begins with a header that has a step, and numbers below."""
+        if not self.claims_name(path.name):
+            return False
+        fixed = _FIXED.fullmatch(path.name) is not None
+        from rltui.formats.table.head import holds_log
+
+        return holds_log(head, path.name, (options or Options()).step_keys, fixed)
+
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+        """A fresh decoder for one file; the name tells the environment of a Monitor file."""
+        from rltui.formats.table.table_decoder import TableDecoder
+
+        return TableDecoder(options or Options(), path)

@@ -1,0 +1,144 @@
+"""Columns of numbers to blocks: which row stands where, at what time.
+
+Columns that are there in the same rows share a block, so that sparse tables (Lightning: one row
+per metric) keep no empty cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.core.batch import Restart
+from rltui.core.block import Block, BoolArray, FloatArray
+from rltui.formats.naming import is_ray_gap
+from rltui.formats.table.table_column import Columns, Kind
+
+#: Steps are below this in absolute value.
+_STEPS = float(1 << 63)
+#: Times beyond this are milliseconds.
+_MILLISECONDS_FROM = 1e12
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows of one header: of each column that holds numbers, by position, the values."""
+
+    count: int
+    values: dict[int, FloatArray]
+    absent: dict[int, BoolArray]
+    """Where a column has no value; left out where all are there."""
+    walls: FloatArray | None = None
+    """Wall times that stand as texts, where the column has such."""
+
+
+class Collector:
+    """Makes the blocks of one table; owned by its decoder."""
+
+    def __init__(self) -> None:
+        self.items: list[Block | Restart] = []
+        self._last_step: int | None = None
+        self._again = False
+        self._env_steps = 0.0
+        self._began = math.nan
+        self._clock = -math.inf
+        """Of Monitor: steps so far, start of the environment, newest time since then."""
+
+    def header_again(self) -> None:
+        """The header has come again: where the steps go back then, the training began anew."""
+        self._again = True
+
+    def environment_began(self, time: float) -> None:
+        """A file of Monitor says when its environment was made."""
+        self._began, self._clock = time, -math.inf
+
+    def take(self, columns: Columns, rows: Rows) -> bool:
+        """Keep the rows as blocks; False when one of them tells no step and is left out."""
+        steps, told = self._steps_in(columns, rows)
+        walls, timed = self._walls(columns, rows)
+        if not told.any():
+            return False
+        first, last = (int(s) for s in steps[told][[0, -1]])
+        if self._again:
+            self._again = False
+            if self._last_step is not None and first <= self._last_step:
+                self.items.append(Restart(first))
+        self._last_step = last
+        for here, numbers in _groups(columns, rows, told, timed):
+            chosen = [rows.values[columns.metrics[n]][here] for n in numbers]
+            tags = tuple(columns.tags[n] for n in numbers)
+            whole = steps[here].astype(np.int64)
+            self.items.append(Block(tags, whole, walls[here], np.column_stack(chosen)))
+        return bool(told.all())
+
+    def _steps_in(self, columns: Columns, rows: Rows) -> tuple[FloatArray, BoolArray]:
+        """(n,) steps and (count,) whether the row tells one."""
+        steps, told = np.zeros(rows.count), np.zeros(rows.count, bool)
+        for i in columns.steps:
+            if i not in rows.values:
+                continue
+            values = rows.values[i]
+            here = ~told & (np.abs(values) < _STEPS)
+            if i in rows.absent:
+                here &= ~rows.absent[i]
+            if columns.kind is Kind.RAY and i != columns.steps[-1]:
+                here &= values != 0
+            steps[here] = values[here]
+            told |= here
+        if columns.kind is Kind.MONITOR:
+            steps = np.cumsum(np.concatenate(([self._env_steps], steps)))[1:]
+            self._env_steps = float(steps[-1])
+            told &= np.abs(steps) < _STEPS
+        return steps, told
+
+    def _walls(self, columns: Columns, rows: Rows) -> tuple[FloatArray, BoolArray]:
+        """(n,) wall times, NaN for none, and whether the wall column told them."""
+        if rows.walls is not None:
+            return rows.walls, np.ones(rows.count, bool)
+        walls, timed = np.full(rows.count, math.nan), np.zeros(rows.count, bool)
+        if columns.wall not in rows.values:
+            return walls, timed
+        values = rows.values[columns.wall]
+        if columns.kind is Kind.MONITOR:
+            return self._monitor_walls(values), timed
+        scaled = np.where(values > _MILLISECONDS_FROM, values / 1000, values)
+        timed = (scaled > 1e9) & (scaled < 1e11)
+        if columns.wall in rows.absent:
+            timed &= ~rows.absent[columns.wall]
+        walls[timed] = scaled[timed]
+        return walls, timed
+
+    def _monitor_walls(self, elapsed: FloatArray) -> FloatArray:
+        """The start plus the time since then; no time once that has gone back: another
+        process appended, and nobody knows when it began."""
+        walls = self._began + elapsed
+        before = np.concatenate(([self._clock], elapsed[:-1]))
+        back = np.flatnonzero(elapsed < before)
+        if len(back):
+            self._began = math.nan
+            walls[back[0] :] = math.nan
+        self._clock = float(elapsed[-1])
+        return walls
+
+
+def _groups(
+    columns: Columns, rows: Rows, told: BoolArray, timed: BoolArray
+) -> Iterable[tuple[BoolArray, list[int]]]:
+    """(n,) rows and the metrics (numbers in ``columns.metrics``) that are there in all of them."""
+    groups: dict[bytes, tuple[BoolArray, list[int]]] = {}
+    for number, column in enumerate(columns.metrics):
+        if column not in rows.values:
+            continue
+        here = told
+        if column in rows.absent:
+            here = here & ~rows.absent[column]
+        if column == columns.wall:
+            here = here & ~timed
+        if columns.kind is Kind.RAY and is_ray_gap(columns.tags[number], math.nan):
+            here = here & ~np.isnan(rows.values[column])
+        if here.any():
+            groups.setdefault(here.tobytes(), (here, []))[1].append(number)
+    return groups.values()

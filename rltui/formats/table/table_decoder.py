@@ -1,0 +1,273 @@
+"""Lines of a table to blocks. Opens no file; what a column is says :mod:`.column`.
+
+Whole pieces of plain numbers go through numpy; others are split cell by cell. A header may come
+again (the writer started anew and appended), or another one; comments begin with ``#``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rltui.core.block import BoolArray, FloatArray
+from rltui.core.level import Level
+from rltui.formats.base import Decoded, NoteBook, Options
+from rltui.formats.quantity import wall_of
+from rltui.formats.table.collect import Collector, Rows
+from rltui.formats.table.head import delimiter_of, is_header, split_line
+from rltui.formats.table.table_cell import is_gap, number_of, numbers_of, plain_cells
+from rltui.formats.table.table_column import Columns, columns_of, step_column
+from rltui.formats.table.table_line import MAX_QUOTED, Open, rows_of
+
+#: A longer line is skipped: it is no row of metrics.
+MAX_LINE = 1 << 24
+_BOM = b"\xef\xbb\xbf"
+
+
+class TableDecoder:
+    """Decodes one table. Not thread-safe."""
+
+    holds_row = False
+
+    def __init__(self, options: Options, path: Path | None) -> None:
+        self._step_keys = options.step_keys
+        self._file_name = path.name if path is not None else ""
+        self._parts: list[bytes] = []
+        self._have = 0
+        self._offset = 0
+        self._skipping = False
+        self._quoted = False
+        """Whether what is kept begins with a row whose quotes are open."""
+        self._line_begin = b""
+        """Of the unfinished line behind such a row."""
+        self._notes = NoteBook()
+        self._records = 0
+        self._columns: Columns | None = None
+        self._delimiter = ","
+        self._texts: set[int] = set()
+        self._numbers: set[int] = set()
+        self._collector = Collector()
+
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:  # noqa: ARG002
+        """See :class:`rltui.formats.base.Decoder`; no row is held back."""
+        if data:
+            self._parts.append(data)
+            self._have += len(data)
+            if self._quoted:
+                if self._may_end(data) or self._have > MAX_QUOTED:
+                    self._split()
+            elif b"\n" in data:
+                self._split()
+            elif self._have > MAX_LINE:
+                self._drop()
+        items, self._collector.items = tuple(self._collector.items), []
+        decoded = Decoded(items, notes=self._notes.take(), records=self._records)
+        self._records = 0
+        return decoded
+
+    def _drop(self) -> None:
+        """Give up the unfinished line; what still comes of it is skipped."""
+        if not self._skipping:
+            self._notes.add(self._offset, "line is too long")
+            self._records += 1
+        self._offset += self._have
+        self._parts, self._have, self._skipping = [], 0, True
+
+    def _split(self) -> None:
+        """Take all whole lines and keep the rest."""
+        data = b"".join(self._parts)
+        begin = 0
+        if self._skipping:
+            begin, self._skipping = data.index(b"\n") + 1, False
+        elif not self._offset and data.startswith(_BOM):
+            begin = len(_BOM)
+        end = data.rfind(b"\n") + 1
+        taken = begin + self._lines(data[begin:end], self._offset + begin)
+        self._quoted = taken < end
+        self._line_begin = data[end:] if self._quoted else b""
+        self._offset += taken
+        rest = data[taken:]
+        self._parts, self._have = ([rest] if rest else []), len(rest)
+
+    def _may_end(self, data: bytes) -> bool:
+        """Whether a line has come whole that may end a row with open quotes, or show that the
+        quote was a stray one: only then it is worth while to look at all of it again."""
+        *lines, self._line_begin = (self._line_begin + data).split(b"\n")
+        delimiter, count = self._delimiter.encode(), self._size() - 1
+        return any(
+            b'"' in line or line.startswith(b"#") or line.count(delimiter) == count
+            for line in lines
+        )
+
+    def _lines(self, piece: bytes, offset: int) -> int:
+        """Take whole lines; returns how many bytes were used up (all but an open row)."""
+        pos = 0
+        while pos < len(piece):
+            if piece.startswith(b"#", pos):
+                end = piece.index(b"\n", pos) + 1
+                self._comment(piece[pos:end])
+            elif self._columns is None:
+                end = self._header_line(piece, pos, offset)
+            else:
+                mark = piece.find(b"\n#", pos)
+                end = len(piece) if mark < 0 else mark + 1
+                used = self._body(piece[pos:end], offset + pos, end == len(piece))
+                if pos + used < end:
+                    return pos + used
+            pos = end
+        return pos
+
+    def _comment(self, line: bytes) -> None:
+        """``#{"t_start": 1.8e9, "env_id": ...}`` begins the files of Monitor."""
+        self._records += 1
+        try:
+            told = json.loads(line[1:])
+        except (ValueError, RecursionError):
+            return
+        began = wall_of(told.get("t_start")) if isinstance(told, dict) else None
+        if began is not None:
+            self._collector.environment_began(began)
+
+    def _header_line(self, piece: bytes, pos: int, offset: int) -> int:
+        """Take one line as the header if it is one; returns where the next begins."""
+        end = piece.index(b"\n", pos) + 1
+        line = piece[pos:end]
+        if not line.strip():
+            return end
+        self._records += 1
+        delimiter = delimiter_of(line)
+        names = split_line(line, delimiter)
+        if names is None or not is_header(names):
+            self._notes.add(offset + pos, "line before the header")
+            return end
+        self._delimiter = delimiter
+        self._begin(names)
+        if self._columns is not None and not self._columns.steps:
+            self._notes.add(offset + pos, "table without a step column")
+        return end
+
+    def _begin(self, names: Sequence[str]) -> None:
+        """Read on with this header."""
+        self._columns = columns_of(names, self._step_keys, self._file_name)
+        self._texts, self._numbers = set(), set()
+
+    def _body(self, piece: bytes, offset: int, last: bool) -> int:
+        """Take whole lines without comments; returns the bytes used up."""
+        columns = self._columns
+        if columns is None:
+            return 0
+        plain = None
+        if b'"' not in piece and not self._texts:
+            plain = self._plain(piece, columns.size)
+        if plain is None:
+            return self._careful(piece, offset, last)
+        values, absent = plain
+        every = range(columns.size)
+        rows = Rows(
+            len(values),
+            {i: values[:, i] for i in every},
+            {} if absent is None else {i: absent[:, i] for i in every},
+        )
+        self._numbers.update(every if absent is None else _present_in(absent))
+        self._records += len(values)
+        self._take(columns, rows, offset)
+        return len(piece)
+
+    def _plain(self, piece: bytes, size: int) -> tuple[FloatArray, BoolArray | None] | None:
+        if b"\r" in piece:
+            piece = piece.replace(b"\r\n", b"\n")
+            if b"\r" in piece:
+                return None
+        if self._delimiter != ",":
+            if b"," in piece:
+                return None
+            piece = piece.replace(self._delimiter.encode(), b",")
+        return plain_cells(piece, size)
+
+    def _careful(self, piece: bytes, offset: int, last: bool) -> int:
+        """Take lines cell by cell; returns the bytes used up."""
+        batch: list[list[str]] = []
+        for row in rows_of(piece, self._delimiter, self._size, last=last):
+            if isinstance(row, Open):
+                self._cells(batch, offset)
+                return row.offset
+            self._records += 1
+            if row.cells is None:
+                self._notes.add(offset + row.offset, "broken line")
+            elif self._is_new_header(row.cells):
+                self._cells(batch, offset)
+                batch = []
+                self._header_again(row.cells)
+            elif len(row.cells) != self._size():
+                detail = f"{len(row.cells)} instead of {self._size()}"
+                self._notes.add(offset + row.offset, "line with another number of cells", detail)
+            else:
+                batch.append(row.cells)
+        self._cells(batch, offset)
+        return len(piece)
+
+    def _size(self) -> int:
+        return self._columns.size if self._columns is not None else 0
+
+    def _is_new_header(self, cells: list[str]) -> bool:
+        columns = self._columns
+        if columns is None or number_of(cells[0]) is not None or is_gap(cells[0]):
+            return False  # the usual case, decided by one cell
+        if tuple(c.strip() for c in cells) == columns.names:
+            return True
+        return is_header(cells) and step_column(cells, self._step_keys) >= 0
+
+    def _header_again(self, names: list[str]) -> None:
+        columns = self._columns
+        if columns is None or tuple(n.strip() for n in names) != columns.names:
+            self._begin(names)
+        self._collector.header_again()
+
+    def _cells(self, batch: list[list[str]], offset: int) -> None:
+        """Take rows of the present header."""
+        columns = self._columns
+        if not batch or columns is None:
+            return
+        rows = Rows(len(batch), {}, {})
+        table = list(zip(*batch, strict=True))
+        for i in {
+            *columns.steps,
+            *columns.metrics,
+            *((columns.wall,) if columns.wall >= 0 else ()),
+        }:
+            if i == columns.wall and (walls := _walls_in(table[i])) is not None:
+                rows.walls = walls
+            elif not self._is_text(i, table[i]):
+                rows.values[i], rows.absent[i] = numbers_of(table[i])
+        self._take(columns, rows, offset)
+
+    def _take(self, columns: Columns, rows: Rows, offset: int) -> None:
+        if columns.steps and not self._collector.take(columns, rows):
+            self._notes.add(offset, "row without a step", level=Level.OK)
+
+    def _is_text(self, column: int, cells: Sequence[str]) -> bool:
+        """Whether a column holds texts: its first cell that is no gap decides."""
+        if column not in self._numbers and column not in self._texts:
+            first = next((c for c in cells if not is_gap(c)), None)
+            if first is None:
+                return False
+            (self._texts if number_of(first) is None else self._numbers).add(column)
+        return column in self._texts
+
+
+def _walls_in(cells: Sequence[str]) -> FloatArray | None:
+    """Wall times from a column of dates; None when it holds anything else."""
+    first = next((c for c in cells if not is_gap(c)), None)
+    if first is None or wall_of(first) is None:
+        return None
+    found = [wall_of(cell) for cell in cells]
+    return np.array([math.nan if wall is None else wall for wall in found])
+
+
+def _present_in(absent: BoolArray) -> list[int]:
+    """The columns that have a value anywhere."""
+    return [int(i) for i in np.flatnonzero(~absent.all(axis=0))]

@@ -1,0 +1,93 @@
+"""Rows of separated cells in a piece of a table, with quotes as RFC 4180 has them.
+
+A quote that is never closed would swallow the rest of the file: a row that spans lines which
+look like rows themselves, or too many bytes, is given up and read on behind its first line.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+#: A row of several lines that is longer than this has lost its closing quote.
+MAX_QUOTED = 1 << 16
+#: Longest cell; Ray's histograms have some 100 kB.
+_MAX_CELL = 1 << 24
+_OPEN = "unexpected end of data"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row, or a line that is none (``cells`` None)."""
+
+    offset: int
+    """Bytes from the beginning of the piece."""
+    cells: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """The piece ends inside a quoted cell of the row that begins here."""
+
+    offset: int
+
+
+def rows_of(
+    piece: bytes, delimiter: str, size: Callable[[], int], *, last: bool
+) -> Iterator[Row | Open]:
+    """The rows of whole lines; blank lines are left out.
+
+    ``size`` tells the usual number of cells at the moment. An :class:`Open` is the last that
+    comes, and only if ``last``: further bytes may close the quote.
+    """
+    csv.field_size_limit(_MAX_CELL)
+    lines = _Lines(piece, delimiter)
+    begin = 0
+    while begin < len(lines.texts):
+        reader = lines.reader(begin)
+        first = begin
+        while True:  # until a quote turns out to be a stray one
+            broken, cells = False, None
+            try:
+                cells = next(reader, None)
+            except csv.Error as error:
+                broken, is_open = True, last and str(error).startswith(_OPEN)
+                if is_open and not lines.swallows(begin, len(lines.texts), size()):
+                    yield Open(lines.starts[begin])
+                    return
+            if cells is None and not broken:
+                return
+            end = first + reader.line_num
+            if end - begin > 1 and (broken or lines.swallows(begin, end, size())):
+                yield Row(lines.starts[begin], None)
+                begin += 1
+                break
+            if cells is None or len(cells) > 1 or (cells and cells[0].strip()):
+                yield Row(lines.starts[begin], cells)
+            begin = end
+
+
+class _Lines:
+    """The lines of a piece as texts and where they start."""
+
+    def __init__(self, piece: bytes, delimiter: str) -> None:
+        self.texts = piece.decode("utf-8", "replace").split("\n")[:-1]
+        self.starts = [0, *accumulate(len(line) + 1 for line in piece.split(b"\n")[:-1])]
+        self._delimiter = delimiter
+
+    def reader(self, begin: int) -> Any:
+        """A csv reader (its type has no public name) of the lines from ``begin`` on."""
+        rest = map(self.texts.__getitem__, range(begin, len(self.texts)))  # without a copy
+        return csv.reader(rest, delimiter=self._delimiter, strict=True)
+
+    def swallows(self, begin: int, end: int, size: int) -> bool:
+        """Whether a row of several lines is too long, or has a whole row within."""
+        if self.starts[end] - self.starts[begin] > MAX_QUOTED:
+            return True
+        for text in self.texts[begin + 1 : end]:
+            if text.count(self._delimiter) == size - 1 > 0 and '"' not in text:
+                return True
+        return False

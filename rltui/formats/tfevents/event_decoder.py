@@ -1,0 +1,308 @@
+"""The decoder of event files: templates for the bulk, record by record for the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.core.batch import TextPoint
+from rltui.formats.base import Decoded, NoteBook, Options, clean_tag
+from rltui.formats.row_sink import RowSink, layout_of
+from rltui.formats.tfevents import non_scalar as odd
+from rltui.formats.tfevents.checksum import believed, fits
+from rltui.formats.tfevents.event_record import (
+    DOUBLE,
+    FLOAT,
+    TENSOR,
+    Event,
+    MalformedError,
+    Value,
+    number_at,
+    parse_event,
+)
+from rltui.formats.tfevents.framing import (
+    FRAME_BYTES,
+    HEADER_BYTES,
+    next_header,
+    valid_header,
+)
+from rltui.formats.tfevents.scalar_span import SCALARS, Run, Spot, collect_run, is_number, spot_at
+from rltui.formats.tfevents.scan import scan
+from rltui.formats.tfevents.step_group import BEGINNING, Moment
+from rltui.formats.tfevents.step_template import Template, TemplateCache
+
+#: A row that is longer than this is handed over in pieces rather than waited for.
+_MAX_HELD = 1 << 20
+#: A run of fewer records is not worth a template.
+_MIN_TEMPLATE = 4
+#: Bytes of new data that are joined with the unfinished rest of the data before.
+_SEAM = 1 << 16
+#: Records that may be read one by one before a scan is tried, at first and between scans.
+_PATIENCE = 512
+_PATIENCE_AFTER_SCAN = 16
+#: Templates that may be learned before one of them has fitted; from then on learning a further
+#: one counts as patience lost.
+_TRUST = 16
+#: Bytes of the first scan; every further one takes twice as many.
+_MIN_WINDOW = 1 << 18
+_MAX_WINDOW = 1 << 21
+
+
+class TfEventsDecoder:
+    """Decodes one event file. Not thread-safe; the cache of templates is shared by runs."""
+
+    def __init__(self, options: Options, shared: TemplateCache) -> None:
+        self._verify = options.verify
+        self._shared = shared
+        self._own = TemplateCache()
+        self._waiting: list[bytes] = []
+        self._have = 0
+        self._need = HEADER_BYTES
+        self._offset = 0
+        self._lost = False
+        self._held = False
+        self._moment = BEGINNING
+        self._plugins: dict[bytes, bytes] = {}
+        self._sink = RowSink()
+        self._notes = NoteBook()
+        self._texts: list[TextPoint] = []
+        self._hparams: dict[str, object] = {}
+        self._records = 0
+        self._sizes: dict[tuple[bytes, int], int] = {}
+        """Bytes of the last run with this beginning that no template fitted."""
+        self._patience = _PATIENCE
+        self._trust = _TRUST
+        self._window = _MIN_WINDOW
+
+    @property
+    def holds_row(self) -> bool:
+        """Whether complete records wait for the rest of their row."""
+        return self._held
+
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
+        """See :class:`rltui.formats.base.Decoder`."""
+        if data:
+            self._waiting.append(data)
+            self._have += len(data)
+        if self._have < self._need and (more or not self._held):
+            return Decoded()
+        self._advance(more)
+        return self._take()
+
+    def _advance(self, more: bool) -> None:
+        """Parse what waits and keep the rest."""
+        scanning = self._patience <= _PATIENCE_AFTER_SCAN
+        if len(self._waiting) == 2 and len(self._waiting[1]) > 2 * _SEAM and not scanning:
+            # Joining two large pieces costs more than decoding them: join only the seam
+            tail, data = self._waiting
+            used = self._parse(tail + data[:_SEAM], 0, True)
+            if used >= len(tail):
+                self._offset += len(tail)
+                self._keep(data, self._parse(data, used - len(tail), more))
+                return
+        buffer = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
+        self._keep(buffer, self._parse(buffer, 0, more))
+
+    def _keep(self, buffer: bytes, used: int) -> None:
+        self._offset += used
+        rest = buffer[used:]
+        self._waiting, self._have = ([rest] if rest else []), len(rest)
+
+    def _take(self) -> Decoded:
+        decoded = Decoded(
+            self._sink.take(),
+            tuple(self._texts),
+            self._hparams,
+            self._notes.take(),
+            self._records,
+        )
+        self._texts, self._hparams, self._records = [], {}, 0
+        return decoded
+
+    def _parse(self, data: bytes, pos: int, more: bool) -> int:
+        """Use up as many records as possible from ``pos`` on; returns where it stopped."""
+        end = len(data)
+        self._held, self._need = False, HEADER_BYTES
+        while True:
+            if self._lost:
+                pos = self._search(data, pos)
+            if end - pos < HEADER_BYTES:
+                return pos
+            length = valid_header(data, pos)
+            if length < 0:
+                self._lose(pos, "corrupt record: the checksum of its length is wrong")
+                pos += 1
+                continue
+            if pos + length + FRAME_BYTES > end:
+                self._need = length + FRAME_BYTES
+                return pos
+            if not believed(data, pos, length):
+                if pos + length + FRAME_BYTES + HEADER_BYTES > end:
+                    self._need = length + FRAME_BYTES + HEADER_BYTES
+                    return pos
+                self._lose(pos, "corrupt record: its checksum is wrong")
+                self._records += 1
+                pos += 1
+                continue
+            used = self._record(data, pos, length, more)
+            if not used:
+                self._held, self._need = True, end - pos + 1
+                return pos
+            pos += used
+
+    def _lose(self, pos: int, kind: str) -> None:
+        self._notes.add(self._offset + pos, kind)
+        self._lost = True
+
+    def _search(self, data: bytes, pos: int) -> int:
+        """Position of the next record header, or of the bytes that may yet become one."""
+        found = next_header(data, pos)
+        if found >= 0:
+            self._lost = False
+            return found
+        return max(pos, len(data) - HEADER_BYTES + 1)
+
+    def _record(self, data: bytes, pos: int, length: int, more: bool) -> int:
+        """Decode at least the record at ``pos``; returns bytes used, 0 to wait for more."""
+        spot = spot_at(data, pos, length, self._plugins, self._verify)
+        if spot is None:
+            return self._event(data, pos, length)
+        used = self._by_template(data, spot, more)
+        if used is None and self._patience <= 0:
+            used = self._by_scan(data, pos)
+        return self._by_run(data, spot, more) if used is None else used
+
+    def _by_template(self, data: bytes, spot: Spot, more: bool) -> int | None:
+        """Take rows that equal a known template; None when none does, 0 to wait for more."""
+        key, start, end = (spot.tag, spot.length), spot.start, len(data)
+        for template in (*self._own.get(key), *self._shared.get(key)):
+            if template.size > end - start:
+                if more and template.size < _MAX_HELD:
+                    return 0
+                continue
+            pos = start
+            for match in template.rows(data, pos, end, self._moment, self._verify):
+                for layout, values in match.parts:
+                    self._sink.rows(layout, match.steps, match.walls, values)
+                self._moment = match.moment
+                pos += len(match.steps) * template.size
+                self._records += len(match.steps) * template.count
+                self._patience = min(_PATIENCE, self._patience + len(match.steps) * template.count)
+                self._trust = min(_TRUST, self._trust + len(match.steps))
+            if pos > start:
+                return pos - start
+        return None
+
+    def _by_run(self, data: bytes, spot: Spot, more: bool) -> int:
+        """Read records one by one as long as they belong together."""
+        run = collect_run(data, spot, self._moment, self._plugins, self._verify)
+        if run.torn and more and run.size < _MAX_HELD:
+            return 0
+        self._moment = run.moment
+        self._records += len(run.spots)
+        if self._learn(data, run) and self._trust > 0:
+            self._trust -= 1
+        else:
+            self._patience -= len(run.spots)
+        if len(run.spots) == 1:
+            step, wall = run.moment.step, run.moment.wall
+            self._sink.point(spot.tag, step, wall, spot.value, spot.kind == DOUBLE)
+            return run.size
+        for kind, dtype in ((FLOAT, np.float32), (DOUBLE, np.float64)):
+            chosen = [s for s in run.spots if s.kind == kind]
+            if chosen:
+                layout = layout_of(tuple(s.tag for s in chosen), dtype)
+                values = [s.value for s in chosen]
+                self._sink.row(layout, run.moment.step, run.moment.wall, values)
+        return run.size
+
+    def _by_scan(self, data: bytes, pos: int) -> int | None:
+        """Take the next records whatever their order; None when that does not work either."""
+        found = scan(
+            data, pos, self._window, self._moment, self._plugins, self._ends_scan, self._verify
+        )
+        self._patience = _PATIENCE_AFTER_SCAN
+        if found is None:
+            return None
+        self._window = min(2 * self._window, _MAX_WINDOW)
+        for column in found.columns:
+            self._sink.rows(column.layout, column.steps, column.walls, column.values)
+        self._moment = found.moment
+        self._records += found.records
+        for place, length in found.others:
+            self._event(data, place, length)
+        return found.stop - pos
+
+    def _ends_scan(self, data: bytes, pos: int, length: int) -> bool:
+        """Whether a record that is no plain scalar matters for the records around it."""
+        if self._verify and not fits(data, pos, length):
+            return True
+        try:
+            event = parse_event(data, pos + HEADER_BYTES, length)
+        except MalformedError:
+            return True
+        return event.restart or any(
+            (value.plugin and value.tag not in self._plugins)
+            or is_number(value, self._plugins)
+            or (value.kind == TENSOR and self._plugins.get(value.tag, SCALARS) == SCALARS)
+            for value in event.values
+        )
+
+    def _learn(self, data: bytes, run: Run) -> bool:
+        """Make a template of a run, unless it may be half a row of a known one."""
+        key = (run.spots[0].tag, run.spots[0].length)
+        if len(run.spots) < _MIN_TEMPLATE or not Template.fits(run.spots):
+            return False
+        if self._own.get(key) or self._shared.get(key):
+            seen, self._sizes[key] = self._sizes.get(key), run.size
+            if run.torn or seen != run.size:
+                return False
+        template = Template(data, run.spots)
+        (self._shared if template.free else self._own).add(key, template)
+        return True
+
+    def _event(self, data: bytes, pos: int, length: int) -> int:
+        """Decode one record of any kind; returns the bytes used."""
+        self._records += 1
+        if self._verify and not fits(data, pos, length):
+            self._lose(pos, "corrupt record: its checksum is wrong")
+            return 1
+        try:
+            event = parse_event(data, pos + HEADER_BYTES, length)
+        except MalformedError as problem:
+            if fits(data, pos, length):
+                self._notes.add(self._offset + pos, "record is no event", str(problem))
+                return length + FRAME_BYTES
+            # the length may be that of a torn record with others behind it: look inside
+            self._lose(pos, "corrupt record: its checksum is wrong")
+            return 1
+        if event.restart:
+            self._sink.restart(event.step)
+        for value in event.values:
+            self._value(data, event, value)
+        return length + FRAME_BYTES
+
+    def _value(self, data: bytes, event: Event, value: Value) -> None:
+        plugin = self._plugin(value)
+        if is_number(value, self._plugins):
+            self._number(event, value, number_at(data, value), value.kind == DOUBLE)
+        elif plugin == odd.TEXT and value.tensor is not None:
+            text = odd.text_of(data[slice(*value.tensor)])
+            if text is not None:
+                wall = Moment(event.step, event.signed_bits).wall
+                self._texts.append(TextPoint(clean_tag(value.tag), event.step, wall, text))
+        elif plugin == odd.HPARAMS and value.content is not None:
+            self._hparams.update(odd.hparams_of(data[slice(*value.content)]))
+        elif value.kind == TENSOR and plugin == SCALARS and value.tensor is not None:
+            number = odd.number_of(data[slice(*value.tensor)])
+            if number is not None:
+                self._number(event, value, number, True)
+
+    def _plugin(self, value: Value) -> bytes:
+        """The plugin of a value; the first event of a tag names it for all."""
+        if value.plugin:
+            return self._plugins.setdefault(value.tag, value.plugin)
+        return self._plugins.get(value.tag, SCALARS)
+
+    def _number(self, event: Event, value: Value, number: float, double: bool) -> None:
+        self._moment = self._moment.next(event.step, event.signed_bits)
+        self._sink.point(value.tag, event.step, self._moment.wall, number, double)

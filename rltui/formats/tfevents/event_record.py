@@ -1,0 +1,227 @@
+"""One event payload: protobuf wire format by hand, as far as scalars need it.
+
+Field numbers (tensorflow/tensorboard:tensorboard/compat/proto/{event,summary,tensor}.proto):
+Event wall_time=1 step=2 summary=5 session_log=7; Summary value=1; Value tag=1 simple_value=2
+tensor=8 metadata=9; SummaryMetadata plugin_data=1; PluginData plugin_name=1 content=2;
+TensorProto dtype=1 shape=2 content=4 float_val=5 double_val=6; SessionLog status=1 (START=1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from struct import Struct, error
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_DT_FLOAT, _DT_DOUBLE = 1, 2
+_F4, _F8, _U8 = Struct("<f"), Struct("<d"), Struct("<Q")
+_SESSION_START = 1
+#: Key of simple_value, and bytes of key and float.
+_SIMPLE_KEY, _SIMPLE_BYTES = 0x15, 5
+
+#: What a summary value turned out to be.
+FLOAT, DOUBLE, TENSOR, OTHER = "f4", "f8", "tensor", ""
+
+
+class MalformedError(ValueError):
+    """The payload is not an event."""
+
+
+@dataclass(slots=True)
+class Value:
+    """One ``Summary.Value``. Positions are absolute in the buffer that was parsed."""
+
+    tag: bytes
+    kind: str = OTHER
+    """FLOAT, DOUBLE: a number at ``pos``; TENSOR: some other tensor; OTHER: not a tensor."""
+    pos: int = -1
+    tensor: tuple[int, int] | None = None
+    plugin: bytes | None = None
+    content: tuple[int, int] | None = None
+    """Where the plugin's own data lie."""
+    elements: int = 1
+    """Number of elements by the tensor's shape."""
+
+
+@dataclass(slots=True)
+class Event:
+    """One event record."""
+
+    wall_bits: int = 0
+    """The wall time's double as an integer (its bits)."""
+    step: int = 0
+    step_pos: int = -1
+    step_width: int = 0
+    """Bytes of the step's varint; 0 when it is left out."""
+    values: list[Value] = field(default_factory=list)
+    restart: bool = False
+    plain: bool = True
+    """Whether it is wall time, step and summary in this order: fit for a template."""
+
+    @property
+    def signed_bits(self) -> int:
+        """The wall time's bits as a signed integer."""
+        return signed(self.wall_bits)
+
+
+def varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
+    """(value, position behind it). Raises MalformedError when it is torn or too long."""
+    value = shift = 0
+    while pos < end:
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, pos
+        shift += 7
+        if shift > 63:
+            break
+    raise MalformedError("broken varint")
+
+
+def signed(value: int) -> int:
+    """A 64 bit varint as a signed integer."""
+    return value - (1 << 64) if value >> 63 else value
+
+
+def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """(field number, wire type, start, end) of each field; a varint spans its bytes."""
+    while pos < end:
+        key, pos = varint(data, pos, end)
+        number, wire = key >> 3, key & 7
+        start = pos
+        if wire == _VARINT:
+            _, pos = varint(data, pos, end)
+        elif wire == _BYTES:
+            length, start = varint(data, pos, end)
+            pos = start + length
+        elif wire == _FIXED32:
+            pos += 4
+        elif wire == _FIXED64:
+            pos += 8
+        else:
+            raise MalformedError(f"wire type {wire}")
+        if pos > end or not number:
+            raise MalformedError("field beyond the end")
+        yield number, wire, start, pos
+
+
+def parse_simple(data: bytes, pos: int, length: int) -> tuple[bytes, int, int, int] | None:
+    """(tag, step, width of the step, position of the value) of a ``simple_value`` event.
+
+    None when it is not exactly wall time, step and one float value: :func:`parse_event` then
+    knows more. This is the shape of almost every record, and the hot path.
+    """
+    end = pos + length
+    if length < 20 or data[pos] != 0x09:
+        return None
+    at, step = pos + 9, 0
+    try:
+        if data[at] == 0x10:
+            step, at = varint(data, at + 1, end)
+            step = signed(step)
+        width = max(0, at - pos - 10)
+        # summary, value and tag, each to the end of the payload
+        for key in b"\x2a\x0a\x0a":
+            if data[at] != key:
+                return None
+            size, at = varint(data, at + 1, end)
+            left = end - at - size
+        if left != _SIMPLE_BYTES or data[at + size] != _SIMPLE_KEY:
+            return None
+    except (MalformedError, IndexError):
+        return None
+    return data[at : at + size], step, width, at + size + 1
+
+
+def parse_event(data: bytes, pos: int, length: int) -> Event:
+    """Any event. Raises MalformedError when the payload is not one."""
+    event, end = Event(), pos + length
+    order: list[int] = []
+    try:
+        for number, wire, start, stop in fields(data, pos, end):
+            order.append(number)
+            if number == 1 and wire == _FIXED64:
+                event.wall_bits = _U8.unpack_from(data, start)[0]
+            elif number == 2 and wire == _VARINT:
+                event.step = signed(varint(data, start, stop)[0])
+                event.step_pos, event.step_width = start, stop - start
+            elif number == 5 and wire == _BYTES:
+                for inner, kind, a, b in fields(data, start, stop):
+                    if inner == 1 and kind == _BYTES:
+                        event.values.append(_value(data, a, b))
+            elif number == 7 and wire == _BYTES:
+                event.restart = _is_start(data, start, stop)
+    except (error, IndexError) as problem:
+        raise MalformedError(str(problem)) from problem
+    event.plain = order in ([1, 2, 5], [1, 5]) and len(event.values) == 1
+    return event
+
+
+def number_at(data: bytes, value: Value) -> float:
+    """The number of a FLOAT or DOUBLE value."""
+    return float((_F4 if value.kind == FLOAT else _F8).unpack_from(data, value.pos)[0])
+
+
+def _is_start(data: bytes, pos: int, end: int) -> bool:
+    return any(
+        number == 1 and wire == _VARINT and varint(data, a, b)[0] == _SESSION_START
+        for number, wire, a, b in fields(data, pos, end)
+    )
+
+
+def _value(data: bytes, pos: int, end: int) -> Value:
+    value = Value(b"")
+    for number, wire, start, stop in fields(data, pos, end):
+        if number == 1 and wire == _BYTES:
+            value.tag = data[start:stop]
+        elif number == 2 and wire == _FIXED32:
+            value.kind, value.pos = FLOAT, start
+        elif number == 8 and wire == _BYTES:
+            value.tensor = (start, stop)
+        elif number == 9 and wire == _BYTES:
+            _metadata(data, start, stop, value)
+    if value.tensor is not None and value.kind == OTHER:
+        value.kind = TENSOR
+        _tensor(data, *value.tensor, value)
+    return value
+
+
+def _metadata(data: bytes, pos: int, end: int, value: Value) -> None:
+    for number, wire, start, stop in fields(data, pos, end):
+        if number == 1 and wire == _BYTES:
+            for inner, kind, a, b in fields(data, start, stop):
+                if inner == 1 and kind == _BYTES:
+                    value.plugin = data[a:b]
+                elif inner == 2 and kind == _BYTES:
+                    value.content = (a, b)
+
+
+def _tensor(data: bytes, pos: int, end: int, value: Value) -> None:
+    """Find the number of a float or double tensor with one element."""
+    dtype, spots = 0, []
+    for number, wire, start, stop in fields(data, pos, end):
+        if number == 1 and wire == _VARINT:
+            dtype = varint(data, start, stop)[0]
+        elif number == 2 and wire == _BYTES:
+            value.elements = _elements(data, start, stop)
+        elif number in (4, 5, 6) and wire in (_BYTES, _FIXED32, _FIXED64):
+            spots.append((number, start, stop - start))
+    own = {_DT_FLOAT: (5, 4, FLOAT), _DT_DOUBLE: (6, 8, DOUBLE)}.get(dtype)
+    if own is None or value.elements != 1 or len(spots) != 1:
+        return
+    number, start, size = spots[0]
+    if number in (4, own[0]) and size == own[1]:
+        value.kind, value.pos = own[2], start
+
+
+def _elements(data: bytes, pos: int, end: int) -> int:
+    total = 1
+    for number, wire, start, stop in fields(data, pos, end):
+        if number == 2 and wire == _BYTES:
+            size = 0
+            for inner, kind, a, b in fields(data, start, stop):
+                if inner == 1 and kind == _VARINT:
+                    size = signed(varint(data, a, b)[0])
+            total *= size
+    return total

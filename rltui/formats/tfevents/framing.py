@@ -1,0 +1,107 @@
+"""TFRecord framing: length, checksum of the length, payload, checksum of the payload.
+
+Origin: tensorflow/tensorflow:tensorflow/core/lib/io/record_writer.cc. Checksums are CRC-32C
+(Castagnoli, reflected polynomial 0x82F63B78), rotated and offset ("masked").
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from struct import Struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: length (uint64), masked checksum of its 8 bytes (uint32), little endian.
+HEADER = Struct("<QI")
+HEADER_BYTES = HEADER.size
+#: Bytes of a record beside its payload: the header and the payload's checksum.
+FRAME_BYTES = HEADER_BYTES + 4
+#: A longer payload is not believed even when its checksum fits: nobody logs such a record,
+#: and waiting for it would hold the whole file in memory.
+MAX_PAYLOAD = 1 << 28
+
+_MASK_DELTA = 0xA282EAD8
+
+
+def _make_table() -> tuple[int, ...]:
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
+        table.append(value)
+    return tuple(table)
+
+
+#: What a byte does to a CRC-32C.
+TABLE = _make_table()
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C of ``data``; about 0.1 us a byte, so for short payloads only (see checksum)."""
+    table, crc = TABLE, 0xFFFFFFFF
+    for byte in data:
+        crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+    return crc ^ 0xFFFFFFFF
+
+
+def masked_crc(data: bytes) -> int:
+    """The checksum as it stands in the file."""
+    crc = crc32c(data)
+    return ((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF
+
+
+@lru_cache(maxsize=4096)
+def length_crc(length: int) -> int:
+    """The checksum that belongs to a length field; lengths repeat, so it is cached."""
+    return masked_crc(length.to_bytes(8, "little"))
+
+
+def valid_header(data: bytes, pos: int) -> int:
+    """Payload length of the record at ``pos``, or -1 when it is no record header.
+
+    The caller makes sure that 12 bytes are there.
+    """
+    length, crc = HEADER.unpack_from(data, pos)
+    return length if length <= MAX_PAYLOAD and length_crc(length) == crc else -1
+
+
+def next_header(data: bytes, start: int) -> int:
+    """Position of the first record header at or after ``start``, or -1.
+
+    Only headers whose 12 bytes are in ``data`` are found. An empty payload is not believed,
+    so that a hole of zero bytes is passed over quickly.
+    """
+    for begin in range(start, len(data) - HEADER_BYTES + 1, _WINDOW):
+        stop = min(len(data), begin + _WINDOW + HEADER_BYTES - 1)
+        found = _first_in(data, begin, stop)
+        if found >= 0:
+            return found
+    return -1
+
+
+_WINDOW = 1 << 18
+
+
+def _first_in(data: bytes, begin: int, stop: int) -> int:
+    window = np.frombuffer(data, np.uint8, stop - begin, begin)
+    count = len(window) - HEADER_BYTES + 1
+    # MAX_PAYLOAD < 2**29: the upper three bytes of a length are zero
+    high = window[5 : 5 + count] | window[6 : 6 + count] | window[7 : 7 + count]
+    low = window[:count] | window[1 : 1 + count] | window[2 : 2 + count] | window[3 : 3 + count]
+    places = np.flatnonzero((high == 0) & (low != 0))
+    crc = np.full(len(places), 0xFFFFFFFF, np.uint32)
+    for offset in range(8):
+        crc = _NP_TABLE[(crc ^ window[places + offset]) & 0xFF] ^ (crc >> 8)
+    crc ^= np.uint32(0xFFFFFFFF)
+    crc = ((crc >> 15) | (crc << 17)) + np.uint32(_MASK_DELTA)
+    told = np.zeros(len(places), np.uint32)
+    for offset in range(4):
+        told |= window[places + 8 + offset].astype(np.uint32) << (8 * offset)
+    for place in places[crc == told].tolist():
+        if valid_header(data, begin + place) >= 0:
+            return begin + int(place)
+    return -1
+
+
+_NP_TABLE: NDArray[np.uint32] = np.array(TABLE, np.uint32)

@@ -1,0 +1,149 @@
+"""One scalar record and runs of them, found one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import NamedTuple
+
+from rltui.formats.tfevents.checksum import believed, fits
+from rltui.formats.tfevents.event_record import (
+    DOUBLE,
+    FLOAT,
+    MalformedError,
+    Value,
+    number_at,
+    parse_event,
+    parse_simple,
+)
+from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, valid_header
+from rltui.formats.tfevents.step_group import Moment
+
+SCALARS = b"scalars"
+_F4, _I8 = Struct("<f"), Struct("<q")
+
+
+class Spot(NamedTuple):
+    """Where one scalar record lies in the buffer and what it holds."""
+
+    start: int
+    """Position of the record's header."""
+    length: int
+    """Bytes of the payload."""
+    tag: bytes
+    kind: str
+    value_pos: int
+    step: int
+    step_width: int
+    bits: int
+    """The wall time's double as a signed integer."""
+    value: float
+    free: bool = True
+    """Whether the record alone says that it is a scalar, whatever the file said before."""
+
+    @property
+    def stop(self) -> int:
+        """Position behind the record."""
+        return self.start + self.length + FRAME_BYTES
+
+
+def spot_at(
+    data: bytes,
+    pos: int,
+    length: int,
+    plugins: Mapping[bytes, bytes],
+    verify: bool = False,
+) -> Spot | None:
+    """The record at ``pos`` when it is wall time, step and one float or double scalar.
+
+    ``plugins`` says which plugin a tag named earlier in the file. None for anything else,
+    broken payloads included, and, if ``verify``, those with a wrong checksum.
+    """
+    spot = _spot_at(data, pos, length, plugins)
+    return None if spot is None or (verify and not fits(data, pos, length)) else spot
+
+
+def _spot_at(data: bytes, pos: int, length: int, plugins: Mapping[bytes, bytes]) -> Spot | None:
+    payload = pos + HEADER_BYTES
+    simple = parse_simple(data, payload, length)
+    if simple is not None:
+        tag, step, width, place = simple
+        bits = _I8.unpack_from(data, payload + 1)[0]
+        number = _F4.unpack_from(data, place)[0]
+        return Spot(pos, length, tag, FLOAT, place, step, width, bits, number)
+    try:
+        event = parse_event(data, payload, length)
+    except MalformedError:
+        return None
+    if not event.plain or not is_number(event.values[0], plugins):
+        return None
+    value, bits = event.values[0], event.signed_bits
+    return Spot(
+        pos,
+        length,
+        value.tag,
+        value.kind,
+        value.pos,
+        event.step,
+        event.step_width,
+        bits,
+        number_at(data, value),
+        value.plugin == SCALARS,
+    )
+
+
+def is_number(value: Value, plugins: Mapping[bytes, bytes]) -> bool:
+    """Whether a value is a float or double scalar.
+
+    A tensor belongs to the plugin that it names itself, or else to the one that the first
+    event of its tag named; when nobody named one, its type and shape decide.
+    """
+    if value.kind not in (FLOAT, DOUBLE):
+        return False
+    if value.tensor is None:
+        return True
+    return (value.plugin or plugins.get(value.tag, SCALARS)) == SCALARS
+
+
+@dataclass(slots=True)
+class Run:
+    """Consecutive scalar records of one moment with distinct tags."""
+
+    moment: Moment
+    spots: list[Spot] = field(default_factory=list)
+    torn: bool = False
+    """Whether it ended because the data ended."""
+
+    @property
+    def size(self) -> int:
+        """Bytes from the first record to behind the last."""
+        return self.spots[-1].stop - self.spots[0].start
+
+
+def collect_run(
+    data: bytes, spot: Spot, moment: Moment, plugins: Mapping[bytes, bytes], verify: bool
+) -> Run:
+    """The run that begins with ``spot``, which is believed; ``moment`` is the one before it."""
+    run = Run(moment.next(spot.step, spot.bits), [spot])
+    moment, width, tags, end = run.moment, spot.step_width, {spot.tag}, len(data)
+    while True:
+        pos = spot.stop
+        length = valid_header(data, pos) if end - pos >= HEADER_BYTES else -1
+        run.torn = end - pos < HEADER_BYTES or (length >= 0 and pos + length + FRAME_BYTES > end)
+        if length < 0 and len(run.spots) > 1 and not believed(data, spot.start, spot.length):
+            run.spots.pop()
+        if length < 0 or run.torn:
+            return run
+        following = spot_at(data, pos, length, plugins, verify)
+        if (
+            following is None
+            or following.tag in tags
+            or following.step != moment.step
+            or following.step_width != width
+            or not moment.holds(following.bits)
+        ):
+            return run
+        spot = following
+        tags.add(spot.tag)
+        run.spots.append(spot)

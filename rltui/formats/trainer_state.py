@@ -1,0 +1,232 @@
+"""``trainer_state.json`` of transformers: the log history in one document.
+
+Written whole at every checkpoint (transformers/trainer_callback.py, TrainerState): sorted and
+indented, ``log_history`` a list of dicts with ``step`` and ``epoch``, evaluation apart from
+training, NaN and Infinity as bare tokens, one closing row (``train_runtime``, ...). Tags are
+those of the TensorBoard callback; what that leaves out (texts, lists, null) is left out. It
+does not watch checkpoints: which of several states is the run's is discovery's choice.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rltui.core.text import clean
+from rltui.formats.base import Belonging, Decoded, Decoder, Growth, NoteBook, Options
+from rltui.formats.naming import transformers_tag
+from rltui.formats.row_sink import RowSink, layout_of
+
+#: A longer document is given up: a history of a million rows is shorter.
+_MAX_BYTES = 1 << 28
+#: What of the state is a setting.
+_SETTINGS = (
+    *("max_steps", "num_train_epochs", "logging_steps", "eval_steps", "save_steps"),
+    "train_batch_size",
+)
+_STEPS = 1 << 63
+_STRUCTURE = re.compile(rb'[{}"\\]')
+
+
+class TrainerState:
+    """The format ``trainer_state``."""
+
+    name = "trainer_state"
+    files = "`trainer_state.json`"
+    written_by = (
+        "transformers' Trainer and everything on it (TRL, ms-swift, LLaMA-Factory, Unsloth); "
+        "the newest checkpoint's while there is no other"
+    )
+    lacks = "no log history yet"
+    growth = Growth.WHOLE
+    exactness = 3
+    anywhere = False
+
+    def belonging(self, name: str) -> Belonging:  # noqa: ARG002 - the name is always the same
+        """That of the directory."""
+        return Belonging.DIRECTORY
+
+    def claims_name(self, name: str) -> bool:
+        """One name only."""
+        return name == "trainer_state.json"
+
+    def claims(
+        self,
+        path: Path,
+        head: bytes,
+        options: Options | None = None,  # noqa: ARG002
+    ) -> bool:
+        """Whether it begins as an object: the history may stand beyond the head."""
+        return self.claims_name(path.name) and head.lstrip().startswith(b"{")
+
+    def decoder(
+        self,
+        options: Options | None = None,  # noqa: ARG002
+        path: Path | None = None,  # noqa: ARG002
+    ) -> Decoder:
+        """A fresh decoder for one reading of the file."""
+        return TrainerStateDecoder()
+
+
+class TrainerStateDecoder:
+    """Decodes one reading of the document. Not thread-safe."""
+
+    holds_row = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._have = 0
+        self._done = False
+        self._end = _End()
+        self._watched = 0
+        """Parts that were searched for the end; none before the first failure."""
+        self._failed = False
+
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
+        """Everything at once when the document is complete, nothing before."""
+        if self._done or not data:
+            return Decoded() if self._done or more or not self._have else self._try()
+        self._parts.append(data)
+        self._have += len(data)
+        if self._have > _MAX_BYTES:
+            return self._give_up("document is too long")
+        return Decoded() if more else self._try()
+
+    def _try(self) -> Decoded:
+        """Parse what is there if it may be complete.
+
+        The first time a closing brace at the end is enough; when that was not the end, braces
+        are counted from then on, so that many small pieces do not cost a parse each.
+        """
+        if self._failed:
+            for part in self._parts[self._watched :]:
+                self._end.look(part)
+            self._watched = len(self._parts)
+            if not self._end.reached:
+                return Decoded()
+        elif not self._ends_with_brace():
+            return Decoded()
+        document = b"".join(self._parts)
+        state = _parse(document)
+        if not isinstance(state, dict):
+            if self._failed:
+                return self._give_up("not valid JSON")
+            self._failed = True
+            return self._try()
+        self._done, self._parts = True, []
+        return _decoded(state)
+
+    def _ends_with_brace(self) -> bool:
+        for part in reversed(self._parts):
+            if ending := part.rstrip():
+                return ending.endswith(b"}")
+        return False
+
+    def _give_up(self, message: str) -> Decoded:
+        self._done, self._parts = True, []
+        notes = NoteBook()
+        notes.add(0, message)
+        return Decoded(notes=notes.take())
+
+
+class _End:
+    """Finds the closing brace of the first object in pieces of bytes."""
+
+    def __init__(self) -> None:
+        self.reached = False
+        self._depth = 0
+        self._in_text = False
+        self._escaped = -1
+        """Position in the next piece of a character behind a backslash, or -1."""
+
+    def look(self, piece: bytes) -> None:
+        """Take the next bytes."""
+        escaped, self._escaped = self._escaped, -1
+        for found in _STRUCTURE.finditer(piece):
+            at, byte = found.start(), found[0]
+            if at == escaped:
+                continue
+            if self._in_text:
+                if byte == b"\\":
+                    escaped = at + 1
+                elif byte == b'"':
+                    self._in_text = False
+            elif byte == b'"':
+                self._in_text = True
+            elif byte == b"{":
+                self._depth += 1
+            elif byte == b"}":
+                self._depth -= 1
+                self.reached = self.reached or self._depth <= 0
+        if escaped == len(piece):
+            self._escaped = 0
+
+
+def _parse(document: bytes) -> Any:
+    """The document, or None; NaN and Infinity tokens are accepted."""
+    try:
+        return orjson.loads(document)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(document.decode("utf-8-sig", "replace"))
+        except (ValueError, RecursionError):
+            return None
+
+
+def _decoded(state: dict[str, Any]) -> Decoded:
+    history = state.get("log_history")
+    rows = [r for r in history if isinstance(r, dict)] if isinstance(history, list) else []
+    sink, notes = RowSink(), NoteBook()
+    figures = [found for found in map(_figures, rows) if found is not None]
+    for keys, group in groupby(figures, key=lambda f: tuple(f[1])):
+        if not keys:
+            continue
+        same = list(group)
+        sink.rows(
+            layout_of(keys, np.float64),
+            np.array([step for step, _ in same], np.int64),
+            np.full(len(same), math.nan),
+            np.array([tuple(values.values()) for _, values in same], np.float64),
+        )
+    if len(figures) < len(rows):
+        notes.add(0, "rows without a step", str(len(rows) - len(figures)))
+    return Decoded(
+        sink.take(), hparams=dict(_settings(state)), notes=notes.take(), records=len(rows)
+    )
+
+
+def _figures(row: dict[str, Any]) -> tuple[int, dict[str, float]] | None:
+    """Step and figures of a row of the history; None when it has no step."""
+    step = row.get("step")
+    if not isinstance(step, (int, float)) or not -_STEPS <= step < _STEPS:
+        return None
+    values: dict[str, float] = {}
+    for key, value in row.items():
+        if key != "step" and isinstance(value, (int, float)):
+            try:
+                values[transformers_tag(key)] = float(value)
+            except OverflowError:
+                values[transformers_tag(key)] = math.inf if value > 0 else -math.inf
+    return int(step), values
+
+
+def _settings(state: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    for key in _SETTINGS:
+        value = state.get(key)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+            yield key, value
+    trial = state.get("trial_params")
+    if isinstance(trial, dict):
+        for name, value in list(trial.items())[:100]:
+            if isinstance(value, (int, float)):
+                yield clean(name), value
+            elif isinstance(value, str):
+                yield clean(name), clean(value[:500])

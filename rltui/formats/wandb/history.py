@@ -1,0 +1,177 @@
+"""Takes wandb's history and system records, row by row; hands them over in bulk."""
+
+from __future__ import annotations
+
+import math
+
+from rltui.core.batch import Restart, TextPoint
+from rltui.core.block import Block
+from rltui.formats.base import MAX_TEXT, NoteBook, clean_tag, clean_text
+from rltui.formats.row_sink import RowSink
+from rltui.formats.tfevents.event_record import fields
+from rltui.formats.wandb.assembly import STEPS, Assembly, Place, tables_of
+from rltui.formats.wandb.shape import NUMBERS, TIME, Shape, Template, distinct
+from rltui.formats.wandb.step_metric import STEP, Axes
+from rltui.formats.wandb.wandb_item import (
+    Cells,
+    Names,
+    all_cells,
+    is_rest,
+    item_bytes,
+    item_of,
+    quick_cells,
+    seconds,
+    token_of,
+)
+from rltui.formats.wandb.wandb_row import read_row
+
+#: More kinds of rows are not remembered at once.
+_MAX_SHAPES = 1 << 10
+
+
+class History:
+    """Owned by one decoder."""
+
+    def __init__(self, notes: NoteBook) -> None:
+        self._notes = notes
+        self._sink = RowSink()
+        self._names = Names()
+        self._axes = Axes()
+        self._shapes: dict[tuple[frozenset[bytes], bool], Shape] = {}
+        self._templates: dict[frozenset[bytes], Template] = {}
+        self._template: Template | None = None
+        """That of the row before."""
+        self._find = quick_cells
+        self._order: list[Shape] = []
+        """The shape of each row that has not been handed over."""
+        self._since = 0
+        """Position in the file of the first of them."""
+        self._place = Place()
+        self._new_texts: list[tuple[int, bytes, float, str]] = []
+        """(number of the row, name, wall time, text) of those rows."""
+        self._texts: list[TextPoint] = []
+
+    def row(self, data: bytes, start: int, stop: int, offset: int) -> None:
+        """Take a ``HistoryRecord``. Raises MalformedError when it is none."""
+        if not self._order:
+            self._since = offset
+        cells = self._find(data, start, stop)
+        found = dict(cells)
+        template, picked = self._template, None
+        try:
+            if template is None or template.size != len(found):
+                template = self._templates[frozenset(found)]
+            picked = template.pick(found)
+        except KeyError:
+            template = self._templates.get(frozenset(found))
+            picked = template.pick(found) if template is not None else None
+        if (
+            template is None
+            or picked is None
+            or len(cells) != template.size
+            or not _adds_up(cells, picked[1], data, start, stop)
+        ):
+            self._other_row(data, start, stop, offset)
+            return
+        self._template = template
+        template.shape.add(picked[0])
+        self._order.append(template.shape)
+
+    def _other_row(self, data: bytes, start: int, stop: int, offset: int) -> None:
+        """A row of a new kind, or one that takes more care."""
+        row = read_row(data, start, stop, self._names)
+        if row.broken:
+            self._notes.add(offset, "broken value in a row")
+        if STEP not in row.numbers:
+            self._notes.add(offset, "row without a step")
+            return
+        shape = self._add(row.numbers)
+        if row.plain and len(shape.names) == len(row.numbers):
+            heads = tuple(row.heads[name] for name in shape.names)
+            template = Template(heads, tuple(row.words), shape)
+            known = frozenset(heads + tuple(row.words))
+            if known in self._templates:
+                self._find = all_cells  # the row has heads that the quick way misses
+            self._templates[known] = self._template = template
+        wall = _float_of(row.numbers.get(TIME, b""))
+        for name, text in row.texts.items():
+            place = len(self._order) - 1
+            self._new_texts.append((place, name, wall, clean_text(text[:MAX_TEXT])))
+
+    def _add(self, numbers: dict[bytes, bytes], *, system: bool = False) -> Shape:
+        key = (frozenset(numbers), system)
+        shape = self._shapes.get(key)
+        if shape is None:
+            if len(self._shapes) >= _MAX_SHAPES:
+                self._flush()
+                self._shapes, self._templates, self._template = {}, {}, None
+            shape = self._shapes[key] = Shape(distinct(list(numbers)), system=system)
+        shape.add(b",".join([numbers[name] for name in shape.names]))
+        self._order.append(shape)
+        return shape
+
+    def system(self, data: bytes, start: int, stop: int) -> None:
+        """Take a ``StatsRecord``: timestamp 2, item 3. Raises MalformedError when it is none."""
+        numbers: dict[bytes, bytes] = {}
+        wall = math.nan
+        for number, wire, a, b in fields(data, start, stop):
+            if number == 2 and wire == 2:
+                wall = seconds(data, a, b)
+            elif number == 3 and wire == 2:
+                head, value = item_of(data, a, b)
+                name = b".".join(self._names.of(head)).removeprefix(b"system.")
+                if name and NUMBERS.fullmatch(value) and b"," not in value:
+                    numbers[b"system/" + name] = value
+        if numbers:
+            self._add({TIME: token_of(wall), **numbers}, system=True)
+
+    def begin(self, started: float, step: int) -> None:
+        """The run began at ``started`` (NaN: not told) and goes on from ``step``."""
+        self._flush()
+        if not math.isnan(started):
+            self._place.started = started
+        if not self._place.now:
+            self._place.now = float(step)
+
+    def define(self, data: bytes, start: int, stop: int) -> None:
+        """Take a ``MetricRecord``. Raises MalformedError when it is none."""
+        self._flush()
+        self._axes.define(data, start, stop)
+
+    def take(self) -> tuple[tuple[Block | Restart, ...], tuple[TextPoint, ...]]:
+        """Blocks and texts since the last call, in file order."""
+        self._flush()
+        texts, self._texts = tuple(self._texts), []
+        return self._sink.take(), texts
+
+    def _flush(self) -> None:
+        """Hand the rows to the sink."""
+        order, self._order = self._order, []
+        texts, self._new_texts = self._new_texts, []
+        if not order:
+            return
+        tables, dropped = tables_of(order)
+        if dropped:
+            self._notes.add(self._since, "row with broken numbers, here or later")
+        assembly = Assembly(tables, len(order), self._axes, self._place)
+        assembly.emit(self._sink)
+        for number, name, wall, text in texts:
+            x = float(assembly.x(self._axes.of(name))[number])
+            if abs(x) < STEPS:
+                self._texts.append(TextPoint(clean_tag(name), int(x), wall, text))
+        assembly.finish()
+
+
+def _adds_up(cells: Cells, guess: int, data: bytes, start: int, stop: int) -> bool:
+    """Whether the items take all of the row; ``guess`` is right for short ones."""
+    size = stop - start
+    return is_rest(data, stop, size - guess) or is_rest(
+        data, stop, size - sum(map(item_bytes, cells))
+    )
+
+
+def _float_of(token: bytes) -> float:
+    try:
+        return float(token)
+    except ValueError:
+        return math.nan

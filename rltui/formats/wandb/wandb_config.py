@@ -1,0 +1,58 @@
+"""Settings of a run from wandb's config records, flat."""
+
+from __future__ import annotations
+
+import json
+
+from rltui.formats.base import clean_tag, clean_text
+from rltui.formats.tfevents.event_record import fields
+from rltui.formats.wandb.wandb_item import Names, item_of
+from rltui.formats.wandb.wandb_row import leaves, parsed
+
+#: Settings kept in all, and characters of a text or list.
+_MAX_SETTINGS = 10_000
+_MAX_CHARS = 1000
+
+
+class Settings:
+    """Owned by one decoder."""
+
+    def __init__(self) -> None:
+        self._names = Names()
+        self._new: dict[str, object] = {}
+        self._known: set[str] = set()
+
+    def update(self, data: bytes, start: int, stop: int) -> None:
+        """Take a ``ConfigRecord``: update 1. Raises MalformedError when it is none."""
+        for number, wire, a, b in fields(data, start, stop):
+            if number == 1 and wire == 2:
+                head, value = item_of(data, a, b)
+                name = self._names.of(head)
+                if name and name[0] != b"_wandb":
+                    self._flatten(b".".join(name), value)
+
+    def _flatten(self, name: bytes, value: bytes) -> None:
+        try:
+            found = parsed(value)
+        except ValueError:
+            return
+        for keys, leaf in leaves(found, (), 0):
+            whole = b".".join((name, *(k.encode("utf-8", "replace") for k in keys)))
+            self.add(clean_tag(whole), leaf)
+
+    def add(self, name: str, value: object) -> None:
+        """Keep a scalar, a text or a short list under a cleaned name."""
+        if name not in self._known and len(self._known) >= _MAX_SETTINGS:
+            return
+        if isinstance(value, list):
+            value = json.dumps(value)
+        if isinstance(value, str):
+            value = clean_text(value[:_MAX_CHARS])
+        if isinstance(value, (str, bool, int, float)):
+            self._known.add(name)
+            self._new[name] = value
+
+    def take(self) -> dict[str, object]:
+        """Those since the last call; later ones win."""
+        new, self._new = self._new, {}
+        return new

@@ -1,0 +1,127 @@
+"""Decodes a transaction log of wandb record by record.
+
+``Record`` (wandb/proto/wandb_internal.proto): history 2, summary 3, output 4, config 5,
+stats 7, metric 12, output_raw 13, run 17, exit 18. Summaries repeat the history and are passed
+over; so is everything else.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rltui.formats.base import Decoded, NoteBook
+from rltui.formats.leveldb import Framing, RecordReader
+from rltui.formats.tfevents.event_record import MalformedError, fields, signed, varint
+from rltui.formats.wandb import Wandb
+from rltui.formats.wandb.history import History
+from rltui.formats.wandb.output import Output
+from rltui.formats.wandb.wandb_config import Settings
+from rltui.formats.wandb.wandb_item import seconds
+
+FRAMING = Framing(Wandb.ident, 0xBEE1, 0)
+_HISTORY, _OUTPUT, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 12, 13, 17, 18
+_HISTORY_KEY, _SUMMARY_KEY = 0x12, 0x1A
+#: Texts of the run record that are worth showing: field -> name.
+_RUN_TEXTS = {3: "wandb.project", 6: "wandb.group", 8: "wandb.name"}
+
+
+class WandbDecoder:
+    """Decodes one file. Not thread-safe."""
+
+    holds_row = False
+
+    def __init__(self) -> None:
+        self._notes = NoteBook()
+        self._reader = RecordReader(FRAMING, self._notes)
+        self._history = History(self._notes)
+        self._settings = Settings()
+        self._output = Output()
+        self._exit_code: int | None = None
+
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:  # noqa: ARG002
+        """See :class:`rltui.formats.base.Decoder`."""
+        records = self._reader.feed(data)
+        for offset, record in records:
+            self._record(record, offset)
+        broken, self._reader.broken = self._reader.broken, 0
+        items, texts = self._history.take()
+        exit_code, self._exit_code = self._exit_code, None
+        return Decoded(
+            items,
+            texts,
+            self._settings.take(),
+            self._notes.take(),
+            len(records) + broken,
+            self._output.take(),
+            exit_code,
+        )
+
+    def _record(self, data: bytes, offset: int) -> None:
+        try:
+            self._take(data, offset)
+        except MalformedError as error:
+            self._notes.add(offset, "broken record", str(error))
+
+    def _take(self, data: bytes, offset: int) -> None:
+        """Raises MalformedError where the record is broken, after what stands before it."""
+        end = len(data)
+        pos = varint(data, 1, end)[1] if data[:1] == b"\x08" else 0
+        if pos < end and data[pos] == _SUMMARY_KEY:
+            return
+        if pos < end and data[pos] == _HISTORY_KEY:
+            length, start = varint(data, pos + 1, end)
+            if start + length == end:
+                self._output.row()
+                self._history.row(data, start, end, offset)
+                return
+        for number, wire, start, stop in fields(data, pos, end):
+            if wire == 2:
+                self._field(number, data, start, stop, offset)
+
+    def _field(self, number: int, data: bytes, start: int, stop: int, offset: int) -> None:
+        if number == _HISTORY:
+            self._output.row()
+            self._history.row(data, start, stop, offset)
+        elif number == _STATS:
+            self._history.system(data, start, stop)
+        elif number == _METRIC:
+            self._history.define(data, start, stop)
+        elif number == _CONFIG:
+            self._settings.update(data, start, stop)
+        elif number in (_OUTPUT, _OUTPUT_RAW):
+            self._console(data, start, stop)
+        elif number == _RUN:
+            self._run(data, start, stop)
+        elif number == _EXIT:
+            self._exit_code = 0
+            for inner, wire, a, b in fields(data, start, stop):
+                if inner == 1 and wire == 0:
+                    self._exit_code = signed(varint(data, a, b)[0])
+
+    def _console(self, data: bytes, start: int, stop: int) -> None:
+        """``OutputRecord`` and ``OutputRawRecord``: output_type 1, line 3."""
+        stream, line = 0, b""
+        for number, wire, a, b in fields(data, start, stop):
+            if number == 1 and wire == 0:
+                stream = varint(data, a, b)[0] & 1
+            elif number == 3 and wire == 2:
+                line = data[a:b]
+        self._output.write(line, stream)
+
+    def _run(self, data: bytes, start: int, stop: int) -> None:
+        """``RunRecord``: project 3, config 4, run_group 6, display_name 8, starting_step 14,
+        start_time 17."""
+        started, step = math.nan, 0
+        for number, wire, a, b in fields(data, start, stop):
+            if number == 14 and wire == 0:
+                step = signed(varint(data, a, b)[0])
+            elif wire != 2:
+                continue
+            elif number == 4:
+                self._settings.update(data, a, b)
+            elif number == 17:
+                started = seconds(data, a, b)
+            elif number in _RUN_TEXTS and b > a:
+                text = data[a:b].decode("utf-8", "replace")
+                self._settings.add(_RUN_TEXTS[number], text)
+        self._history.begin(started, step)

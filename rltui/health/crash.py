@@ -1,0 +1,280 @@
+"""How a run ended, read from the end of its console log and its exit code. Pure.
+
+What is known of ends stands in ``data/endings.yaml``. Looks at names of exceptions and at the
+words of schedulers and drivers, never at metrics; it does not know whether a process still runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+
+from rltui.core.batch import LogTail
+from rltui.core.shipped import shipped
+from rltui.core.yaml_document import Node, read_document
+
+#: Ordinary lines that may follow the telling line; with more of them the process went on.
+GOES_ON = 12
+#: Longest reason and longest telling line, in characters.
+MAX_REASON, MAX_LINE = 60, 300
+#: Characters of a line that are looked at: no telling line says it later.
+_LOOKED_AT = 600
+
+_WEIGHTS = ("root", "stop", "error", "consequence")
+_ERROR = _WEIGHTS.index("error")
+_PREFIX = re.compile(
+    r"(?:\((?:[\w.:<>/-]+ )?pid=\d+[^)]*\)|\[(?:rank|default)\d+\]:|\d+: (?=\S)|"
+    r"\[repeated \d+x across cluster\])\s?"
+)
+#: A line of a Ray actor that is not the driver: what kills the training it raises there, too
+#: (RayTaskError); an error of one sample it may have handled.
+_WORKER = re.compile(r"\((?!TaskRunner |main_task |run |train )[\w.:<>/-]+ pid=\d+")
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\):|^ray\.exceptions\.\w+\(\w+\): ray::")
+_CHAINED = re.compile(r"^(?:During handling of the above exc|The above exception was the direct)")
+_EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:\([\w.]+\))?(?::(?:\s|$)|$)")
+_LOGGED = re.compile(r"^(?:ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]+\] ?")
+
+
+class EndingKind(str, Enum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    CRASHED = "crashed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of a run and its reason."""
+
+    kind: EndingKind
+    reason: str
+    """A few words for a header: ``CUDA out of memory``."""
+    line: str
+    """The line that tells it, without prefixes; empty when only the exit code does."""
+    advice: str
+    source: str
+    certain: bool = True
+    """False where a process may have caught the error: believe it when the log stays quiet."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """One entry of ``endings``."""
+
+    kind: EndingKind
+    weight: int
+    exception: bool
+    patterns: tuple[re.Pattern[str], ...]
+    reason: str
+    advice: str
+    source: str
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Knowledge:
+    signs: tuple[_Sign, ...]
+    any_line: re.Pattern[str]
+    """Matches every line that some sign of a plain line may take: a cheap first look."""
+    aftermath: re.Pattern[str]
+    caught: re.Pattern[str]
+    codes: dict[int, Ending]
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """The last line of a traceback."""
+
+    at: int
+    caught: bool
+    chained: bool
+    """Another traceback follows from it."""
+
+
+@lru_cache(maxsize=16)
+def how_it_ended(tail: LogTail | None, exit_code: int | None = None) -> Ending | None:
+    """How the run ended, or None when nothing tells that it did.
+
+    Only lines after the last row of metrics count: what was followed by a row was no end.
+    An exit code of 0 is believed before any line. The answers of the last few questions are
+    kept: a tail that did not change costs nothing.
+    """
+    known = _knowledge()
+    if exit_code == 0:
+        return known.codes[0]
+    lines = [] if tail is None or tail.after_row <= 0 else list(tail.lines[-tail.after_row :])
+    workers = frozenset(at for at, line in enumerate(lines) if _WORKER.match(line))
+    failed = exit_code is not None
+    found = _from_lines([bare(line) for line in lines], known, workers, failed=failed)
+    if exit_code is None:
+        return found
+    if found is not None and found.kind is not EndingKind.FINISHED:
+        return found
+    return _from_code(exit_code, known)
+
+
+def bare(line: str) -> str:
+    """A line without what Ray, torchrun, srun and vLLM put before it."""
+    for _ in range(4):
+        found = _PREFIX.match(line)
+        if found is None:
+            break
+        line = line[found.end() :]
+    return _LOGGED.sub("", line[:_LOOKED_AT]).rstrip()
+
+
+def _from_code(code: int, known: _Knowledge) -> Ending:
+    code = 128 - code if code < 0 else code
+    return known.codes.get(code) or Ending(
+        EndingKind.CRASHED, f"exit code {code}", "", "The end of the log tells more.", "exit(3)"
+    )
+
+
+def _from_lines(
+    lines: list[str], known: _Knowledge, workers: frozenset[int], *, failed: bool
+) -> Ending | None:
+    raised = _raised(lines, known)
+    last: dict[int, bool] = {r.at: r.caught for r in raised}
+    best: tuple[tuple[int, int, int, int], _Sign, re.Match[str]] | None = None
+    certain = failed
+    chained = {r.at for r in raised if r.chained}
+    for at, line in enumerate(lines):
+        if at not in last and known.any_line.search(line) is None:
+            continue
+        if last.get(at) and not failed:
+            continue
+        for order, sign in enumerate(known.signs):
+            if sign.exception and at not in last:
+                continue
+            if at in workers and sign.weight >= _ERROR and not failed:
+                continue
+            match = _first(sign.patterns, line)
+            if match is None:
+                continue
+            certain = certain or sign.certain
+            worth = (sign.weight, int(at in chained), at, order)
+            if best is None or worth < best[0]:
+                best = (worth, sign, match)
+            break
+    if best is None:
+        return None
+    (_, _, at, _), sign, match = best
+    if not failed and _goes_on(lines, max([at, *(r.at for r in raised if not r.caught)]), known):
+        return None
+    return _ending(sign, match, lines[at], certain)
+
+
+def _ending(sign: _Sign, match: re.Match[str], line: str, certain: bool) -> Ending:
+    line = _cut(line.strip(), MAX_LINE)
+    reason = sign.reason.replace("{line}", line)
+    if match.re.groups and "{1}" in reason:
+        reason = reason.replace("{1}", match[1] or "")
+    reason = _cut(reason.replace("{1}", "?"), MAX_REASON)
+    return Ending(sign.kind, reason, line, sign.advice, sign.source, certain)
+
+
+def _first(patterns: Sequence[re.Pattern[str]], line: str) -> re.Match[str] | None:
+    return next((m for p in patterns if (m := p.search(line)) is not None), None)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def _raised(lines: list[str], known: _Knowledge) -> list[_Raised]:
+    """The exceptions that tracebacks end with."""
+    out: list[_Raised] = []
+    inside = caught = False
+    before = ""
+    for at, line in enumerate(lines):
+        if _TRACEBACK.search(line):
+            caught = not inside and known.caught.search(before) is not None
+            inside = True
+        elif inside and line and not line[0].isspace():
+            if _EXCEPTION.match(line):
+                out.append(_Raised(at, caught, _leads_on(lines, at)))
+            inside = False
+        elif not inside and _EXCEPTION.match(line) and before.startswith("    "):
+            out.append(_Raised(at, False, _leads_on(lines, at)))  # its head is out of reach
+        if line:
+            before = line
+    return out
+
+
+def _leads_on(lines: list[str], at: int) -> bool:
+    return any(_CHAINED.match(line) for line in lines[at + 1 : at + 8])
+
+
+def _goes_on(lines: list[str], at: int, known: _Knowledge) -> bool:
+    """Whether so many ordinary lines follow that the process cannot have ended there."""
+    ordinary = sum(1 for line in lines[at + 1 :] if known.aftermath.search(line) is None)
+    return ordinary > GOES_ON
+
+
+@lru_cache(maxsize=1)
+def _knowledge() -> _Knowledge:
+    return read_endings(shipped("health", "data", "endings.yaml"))
+
+
+def read_endings(path: Path) -> _Knowledge:
+    """The document of endings. Raises DocumentError when it is wrong."""
+    table = read_document(path).table()
+    table.need("schema").integer()
+    signs = tuple(_sign(node) for node in table.need("endings").items())
+    codes = {}
+    for key, node in table.need("exit_codes").table().pairs():
+        entry = node.table()
+        codes[int(key)] = Ending(
+            EndingKind(entry.need("kind").choice(k.value for k in EndingKind)),
+            entry.need("reason").text(),
+            "",
+            entry.need("advice").text(),
+            f"exit code {key}",
+        )
+        entry.finish()
+    texts = [p.pattern for s in signs if not s.exception for p in s.patterns]
+    known = _Knowledge(
+        signs,
+        _any(texts),
+        _any([_regex(n).pattern for n in table.need("aftermath").items()]),
+        _any([_regex(n).pattern for n in table.need("caught").items()]),
+        codes,
+    )
+    table.finish()
+    return known
+
+
+def _sign(node: Node) -> _Sign:
+    table = node.table()
+    table.need("id").text()
+    certain = table.get("certain")
+    sign = _Sign(
+        EndingKind(table.need("kind").choice(k.value for k in EndingKind)),
+        _WEIGHTS.index(table.need("weight").choice(_WEIGHTS)),
+        table.need("in").choice(("line", "exception")) == "exception",
+        tuple(_regex(n) for n in table.need("patterns").items()),
+        table.need("reason").text(),
+        table.need("advice").text(),
+        table.need("source").text(),
+        certain.boolean() if certain else True,
+    )
+    table.finish()
+    return sign
+
+
+def _regex(node: Node) -> re.Pattern[str]:
+    try:
+        return re.compile(node.text())
+    except re.error as error:
+        node.fail(f"not a regular expression: {error}")
+
+
+def _any(patterns: Sequence[str]) -> re.Pattern[str]:
+    """One expression for all; ``(?i)`` at the begin of a pattern holds for that pattern only."""
+    parts = [f"(?i:{p[4:]})" if p.startswith("(?i)") else f"(?:{p})" for p in patterns]
+    return re.compile("|".join(parts))

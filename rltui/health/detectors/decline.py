@@ -1,0 +1,131 @@
+"""The detector of a value that fell far under its own start. Same contract as
+detectors.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.core.block import BoolArray, FloatArray
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.windows import (
+    last_run_start,
+    latched,
+    rolling_extreme,
+    rolling_median,
+)
+
+
+@detector(roles=("reward",), facts=("start", "share", "drop", "middle", "span"))
+def below_start(
+    rows: Rows,
+    *,
+    share: float,
+    early: int = 5,
+    window: int = 3,
+    cliff_share: float = 0.0,
+    cliff_drop: float = 1.0,
+    cliff_rows: int = 5,
+    noise: float = 0.0,
+    spared: float = 0.0,
+    unit: float = 0.0,
+    unit_share: float = 0.01,
+) -> Signal:
+    """The median of ``window`` rows is under ``share`` of the start: the highest 3-row median
+    among the first ``early`` rows, so that a collapse within them is measured by what was before.
+
+    Also after a cliff: a fall by ``cliff_drop`` of the start within ``cliff_rows`` rows (or 5 %
+    of those seen, if that is more) to under ``cliff_share`` of it, while it stays under that.
+    Not judged: a start at or below zero; one within ``unit_share`` of a multiple of ``unit``; a
+    fall by less than ``noise`` times the scatter of the first ten rows; with a ``reward``, rows
+    at which that lies above ``spared`` of its range.
+    """
+    x, n = rows.x, rows.count
+    middle, start = rolling_median(x, window), _start(x, early)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(_is_base(start, unit, unit_share), middle / start, np.nan)
+        beyond = part <= share
+        fall, within, least = np.zeros(n), np.zeros(n), constant(n, share)
+        only_cliff = np.zeros(n, dtype=bool)
+        if cliff_share > 0:
+            fall, within = _fall(part, cliff_rows)
+            edge = (fall >= cliff_drop) & (part <= cliff_share)
+            held, origin = latched(edge, -part, constant(n, -cliff_share))
+            fall, within = fall[origin], within[origin]
+            only_cliff = held & ~beyond
+            beyond |= held
+            least[only_cliff] = cliff_share
+        limit = least * start
+    if noise > 0:
+        beyond &= start - middle >= noise * _first_scatter(x)
+    if spared > 0 and "reward" in rows.others:
+        beyond &= ~_at_its_best(rows.others["reward"], spared)
+    known = np.isfinite(part)
+    return Signal(
+        beyond=beyond,
+        statistic=part,
+        threshold=np.where(known, least, np.nan),
+        name="share of start",
+        low=np.where(known, limit, np.nan),
+        onset=last_run_start(x <= limit, window),
+        window=window,
+        facts={"start": start, "share": part, "drop": fall, "middle": middle, "span": within},
+        notes=((only_cliff, " after a fall by {drop:%} within {span:d} rows"),),
+    )
+
+
+def _is_base(start: FloatArray, unit: float, unit_share: float) -> BoolArray:
+    """Whether something can be measured by this start."""
+    judged = start > 0
+    if unit > 0:
+        multiple = np.maximum(1.0, np.round(start / unit)) * unit
+        judged &= np.abs(start - multiple) > unit_share * multiple
+    return judged
+
+
+def _start(x: FloatArray, early: int) -> FloatArray:
+    """Highest 3-row median of the first ``early`` rows, of those seen so far."""
+    middle: FloatArray = rolling_median(x, 3)
+    top: FloatArray = middle.copy()
+    top[2:] = np.maximum.accumulate(middle[2:])
+    if len(x) > early:
+        top[early:] = top[early - 1]
+    return np.asarray(top, dtype=np.float64)
+
+
+def _first_scatter(x: FloatArray, count: int = 10) -> FloatArray:
+    """Standard deviation of the first ``count`` rows, of those seen so far, as 1.05 times the
+    median step between neighbours (for a normal distribution): one jump does not raise it."""
+    steps = np.abs(np.diff(x[:count], prepend=x[:1]))
+    out = np.zeros(len(x))
+    for row in range(1, min(count, len(x))):
+        out[row:] = 1.048 * np.median(steps[1 : row + 1])
+    return out
+
+
+def _at_its_best(reward: FloatArray, share: float) -> BoolArray:
+    """Whether the 10-row median lies above ``share`` of the range that it has covered."""
+    known = np.isfinite(reward)
+    if not known.any():
+        return known
+    begin = int(np.argmax(known))
+    middle = rolling_median(reward[begin:], 10)
+    low, best = np.minimum.accumulate(middle), np.maximum.accumulate(middle)
+    out = np.zeros(len(reward), dtype=bool)
+    out[begin:] = (best > low) & (middle - low >= share * (best - low))
+    return out
+
+
+def _fall(part: FloatArray, least_rows: int) -> tuple[FloatArray, FloatArray]:
+    """How far each row lies under the highest of the last rows (5 % of those seen, at least
+    ``least_rows``), and how many rows those are. Window lengths are doubled, so that few windows
+    are computed."""
+    n = len(part)
+    fall, rows, begin, window = np.zeros(n), np.zeros(n), 0, least_rows
+    while begin < n:
+        end = min(n, 2 * window * 20)
+        top = rolling_extreme(part[:end], window + 1, least=False)
+        fall[begin:end] = top[begin:] - part[begin:end]
+        rows[begin:end] = window
+        begin, window = end, 2 * window
+    return fall, rows

@@ -1,0 +1,366 @@
+"""Detectors of runs that learn nothing, or no longer. Same contract as detectors.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.windows import (
+    last_run_start,
+    rolling_extreme,
+    rolling_median,
+    rolling_quartiles,
+    run_start,
+    start_median,
+)
+
+
+@detector(roles=("movement",), facts=("best", "least", "lost", "spread", "count", "middle"))
+def frozen(
+    rows: Rows,
+    *,
+    below: float,
+    window: int = 30,
+    spread_share: float = 0.002,
+    unmoved: float = 0.0,
+    unmoved_spread_share: float = 0.05,
+    short: int = 5,
+    noise: float = 0.0,
+) -> Signal:
+    """The value hardly moves any more, and that well below what it had been.
+
+    The quartiles of ``window`` rows are closer than ``spread_share`` of the range that the
+    ``short``-row median has covered so far, and it lies ``below`` of that range under its best.
+    With a ``movement`` (update KL) whose median is at most ``unmoved``, sign dropped,
+    ``unmoved_spread_share`` is enough: the policy is frozen, the rest is the environment.
+    Only where that range is ``noise`` times the mean step between neighbours of ``window``
+    rows, at the most that it has been: what only jumps has gained nothing that it could lose.
+    Shifting or scaling the value changes nothing.
+    """
+    x, n = rows.x, rows.count
+    middle, spread = rolling_median(x, short), rolling_quartiles(x, window)
+    best = np.maximum.accumulate(middle) if n else middle
+    span = best - np.minimum.accumulate(middle) if n else middle
+    allowed = constant(n, spread_share)
+    movement = rows.others.get("movement")
+    if movement is not None and unmoved > 0:
+        size = np.where(np.isfinite(movement), np.abs(movement), np.inf)
+        allowed[rolling_median(np.minimum(size, 1.0), window) <= unmoved] = unmoved_spread_share
+    with np.errstate(invalid="ignore", divide="ignore"):
+        lost = np.where(span > 0, (best - middle) / span, 0.0)
+        still = (spread <= allowed * span) & (span > 0) & (span >= noise * _unrest(x, window))
+    return Signal(
+        beyond=still & (lost >= below),
+        statistic=lost,
+        threshold=constant(n, below),
+        name="share of the range lost",
+        onset=_since_alike(x, rolling_median(x, window), allowed * span, still & (lost >= below)),
+        window=window,
+        facts={
+            "best": best,
+            "lost": lost,
+            "least": best - span,
+            "spread": spread,
+            "count": constant(n, window),
+            "middle": middle,
+        },
+    )
+
+
+def _unrest(x: FloatArray, window: int) -> FloatArray:
+    """Mean step between neighbours in ``window`` rows, the most that it has been so far."""
+    if len(x) < 2:
+        return np.zeros(len(x))
+    total = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x, prepend=x[:1])))])
+    ends = np.arange(1, len(x) + 1)
+    mean = (total[ends] - total[np.maximum(0, ends - window)]) / np.minimum(ends, window)
+    return np.asarray(np.maximum.accumulate(mean))
+
+
+def _since_alike(
+    x: FloatArray, centre: FloatArray, width: FloatArray, flags: BoolArray
+) -> IntArray:
+    """For the first row of each run of True: since when all rows lie within ``width`` of its
+    ``centre``; the row itself for all others."""
+    out = np.arange(len(x))
+    for row in np.flatnonzero(flags & ~np.concatenate([[False], flags[:-1]])):
+        apart = np.flatnonzero(np.abs(x[: row + 1] - centre[row]) > width[row])
+        out[row] = int(apart[-1]) + 1 if len(apart) else 0
+    return np.minimum(out, np.arange(len(x)))
+
+
+@detector(facts=("best", "least", "lost", "middle", "count"))
+def fallen(
+    rows: Rows,
+    *,
+    lost: float,
+    window: int = 10,
+    noise: float = 6.0,
+    wander: float = 4.0,
+    lag: int = 20,
+    least_rows: int = 20,
+    run_share: float = 0.15,
+    gain: float = 0.0,
+) -> Signal:
+    """The median of ``window`` rows has lost the share ``lost`` of all the range that it covered,
+    counted from its best, and has stayed so for long.
+
+    Long: ``least_rows`` rows and ``run_share`` of the run. The fall must be ``noise`` times the
+    usual step between neighbours and ``wander`` times the usual fall of that median within
+    ``lag`` rows (until now or until it began), so that what swings all the time does not count.
+    With ``gain``: only after it had risen by that share of the range from its start. Shifting or
+    scaling the value changes nothing.
+    """
+    x, n = rows.x, rows.count
+    middle = rolling_median(x, window)
+    settled = np.arange(n) >= window - 1
+    best = np.maximum.accumulate(np.where(settled, middle, -np.inf)) if n else middle
+    low = np.minimum.accumulate(np.where(settled, middle, np.inf)) if n else middle
+    with np.errstate(invalid="ignore", divide="ignore"):
+        fall = best - middle
+        part = np.where(settled & (best > low), fall / (best - low), 0.0)
+        floor = np.where(settled, best - lost * (best - low), np.nan)
+        rose = best - start_median(x, window) >= gain * (best - low)
+        down = (fall >= noise * _step(x)) & rose & (part >= lost)
+        since, swing = run_start(down), _swing(middle, lag)
+        certain = fall >= wander * np.minimum(swing, swing[since])
+    held = np.arange(n) - since + 1 >= np.maximum(least_rows, run_share * np.arange(1, n + 1))
+    beyond = down & held & certain
+    return Signal(
+        beyond=beyond,
+        statistic=part,
+        threshold=constant(n, lost),
+        name="share of the range lost",
+        low=np.where(beyond, floor, np.nan),
+        onset=since,
+        window=window,
+        facts={"best": np.where(settled, best, np.nan),
+            "least": np.where(settled, low, np.nan), "lost": part, "middle": middle,
+               "count": (np.arange(n) - since + 1).astype(np.float64)},
+    )  # fmt: skip
+
+
+def _step(x: FloatArray, window: int = 30) -> FloatArray:
+    """Median step between neighbours in ``window`` rows, the most that it has been so far."""
+    if len(x) < 2:
+        return np.zeros(len(x))
+    usual = rolling_median(np.abs(np.diff(x)), window)
+    usual[: window // 3] = 0.0
+    return np.concatenate([[0.0], np.maximum.accumulate(usual)])
+
+
+def _swing(middle: FloatArray, lag: int, growth: float = 1.1) -> FloatArray:
+    """How far ``middle`` usually falls within ``lag`` rows, of all rows so far: upper quartile,
+    which is the median for what rises as often. Infinite until there are twice as many rows; made
+    anew when their number has grown by the factor ``growth``."""
+    n = len(middle)
+    out, look = np.full(n, np.inf), 2 * lag
+    while look <= n:
+        following = max(look + 1, int(look * growth))
+        falls = np.maximum(0.0, middle[: look - lag] - middle[lag:look])
+        out[look - 1 : following - 1] = np.quantile(falls, 0.75)
+        look = following
+    return out
+
+
+@detector(roles=("gradient",), facts=("start", "share", "gradient_share", "middle"))
+def faded(
+    rows: Rows, *, share: float, gradient_share: float, early: int = 5, window: int = 10
+) -> Signal:
+    """The value and the gradient norm have both fallen to nothing against their start, in all
+    of the last ``window`` rows.
+
+    Without a gradient norm it does not speak: one signal alone misleads.
+    """
+    n = rows.count
+    part, start = _share(rows.x, early, window)
+    gradient = rows.others.get("gradient")
+    if gradient is None:
+        second = constant(n, np.nan)
+    else:
+        second, _ = _share(np.where(np.isfinite(gradient), gradient, 0.0), early, window)
+    with np.errstate(invalid="ignore"):
+        beyond = (part <= share) & (second <= gradient_share)
+    return Signal(
+        beyond=beyond,
+        statistic=part,
+        threshold=constant(n, share),
+        name="share of start",
+        low=share * start,
+        onset=last_run_start(rows.x <= share * start, window),
+        window=window,
+        facts={"start": start, "share": part, "gradient_share": second, "middle": part * start},
+    )
+
+
+def _share(x: FloatArray, early: int, window: int) -> tuple[FloatArray, FloatArray]:
+    start = start_median(x, early)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = rolling_extreme(x, window, least=False) / start
+    return np.where(start > 0, part, np.nan), start
+
+
+@detector(roles=("entropy",), facts=("top", "count"))
+def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: float = 0.01) -> Signal:
+    """Never above ``limit`` (sign dropped) in ``least_rows`` rows or more, yet not all zero.
+
+    With an ``entropy``: and that has not moved by ``entropy_share`` of its start.
+    """
+    n = rows.count
+    top = np.maximum.accumulate(np.abs(rows.x)) if n else rows.x
+    beyond = (top <= limit) & (top > 0) & (np.arange(1, n + 1) >= least_rows)
+    entropy = rows.others.get("entropy")
+    if entropy is not None and n:
+        known = np.where(np.isfinite(entropy), entropy, 0.0)
+        start = start_median(known, 3)
+        moved = np.abs(rolling_median(known, 3) - start) > entropy_share * np.abs(start)
+        beyond &= ~np.maximum.accumulate(moved)
+    return Signal(
+        beyond=beyond,
+        statistic=top,
+        threshold=constant(n, limit),
+        name="highest so far",
+        low=constant(n, limit),
+        onset=np.zeros(n, dtype=np.int64),
+        facts={"top": top, "count": np.arange(1, n + 1, dtype=np.float64)},
+    )
+
+
+@detector(facts=("start", "late", "gain", "count"))
+def no_gain(
+    rows: Rows,
+    *,
+    noise_share: float,
+    rise_share: float = 1.0,
+    least_rows: int = 400,
+    growth: float = 1.1,
+) -> Signal:
+    """The last third is not better than the first tenth, in a run of ``least_rows`` or more.
+
+    Better means: its median is higher by ``noise_share`` of the spread of single rows (1.48
+    times the median distance from the median). A run that rose by ``rise_share`` of it in any
+    tenth and fell again is another matter. Looked at when the run has grown by the factor
+    ``growth``; the answer holds until the next look.
+    """
+    x, n = rows.x, rows.count
+    beyond = np.zeros(n, dtype=bool)
+    start, late, gain = (np.full(n, np.nan) for _ in range(3))
+    look = least_rows
+    while look <= n:
+        following = max(look + 1, int(look * growth))
+        first, last = x[: look // 10], x[look - look // 3 : look]
+        a, b = float(np.median(first)), float(np.median(last))
+        noise = 1.4826 * max(
+            float(np.median(np.abs(first - a))), float(np.median(np.abs(last - b)))
+        )
+        blocks = [float(np.median(part)) for part in np.array_split(x[:look], 10)]
+        here = slice(look - 1, min(n, following - 1))
+        start[here], late[here] = a, b
+        gain[here] = (b - a) / noise if noise > 0 else (np.inf if b > a else 0.0)
+        rose = max(blocks) - a >= rise_share * noise
+        beyond[here] = gain[look - 1] < noise_share and not rose
+        look = following
+    return Signal(
+        beyond=beyond,
+        statistic=gain,
+        threshold=constant(n, noise_share),
+        name="gain in units of the spread",
+        onset=run_start(beyond),
+        facts={"start": start, "late": late, "gain": gain,
+               "count": np.arange(1, n + 1, dtype=np.float64)},
+    )  # fmt: skip
+
+
+@detector(roles=("certain",), facts=("best", "factor", "middle"))
+def worse_than_best(
+    rows: Rows, *, factor: float, window: int = 1, least_certain: float = 0.0
+) -> Signal:
+    """A loss is ``factor`` times its lowest so far (3 rows or more).
+
+    With ``least_certain``: only while the metric ``certain`` is at least that; without that
+    metric it does not speak then.
+    """
+    n = rows.count
+    middle = rolling_median(rows.x, window)
+    best = np.minimum.accumulate(middle) if n else middle
+    with np.errstate(invalid="ignore", divide="ignore"):
+        times = np.where(best > 0, middle / best, np.nan)
+        beyond = (times >= factor) & (np.arange(n) >= 2)
+    if least_certain > 0:
+        certain = rows.others.get("certain", constant(n, np.nan))
+        with np.errstate(invalid="ignore"):
+            beyond &= certain >= least_certain
+    at_best = np.where(rows.x <= best, np.arange(n), 0)
+    since = np.maximum.accumulate(at_best) + 1 if n else at_best
+    return Signal(
+        beyond=beyond,
+        statistic=times,
+        threshold=constant(n, factor),
+        name="multiple of the best",
+        high=factor * best,
+        onset=np.minimum(since, np.arange(n)),
+        window=window,
+        facts={"best": best, "factor": times, "middle": middle},
+    )
+
+
+@detector(facts=("best", "start", "factor", "growth", "middle"))
+def diverged(
+    rows: Rows, *, factor: float, start_factor: float, window: int = 10, early: int = 10
+) -> Signal:
+    """The median of ``window`` rows is ``factor`` times the lowest that it has been and
+    ``start_factor`` times the median of the first ``early`` rows. Not judged: a start at or below
+    zero.
+    """
+    x, n = rows.x, rows.count
+    middle, start = rolling_median(x, window), start_median(x, early)
+    best = np.minimum.accumulate(middle) if n else middle
+    known = start > 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        times = np.where(best > 0, middle / best, np.inf)
+        growth = np.where(known, middle / start, np.nan)
+    limit = np.where(
+        known, np.maximum(factor * np.maximum(best, 0.0), start_factor * start), np.nan
+    )
+    with np.errstate(invalid="ignore"):
+        beyond = known & (middle >= limit)
+        raw = x >= limit
+    return Signal(
+        beyond=beyond,
+        statistic=middle,
+        threshold=limit,
+        name=f"{window}-row median",
+        high=limit,
+        onset=last_run_start(raw, window),
+        window=window,
+        facts={"best": best, "start": start, "middle": middle,
+               "factor": np.where(np.isfinite(times), times, np.nan), "growth": growth},
+    )  # fmt: skip
+
+
+@detector(roles=("spread",), facts=("count",))
+def constant_so_far(
+    rows: Rows, *, least_rows: int, tiny: float = 1e-6, most: float = np.inf
+) -> Signal:
+    """The same value, to within ``tiny``, in all of ``least_rows`` rows or more since the first,
+    and at most ``most``. With a ``spread`` metric: and that has been zero all the time, too."""
+    x, n = rows.x, rows.count
+    if not n:
+        return Signal(np.zeros(0, dtype=bool), x, x, "rows of one value", facts={"count": x})
+    count = np.arange(1, n + 1, dtype=np.float64)
+    size = np.maximum.accumulate(x) - np.minimum.accumulate(x)
+    beyond = (size <= tiny) & (count >= least_rows) & (x <= most)
+    spread = rows.others.get("spread")
+    if spread is not None:
+        known = np.where(np.isfinite(spread), np.abs(spread), 0.0)
+        beyond &= np.maximum.accumulate(known) <= tiny
+    return Signal(
+        beyond=beyond,
+        statistic=np.where(size <= tiny, count, np.nan),
+        threshold=constant(n, least_rows),
+        name="rows of one value",
+        onset=np.zeros(n, dtype=np.int64),
+        facts={"count": count},
+    )

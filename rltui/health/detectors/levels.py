@@ -1,0 +1,256 @@
+"""Detectors: pure functions of the rows so far. They know no metric and no limit.
+
+A detector answers for one level; a rule calls it once with its ``watch`` and once with its
+``bad`` parameters. Keyword parameters are what a rule may set; they are checked against the
+signature. Row i of every answer depends on rows up to i only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.core.block import FloatArray, IntArray
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.windows import (
+    first_true_within,
+    last_run_start,
+    latched,
+    rolling_count,
+    rolling_extreme,
+    rolling_median,
+    run_start,
+    start_median,
+)
+
+
+@detector(all_rows=True, facts=("count",))
+def non_finite(rows: Rows, *, after_finite: bool = False) -> Signal:
+    """NaN or infinite. ``after_finite``: only once a finite value was seen; silent till then."""
+    wrong = ~np.isfinite(rows.x)
+    never = bool(wrong.all())
+    if after_finite:
+        wrong &= np.maximum.accumulate(~wrong) if len(wrong) else wrong
+    return Signal(
+        beyond=wrong,
+        statistic=rows.x,
+        threshold=constant(rows.count, np.nan),
+        name="non-finite values",
+        facts={"count": np.cumsum(wrong).astype(np.float64)},
+        silent=after_finite and never,
+    )
+
+
+@detector(roles=("length",), facts=("middle",))
+def outside(
+    rows: Rows,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    window: int = 3,
+    absolute: bool = False,
+    after: int = 0,
+    per_unit: float = 0.0,
+) -> Signal:
+    """The median of ``window`` rows is outside ``low`` .. ``high``.
+
+    ``absolute`` drops the sign first; ``after`` leaves out as many rows at the beginning of the
+    run; ``per_unit``: with a ``length``, the median must also be beyond so much per unit of it.
+    """
+    x = np.abs(rows.x) if absolute else rows.x
+    middle = rolling_median(x, window)
+    above, below = middle >= high, middle <= low
+    beyond = above | below
+    length = rows.others.get("length")
+    if per_unit > 0 and length is not None:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            small = np.abs(middle) / length < per_unit
+        beyond &= ~small
+    beyond[: max(0, after)] = False
+    raw = np.where(below, x <= low, x >= high)
+    n = rows.count
+    return Signal(
+        beyond=beyond,
+        statistic=middle,
+        threshold=np.where(below | ~np.isfinite(high), low, high),
+        name=_median_name(window),
+        low=constant(n, -high if absolute else low),
+        high=constant(n, high),
+        onset=last_run_start(raw, window),
+        window=window,
+        facts={"middle": middle},
+    )
+
+
+@detector(roles=("second",), facts=("start", "change", "middle"))
+def grown(
+    rows: Rows,
+    *,
+    factor: float,
+    floor: float,
+    early: int = 10,
+    window: int = 3,
+    absolute: bool = True,
+    least_second: float = 0.0,
+) -> Signal:
+    """The median of ``window`` rows is ``factor`` times that of the start, and above ``floor``.
+
+    The start is the median of the first ``early`` rows. With ``least_second``: only while a
+    ``second`` metric is at least that (median of as many rows); without it, not at all.
+    """
+    x = np.abs(rows.x) if absolute else rows.x
+    middle, start = rolling_median(x, window), start_median(x, early)
+    limit = np.maximum(floor, factor * start)
+    beyond = middle >= limit
+    if least_second > 0:
+        second = rows.others.get("second", constant(rows.count, np.nan))
+        known = np.where(np.isfinite(second), second, 0.0)
+        beyond &= rolling_median(known, window) >= least_second
+    return Signal(
+        beyond=beyond,
+        statistic=middle,
+        threshold=limit,
+        name=_median_name(window),
+        low=-limit if absolute else None,
+        high=limit,
+        onset=last_run_start(x >= limit, window),
+        window=window,
+        facts={"start": start, "change": _ratio(middle, start), "middle": middle},
+    )
+
+
+@detector(facts=("base", "rise", "middle"))
+def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Signal:
+    """The median of ``window`` rows rose by ``amount`` within ``within`` rows, and stays there.
+
+    It holds until the median falls under where it came from plus half of ``amount``.
+    """
+    middle = rolling_median(rows.x, window)
+    base = rolling_extreme(middle, within + 1, least=True)
+    climb = middle - base
+    held, origin = latched(climb >= amount, middle, base + 0.5 * amount)
+    came_from = base[origin]
+    quick = last_run_start(rows.x - base >= 0.75 * amount, within)
+    return Signal(
+        beyond=held,
+        statistic=np.where(held, middle - came_from, climb),
+        threshold=constant(rows.count, amount),
+        name=f"rise of the {_median_name(window)}",
+        high=came_from + amount,
+        onset=quick[origin] if rows.count else None,
+        window=within + window,
+        facts={"base": came_from, "rise": middle - came_from, "middle": middle},
+        peaked=True,
+    )
+
+
+@detector(facts=("usual", "factor"))
+def spike(
+    rows: Rows,
+    *,
+    factor: float,
+    times: int = 1,
+    within: int = 10,
+    before: int = 20,
+    early: int = 5,
+    start_share: float = 1.0,
+    signal_share: float = 0.01,
+    above: float = 0.0,
+) -> Signal:
+    """A row is ``factor`` times the usual, ``times`` within ``within`` rows, and above ``above``.
+
+    The usual is the median of the ``before`` rows before it, but never less than
+    ``start_share`` of the median of the first ``early`` rows: a value that decayed to nothing
+    is no base to measure by. Rows under ``signal_share`` of the highest so far carry no signal
+    and count for neither. What a spike was measured by stays its base until the value has
+    fallen under half of the limit again.
+    """
+    x, n = rows.x, rows.count
+    usual = _usual(x, before, early, start_share, signal_share)
+    limit = np.maximum(factor * usual, above)
+    with np.errstate(invalid="ignore"):
+        hit = (x >= limit) & (usual > 0)
+    enough = hit & (rolling_count(hit, within) >= times)
+    held, origin = latched(enough, rolling_median(x, 3), 0.5 * limit)
+    base = usual[origin]
+    first = first_true_within(hit, within)
+    return Signal(
+        beyond=held,
+        statistic=_ratio(x, base),
+        threshold=_ratio(limit[origin], base),
+        name=f"multiple of the median of {before} rows",
+        high=limit[origin],
+        onset=first[origin] if n else None,
+        window=within,
+        facts={"usual": base, "factor": _ratio(x, base)},
+        peaked=True,
+    )
+
+
+def _usual(
+    x: FloatArray, before: int, early: int, start_share: float, signal_share: float
+) -> FloatArray:
+    """Median of the rows with signal before each row, at least ``start_share`` of the start;
+    NaN while there are fewer than ``early``."""
+    usual = np.full(len(x), np.nan)
+    if not len(x):
+        return usual
+    signal = (x > 0) & (x >= signal_share * np.maximum.accumulate(x))
+    y = x[signal]
+    base = np.maximum(rolling_median(y, before), start_share * start_median(y, early))
+    seen: IntArray = np.cumsum(signal) - signal
+    ready = seen >= early
+    usual[ready] = base[seen[ready] - 1]
+    return usual
+
+
+@detector(roles=("error",), facts=("part", "middle"))
+def mostly_below(
+    rows: Rows,
+    *,
+    limit: float,
+    share: float,
+    window: int = 20,
+    skip: int = 5,
+    least_rows: int = 60,
+    error_share: float = 0.0,
+) -> Signal:
+    """The median of ``window`` rows is below ``limit``, and was so for ``share`` of the run.
+
+    The first ``skip`` rows do not count; a run shorter than ``least_rows`` counts as that long.
+    With an ``error`` metric (value loss) and ``error_share``: not while the error is under that
+    share of the most it has been: then there is nothing left to explain.
+    """
+    n = rows.count
+    middle = rolling_median(rows.x, window)
+    low = middle < limit
+    error = rows.others.get("error")
+    if error is not None and error_share > 0:
+        known = np.isfinite(error)
+        size = rolling_median(np.where(known, error, 0.0), 5)
+        low &= ~known | (size >= error_share * np.maximum.accumulate(size))
+    counted = low.copy()
+    counted[:skip] = False
+    rows_counted = np.maximum(least_rows, np.arange(1, n + 1) - skip)
+    part = np.cumsum(counted) / rows_counted
+    return Signal(
+        beyond=low & (part >= share),
+        statistic=part,
+        threshold=constant(n, share),
+        name=f"share of the rows with a {window}-row median below {limit:g}",
+        low=constant(n, limit),
+        onset=run_start(rolling_count(low, 3 * window) > 0),
+        window=window,
+        facts={"part": part, "middle": middle},
+    )
+
+
+def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
+    """a / b, NaN where b is zero or unknown."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        out = a / b
+    return np.where(np.isfinite(out), out, np.nan)
+
+
+def _median_name(window: int) -> str:
+    return f"{window}-row median" if window > 1 else "value"

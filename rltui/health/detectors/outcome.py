@@ -1,0 +1,145 @@
+"""Detectors that look at what the reward is for. Same contract as detectors.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.core.block import FloatArray
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.windows import (
+    last_run_start,
+    rolling_count,
+    rolling_median,
+    start_median,
+)
+
+
+@detector(roles=("length",), facts=("correlation", "share", "start", "gain"))
+def tied_to_length(
+    rows: Rows,
+    *,
+    correlation: float,
+    shrunk: float = 0.0,
+    grown: float = np.inf,
+    gain: float = 0.5,
+    least_rows: int = 15,
+    early: int = 5,
+    window: int = 10,
+    growth: float = 1.1,
+) -> Signal:
+    """A reward that rises with a length that moved far: to ``shrunk`` of its start, or ``grown``.
+
+    Rank correlation of all rows so far, sign dropped, at least ``correlation``; the reward must
+    have gained ``gain`` of the range that its median covered. Looked at when the run has grown
+    by the factor ``growth``; the answer holds until the next look.
+    """
+    x, n = rows.x, rows.count
+    length = rows.others.get("length")
+    tied, gained = constant(n, np.nan), constant(n, np.nan)
+    if length is None:
+        length = constant(n, np.nan)
+    known = np.where(np.isfinite(length), length, 0.0)
+    start = start_median(known, early)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(start > 0, rolling_median(known, window) / start, np.nan)
+        moved = (part <= shrunk) | (part >= grown)
+    look = least_rows
+    while look <= n:
+        following = max(look + 1, int(look * growth))
+        if moved[look - 1 : following - 1].any():
+            here = slice(look - 1, min(n, following - 1))
+            tied[here] = rank_correlation(x[:look], known[:look])
+            gained[here] = _gain(x[:look], early, window)
+        look = following
+    with np.errstate(invalid="ignore"):
+        beyond = moved & (np.abs(tied) >= correlation) & (gained >= gain)
+    return Signal(
+        beyond=beyond,
+        statistic=np.abs(tied),
+        threshold=constant(n, correlation),
+        name="rank correlation with the length, without sign",
+        onset=last_run_start(moved, 1),
+        window=window,
+        facts={"correlation": tied, "share": part, "start": start, "gain": gained},
+    )
+
+
+def _gain(x: FloatArray, early: int, window: int) -> float:
+    """Late median minus early median, as share of the range of the running median."""
+    span = float(np.ptp(rolling_median(x, early)))
+    if span <= 0:
+        return 0.0
+    return float(np.median(x[-window:]) - np.median(x[:early])) / span
+
+
+def rank_correlation(a: FloatArray, b: FloatArray) -> float:
+    """Spearman's rank correlation with ties; NaN when one of them is constant."""
+    ranks = [_ranks(v) for v in (a, b)]
+    spread = float(ranks[0].std() * ranks[1].std())
+    if spread == 0:
+        return float("nan")
+    centred = (ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())
+    return float(centred.mean()) / spread
+
+
+def _ranks(x: FloatArray) -> FloatArray:
+    _, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - 0.5 * (counts - 1))[inverse], dtype=np.float64)
+
+
+@detector(facts=("share",))
+def often_zero(rows: Rows, *, share: float, window: int = 20, tiny: float = 1e-6) -> Signal:
+    """At least ``share`` of the last ``window`` rows are zero (at most ``tiny``)."""
+    n = rows.count
+    zero = np.abs(rows.x) <= tiny
+    part = rolling_count(zero, window) / np.minimum(np.arange(1, n + 1), window)
+    return Signal(
+        beyond=part >= share,
+        statistic=part,
+        threshold=constant(n, share),
+        name=f"share of zeros in {window} rows",
+        onset=last_run_start(rolling_count(zero, window) > 0, window),
+        window=window,
+        facts={"share": part},
+    )
+
+
+@detector(facts=("first", "best", "gained", "count"))
+def stuck_score(rows: Rows, *, gain: float, ceiling: float = 0.95, least_rows: int = 6) -> Signal:
+    """No evaluation of ``least_rows`` or more was ``gain`` better than the median of the first two.
+
+    Scores whose best is at ``ceiling`` or above have nowhere to go.
+    """
+    n = rows.count
+    first = start_median(rows.x, 2)
+    best = np.maximum.accumulate(rows.x) if n else rows.x
+    beyond = (best - first < gain) & (best < ceiling) & (np.arange(1, n + 1) >= least_rows)
+    return Signal(
+        beyond=beyond,
+        statistic=best - first,
+        threshold=constant(n, gain),
+        name="gain of the best evaluation over the first two",
+        onset=np.minimum(np.arange(n), 1),
+        facts={"first": first, "best": best, "gained": best - first,
+               "count": np.arange(1, n + 1, dtype=np.float64)},
+    )  # fmt: skip
+
+
+@detector(facts=("best", "lost", "middle"))
+def under_best(rows: Rows, *, drop: float, window: int = 2) -> Signal:
+    """The median of ``window`` rows lies ``drop`` under the best that it has been."""
+    n = rows.count
+    middle = rolling_median(rows.x, window)
+    best = np.maximum.accumulate(middle) if n else middle
+    return Signal(
+        beyond=best - middle >= drop,
+        statistic=best - middle,
+        threshold=constant(n, drop),
+        name="fall from the best",
+        low=best - drop,
+        onset=last_run_start(rows.x <= best - drop, window),
+        window=window,
+        facts={"best": best, "lost": best - middle, "middle": middle},
+    )

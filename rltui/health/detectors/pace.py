@@ -1,0 +1,90 @@
+"""Detectors of time and balance. Same contract as detectors.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.windows import last_run_start, rolling_median, start_median
+
+
+@detector(roles=("length",), facts=("best", "factor", "growth", "middle"))
+def above_best(rows: Rows, *, factor: float, window: int = 10) -> Signal:
+    """The median of ``window`` rows is ``factor`` times the lowest it has been.
+
+    With a ``length``: longer work may take as much longer as it is longer.
+    """
+    n = rows.count
+    middle = rolling_median(rows.x, window)
+    settled = np.where(np.arange(n) >= window - 1, middle, np.inf)
+    best = np.minimum.accumulate(settled) if n else middle
+    growth = np.ones(n)
+    length = rows.others.get("length")
+    if length is not None and n:
+        size = rolling_median(np.where(np.isfinite(length), length, 0.0), window)
+        at_best = np.maximum.accumulate(np.where(settled <= best, np.arange(n), 0))
+        base = size[at_best]
+        growth = np.where(base > 0, np.maximum(1.0, size / np.where(base > 0, base, 1.0)), 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        times = np.where(np.isfinite(best) & (best > 0), middle / (best * growth), np.nan)
+        limit = factor * best * growth
+    with np.errstate(invalid="ignore"):
+        beyond = times >= factor
+    return Signal(
+        beyond=beyond,
+        statistic=times,
+        threshold=constant(n, factor),
+        name=f"multiple of the best {window}-row median",
+        high=np.where(np.isfinite(limit), limit, np.nan),
+        onset=last_run_start(rows.x >= limit, window),
+        window=window,
+        facts={"best": best, "factor": times, "growth": growth, "middle": middle},
+        notes=((growth > 1.005, ", though answers are {growth} times as long"),),
+    )
+
+
+@detector(roles=("total",), facts=("start", "share"))
+def share_grown(
+    rows: Rows, *, share: float, rise: float, window: int = 10, early: int = 10
+) -> Signal:
+    """The part of a ``total`` that this takes is ``share`` or more, and ``rise`` above its start.
+
+    Medians of ``window`` rows; the start is the median of the first ``early`` rows.
+    """
+    n = rows.count
+    total = rows.others.get("total", constant(n, np.nan))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(total > 0, rows.x / total, 0.0)
+    part = np.where(np.isfinite(part), np.minimum(part, 1.0), 0.0)
+    middle, start = rolling_median(part, window), start_median(part, early)
+    limit = np.maximum(share, start + rise)
+    return Signal(
+        beyond=middle >= limit,
+        statistic=middle,
+        threshold=limit,
+        name=f"{window}-row median of the share",
+        onset=last_run_start(part >= limit, window),
+        window=window,
+        facts={"start": start, "share": middle},
+    )
+
+
+@detector(roles=("other",), facts=("quotient",))
+def quotient(rows: Rows, *, high: float, window: int = 10) -> Signal:
+    """The median of ``window`` rows of the value divided by an ``other`` one is ``high``."""
+    n = rows.count
+    other = rows.others.get("other", constant(n, np.nan))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        times = np.where(other > 0, rows.x / other, np.nan)
+    times = np.where(np.isfinite(times), times, 0.0)
+    middle = rolling_median(times, window)
+    return Signal(
+        beyond=middle >= high,
+        statistic=middle,
+        threshold=constant(n, high),
+        name=f"{window}-row median of the quotient",
+        onset=last_run_start(times >= high, window),
+        window=window,
+        facts={"quotient": middle},
+    )

@@ -1,0 +1,66 @@
+"""Which detectors there are and which parameters they take, read off signatures."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import get_type_hints
+
+from rltui.health.detectors.signal import Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One keyword of a detector; ``default`` None means that a rule must give it."""
+
+    name: str
+    kind: type
+    default: float | int | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """A detector with what its signature says."""
+
+    name: str
+    run: Callable[..., Signal]
+    parameters: Mapping[str, Parameter]
+    roles: tuple[str, ...]
+    """Other metrics that it can use."""
+    facts: tuple[str, ...]
+    """Numbers that it offers to the words of a rule."""
+    all_rows: bool
+    """Whether it wants non-finite rows too."""
+    doc: str
+
+
+DETECTORS: dict[str, Detector] = {}
+
+
+def detector(
+    *, roles: tuple[str, ...] = (), facts: tuple[str, ...] = (), all_rows: bool = False
+) -> Callable[[Callable[..., Signal]], Callable[..., Signal]]:
+    """Register a function as a detector under its own name."""
+
+    def register(function: Callable[..., Signal]) -> Callable[..., Signal]:
+        hints = get_type_hints(function)
+        parameters = {
+            name: Parameter(
+                name, hints[name], None if p.default is inspect.Parameter.empty else p.default
+            )
+            for name, p in inspect.signature(function).parameters.items()
+            if p.kind is inspect.Parameter.KEYWORD_ONLY
+        }
+        DETECTORS[function.__name__] = Detector(
+            function.__name__,
+            function,
+            parameters,
+            roles,
+            facts,
+            all_rows,
+            inspect.getdoc(function) or "",
+        )
+        return function
+
+    return register

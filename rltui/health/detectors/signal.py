@@ -1,0 +1,66 @@
+"""What a detector is given and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rltui.core.block import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The rows of one tag, in the unit and sign of its metric.
+
+    ``x`` holds finite values only, except for detectors that ask for all rows.
+    """
+
+    x: FloatArray
+    """(n,) values."""
+    steps: IntArray
+    """(n,) steps."""
+    others: Mapping[str, FloatArray] = field(default_factory=dict)
+    """role -> (n,): the newest value of another metric at or before each row, NaN if none yet.
+    Roles that the run does not log are absent."""
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.x)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signal:
+    """Answer of a detector for one level: n rows, each judged by the rows up to it."""
+
+    beyond: BoolArray
+    """(n,) whether the row is on the wrong side of the threshold."""
+    statistic: FloatArray
+    """(n,) what was compared; NaN where it cannot be computed yet."""
+    threshold: FloatArray
+    """(n,) what it was compared with, in the unit of the statistic."""
+    name: str
+    """What the statistic is, for the evidence."""
+    low: FloatArray | None = None
+    """(n,) lower limit in the unit of the metric, for the chart; None = open."""
+    high: FloatArray | None = None
+    """(n,) upper limit in the unit of the metric."""
+    onset: IntArray | None = None
+    """(n,) row at which the trouble of a row that is beyond began; None = the row itself."""
+    window: int = 1
+    """Rows that the statistic covers."""
+    facts: Mapping[str, FloatArray] = field(default_factory=dict)
+    """name -> (n,): further numbers for the words of the rule."""
+    notes: tuple[tuple[BoolArray, str], ...] = ()
+    """(rows, template): what the words of a rule add on such rows, through ``{note}``."""
+    peaked: bool = False
+    """What counts is the worst row of an episode, also while it lasts: it holds on after that."""
+    silent: bool = False
+    """The rows say nothing either way: the rule has not judged this tag."""
+
+
+def constant(n: int, value: float) -> FloatArray:
+    """(n,) of one value."""
+    return np.full(n, value, dtype=np.float64)

@@ -1,0 +1,128 @@
+"""Tries the examples that stand in the rules: for tests and ``rltui lint --run``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo
+from rltui.core.batch import Batch, RunKey, SourceInfo
+from rltui.core.block import FloatArray, make_block
+from rltui.core.level import Direction, Level, worst
+from rltui.health.engine import Engine
+from rltui.health.model import Finding, FindingState
+from rltui.health.rule import Case, Rule
+from rltui.store import RunData
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|nan|inf)"
+_PART = re.compile(rf"({_NUMBER})(?:\.\.({_NUMBER})|~({_NUMBER}))?(?:x(\d+))?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What became of one case."""
+
+    rule: str
+    case: str
+    ok: bool
+    message: str
+    path: Path
+    line: int
+    findings: tuple[Finding, ...] = field(default=())
+
+
+def parse_series(text: str) -> FloatArray:
+    """Terse notation to values: ``0.02x50 0.5x10``, ``0..1x20`` a line, ``1~0.3x40`` a zigzag.
+
+    Raises ValueError for anything else.
+    """
+    parts = []
+    for word in text.split():
+        match = _PART.match(word)
+        if match is None:
+            raise ValueError(f"cannot read {word!r}; write VALUExCOUNT, A..BxCOUNT or A~BxCOUNT")
+        value, end, spread, count = match.groups()
+        n = int(count or 1)
+        if end is not None:
+            parts.append(np.linspace(float(value), float(end), n))
+        elif spread is not None:
+            parts.append(float(value) + float(spread) * _zigzag(n))
+        else:
+            parts.append(np.full(n, float(value)))
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _zigzag(n: int) -> FloatArray:
+    """Fixed values in -1 .. 1 that look like noise: the golden ratio's multiples, folded."""
+    golden = (math.sqrt(5) - 1) / 2
+    return np.asarray(2 * np.mod(np.arange(1, n + 1) * golden, 1.0) - 1)
+
+
+def run_cases(rules: Iterable[Rule]) -> list[CaseResult]:
+    """Run every case of every rule with that rule alone."""
+    return [_run_case(rule, case) for rule in rules for case in rule.cases]
+
+
+def _run_case(rule: Rule, case: Case) -> CaseResult:
+    try:
+        series = {key: parse_series(text) for key, text in case.series.items()}
+    except ValueError as problem:
+        return CaseResult(rule.id, case.name, False, str(problem), rule.path, case.line)
+    run, infos, recognition = case_run(series, case.framework, case.scenario, case.estimator)
+    findings = Engine([rule]).evaluate(run, infos, recognition, 0.0).findings
+    message = _difference(case, findings)
+    return CaseResult(rule.id, case.name, not message, message, rule.path, case.line, findings)
+
+
+def _difference(case: Case, findings: tuple[Finding, ...]) -> str:
+    broken = [f.error for f in findings if f.error is not None]
+    if broken:
+        return f"the rule broke: {broken[0]}"
+    level = max(Level.OK, worst(_worst_level(f) for f in findings))
+    if level is not case.expect:
+        return f"expected {case.expect.word}, found {level.word}"
+    if case.since is not None and case.since not in {f.since_step for f in findings}:
+        return f"expected since step {case.since}, found {[f.since_step for f in findings]}"
+    firing = any(f.state is FindingState.FIRING for f in findings)
+    if findings and case.resolved == firing:
+        return f"expected it {'over' if case.resolved else 'firing'} at the end"
+    return ""
+
+
+def _worst_level(finding: Finding) -> Level:
+    return Level.BAD if finding.evidence.extra.get("worst") == "bad" else finding.level
+
+
+def case_run(
+    series: Mapping[str, FloatArray],
+    framework: str = "generic",
+    scenario: str = "llm-rl",
+    estimator: str | None = None,
+) -> tuple[RunData, dict[str, TagInfo], Recognition]:
+    """A run whose tags are metric keys, with steps 1, 2, ..., for cases and tests."""
+    path = Path("case")
+    run = RunData(RunKey(0, "case"), path)
+    blocks = []
+    for key, values in series.items():
+        steps = np.arange(1, len(values) + 1, dtype=np.int64)
+        blocks.append(make_block([key], steps, steps.astype(np.float64), values.reshape(-1, 1)))
+    source = SourceInfo(path, "case", 0, 0, 0, 0, 0.0)
+    run.apply(Batch(run.key, path, source, tuple(blocks)))
+    infos = {key: case_info(key, estimator) for key in series}
+    kind = Scenario(scenario, scenario, (), (), ())
+    return run, infos, Recognition(framework, framework, None, kind, ())
+
+
+def case_info(key: str, estimator: str | None = None) -> TagInfo:
+    """The meaning of a tag that is named like its metric."""
+    metric = Metric(key, key, Category.OTHER, None, "", Direction.NONE, None, "", "")
+    return TagInfo(
+        tag=key, metric=metric, title=key, category=Category.OTHER, also=None, unit="",
+        direction=Direction.NONE, healthy=None, meaning="", sign=1.0, scale=1.0, family=None,
+        stat=None, estimator=estimator,
+    )  # fmt: skip

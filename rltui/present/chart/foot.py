@@ -1,0 +1,173 @@
+"""Below the plot, on the same columns: x axis, bars of findings, marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width, fit
+from rltui.present.chart.axis import x_ticks
+from rltui.present.chart.chart_model import Bar, Chart, Mark
+from rltui.present.chart.plot_cells import place, safe
+from rltui.present.chart.trace import cell_of
+from rltui.present.kit.glyph import GlyphSet
+from rltui.present.kit.line import LEVEL_TOKEN, MUTED, RULE, TEXT, Line, Style, Token, style
+
+_Part = tuple[int, str, Style]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where the plot lies on its lines, and what its columns mean."""
+
+    left: int
+    """Cells before the first column of the plot."""
+    cells: int
+    width: int
+    """Cells of the whole line."""
+    x0: float
+    x1: float
+    newest: float | None = None
+    """Where the run is when the window reaches beyond it: bars go on until there."""
+
+    def column(self, x: float) -> int:
+        """The column of ``x`` on the whole line; outside of the window its nearest end."""
+        return self.left + int(cell_of(np.array([x]), self.x0, self.x1, self.cells)[0])
+
+    def holds(self, x: float) -> bool:
+        """True when ``x`` is in the window."""
+        return self.x0 <= x <= self.x1
+
+
+def axis_lines(chart: Chart, span: Span, glyphs: GlyphSet, cross: str | None) -> list[Line]:
+    """The rule with ticks, and the labels below it. ``cross`` is the label of the crosshair."""
+    ticks = [t for t in x_ticks(span.x0, span.x1, span.cells, chart.x_kind) if span.holds(t[0])]
+    rule = [glyphs.rule] * span.cells
+    for x, _ in ticks:
+        rule[span.column(x) - span.left] = glyphs.tick_down
+    parts: list[_Part] = []
+    if chart.crosshair is not None and cross is not None:
+        column = span.column(chart.crosshair.x)
+        rule[column - span.left] = glyphs.tick_up
+        begin = _centred(column, f" {cross} ", span)
+        parts.append((begin, f" {cross} ", style(Token.ACCENT, bold=True, reverse=True)))
+    body = "".join(rule)
+    head = " " * (span.left - 1) + glyphs.corner if span.left else ""
+    tail = " " * (span.width - span.left - span.cells)
+    upper: Line = [(head, RULE), (body, RULE), (tail, TEXT)]
+    return [[s for s in upper if s[0]], label_line(chart, span, glyphs, ticks, parts)]
+
+
+def label_line(
+    chart: Chart,
+    span: Span,
+    glyphs: GlyphSet,
+    ticks: Sequence[tuple[float, str]] | None = None,
+    parts: Sequence[_Part] = (),
+) -> Line:
+    """Only the labels of the x axis with the unit at the right end."""
+    if ticks is None:
+        ticks = [t for t in x_ticks(span.x0, span.x1, span.cells, chart.x_kind) if span.holds(t[0])]
+    unit = glyphs.text(safe(chart.x_unit))
+    placed: list[_Part] = list(parts)
+    room = span.left + span.cells
+    lone = len(ticks) == 1 and span.column(ticks[0][0]) > room - cell_width(unit) - 4
+    if unit and not lone and cell_width(unit) + 8 <= span.cells:
+        placed.append((room - cell_width(unit), unit, MUTED))
+        room -= cell_width(unit) + 2
+    for x, label in ticks:
+        label = glyphs.text(label)
+        begin = _centred(span.column(x), label, span)
+        if begin + len(label) <= room and not _near(begin, label, placed[: len(parts)]):
+            placed.append((begin, label, MUTED))
+    return place(span.width, placed)
+
+
+def _near(begin: int, label: str, others: Sequence[_Part]) -> bool:
+    return any(begin <= at + len(text) and at <= begin + len(label) for at, text, _ in others)
+
+
+def _centred(column: int, label: str, span: Span) -> int:
+    begin = column - (len(label) - 1) // 2
+    return max(0, min(begin, span.width - len(label)))
+
+
+def foot_lines(chart: Chart, span: Span, glyphs: GlyphSet, rows: int) -> list[Line]:
+    """At most ``rows`` lines: bars of findings by the time they began, then the marks."""
+    bars, marks = chosen(chart, span, rows)
+    lines = [_bar_line(bar, span, glyphs) for bar in bars]
+    if marks:
+        lines.append(_marks_line(chart, marks, span, glyphs))
+    return lines
+
+
+#: From this many cells on, the beginning of a bar's name left of it says enough.
+_ENOUGH = 10
+
+
+def wanted_rows(chart: Chart, span: Span) -> int:
+    """Lines that all bars and marks in view would take."""
+    bars, marks = chosen(chart, span, 10_000)
+    return len(bars) + bool(marks)
+
+
+def chosen(chart: Chart, span: Span, rows: int) -> tuple[list[Bar], list[Mark]]:
+    """What is shown when lines lack: firing bad, resolved bad, watch, marks."""
+    visible = [
+        b for b in chart.bars
+        if b.since <= span.x1 and (b.until is None or b.until >= span.x0)
+    ]  # fmt: skip
+    visible.sort(key=lambda b: (b.level is not Level.BAD, b.over, b.since))
+    marks = [m for m in chart.marks if span.holds(m.x) and m.letter]
+    marks += [Mark(x, "R") for x in chart.restarts if span.holds(x)]
+    kept = sorted(visible[: max(0, rows)], key=lambda b: b.since)
+    return kept, marks if len(visible) < rows else []
+
+
+def _bar_line(bar: Bar, span: Span, glyphs: GlyphSet) -> Line:
+    look = MUTED if bar.over else style(LEVEL_TOKEN[bar.level])
+    begin, right = span.column(bar.since), span.left + span.cells
+    until = span.newest if bar.until is None else bar.until
+    end = right if until is None else span.column(until) + 1
+    end = max(begin + 1, min(end, right))
+    name = glyphs.text(safe(bar.title))
+    name_look = MUTED if bar.over else TEXT
+    body = glyphs.badge(bar.level) + glyphs.bar * (end - begin - 1)
+    if bar.since < span.x0:
+        body = glyphs.bar * (end - begin)
+    width = cell_width(name)
+    if width + 1 <= begin:
+        return place(span.width, [(begin, body, look), (0, name, name_look)])
+    if end + 1 + width <= span.width:
+        return place(span.width, [(begin, body, look), (end + 1, name, name_look)])
+    if begin >= _ENOUGH:
+        name = fit(name, begin - 1, ellipsis=glyphs.ellipsis)
+        return place(span.width, [(begin, body, look), (0, name, name_look)])
+    # no room beside the bar: the name interrupts it
+    room = max(0, end - begin - 5)
+    name = fit(name, room, ellipsis=glyphs.ellipsis)
+    if cell_width(name) < 3:
+        return place(span.width, [(begin, body, look)])
+    rest = begin + 2 + cell_width(name) + 2
+    parts = [
+        (begin, body[:2], look),
+        (begin + 3, name, name_look),
+        (rest, glyphs.bar * (end - rest), look),
+    ]
+    return place(span.width, parts)
+
+
+def _marks_line(chart: Chart, marks: list[Mark], span: Span, glyphs: GlyphSet) -> Line:
+    rank = {"R": 0, "v": 1, "c": 2}
+    parts: list[_Part] = []
+    for mark in sorted(marks, key=lambda m: rank.get(m.letter, 3)):
+        look = TEXT if mark.letter == "R" else MUTED
+        parts.append((span.column(mark.x), glyphs.text(safe(mark.letter))[:1], look))
+    first = min(column for column, _, _ in parts)
+    name = glyphs.text(safe(chart.marks_title))
+    if cell_width(name) + 1 > first:
+        name = fit(name, first - 1, ellipsis=glyphs.ellipsis) if first > 4 else ""
+    return place(span.width, [*parts, (0, name, MUTED)])

@@ -1,0 +1,302 @@
+"""The layers of a plot, painted from the lowest up.
+
+Order: tint, limit lines, restarts, band, superseded branch, ghosts, raw lines, upper lines
+with their levels, marks, texts, crosshair, readout. The upper layer owns a cell it touches;
+lines of equal rank share its dots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.level import Level
+from rltui.core.text import cell_width
+from rltui.present.chart.axis import Scale
+from rltui.present.chart.chart_model import Chart, Curve
+from rltui.present.chart.plot_cells import Canvas, safe
+from rltui.present.chart.raster import RESOLUTION, by_cell, checkerboard, encode, fill
+from rltui.present.chart.trace import Columns, Points, area, cell_of, extents, gap_cells
+from rltui.present.chart.y_range import Shown
+from rltui.present.kit.glyph import GlyphSet
+from rltui.present.kit.line import ACCENT, LEVEL_TOKEN, MUTED, Line, Style, Token, line_width, style
+
+_BAND = style(Token.BAND)
+_NAN, _NAN_REST = style(Token.BAD, bold=True), style(Token.BAD)
+_OUTSIDE = style(Token.STRONG, bold=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A canvas with what its rows and columns mean."""
+
+    canvas: Canvas
+    scale: Scale
+    glyphs: GlyphSet
+    x0: float
+    x1: float
+
+    @property
+    def down(self) -> int:
+        """Dots of a cell above each other."""
+        return RESOLUTION[self.glyphs.marker][1]
+
+    @property
+    def dot_columns(self) -> int:
+        """Columns that points are gathered in: two per cell, whatever the marker."""
+        return 2 * self.canvas.width
+
+    def row(self, value: float) -> int | None:
+        """Row from the top of a value, None outside of the range."""
+        row = self.scale.row(value, self.down)
+        return None if row is None else self.canvas.height - 1 - row
+
+    def cell(self, x: float) -> int:
+        """Column of an x."""
+        return int(cell_of(np.array([x], dtype=np.float64), self.x0, self.x1, self.canvas.width)[0])
+
+    def holds(self, x: float) -> bool:
+        """True when x is in the window."""
+        return self.x0 <= x <= self.x1
+
+
+def draw_ground(plot: Plot, chart: Chart) -> None:
+    """Tint of the healthy range, limit lines, dotted lines of restarts."""
+    canvas = plot.canvas
+    if chart.healthy is not None:
+        _tint(plot, *chart.healthy)
+    for limit in chart.limits:
+        row = plot.row(float(limit.value))
+        if row is not None:
+            canvas.text(row, 0, plot.glyphs.limit * canvas.width, style(limit.token))
+    for x in chart.restarts:
+        if plot.holds(x):
+            for row in range(canvas.height):
+                canvas.put(row, plot.cell(x), plot.glyphs.restart_line, MUTED)
+
+
+def _tint(plot: Plot, low: float | None, high: float | None) -> None:
+    rows = plot.canvas.height
+    edges = np.array([np.nan if v is None else v for v in (low, high)], dtype=np.float64)
+    shares = plot.scale.share(edges)
+    if plot.scale.log:  # nothing is below a limit of zero
+        shares = np.where(edges <= 0, -1.0, shares)
+    bottom = 0.0 if low is None else float(np.nan_to_num(shares[0]))
+    top = 1.0 if high is None else float(np.nan_to_num(shares[1], nan=1.0))
+    if bottom > 1 or top < 0 or bottom > top:
+        return
+    dots = plot.down * rows - 1
+    first = round(max(0.0, bottom) * dots) // plot.down
+    last = round(min(1.0, top) * dots) // plot.down
+    plot.canvas.tint[rows - 1 - last : rows - first] = True
+
+
+def draw_curves(plot: Plot, shown: Sequence[Shown]) -> None:
+    """Bands, superseded branches, ghosts, raw lines, and the upper lines with their levels."""
+    for s in shown:
+        if s.low is not None and s.high is not None:
+            _band(plot, s.low, s.high)
+    below = [s.old for s in shown] + [s.line for s in shown if s.curve.ghost]
+    for columns in below:
+        if columns is not None:
+            _under(plot, columns, _BAND)
+    live = [s for s in shown if not s.curve.ghost]
+    for s in live:
+        if s.under is not None:
+            family = s.low is not None and len(live) == 1
+            _under(plot, s.under, style(Token.SPARK) if family else _BAND)
+    joined: BoolArray | None = None
+    for s in live:
+        raster = _raster(plot, s.line)
+        if s.curve.dashed:
+            raster &= np.arange(raster.shape[1]) // 3 % 2 == 0
+        joined = raster if joined is None else joined | raster
+        token = s.curve.token if s.curve.known or s.curve.token is not Token.SERIES else Token.MUTED
+        _line(plot, raster, style(token), joined)
+        _recolour(plot, raster, joined, s.curve)
+
+
+def _fold(plot: Plot, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Two dot columns per cell made one where the marker has only one."""
+    if RESOLUTION[plot.glyphs.marker][0] == 2:
+        return low, high
+    low, high = low.reshape(-1, 2), high.reshape(-1, 2)
+    return np.fmin(low[:, 0], low[:, 1]), np.fmax(high[:, 0], high[:, 1])
+
+
+def _raster(plot: Plot, columns: Columns) -> BoolArray:
+    height = plot.down * plot.canvas.height
+    low, high = extents(columns, plot.scale, plot.dot_columns, height)
+    return fill(*_fold(plot, low, high), height)
+
+
+def _band(plot: Plot, low: Columns, high: Columns) -> None:
+    height = plot.down * plot.canvas.height
+    bounds = area(low, high, plot.scale, plot.dot_columns, height)
+    raster = fill(*_fold(plot, *bounds), height)
+    if not plot.glyphs.ascii:
+        raster = checkerboard(raster)
+    plot.canvas.paint(encode(raster, plot.glyphs.marker, char=":"), _BAND)
+
+
+def _under(plot: Plot, columns: Columns, look: Style) -> None:
+    """A line below the upper ones; dots in ascii, so that it differs without colour too."""
+    _line(plot, _raster(plot, columns), look, char=".")
+
+
+def _line(
+    plot: Plot, raster: BoolArray, look: Style, joined: BoolArray | None = None, char: str = "*"
+) -> None:
+    touched: BoolArray = np.asarray(by_cell(raster, plot.glyphs.marker).any(axis=(2, 3)))
+    codes = encode(raster if joined is None else joined, plot.glyphs.marker, char=char)
+    plot.canvas.paint(codes, look, touched)
+    plot.canvas.lines |= touched
+
+
+def _recolour(plot: Plot, raster: BoolArray, joined: BoolArray, curve: Curve) -> None:
+    """The level colours of a line, from the step at which each began."""
+    if not curve.levels:
+        return
+    grades = _grades(plot, curve)
+    if not grades.any():
+        return
+    across = RESOLUTION[plot.glyphs.marker][0]
+    cells = plot.canvas.width
+    grades = grades.reshape(cells, 2) if across == 2 else grades.reshape(cells, 2).max(1)[:, None]
+    set_columns = by_cell(raster, plot.glyphs.marker).any(axis=2)
+    level = (set_columns * grades).max(axis=2)
+    codes = encode(joined, plot.glyphs.marker)
+    for grade in (Level.WATCH, Level.BAD):
+        where = level == int(grade)
+        if where.any():
+            plot.canvas.paint(codes, style(LEVEL_TOKEN[grade]), where)
+
+
+def _grades(plot: Plot, curve: Curve) -> IntArray:
+    """The level (dot columns,) of a curve."""
+    width = plot.dot_columns
+    out = np.zeros(width, dtype=np.int64)
+    span = plot.x1 - plot.x0
+    for since, until, level in curve.levels:
+        if since > plot.x1 or (until is not None and until < plot.x0):
+            continue
+        if span <= 0:
+            begin, end = 0, width - 1
+        else:
+            begin = round(max(0.0, (since - plot.x0) / span) * (width - 1))
+            last = plot.x1 if until is None else min(until, plot.x1)
+            end = round((last - plot.x0) / span * (width - 1))
+        out[begin : end + 1] = np.maximum(out[begin : end + 1], int(level))
+    return out
+
+
+def draw_marks(plot: Plot, shown: Sequence[Shown]) -> None:
+    """What is no number, and what lies outside of the y range."""
+    for s in shown:
+        if not s.curve.ghost:
+            _outside(plot, s.under or s.line)
+            _gaps(plot, s.raw)
+
+
+def _gaps(plot: Plot, raw: Points) -> None:
+    canvas, glyphs = plot.canvas, plot.glyphs
+    kinds = gap_cells(raw, plot.x0, plot.x1, canvas.width)
+    bottom = canvas.height - 1
+    for column in np.flatnonzero(kinds).tolist():
+        starts = kinds[column] == 1
+        char, look = (glyphs.nan, _NAN) if starts else (glyphs.unchanged, _NAN_REST)
+        canvas.put(bottom, column, char, look)
+        canvas.lines[bottom, column] = True
+
+
+def _outside(plot: Plot, columns: Columns) -> None:
+    """``^`` and ``v`` where values leave the plot."""
+    canvas = plot.canvas
+    at = columns.at[columns.inside].astype(np.intp)
+    if not len(at):
+        return
+    high = plot.scale.share(columns.high[columns.inside])
+    low = plot.scale.share(columns.low[columns.inside])
+    slack = 0.03
+    for column in set((at[high > 1 + slack] // 2).tolist()):
+        canvas.put(0, column, plot.glyphs.above, _OUTSIDE)
+    for column in set((at[low < -slack] // 2).tolist()):
+        canvas.put(canvas.height - 1, column, plot.glyphs.below, _OUTSIDE)
+
+
+def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
+    """The texts of limits at the right end, or where no line of data is; a note on top."""
+    canvas = plot.canvas
+    if note:
+        text = f" {plot.glyphs.text(note)}"
+        canvas.text(0, max(0, canvas.width - len(text)), text[: canvas.width], MUTED)
+    for limit in chart.limits:
+        row = plot.row(float(limit.value))
+        text = f" {plot.glyphs.text(safe(limit.text))}"
+        width = cell_width(text)
+        if row is None or not limit.text or width + 1 > canvas.width:
+            continue
+        right = canvas.width - width
+        for begin in (right, *range(right - 1, 0, -1), 0):
+            inner = text if begin == right else text + " "
+            if canvas.free(row, max(0, begin - 1), min(canvas.width, begin + cell_width(inner))):
+                canvas.text(row, begin, inner, style(limit.token))
+                break
+
+
+def draw_crosshair(plot: Plot, chart: Chart, lines: Sequence[Line]) -> None:
+    """The full-height line, which gives way to the data, and the readout box beside it."""
+    cross, canvas = chart.crosshair, plot.canvas
+    if cross is None or not plot.holds(cross.x):
+        return
+    column = plot.cell(cross.x)
+    for row in range(canvas.height):
+        if not canvas.lines[row, column]:
+            canvas.put(row, column, plot.glyphs.vertical, ACCENT)
+    if lines:
+        _box(plot, column, lines)
+
+
+def _box(plot: Plot, column: int, lines: Sequence[Line]) -> None:
+    canvas = plot.canvas
+    lines = [[(plot.glyphs.text(safe(text)), look) for text, look in line] for line in lines]
+    width = max(map(line_width, lines)) + 4
+    airy = canvas.height >= len(lines) + 4
+    height = len(lines) + 2 * airy
+    right, left = column + 2, column - 1 - width
+    sides = [left, right] if 2 * column >= canvas.width else [right, left]
+    sides = [s for s in sides if s >= 0 and s + width <= canvas.width]
+    if not sides or height > canvas.height:
+        return
+    begin = sides[0]
+    hidden = canvas.lines[:, begin : begin + width].sum(axis=1)
+    tops = range(canvas.height - height + 1)
+    middle = (canvas.height - height) / 2
+    top = min(tops, key=lambda t: (int(hidden[t : t + height].sum()), abs(t - middle)))
+    for row in range(height):
+        canvas.text(top + row, begin, " " * width, style(Token.TEXT, bg=Token.SEL))
+    for row, line in enumerate(lines):
+        at = begin + 2
+        for text, look in line:
+            on_box = style(look.fg, bg=Token.SEL, bold=look.bold, underline=look.underline)
+            canvas.text(top + airy + row, at, text[: begin + width - at], on_box)
+            at += cell_width(text)
+
+
+def newest_value(s: Shown, x1: float) -> tuple[float, Style] | None:
+    """The newest raw value and its style; None when it is not in the window."""
+    raw = s.raw
+    if not len(raw.x) or raw.x[-1] > x1:
+        return None
+    x, value = float(raw.x[-1]), float(raw.y[-1])
+    holding = [e[2] for e in s.curve.levels if e[0] <= x and (e[1] is None or e[1] >= x)]
+    worst = max(holding, default=Level.UNKNOWN)
+    if not np.isfinite(value):
+        return value, _NAN
+    if worst >= Level.WATCH:
+        return value, style(LEVEL_TOKEN[worst], bold=True)
+    token = Token.STRONG if s.curve.token is Token.SERIES else s.curve.token
+    return value, style(token, bold=True)

@@ -1,0 +1,61 @@
+"""Dots into cells: rasters of braille, half blocks or ascii."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rltui.core.block import BoolArray, FloatArray
+
+CodeArray = NDArray[np.uint32]
+
+#: Marker -> dots per cell, across and down.
+RESOLUTION = {"braille": (2, 4), "block": (1, 2), "ascii": (1, 1)}
+BLANK = 0x20
+_EMPTY_BRAILLE = 0x2800
+#: (4, 2) bit of each dot of a braille cell.
+_BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], dtype=np.uint32)
+_HALVES = np.array([BLANK, ord("▀"), ord("▄"), ord("█")], dtype=np.uint32)
+
+
+def fill(low: FloatArray, high: FloatArray, height: int) -> BoolArray:
+    """(height, w) raster, top row first, with the dots ``low`` to ``high`` (w,) of each column set.
+
+    Dots count from 0 at the bottom; a column whose bounds are NaN stays empty.
+    """
+    row = np.arange(height - 1, -1, -1, dtype=np.float64)[:, None]
+    raster: BoolArray = (row >= low) & (row <= high)
+    return raster
+
+
+def checkerboard(raster: BoolArray) -> BoolArray:
+    """The raster with every other dot removed: a tone instead of a filled area."""
+    height, width = raster.shape
+    toned: BoolArray = raster & ((np.arange(height)[:, None] + np.arange(width)) % 2 == 0)
+    return toned
+
+
+def by_cell(raster: BoolArray, marker: str) -> BoolArray:
+    """The (H * down, W * across) raster as (H, W, down, across)."""
+    across, down = RESOLUTION[marker]
+    height, width = raster.shape
+    cells: BoolArray = raster.reshape(height // down, down, width // across, across).swapaxes(1, 2)
+    return cells
+
+
+def encode(raster: BoolArray, marker: str, *, char: str = "*") -> CodeArray:
+    """(H, W) code points of the cells of a raster; blank where no dot is set.
+
+    ``char`` is what a set cell becomes with the ascii marker.
+    """
+    dots = by_cell(raster, marker)
+    if marker == "ascii":
+        codes = np.where(dots[:, :, 0, 0], ord(char), BLANK)
+        plain: CodeArray = codes.astype(np.uint32)
+        return plain
+    if marker == "block":
+        halves: CodeArray = _HALVES[dots[:, :, 0, 0] + 2 * dots[:, :, 1, 0].astype(np.intp)]
+        return halves
+    bits: CodeArray = (dots * _BITS).sum(axis=(2, 3), dtype=np.uint32)
+    filled: CodeArray = np.where(bits == 0, np.uint32(BLANK), bits + np.uint32(_EMPTY_BRAILLE))
+    return filled

@@ -1,0 +1,1 @@
+"""What every picture is made of: numbers, glyphs, styled lines, sparklines, themes."""

@@ -1,0 +1,147 @@
+"""Lines of styled text: the only thing that leaves this floor for a terminal.
+
+A screen is a list of lines, a line a list of spans, a span a text with a style of *tokens*
+(``bad``, ``muted``); only a theme knows which colour a token is. Span texts never contain
+control characters or markup (see :mod:`rltui.core.text`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width, fit
+
+
+class Token(str, Enum):
+    """Colour tokens of a theme."""
+
+    BG = "bg"
+    RAISED = "raised"
+    SEL = "sel"
+    LINE = "line"
+    MUTED = "muted"
+    TEXT = "text"
+    STRONG = "strong"
+    ACCENT = "accent"
+    OK = "ok"
+    WATCH = "watch"
+    BAD = "bad"
+    WATCHFILL = "watchfill"
+    BADFILL = "badfill"
+    SPARK = "spark"
+    SERIES = "series"
+    BAND = "band"
+    TINT = "tint"
+    STAGE1 = "stage1"
+    STAGE2 = "stage2"
+    STAGE3 = "stage3"
+    STAGE4 = "stage4"
+    STAGE5 = "stage5"
+    STAGE6 = "stage6"
+    RUN1 = "run1"
+    RUN2 = "run2"
+    RUN3 = "run3"
+    RUN4 = "run4"
+    RUN5 = "run5"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a span looks; ``bg`` None means the ground of the line."""
+
+    fg: Token = Token.TEXT
+    bg: Token | None = None
+    bold: bool = False
+    reverse: bool = False
+    """Swap colours: the one way to show a selection without colour."""
+    underline: bool = False
+
+
+@lru_cache(maxsize=512)
+def style(
+    fg: Token = Token.TEXT,
+    *,
+    bg: Token | None = None,
+    bold: bool = False,
+    reverse: bool = False,
+    underline: bool = False,
+) -> Style:
+    """The (shared) style of these tokens."""
+    return Style(fg, bg, bold, reverse, underline)
+
+
+TEXT = style()
+MUTED = style(Token.MUTED)
+STRONG = style(Token.STRONG)
+TITLE = style(Token.STRONG, bold=True)
+RULE = style(Token.LINE)
+ACCENT = style(Token.ACCENT)
+
+Span = tuple[str, Style]
+Line = list[Span]
+
+#: Level -> token of its text and badge.
+LEVEL_TOKEN = {
+    Level.UNKNOWN: Token.MUTED,
+    Level.OK: Token.OK,
+    Level.WATCH: Token.WATCH,
+    Level.BAD: Token.BAD,
+}
+
+
+def line_width(line: Iterable[Span]) -> int:
+    """Cells that the line takes."""
+    return sum([len(text) if text.isascii() else cell_width(text) for text, _ in line])
+
+
+def plain(line: Iterable[Span]) -> str:
+    """The text of the line alone."""
+    return "".join(text for text, _ in line)
+
+
+def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
+    """The line cut or padded with blanks to exactly ``width`` cells."""
+    taken = line_width(line)
+    if taken == width:
+        return line
+    if taken < width:
+        return [*line, (" " * (width - taken), TEXT)]
+    out: Line = []
+    room = width
+    for text, look in line:
+        if room <= 0:
+            break
+        taken = cell_width(text)
+        if taken > room:
+            text = fit(text, room, ellipsis=ellipsis)
+            taken = cell_width(text)
+        if text:
+            out.append((text, look))
+        room -= taken
+    if room > 0:  # half of a wide character was cut
+        out.append((" " * room, TEXT))
+    return out
+
+
+def line_at(lines: list[Line], index: int) -> Line:
+    """The line of that index, or an empty one beyond the end (panes of unequal height)."""
+    return lines[index] if index < len(lines) else []
+
+
+def with_ground(line: Line, ground: Token) -> Line:
+    """The line on another background, where a span has none of its own."""
+    return [
+        (
+            text,
+            look
+            if look.bg
+            else style(
+                look.fg, bg=ground, bold=look.bold, reverse=look.reverse, underline=look.underline
+            ),
+        )
+        for text, look in line
+    ]

@@ -1,0 +1,47 @@
+"""Running text: wrapping words to a width, and text lines."""
+
+from __future__ import annotations
+
+from rltui.core.text import cell_width, fit
+from rltui.present.kit.line import TEXT, Line, Style
+
+
+def wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str = "…") -> list[str]:
+    """``text`` in lines of at most ``width`` cells, at most ``limit`` lines (then an ellipsis)."""
+    if width < 1:
+        return []
+    lines: list[str] = []
+    current = ""
+    for word in text.split():
+        candidate = f"{current} {word}" if current else word
+        if cell_width(candidate) <= width:
+            current = candidate
+            continue
+        if current:
+            lines.append(current)
+        current = fit(word, width, ellipsis=ellipsis)
+    if current:
+        lines.append(current)
+    if limit is not None and len(lines) > limit:
+        kept = lines[:limit]
+        kept[-1] = fit(kept[-1] + " " + ellipsis, width, ellipsis=ellipsis)
+        if not kept[-1].endswith(ellipsis):
+            kept[-1] = fit(kept[-1], width - 1, ellipsis="") + ellipsis
+        return kept
+    return lines
+
+
+def paragraph(
+    text: str,
+    width: int,
+    look: Style = TEXT,
+    *,
+    indent: int = 0,
+    limit: int | None = None,
+    ellipsis: str = "…",
+) -> list[Line]:
+    """Wrapped text as lines."""
+    margin: Line = [(" " * indent, TEXT)] if indent else []
+    return [
+        [*margin, (line, look)] for line in wrap(text, width - indent, limit, ellipsis=ellipsis)
+    ]

@@ -1,0 +1,1 @@
+"""What commands write: text, JSON, CSV, Parquet, charts for standard output."""

@@ -1,0 +1,229 @@
+"""What a tag, metric or rule means, as a document and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rltui.catalogue import Catalogue
+from rltui.catalogue.model import Metric, TagInfo
+from rltui.core.errors import UsageError
+from rltui.core.level import Level
+from rltui.core.text import clean
+from rltui.core.yaml_document import nearest
+from rltui.health.rule import Rule
+from rltui.present.kit import numbers
+from rltui.present.kit.prose import wrap
+
+Json = dict[str, Any]
+_WIDTH = 78
+
+
+def explain_document(
+    catalogue: Catalogue, rules: Iterable[Rule], name: str | None, framework: str | None
+) -> Json:
+    """All that is known of ``name``; without a name the list of everything.
+
+    Raises UsageError for a name that nobody knows, with the nearest one.
+    """
+    known = {r.id: r for r in rules}
+    if name is None:
+        return {
+            "schema": "rltui.explain/1",
+            "metrics": {k: m.title for k, m in catalogue.metrics.items()},
+            "rules": {k: r.title for k, r in known.items()},
+            "frameworks": {k: d.title for k, d in catalogue.dialects.items()},
+        }
+    name = clean(name)
+    found = catalogue.explain(name, framework)
+    if found.metric is None and not found.tags and name not in known:
+        name = _by_title(catalogue, known, name)
+        found = catalogue.explain(name, framework)
+    document: Json = {"schema": "rltui.explain/1", "name": name}
+    if found.metric is not None:
+        document["metric"] = _metric(found.metric)
+        document["logged_as"] = [
+            {"framework": f, "pattern": p, "where": w} for f, p, w in found.patterns
+        ]
+    if found.tags:
+        document["tags"] = [{"framework": f, **_tag(info)} for f, info in found.tags]
+    if name in known:
+        document["rule"] = _rule(known[name])
+    if len(document) == 2:
+        hint = nearest(name, [*found.nearest, *known])
+        raise UsageError(
+            f"nobody knows {name!r}: no tag, metric or rule"
+            + (f"; did you mean {hint!r}?" if hint else "")
+        )
+    readers = [
+        r
+        for r in known.values()
+        if any(v.reads(k) is not None for v in r.variants for k in _keys(document))
+    ]
+    document["rules"] = {r.id: r.title for r in readers}
+    return document
+
+
+def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str:
+    """The metric key or rule id whose title on screen is ``name``; else ``name``."""
+    wanted = name.lower()
+    for rule in rules.values():
+        if wanted in (rule.title.lower(), *(v.title.lower() for v in rule.variants)):
+            return rule.id
+    for key, metric in catalogue.metrics.items():
+        if metric.title.lower() == wanted:
+            return key
+    return name
+
+
+def _keys(document: Json) -> list[str]:
+    keys = [document["metric"]["key"]] if "metric" in document else []
+    return keys + [t["metric"] for t in document.get("tags", ())]
+
+
+def _metric(metric: Metric) -> Json:
+    healthy = metric.healthy
+    return {
+        "key": metric.key,
+        "title": metric.title,
+        "category": metric.category.value,
+        "unit": metric.unit,
+        "direction": metric.direction.value,
+        "healthy": None if healthy is None else {"low": healthy.low, "high": healthy.high},
+        "meaning": metric.meaning,
+        "source": metric.source,
+    }
+
+
+def _tag(info: TagInfo) -> Json:
+    return {
+        "tag": info.tag,
+        "metric": info.metric.key if info.metric else None,
+        "title": info.title,
+        "category": info.category.value,
+        "unit": info.unit,
+        "direction": info.direction.value,
+        "sign": info.sign,
+        "scale": info.scale,
+        "meaning": info.meaning,
+        "matched_by": info.where,
+        "source": info.source,
+    }
+
+
+def _rule(rule: Rule) -> Json:
+    return {
+        "id": rule.id,
+        "title": rule.title,
+        "category": rule.category.value,
+        "meaning": rule.meaning,
+        "variants": [
+            {
+                "id": v.id,
+                "title": v.title,
+                "metrics": list(v.metrics),
+                "detector": v.detector.name,
+                "watch": dict(v.levels.get(Level.WATCH, {})),
+                "bad": dict(v.levels.get(Level.BAD, {})),
+                "hold": v.hold,
+                "release": v.release,
+                "min_points": v.min_points,
+                "advice": v.advice,
+                "sources": dict(v.sources),
+            }
+            for v in rule.variants
+        ],
+        "where": f"{rule.path.name}:{rule.line}",
+    }
+
+
+def explain_text(document: Json) -> str:
+    """The document for people."""
+    if "name" not in document:
+        return _listing(document)
+    lines: list[str] = []
+    if "metric" in document:
+        lines += _metric_lines(document["metric"])
+        for entry in document["logged_as"]:
+            lines.append(f"  {entry['framework']:16} {entry['pattern']}")
+    for entry in _grouped(document.get("tags", ())):
+        lines += _tag_lines(entry)
+    if "rule" in document:
+        lines += _rule_lines(document["rule"])
+    if document["rules"] and "rule" not in document:
+        names = ", ".join(f"{title} ({key})" for key, title in document["rules"].items())
+        lines += ["", *wrap(f"judged by {names}", _WIDTH)]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def _listing(document: Json) -> str:
+    lines = []
+    for section in ("rules", "metrics", "frameworks"):
+        lines += ["", section]
+        lines += [f"  {key:28} {title}" for key, title in document[section].items()]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def _metric_lines(metric: Json) -> list[str]:
+    unit = f", {metric['unit']}" if metric["unit"] else ""
+    lines = [f"{metric['title']} ({metric['key']}): {metric['category']}{unit}", ""]
+    lines += wrap(metric["meaning"], _WIDTH)
+    facts = [("better", metric["direction"]), ("healthy", _range(metric["healthy"]))]
+    lines += [f"{name:10} {text}" for name, text in facts if text]
+    return [*lines, f"{'source':10} {metric['source']}", "", "logged as"]
+
+
+def _range(healthy: Json | None) -> str:
+    if healthy is None:
+        return ""
+    low, high = healthy["low"], healthy["high"]
+    if low is not None and high is not None:
+        return f"{numbers.short(low)} to {numbers.short(high)}"
+    return f"≥ {numbers.short(low)}" if low is not None else f"≤ {numbers.short(high)}"
+
+
+def _grouped(tags: Iterable[Json]) -> list[Json]:
+    """Entries that say the same for several frameworks, once with all their names."""
+    groups: dict[tuple[object, ...], Json] = {}
+    for entry in tags:
+        same = tuple(entry[k] for k in ("metric", "title", "unit", "sign", "meaning"))
+        held = groups.get(same)
+        if held is None:
+            groups[same] = dict(entry)
+        else:
+            held["framework"] += f", {entry['framework']}"
+    return list(groups.values())
+
+
+def _tag_lines(entry: Json) -> list[str]:
+    unit = f", {entry['unit']}" if entry["unit"] else ""
+    lines = ["", f"{entry['framework']}: {entry['title']} ({entry['metric']}){unit}"]
+    lines += [f"  {x}" for x in wrap(entry["meaning"], _WIDTH - 2)]
+    if entry["sign"] < 0:
+        lines.append("  logged with the opposite sign")
+    if entry["matched_by"]:
+        lines.append(f"  matched by {entry['matched_by']}")
+    if entry["source"]:
+        lines += [f"  {x}" for x in wrap(f"source {entry['source']}", _WIDTH - 2)]
+    return lines
+
+
+def _rule_lines(rule: Json) -> list[str]:
+    lines = [f"{rule['title']} ({rule['id']}): {rule['category']}", ""]
+    lines += wrap(rule["meaning"], _WIDTH)
+    for variant in rule["variants"]:
+        lines += ["", f"{variant['title']} ({variant['id']})"]
+        lines.append(f"  reads   {', '.join(variant['metrics'])}")
+        for level in ("watch", "bad"):
+            if variant[level]:
+                words = ", ".join(f"{k} {v}" for k, v in variant[level].items())
+                lines.append(f"  {level:7} {variant['detector']}: {words}")
+        lines.append(
+            f"  speaks after {variant['hold']} rows, over after {variant['release']}, "
+            f"from {variant['min_points']} points on"
+        )
+        lines += [f"  {x}" for x in wrap(f"check: {variant['advice']}", _WIDTH - 2)]
+        for name, why in variant["sources"].items():
+            text = f"{name + ': ' if name else ''}{why}"
+            lines += [f"    {x}" for x in wrap(text, _WIDTH - 4)]
+    return lines

@@ -1,0 +1,182 @@
+"""The stable JSON documents: ``rltui.check/1`` and ``rltui.snapshot/1``.
+
+Strict JSON: a number that is not finite is null. Only additions within version 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rltui.core.batch import Note, SourceInfo
+from rltui.core.level import Level, worst
+from rltui.health.crash import Ending
+from rltui.health.model import Evidence, Finding
+from rltui.session import RunView, Session
+from rltui.session.event import Event
+
+Json = dict[str, Any]
+
+
+def dump(document: Json) -> str:
+    """The document as indented strict JSON with a final newline."""
+    import json
+
+    return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    """``value`` with every non-finite float replaced by None and numpy numbers made plain."""
+    if isinstance(value, dict):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def check_document(session: Session) -> Json:
+    """The verdict on all runs."""
+    runs = session.runs()
+    return {
+        "schema": "rltui.check/1",
+        "logdirs": [str(p) for p in session.logdirs],
+        "as_of": session.clock.now(),
+        "level": worst(r.level for r in runs).word,
+        "notes": [_note(n) for n in session.notes if n.level >= Level.WATCH],
+        "runs": [_run(r) for r in runs],
+    }
+
+
+def snapshot_document(session: Session) -> Json:
+    """The verdict, and per run every metric."""
+    document = check_document(session)
+    document["schema"] = "rltui.snapshot/1"
+    for run, entry in zip(session.runs(), document["runs"], strict=True):
+        entry["metrics"] = [_metric(run, tag) for tag in run.infos]
+    return document
+
+
+def _run(run: RunView) -> Json:
+    report, known, progress = run.report, run.recognition, run.progress
+    return {
+        "run": run.key.name,
+        "logdir": run.key.logdir,
+        "path": str(run.data.path),
+        "framework": known.framework if known else None,
+        "algorithm": known.algorithm if known else None,
+        "state": progress.state.value if progress else "unknown",
+        "ending": _ending(progress.ending) if progress else None,
+        "level": run.level.word,
+        "categories": {k: v.word for k, v in report.categories.items()} if report else {},
+        "first_step": run.data.first_step,
+        "last_step": run.data.last_step,
+        "total_steps": progress.total_steps if progress else None,
+        "last_wall_time": run.data.last_wall_time,
+        "restarts": len(run.restarts),
+        "sources": [_source(s, run.data.notes) for s in run.data.sources.values()],
+        "findings": [_finding(f) for f in report.findings] if report else [],
+        "diagnoses": [],
+        "skipped": [
+            {"rule": s.rule, "missing": list(s.missing)} for s in (report.skipped if report else ())
+        ],
+    }
+
+
+def _ending(ending: Ending | None) -> Json | None:
+    if ending is None:
+        return None
+    return {
+        "kind": ending.kind.value,
+        "reason": ending.reason,
+        "line": ending.line,
+        "advice": ending.advice,
+    }
+
+
+def _source(source: SourceInfo, notes: list[Note]) -> Json:
+    return {
+        "path": str(source.path),
+        "format": source.format,
+        "bytes": source.size,
+        "records": source.records,
+        "notes": [_note(n) for n in notes if n.path == source.path],
+    }
+
+
+def _note(note: Note) -> Json:
+    return {
+        "path": str(note.path),
+        "offset": note.offset,
+        "level": note.level.word,
+        "message": note.message,
+    }
+
+
+def event_line(event: Event) -> str:
+    """One change of the verdict, ``rltui.event/1``: one line of strict JSON."""
+    import json
+
+    document = {
+        "schema": "rltui.event/1",
+        "run": event.run.key.name,
+        "event": event.kind.value,
+        **_finding(event.finding),
+    }
+    return json.dumps(_finite(document), allow_nan=False)
+
+
+def _finding(finding: Finding) -> Json:
+    return {
+        "rule": finding.rule,
+        "title": finding.title,
+        "level": finding.level.word,
+        "state": finding.state.value,
+        "metric": finding.metric,
+        "tag": finding.tag,
+        "since_step": finding.since_step,
+        "since_wall_time": finding.since_wall_time,
+        "until_step": finding.until_step,
+        "evidence": _evidence(finding.evidence),
+        "summary": finding.summary,
+        "advice": finding.advice,
+        **({"error": finding.error} if finding.error else {}),
+    }
+
+
+def _evidence(evidence: Evidence) -> Json:
+    return {
+        **evidence.extra,
+        "statistic": evidence.statistic,
+        "value": evidence.value,
+        "threshold": evidence.threshold,
+        "step_first": evidence.step_first,
+        "step_last": evidence.step_last,
+    }
+
+
+def _metric(run: RunView, tag: str) -> Json:
+    info, series = run.infos[tag], run.series(tag)
+    _, values = series.finite()
+    last = series.last
+    wall = None if last is None or math.isnan(last[1]) else last[1]
+    return {
+        "tag": tag,
+        "metric": info.metric.key if info.metric else None,
+        "title": info.title,
+        "category": info.category.value,
+        "unit": info.unit,
+        "direction": info.direction.value,
+        "level": run.judgement(tag).level.word,
+        "count": series.count,
+        "nonfinite": series.nonfinite,
+        "last": None if last is None else {"step": last[0], "wall_time": wall, "value": last[2]},
+        "min": float(values.min()) if len(values) else None,
+        "max": float(values.max()) if len(values) else None,
+        "mean": series.mean,
+    }

@@ -1,0 +1,153 @@
+"""Every stored point as rows of CSV or JSON lines. Opens no file; derives nothing.
+
+Columns: ``run``, ``tag``, ``step``, ``wall_time`` (seconds since the epoch, empty or null where
+the log has none), ``value`` (as logged: neither smoothed nor scaled nor turned round; float32 is
+written as the double that equals it) and ``superseded`` (whether a resumed run has overwritten
+the point). Runs come in the order of their names, tags as they were first seen, points by step;
+at one step the superseded ones come first.
+
+A value that is not finite is ``nan``, ``inf`` or ``-inf`` in CSV. JSON has no such numbers:
+there the value is null and a further field ``nonfinite`` says which of the three it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import orjson
+
+from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.text import clean
+from rltui.session import RunView, Session
+from rltui.store import Series
+
+#: Points that become text at a time: memory stays bounded, and so few stay in the cache.
+CHUNK = 1 << 12
+
+CSV_HEAD = b"run,tag,step,wall_time,value,superseded\n"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """n points of one tag of one run, by step."""
+
+    run: str
+    tag: str
+    steps: IntArray
+    """(n,)"""
+    wall_times: FloatArray
+    """(n,) seconds since the epoch; not finite where the log has none."""
+    values: FloatArray
+    """(n,) float64."""
+    superseded: BoolArray | None
+    """(n,), or None when no point is."""
+
+
+def export_names(session: Session, runs: Sequence[RunView]) -> list[str]:
+    """What each run is called: as in the JSON of ``check``, with the path of its logdir in front
+    when there are several logdirs."""
+    if len(session.logdirs) == 1:
+        return [r.key.name for r in runs]
+    return [clean(str(session.logdirs[r.key.logdir])) + f"/{r.key.name}" for r in runs]
+
+
+def export_rows(
+    runs: Iterable[tuple[str, RunView]], tags: Mapping[str, object] | None = None
+) -> Iterator[Rows]:
+    """The points of all ``(name, run)``, of ``tags`` only unless None; at most CHUNK at a time."""
+    for name, run in runs:
+        for tag in run.data.tags:
+            if tags is None or tag in tags:
+                yield from _series_rows(name, run.series(tag))
+
+
+def _series_rows(run: str, series: Series) -> Iterator[Rows]:
+    steps, walls, values = series.steps, series.wall_times, series.values
+    superseded: BoolArray | None = None
+    if len(series.old_steps):
+        steps = np.concatenate([series.old_steps, steps])
+        order = np.argsort(steps, kind="stable")
+        steps = steps[order]
+        walls = np.concatenate([series.old_wall_times, walls])[order]
+        values = np.concatenate([series.old_values, values])[order]
+        superseded = order < len(series.old_steps)
+    for start in range(0, len(steps), CHUNK):
+        part = slice(start, start + CHUNK)
+        yield Rows(
+            run,
+            series.tag,
+            np.ascontiguousarray(steps[part]),
+            np.ascontiguousarray(walls[part]),
+            np.ascontiguousarray(values[part], dtype=np.float64),
+            None if superseded is None else superseded[part],
+        )
+
+
+def csv_lines(rows: Rows) -> bytes:
+    """The rows as CSV (RFC 4180 quoting, lines end in a line feed)."""
+    head = f"{_quoted(rows.run)},{_quoted(rows.tag)},".encode("utf-8", "backslashreplace")
+    values = _numbers(rows.values, lambda x: str(x).encode())
+    walls = _numbers(rows.wall_times, lambda _: b"")
+    return _joined(rows, head, b",", walls, b",", values, (b",false\n", b",true\n"))
+
+
+def json_lines(rows: Rows) -> bytes:
+    """The rows as JSON lines, strict JSON in UTF-8."""
+    run, tag = orjson.dumps(rows.run), orjson.dumps(rows.tag)
+    head = b'{"run":' + run + b',"tag":' + tag + b',"step":'
+    values = _numbers(rows.values, lambda x: b'null,"nonfinite":"%s"' % str(x).encode())
+    walls = _numbers(rows.wall_times, lambda _: b"null")
+    ends = (b',"superseded":false}\n', b',"superseded":true}\n')
+    return _joined(rows, head, b',"wall_time":', walls, b',"value":', values, ends)
+
+
+def _numbers(numbers: FloatArray, odd: Callable[[float], bytes]) -> list[bytes]:
+    """Each number in the fewest digits that give it back; ``odd`` writes what is not finite."""
+    texts = _dumped(numbers)
+    strange = np.flatnonzero(~np.isfinite(numbers))
+    if len(strange):
+        known: dict[str, bytes] = {}
+        for i, x in zip(strange.tolist(), numbers[strange].tolist(), strict=True):
+            text = known.get(str(x))
+            texts[i] = known.setdefault(str(x), odd(x)) if text is None else text
+    return texts
+
+
+def _dumped(numbers: FloatArray | IntArray) -> list[bytes]:
+    return orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
+
+
+def _joined(
+    rows: Rows,
+    head: bytes,
+    after_step: bytes,
+    walls: list[bytes],
+    after_wall: bytes,
+    values: list[bytes],
+    ends: tuple[bytes, bytes],
+) -> bytes:
+    """``head step after_step wall after_wall value end`` for each row, in one piece."""
+    n = len(rows.steps)
+    if not n:
+        return b""
+    # Seven slices instead of one format call a row: no Python code runs per point.
+    parts = [b""] * (7 * n)
+    parts[0::7] = [head] * n
+    parts[1::7] = _dumped(rows.steps)
+    parts[2::7] = [after_step] * n
+    parts[3::7] = walls
+    parts[4::7] = [after_wall] * n
+    parts[5::7] = values
+    if rows.superseded is None:
+        parts[6::7] = [ends[0]] * n
+    else:
+        parts[6::7] = [ends[old] for old in rows.superseded.tolist()]
+    return b"".join(parts)
+
+
+def _quoted(text: str) -> str:
+    if '"' in text or "," in text or text != text.strip():
+        return '"' + text.replace('"', '""') + '"'
+    return text

@@ -1,0 +1,181 @@
+"""Verdicts as plain text, for ``check``, ``snapshot`` and the line left on quitting."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timezone
+
+from rltui.catalogue.model import Category
+from rltui.core.level import Level, RunState, worst
+from rltui.core.text import cell_width, clean, pad
+from rltui.health.model import Finding, FindingState
+from rltui.present.kit import numbers
+from rltui.present.kit.glyph import glyph_set
+from rltui.present.screens.log import ending_words
+from rltui.present.screens.metric_rows import Row, fold
+from rltui.session import RunView, Session
+from rltui.session.event import Event, EventKind
+
+_GLYPHS = glyph_set("braille")
+
+
+def verdict_line(session: Session) -> str:
+    """One line on all runs, for the scrollback."""
+    runs = session.runs()
+    if not runs:
+        return "rltui: no runs were found"
+    if len(runs) == 1:
+        return f"rltui: {run_verdict(runs[0])}"
+    counts = Counter(r.level for r in runs)
+    words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
+    ill = [r for r in runs if r.level >= Level.WATCH]
+    tail = ""
+    if ill:
+        ill.sort(key=lambda r: -int(r.level))
+        tail = f"; first look at {run_verdict(ill[0])}"
+    return f"rltui: {len(runs)} runs: {', '.join(words)}{tail}"
+
+
+def run_verdict(run: RunView) -> str:
+    """Badge, name, where it stands and what fires, in one line."""
+    glyph = _GLYPHS.badge(run.level)
+    firing = run.report.firing() if run.report else ()
+    what = ", ".join(
+        f"{f.title} ({f.level.word} since {numbers.step(f.since_step)})" for f in firing[:4]
+    )
+    if len(firing) > 4:
+        what += f", and {len(firing) - 4} more"
+    if run.ending is not None:
+        what = ", ".join(w for w in (ending_words(run.ending), what) if w)
+    if not what:
+        what = "nothing to report" if run.level is Level.OK else "not judged"
+    return f"{glyph} {run.name}{_standing(run)}: {what}"
+
+
+def _standing(run: RunView) -> str:
+    known, progress = run.recognition, run.progress
+    words = []
+    if known is not None:
+        words.append(" ".join(x for x in (known.title, known.algorithm) if x))
+    if progress is not None and progress.last_step is not None:
+        total = f"/{numbers.step(progress.total_steps)}" if progress.total_steps else ""
+        words.append(f"step {numbers.step(progress.last_step)}{total}")
+        words.append(_state_words(run))
+    text = ", ".join(w for w in words if w)
+    return f" ({text})" if text else ""
+
+
+def _state_words(run: RunView) -> str:
+    progress = run.progress
+    if progress is None:
+        return ""
+    age = numbers.age(progress.age_s) if progress.age_s is not None else ""
+    if progress.gone and run.ending is None:
+        return "log deleted"
+    if progress.state is RunState.UNKNOWN:
+        return f"ended {age} ago" if age else "state unknown"
+    return f"{progress.state.value} {age} ago".strip() if age else progress.state.value
+
+
+def check_text(session: Session) -> str:
+    """The verdict of every run with its findings."""
+    lines: list[str] = []
+    runs = session.runs()
+    for run in runs:
+        lines.append(f"{_GLYPHS.badge(run.level)} {run.name}{_standing(run)}")
+        lines += _ending_lines(run)
+        lines += _finding_lines(run)
+        lines += _note_lines(run)
+    level = worst(r.level for r in runs)
+    if len(runs) > 1:
+        counts = Counter(r.level for r in runs)
+        words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
+        crashed = sum(r.ending is not None for r in runs)
+        words += [f"{crashed} crashed"] if crashed else []
+        lines.append(f"{len(runs)} runs, worst {level.word}: {', '.join(words)}")
+    return "\n".join(lines) + "\n"
+
+
+def event_text(event: Event, now: float) -> str:
+    """One change of the verdict in one line, with the time of day (UTC) at which it was seen."""
+    at = datetime.fromtimestamp(now, timezone.utc).strftime("%H:%M:%S")
+    finding = event.finding
+    over = event.kind is EventKind.RESOLVED
+    glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
+    level = "" if over else f" {finding.level.word}"
+    what = f"{finding.title} {event.kind.value}{level}, {_when(finding)}"
+    return f"{at} {glyph} {event.run.name}: {what}: {finding.summary}"
+
+
+def _ending_lines(run: RunView) -> list[str]:
+    ending = run.ending
+    if ending is None:
+        return []
+    lines = [f"  {_GLYPHS.badge(run.end_level)} {ending_words(ending)}"]
+    lines += [f"      {ending.line}"] if ending.line else []
+    return lines + ([f"      check: {ending.advice}"] if ending.advice else [])
+
+
+def _finding_lines(run: RunView) -> list[str]:
+    report = run.report
+    if report is None:
+        return ["    no scalar yet"]
+    lines = []
+    for finding in report.findings:
+        over = finding.state is FindingState.RESOLVED
+        glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
+        lines.append(f"  {glyph} {finding.title}, {_when(finding)}: {finding.summary}")
+        if not over and finding.advice:
+            lines.append(f"      check: {finding.advice}")
+    if not report.findings:
+        count = len(report.judged)
+        rules = "rule" if count == 1 else "rules"
+        well = f"    {'no finding' if run.ending else 'nothing to report'}, {count} {rules} judged"
+        lines.append(well if count else "    no rule can judge it")
+    if report.skipped and report.judged:
+        count = len(report.skipped)
+        rules = "rule" if count == 1 else "rules"
+        lines.append(f"    {count} {rules} could not judge it (snapshot and --json name them)")
+    return lines
+
+
+def _when(finding: Finding) -> str:
+    if finding.since_step is None:
+        return "whole run"
+    if finding.state is FindingState.RESOLVED:
+        return f"{numbers.step(finding.since_step)} to {numbers.step(finding.until_step)}, over"
+    return f"since {numbers.step(finding.since_step)}"
+
+
+def _note_lines(run: RunView) -> list[str]:
+    notes = [n for n in run.data.notes if n.level >= Level.WATCH]
+    lines = []
+    for note in notes[:5]:
+        at = "" if note.offset is None else f" at byte {note.offset:,}"
+        lines.append(f"    note: {clean(note.path.name)}{at}: {note.message}")
+    if len(notes) > 5:
+        lines.append(f"    and {len(notes) - 5} more notes")
+    return lines
+
+
+def snapshot_text(session: Session) -> str:
+    """Every run with its verdict and all its rows, by category."""
+    parts = []
+    for run in session.runs():
+        lines = [f"{_GLYPHS.badge(run.level)} {run.name}{_standing(run)}", *_finding_lines(run)]
+        for category in Category:
+            tags = [t for t, i in run.infos.items() if i.category is category]
+            rows = fold(run, tags)
+            if rows:
+                lines += ["", f"  {category.value.replace('_', ' ').capitalize()}"]
+                lines += [_row_line(r) for r in rows]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _row_line(row: Row) -> str:
+    unit = f" {row.info.unit}" if row.info.unit else ""
+    value = numbers.aligned(row.value).rstrip()
+    line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, 20)} {value}{unit}"
+    gap = max(1, 48 - cell_width(line))
+    return f"{line}{' ' * gap}{pad(row.judgement.healthy, 18)} {row.tag}".rstrip()

@@ -1,0 +1,1 @@
+"""What the app shows, as pure functions from facts to lines."""

@@ -1,0 +1,317 @@
+"""Findings: what is wrong, what was wrong, what could not be judged."""
+
+from __future__ import annotations
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width, fit, pad
+from rltui.health.model import Finding, FindingState, Skipped
+from rltui.present.kit import numbers
+from rltui.present.kit.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    TITLE,
+    Line,
+    Token,
+    fit_line,
+    line_at,
+    line_width,
+    style,
+    with_ground,
+)
+from rltui.present.kit.prose import paragraph
+from rltui.present.screens.frame_model import Body, finding_id
+from rltui.present.screens.metric_chart import chart_lines
+from rltui.present.screens.view import FINDINGS, View
+from rltui.session import RunView
+
+
+def heading(title: str, width: int, view: View, note: str = "") -> Line:
+    """A bold title, a rule, and a muted note at the right end."""
+    left: Line = [(f"{title} ", TITLE)]
+    right: Line = [(f" {note}", MUTED)] if note else []
+    room = width - line_width(left) - line_width(right)
+    if room < 0:
+        return fit_line([*left, *right], width, ellipsis=view.glyphs.ellipsis)
+    return [*left, (view.glyphs.rule * room, RULE), *right]
+
+
+def counts(run: RunView) -> str:
+    """ "3 bad  2 watch  1 over", or "none"."""
+    if run.report is None:
+        return "reading"
+    firing = run.report.firing()
+    parts = [
+        (sum(f.level is Level.BAD for f in firing), "bad"),
+        (sum(f.level is Level.WATCH for f in firing), "watch"),
+        (len(run.report.resolved()), "over"),
+    ]
+    return "  ".join(f"{n} {word}" for n, word in parts if n) or "none"
+
+
+def finding_look(finding: Finding) -> tuple[str, Token, bool]:
+    """(kind of badge: level or over, colour, bold)."""
+    if finding.state is FindingState.RESOLVED:
+        return "over", Token.MUTED, False
+    return "level", LEVEL_TOKEN[finding.level], True
+
+
+def badge_of(finding: Finding, view: View) -> tuple[str, Token, bool]:
+    """Glyph, colour and weight of a finding's badge."""
+    kind, token, bold = finding_look(finding)
+    glyph = view.glyphs.over if kind == "over" else view.glyphs.badge(finding.level)
+    return glyph, token, bold
+
+
+def span_words(finding: Finding, *, now: bool = False) -> str:
+    """ "since 31", "30 to 31, over"; with ``now``: "31 to now"."""
+    since = numbers.step(finding.since_step)
+    if finding.state is FindingState.RESOLVED:
+        tail = "" if now else ", over"
+        return f"{since} to {numbers.step(finding.until_step)}{tail}"
+    return f"{since} to now" if now else f"since {since}"
+
+
+def finding_line(finding: Finding, width: int, view: View, *, now: bool = False) -> Line:
+    """One line: badge, title, since when at the right end."""
+    glyph, token, bold = badge_of(finding, view)
+    right = span_words(finding, now=now)
+    room = width - cell_width(right) - 3
+    title = pad(view.glyphs.text(finding.title), room, ellipsis=view.glyphs.ellipsis)
+    look = style(token, bold=bold)
+    return [(f"{glyph} ", look), (title, look), (f" {right}", MUTED)]
+
+
+def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
+    """For narrow screens: one line per firing finding, name, since, shortest evidence."""
+    report = run.report
+    if report is None:
+        return []
+    firing = report.firing()
+    lines: list[Line] = []
+    name_room = max((cell_width(f.title) for f in firing[:limit]), default=0)
+    since_room = max((cell_width(span_words(f)) for f in firing[:limit]), default=0)
+    for finding in firing[:limit]:
+        glyph, token, bold = badge_of(finding, view)
+        look = style(token, bold=bold)
+        line: Line = [(f"{glyph} ", look), (pad(finding.title, name_room) + " ", look)]
+        line.append((pad(span_words(finding), since_room) + "  ", MUTED))
+        room = width - line_width(line)
+        text = fit(view.glyphs.text(finding.short), room, ellipsis=view.glyphs.ellipsis)
+        lines.append([*line, (text, TEXT)])
+    if len(firing) > limit and lines:
+        more = f"  +{len(firing) - limit}"
+        room = width - cell_width(more)
+        lines[-1] = [*fit_line(lines[-1], room, ellipsis=view.glyphs.ellipsis), (more, MUTED)]
+    return lines
+
+
+def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Line]:
+    """The findings beside the vital signs on Overview."""
+    report = run.report
+    lines: list[Line] = [heading("Findings", width, view, counts(run))]
+    if report is None:
+        return [*lines, [("no verdict before the run has been read", MUTED)]]
+    if not report.findings:
+        return [*lines, *calm_lines(run, width, view)]
+    roomy = height >= 2 * len(report.findings) + 1 and width >= 44
+    spare = height - 2 * len(report.findings) - 1
+    for finding in report.findings:
+        lines.append(finding_line(finding, width, view))
+        if roomy:
+            over = finding.state is FindingState.RESOLVED
+            text = view.glyphs.text(finding.summary)
+            look = MUTED if over else TEXT
+            limit = 2 if spare > 0 else 1
+            told = paragraph(
+                text, width, look, indent=2, limit=limit, ellipsis=view.glyphs.ellipsis
+            )
+            spare -= len(told) - 1
+            lines += told
+    if len(lines) > height:
+        hidden = len(lines) - height + 1
+        lines = [*lines[: height - 1], [(f"  and {hidden} more on Findings", MUTED)]]
+    return lines
+
+
+def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
+    """Nothing is wrong: what was judged, and what could not be."""
+    report = run.report
+    if report is None:
+        return []
+    glyphs = view.glyphs
+    if not report.judged:
+        lines: list[Line] = [[(f"{glyphs.unknown} ", MUTED), ("no rule can judge this run", TEXT)]]
+    else:
+        lines = [
+            [(f"{glyphs.ok} ", style(Token.OK)), ("nothing to report", TEXT)],
+            _fact("judged", _judged(run), width, view),
+        ]
+    if report.skipped:
+        names = ", ".join(s.title for s in report.skipped)
+        lines.append(_fact("not judged", names, width, view))
+    return lines
+
+
+def _judged(run: RunView) -> str:
+    report = run.report
+    count = len(report.judged) if report else 0
+    rules = "rule" if count == 1 else "rules"
+    first, last = run.data.first_step, run.data.last_step
+    steps = "" if first is None else f", steps {numbers.step(first)} to {numbers.step(last)}"
+    return f"{count} {rules}{steps}"
+
+
+def _fact(name: str, text: str, width: int, view: View) -> Line:
+    words = fit(view.glyphs.text(text), width - 14, ellipsis=view.glyphs.ellipsis)
+    return [("  ", TEXT), (pad(name, 12), MUTED), (words, TEXT)]
+
+
+def advice_lines(finding: Finding, view: View, width: int) -> list[Line]:
+    """Evidence and what to look at first."""
+    words = view.glyphs.text
+    evidence = finding.evidence
+    facts = [("since", _since_words(finding))]
+    if evidence.value is not None:
+        limit = "" if evidence.threshold is None else f"; limit {numbers.value(evidence.threshold)}"
+        facts.append(("evidence", f"{evidence.statistic} {numbers.value(evidence.value)}{limit}"))
+    facts.append(("steps", _steps_words(finding)))
+    facts.append(("tag", finding.tag or ""))
+    if finding.advice:
+        facts.append(("check", finding.advice))
+    if finding.error:
+        facts.append(("rule broke", finding.error))
+    lines: list[Line] = []
+    for name, text in facts:
+        if not text:
+            continue
+        body = paragraph(words(text), width - 10, TEXT, ellipsis=view.glyphs.ellipsis) or [[]]
+        lines.append([(pad(name, 10), MUTED), *body[0]])
+        lines += [[(" " * 10, TEXT), *x] for x in body[1:]]
+    return lines
+
+
+def _since_words(finding: Finding) -> str:
+    if finding.since_step is None:
+        return ""
+    text = f"step {numbers.step(finding.since_step)}"
+    if finding.state is FindingState.RESOLVED:
+        return f"{text}, over at {numbers.step(finding.until_step)}"
+    return f"{text}, and still so"
+
+
+def _steps_words(finding: Finding) -> str:
+    evidence = finding.evidence
+    return f"{numbers.step(evidence.step_first)} to {numbers.step(evidence.step_last)}"
+
+
+def findings_body(run: RunView, view: View, width: int, height: int) -> Body:
+    """The tab: the list at the left, the finding at the cursor at the right (or below)."""
+    report = run.report
+    if report is None:
+        return Body([[("  no verdict before the run has been read", MUTED)]])
+    margin = 2 if width >= 110 else 1
+    two_panes = width >= 100
+    list_width = (42 if width < 150 else 52) if two_panes else width - margin - 1
+    ids = [finding_id(f) for f in report.findings]
+    cursor = view.cursor.get(FINDINGS)
+    if ids and (cursor not in ids or FINDINGS not in view.moved):
+        cursor = view.cursor[FINDINGS] = ids[0]
+    lines, hits = _list(run, view, list_width, margin, cursor)
+    chosen = next((f for f in report.findings if finding_id(f) == cursor), None)
+    if two_panes:
+        lines += [[], *_not_judged(run, view, list_width, margin)]
+        pane_width = width - margin - list_width - 4 - 1
+        right = _detail(run, chosen, view, pane_width, height)
+        rows = max(len(lines), len(right))
+        joined = [
+            [*fit_line(line_at(lines, i), margin + list_width), ("    ", TEXT), *line_at(right, i)]
+            for i in range(min(rows, height))
+        ]
+        return Body(joined, ids, hits)
+    room = max(0, height - len(lines))
+    detail = _detail(run, chosen, view, width - margin - 1, room) if room >= 4 else []
+    below: list[Line] = [[(" " * margin, TEXT), *x] for x in detail]
+    lines = [*lines, *below]
+    if height - len(lines) >= 3:
+        lines += [[], *_not_judged(run, view, list_width, margin)]
+    return Body(lines[:height], ids, hits)
+
+
+def _list(
+    run: RunView, view: View, width: int, margin: int, cursor: str | None
+) -> tuple[list[Line], dict[int, str]]:
+    report = run.report
+    if report is None:
+        return [], {}
+    lines: list[Line] = []
+    hits: dict[int, str] = {}
+    blank: Line = [(" " * margin, TEXT)]
+
+    def put(line: Line) -> None:
+        lines.append([*blank, *line])
+
+    for title, group in (("Firing", report.firing()), ("Over", report.resolved())):
+        if not group and title == "Over":
+            continue
+        if lines:
+            lines.append([])
+        note = counts(run).replace("  ", " ") if title == "Firing" else str(len(group))
+        put(heading(title, width, view, note if group else "none"))
+        for finding in group:
+            name = finding_id(finding)
+            hits[len(lines)] = name
+            line = finding_line(finding, width, view, now=True)
+            if name == cursor:
+                bar = (" " * (margin - 1) + view.glyphs.cursor, style(Token.ACCENT, bold=True))
+                lines.append([bar, *with_ground(fit_line(line, width), Token.SEL)])
+            else:
+                put(line)
+        if not group:
+            for line in calm_lines(run, width, view)[:2]:
+                put(line)
+    return lines, hits
+
+
+def _not_judged(run: RunView, view: View, width: int, margin: int) -> list[Line]:
+    """Rules that lack what they need, each with what that is."""
+    skipped = run.report.skipped if run.report else ()
+    if not skipped:
+        return []
+    blank = (" " * margin, TEXT)
+    lines: list[Line] = [[blank, *heading("Not judged", width, view, str(len(skipped)))]]
+    lines += [[blank, *_skipped_line(run, rule, width, view)] for rule in skipped]
+    return lines
+
+
+def _skipped_line(run: RunView, skipped: Skipped, width: int, view: View) -> Line:
+    name = pad(view.glyphs.text(skipped.title), 22, ellipsis=view.glyphs.ellipsis)
+    names = list(dict.fromkeys(run.title_of(m) for m in skipped.missing))
+    why = f"no {', '.join(names)}" if names else skipped.reason or "too few points"
+    room = width - 24
+    text = pad(fit(view.glyphs.text(why), room, ellipsis=view.glyphs.ellipsis), room, right=True)
+    return [(f"{view.glyphs.unknown} ", MUTED), (name, MUTED), (text, MUTED)]
+
+
+def _detail(
+    run: RunView, finding: Finding | None, view: View, width: int, height: int
+) -> list[Line]:
+    """The finding at the cursor: sentence, evidence, advice, chart."""
+    if finding is None:
+        return []
+    glyph, token, bold = badge_of(finding, view)
+    title: Line = [(f"{glyph} ", style(token, bold=bold)), (finding.title, style(token, bold=bold))]
+    room = width - line_width(title) - cell_width(finding.rule) - 2
+    head: Line = [*title, (" ", TEXT), (view.glyphs.rule * max(0, room), RULE)]
+    head.append((f" {finding.rule}", MUTED))
+    lines = [head, *paragraph(view.glyphs.text(finding.summary), width, STRONG), []]
+    lines += advice_lines(finding, view, width)
+    left = height - len(lines) - 2
+    if finding.tag in run.infos and left >= 8:
+        info = run.infos[finding.tag]
+        note = "   ".join(x for x in (info.unit, info.tag) if x)
+        lines += [[], heading(view.glyphs.text(info.title), width, view, note)]
+        lines += chart_lines(run, finding.tag, view, width, min(left, 24))
+    return lines[:height]

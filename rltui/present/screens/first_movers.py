@@ -1,0 +1,73 @@
+"""The lines of "What moved first"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rltui.catalogue.model import Category
+from rltui.core.text import pad
+from rltui.present.kit import numbers
+from rltui.present.kit.line import ACCENT, MUTED, STRONG, TEXT, Line
+from rltui.present.screens.findings import heading
+from rltui.present.screens.metric_rows import overview_sections
+from rltui.present.screens.view import View
+from rltui.session import RunView
+
+if TYPE_CHECKING:
+    from rltui.health.first_movers import Move
+
+
+def moves_of(run: RunView) -> tuple[int | None, list[Move]]:
+    """(step of the symptom, vital signs that moved around it), kept until the run changes."""
+    held = run.memo.get("moved")
+    if held is not None and held[0] == run.version:
+        return held[1]  # type: ignore[no-any-return]
+    step, moves = _moves(run)
+    run.memo["moved"] = (run.version, (step, moves))
+    return step, moves
+
+
+def _moves(run: RunView) -> tuple[int | None, list[Move]]:
+    if run.report is None or not run.report.findings:
+        return None, []
+    from rltui.health.first_movers import anchor, moved_first
+
+    step, moves = anchor(run.report.findings), []
+    if step is not None:
+        tags = [r.tag for s in overview_sections(run) for r in s.rows]
+        causes = frozenset(t for t in tags if run.infos[t].category is Category.HYPER)
+        moves = moved_first((run.shown(t) for t in tags), step, causes)
+    return step, moves
+
+
+def moved_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """A section with one line per metric, at most ``height`` lines; empty when nothing moved."""
+    step, moves = moves_of(run)
+    if step is None or not moves or height < 2:
+        return []
+    glyphs = view.glyphs
+    note = f"around step {numbers.step(step)}"
+    lines = [heading("What moved first", width, view, note)]
+    for rank, move in enumerate(moves[: height - 1], 1):
+        title = glyphs.text(run.infos[move.tag].title)
+        before, after = numbers.value(move.before), numbers.value(move.after)
+        line: Line = [(f"{rank} ", ACCENT), (pad(title, 19, ellipsis=glyphs.ellipsis), TEXT)]
+        line.append((pad(f"step {numbers.step(move.step)}", 13), MUTED))
+        line += [(pad(before, 10, right=True), MUTED), (f" {glyphs.arrow} ", MUTED)]
+        line.append((pad(after, 10), STRONG))
+        if width >= 69 and move.before:
+            line.append((glyphs.text(numbers.factor(move.after / move.before)), MUTED))
+        lines.append(line)
+    return lines
+
+
+def moved_sentence(run: RunView, view: View) -> str:
+    """ "learning rate × 200 at 30, then KL to old policy × 470"; empty when nothing moved."""
+    _, moves = moves_of(run)
+    words: list[str] = []
+    for move in moves[:3]:
+        ratio = move.after / move.before if move.before else None
+        size = numbers.factor(ratio) if ratio is not None else numbers.value(move.after)
+        at = f" at {numbers.step(move.step)}" if not words else ""
+        words.append(f"{run.infos[move.tag].title} {size}{at}")
+    return view.glyphs.text(", then ".join(words[:2]))

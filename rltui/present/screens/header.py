@@ -1,0 +1,357 @@
+"""Line 1 (which run, how far, how well), the tabs, and the footer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rltui.core.level import Level, RunState
+from rltui.core.text import cell_width, fit, fit_middle
+from rltui.health.crash import EndingKind
+from rltui.present.kit import numbers
+from rltui.present.kit.line import (
+    ACCENT,
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    TITLE,
+    Line,
+    Span,
+    Token,
+    fit_line,
+    line_width,
+    style,
+    with_ground,
+)
+from rltui.present.screens.keys import keys_for
+from rltui.present.screens.log import ending_words
+from rltui.present.screens.view import ALL, FINDINGS, OVERVIEW, TABS, Tab, View
+from rltui.session import Progress, RunView
+
+_STATE_TOKEN = {
+    RunState.LIVE: Token.OK,
+    RunState.STALLED: Token.WATCH,
+    RunState.FINISHED: Token.MUTED,
+    RunState.CRASHED: Token.BAD,
+    RunState.UNKNOWN: Token.MUTED,
+}
+
+
+#: Cells that the name of a run may always take; more of a wide screen.
+_NAME_CELLS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A piece of the header that may be dropped: the highest ``drop`` goes first."""
+
+    spans: Line
+    drop: int
+    gap: int = 2
+
+
+def state_spans(
+    progress: Progress | None, view: View, *, words: bool, in_header: bool = False
+) -> Line:
+    """Glyph and word of the run state, with the age of the newest write; in the header of a
+    run that crashed, with the reason."""
+    if progress is None:
+        return [("· ", MUTED), ("waiting", MUTED)]
+    state, age = progress.state, progress.age_s
+    if progress.gone and progress.state is not RunState.CRASHED:
+        return [(f"{view.glyphs.stalled} ", style(Token.WATCH)), ("log deleted", STRONG)]
+    glyph = view.glyphs.state(state)
+    line: Line = [(f"{glyph} ", style(_STATE_TOKEN[state]))]
+    aged = "" if age is None else numbers.age(age)
+    if state is RunState.UNKNOWN:
+        word = f"ended {aged} ago" if aged and progress.last_step is not None else "no points yet"
+        return [*line, (word, MUTED)]
+    if state is RunState.CRASHED and progress.ending is not None:
+        ending = progress.ending
+        word = ending_words(ending) if words or in_header else ending.kind.value
+        token = Token.WATCH if ending.kind is EndingKind.CANCELLED else Token.BAD
+        line = [(f"{glyph} ", style(token)), (word, style(token, bold=True))]
+    else:
+        line.append((state.value, TEXT if state is RunState.LIVE else STRONG))
+    if aged:
+        line.append((f", {aged} ago" if words else f" {aged}", MUTED))
+    return line
+
+
+def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
+    """The verdict chip: the only filled block of alarm colour on the screen."""
+    glyphs, report = view.glyphs, run.report
+    if report is None:
+        return [(f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED)]
+    firing = report.firing()
+    bad = sum(f.level is Level.BAD for f in firing)
+    watch = sum(f.level is Level.WATCH for f in firing)
+    line: Line = []
+    if bad:
+        text = f" {glyphs.badge(Level.BAD)} {bad} bad "
+        line.append((text, style(Token.BG, bg=Token.BAD, bold=True)))
+    if watch:
+        gap = ("   " if words else "  ") if bad else ""
+        word = " watch" if words or not bad else ""
+        text = f"{gap}{glyphs.badge(Level.WATCH)} {watch}{word}"
+        line.append((text, style(Token.WATCH, bold=True)))
+    if run.end_level >= Level.WATCH and not bad and run.ending is not None:
+        look = style(Token.WATCH, bold=True)
+        if run.end_level is Level.BAD:
+            look = style(Token.BG, bg=Token.BAD, bold=True)
+        text = f" {glyphs.badge(run.end_level)} {run.ending.kind.value} "
+        line = [(text, look), *([("  ", TEXT), *line] if line else [])]
+    if not line and report.level is Level.OK:
+        line.append((f"{glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True)))
+    if not line:
+        line.append((f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED))
+    return line
+
+
+def run_header(run: RunView, view: View, width: int, reading: float | None) -> Line:
+    """Line 1 for one run, ``width`` cells."""
+    wide = width >= 150
+    right = verdict_spans(run, view, words=width >= 110)
+    if run.data.reading or run.loading:
+        share = "" if reading is None else f" {numbers.percent(reading)}"
+        right = [(f"{view.glyphs.badge(Level.UNKNOWN)} reading{share}", MUTED)]
+    if width < 40:
+        return _between([(run.name, TITLE)], right, width)
+    parts = _run_parts(run, view, width)
+    if wide:
+        parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
+    else:
+        parts[0] = _Part(parts[0].spans, parts[0].drop, 0)
+    line = _drop_to_fit(parts, width - line_width(right) - 3)
+    return _between(line, right, width)
+
+
+def _run_parts(run: RunView, view: View, width: int) -> list[_Part]:
+    known, progress = run.recognition, run.progress
+    name = fit_middle(run.name, max(_NAME_CELLS, width // 3), ellipsis=view.glyphs.ellipsis)
+    parts = [_Part([(name, TITLE)], 0)]
+    title = known.title if known else ""
+    algorithm = (known.algorithm if known else None) or ""
+    dot = " · " if width >= 110 else " "
+    what = dot.join(t for t in (title, algorithm) if t)
+    if what and width >= 60:
+        parts.append(_Part([(what, MUTED)], 30))
+    if progress is None or progress.last_step is None:
+        return [*parts, _Part(state_spans(progress, view, words=width >= 150), 10, 3)]
+    parts.append(_Part(_step_spans(progress, width), 20, 3 if width >= 110 else 2))
+    if progress.share is not None and width >= 110:
+        parts.append(_Part(_bar(progress.share, 18 if width >= 150 else 10, view), 80, 1))
+    if progress.share is not None:
+        parts.append(_Part([(numbers.percent(progress.share), TEXT)], 40, 1))
+    if progress.elapsed_s is not None and width >= 110:
+        mark = "~" if progress.elapsed_derived else ""
+        parts.append(_Part([(mark + numbers.duration(progress.elapsed_s), TEXT)], 70))
+    if progress.eta_s is not None and progress.state is RunState.LIVE and width >= 110:
+        eta = numbers.duration(progress.eta_s) if progress.eta_s > 0 else "–"
+        parts.append(_Part([("ETA ", MUTED), (eta, TEXT)], 60))
+    spans = state_spans(progress, view, words=width >= 150, in_header=width >= 80)
+    parts.append(_Part(spans, 10))
+    return parts
+
+
+def _step_spans(progress: Progress, width: int) -> Line:
+    last = numbers.step(progress.last_step or 0)
+    line: Line = [("step ", MUTED), (last, STRONG)]
+    if progress.total_steps and width >= 80:
+        line.append((f"/{numbers.step(progress.total_steps)}", MUTED))
+    return line
+
+
+def _bar(share: float, width: int, view: View) -> Line:
+    done = round(share * width)
+    rule = view.glyphs.heavy
+    return [(rule * done, STRONG), (rule * (width - done), RULE)]
+
+
+def _drop_to_fit(parts: list[_Part], room: int) -> Line:
+    kept = list(parts)
+    while len(kept) > 1 and sum(p.gap + line_width(p.spans) for p in kept) > room:
+        kept.remove(max(kept, key=lambda p: p.drop))
+    line: Line = []
+    for i, part in enumerate(kept):
+        gap = 1 if i == 0 else part.gap
+        line.append((" " * gap, TEXT))
+        line.extend(part.spans)
+    return line
+
+
+def _between(left: Line, right: Line, width: int) -> Line:
+    room = width - line_width(right) - 1
+    if room < 4:
+        return with_ground(fit_line(right, width), Token.RAISED)
+    line = [*fit_line(left, room), *right]
+    return with_ground(fit_line(line, width), Token.RAISED)
+
+
+def runs_header(runs: list[RunView], label: str, view: View, width: int) -> Line:
+    """Line 1 of the list of runs."""
+    states = [r.progress.state for r in runs if r.progress]
+    parts = [_Part([(label, TITLE)], 0, 0 if width < 150 else 2)]
+    if width >= 150:
+        parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
+    parts.append(_Part([(f"{len(runs)} run{'s' if len(runs) != 1 else ''}", TEXT)], 10))
+    for state in (RunState.LIVE, RunState.STALLED, RunState.CRASHED, RunState.FINISHED):
+        count = states.count(state)
+        if count:
+            parts.append(_Part([(f"{count} {state.value}", MUTED)], 20))
+    levels = [r.level for r in runs]
+    right: Line = []
+    for level in (Level.BAD, Level.WATCH):
+        count = levels.count(level)
+        if not count:
+            continue
+        chip = level is Level.BAD
+        text = f"{view.glyphs.badge(level)} {count} {level.word}"
+        look = style(Token.BG, bg=Token.BAD, bold=True) if chip else style(Token.WATCH, bold=True)
+        if right:
+            right.append(("   ", TEXT))
+        right.append((f" {text} " if chip else text, look))
+    if not right and Level.OK in levels:
+        right = [(f"{view.glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True))]
+    return _between(_drop_to_fit(parts, width - line_width(right) - 3), right, width)
+
+
+@dataclass(frozen=True, slots=True)
+class TabSpot:
+    """Where a tab stands on its line, for the mouse and the underline."""
+
+    id: str
+    start: int
+    end: int
+
+
+def tabs_of(run: RunView) -> list[Tab]:
+    """The tabs that this run has something for; Overview, Findings and All always."""
+    have = {i.category for i in run.infos.values()} | {
+        i.also for i in run.infos.values() if i.also is not None
+    }
+    return [t for t in TABS if t.category is None or t.category in have]
+
+
+def tab_line(run: RunView, view: View, width: int) -> tuple[Line, list[TabSpot]]:
+    """Line 2 and where each tab stands on it."""
+    tabs = tabs_of(run)
+    if width < 80:
+        tabs = _worst_tabs(run, view, tabs)
+    for gap, form in ((3, "title"), (2, "medium"), (1, "short")):
+        if gap == 3 and width < 150:
+            continue
+        labels = [_tab_label(run, view, t, form) for t in tabs]
+        left = 2 if width >= 110 else 0
+        needed = [
+            line_width(x) + gap
+            for x, t in zip(labels, tabs, strict=True)
+            if t.key or t.id == view.tab
+        ]
+        if form == "short" or left + sum(needed) - gap <= width:
+            break
+    return _place_tabs(tabs, labels, view, width, gap, left)
+
+
+def _place_tabs(
+    tabs: list[Tab], labels: list[Line], view: View, width: int, gap: int, left: int
+) -> tuple[Line, list[TabSpot]]:
+    widths = [line_width(x) for x in labels]
+    first = 0
+    active = next((i for i, t in enumerate(tabs) if t.id == view.tab), 0)
+    while first < active and left + sum(w + gap for w in widths[first : active + 1]) - gap > width:
+        first += 1
+    line: Line = [(" " * left, TEXT)] if left else []
+    spots: list[TabSpot] = []
+    x = left
+    for tab, label, w in list(zip(tabs, labels, widths, strict=True))[first:]:
+        if spots:
+            line.append((" " * gap, TEXT))
+            x += gap
+        spots.append(TabSpot(tab.id, x, x + w))
+        line.extend(label)
+        x += w
+    return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
+
+
+def _tab_label(run: RunView, view: View, tab: Tab, form: str) -> Line:
+    active = tab.id == view.tab
+    name = tab.title if active and form == "short" else getattr(tab, form)
+    look = style(Token.STRONG, bold=True, underline=active and form == "short") if active else TEXT
+    line: Line = []
+    if tab.key:
+        line.append((f"{tab.key} ", style(Token.ACCENT) if active else MUTED))
+    line.append((name, look))
+    line.extend(_tab_badge(run, view, tab, "" if form == "short" else " "))
+    return line
+
+
+def _tab_badge(run: RunView, view: View, tab: Tab, gap: str) -> list[Span]:
+    if tab.id == ALL:
+        return [(f" {len(run.infos)}", MUTED)] if gap else []
+    if tab.id == FINDINGS:
+        return [(f" {len(run.report.firing()) if run.report else 0}", MUTED)]
+    if tab.id == OVERVIEW:
+        level = run.level
+    elif tab.category is not None:
+        level = run.category_level(tab.category)
+    if level is Level.UNKNOWN:
+        return []
+    return [(gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
+
+
+def _worst_tabs(run: RunView, view: View, tabs: list[Tab]) -> list[Tab]:
+    """Below 80 cells: the active tab and the worst three."""
+
+    def level(tab: Tab) -> Level:
+        return run.category_level(tab.category) if tab.category else Level.UNKNOWN
+
+    ranked = sorted(tabs, key=lambda t: (-level(t), tabs.index(t)))[:3]
+    return [t for t in tabs if t.id == view.tab or t in ranked]
+
+
+def tab_rule(spots: list[TabSpot], view: View, width: int) -> Line:
+    """Line 3: a rule with the active tab underlined."""
+    glyphs = view.glyphs
+    for spot in spots:
+        if spot.id == view.tab:
+            start, end = max(0, spot.start), min(width, spot.end)
+            return [
+                (glyphs.rule * start, RULE),
+                (glyphs.heavy * (end - start), ACCENT),
+                (glyphs.rule * (width - end), RULE),
+            ]
+    return [(glyphs.rule * width, RULE)]
+
+
+def footer_line(view: View, width: int, right: str, actions: tuple[str, ...] = ()) -> Line:
+    """The last line: the keys that work here (or those of ``actions``), the state of the view."""
+    if view.message:
+        return with_ground(fit_line([(f" {view.message}", TEXT)], width), Token.RAISED)
+    shown = [k for k in keys_for(view.key_screen, view.keys) if k.footer]
+    if actions:
+        shown = [k for k in shown if k.action in actions]
+    if view.overlay:
+        shown = [k for k in shown if k.action in ("back", "quit")]
+    order = {k.action: i for i, k in enumerate(shown)}
+    room = width - (cell_width(right) + 3 if right else 1) - 1
+    while len(shown) > 2 and _footer_width(shown) > room:
+        shown.remove(max(shown, key=lambda k: k.rank))
+    shown.sort(key=lambda k: (k.action != "help", k.action == "quit", k.rank, order[k.action]))
+    line: Line = [(" ", TEXT)]
+    for i, key in enumerate(shown):
+        name = key.footer_key or key.shown.split("  ")[0]
+        line.append((("  " if i else "") + name, style(Token.ACCENT, bold=True)))
+        line.append((f" {key.footer}", TEXT))
+    line = fit_line(line, width - cell_width(right) - 1) if right else line
+    if right:
+        line = [*line, (fit(right, width), MUTED)]
+    return with_ground(fit_line(line, width), Token.RAISED)
+
+
+def _footer_width(keys: list) -> int:  # type: ignore[type-arg]
+    return sum(
+        cell_width(k.footer_key or k.shown.split("  ")[0]) + 1 + cell_width(k.footer) + 2
+        for k in keys
+    )

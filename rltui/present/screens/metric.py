@@ -1,0 +1,194 @@
+"""The metric screen: the large chart, judgement, statistics, meaning, related rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.core.text import cell_width, pad
+from rltui.present.kit import numbers
+from rltui.present.kit.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    TITLE,
+    Line,
+    Style,
+    fit_line,
+    line_width,
+    style,
+)
+from rltui.present.kit.prose import paragraph
+from rltui.present.screens.findings import badge_of, heading, span_words
+from rltui.present.screens.frame_model import Body
+from rltui.present.screens.metric_chart import chart_lines, smoothed_last
+from rltui.present.screens.metric_rows import Row, make_row
+from rltui.present.screens.metric_table import Columns, row_line
+from rltui.present.screens.tab import cached_sections
+from rltui.present.screens.view import TAB_BY_ID, View
+from rltui.session import RunView
+from rltui.store.series import mean_of
+
+_SIDE = 38
+"""Cells of the pane at the right of the chart."""
+
+
+def metric_body(run: RunView, view: View, width: int, height: int) -> Body:
+    """The metric at the cursor of the present tab, in ``width`` x ``height``."""
+    rows = [r for s in cached_sections(run, view) for r in s.rows]
+    items = [r.tag for r in rows]
+    tag = view.cursor.get(view.tab)
+    if tag not in run.infos:
+        return Body([[], [("  this metric is no longer logged", MUTED)]], items)
+    margin = 2 if width >= 110 else 1
+    inner = width - margin - 1
+    row = next((r for r in rows if r.tag == tag), make_row(run, tag))
+    blank: Line = [(" " * margin, TEXT)]
+    head = [*blank, *_head(row, items, view, inner)]
+    rule: Line = [*blank, (view.glyphs.rule * inner, RULE)]
+    lines = [head, rule] if height >= 16 else [head]
+    room = height - len(lines)
+    if width >= 110:
+        lines += _beside(run, row, view, inner, room, margin)
+    else:
+        lines += _below(run, row, view, inner, room, margin)
+    return Body(lines[:height], items)
+
+
+def _head(row: Row, items: list[str], view: View, width: int) -> Line:
+    words = view.glyphs.text
+    token = LEVEL_TOKEN[row.level]
+    left: Line = [(f"{view.glyphs.badge(row.level)} ", style(token, bold=True))]
+    left += [(words(row.title), TITLE), (f"  {words(row.info.unit)}", MUTED)]
+    tags = row.tag + (", min, max" if row.band else "")
+    left.append((f"   {tags}", MUTED))
+    where = TAB_BY_ID[view.tab].title
+    right = where
+    if row.tag in items:
+        right = f"{where}  {items.index(row.tag) + 1} of {len(items)}"
+    room = width - cell_width(right) - 1
+    return [*fit_line(left, room, ellipsis=view.glyphs.ellipsis), (f" {right}", MUTED)]
+
+
+def _beside(run: RunView, row: Row, view: View, width: int, height: int, margin: int) -> list[Line]:
+    chart_width = width - _SIDE - 4
+    chart = chart_lines(run, row.tag, view, chart_width, height, band=row.band, full=True)
+    side = _side(run, row, view, _SIDE, height)
+    blank = (" " * margin, TEXT)
+    lines: list[Line] = []
+    for i in range(height):
+        left = chart[i] if i < len(chart) else []
+        right = side[i] if i < len(side) else []
+        lines.append([blank, *fit_line(left, chart_width), (" " * 4, TEXT), *right])
+    return lines
+
+
+def _below(run: RunView, row: Row, view: View, width: int, height: int, margin: int) -> list[Line]:
+    facts = 3 if height >= 14 else 0
+    chart = chart_lines(run, row.tag, view, width, height - facts, band=row.band, full=True)
+    blank = (" " * margin, TEXT)
+    lines: list[Line] = [[blank, *x] for x in chart]
+    if facts:
+        found = _judgement(run, row, view, width)[:1]
+        lines += [[blank, *x] for x in found]
+        pairs = [
+            f"{name} {value}" for name, value, _ in _statistics(run, row, view) if name != "start"
+        ]
+        lines += [[blank, *x] for x in paragraph("  ".join(pairs), width, MUTED, limit=2)]
+    return lines
+
+
+def _side(run: RunView, row: Row, view: View, width: int, height: int) -> list[Line]:
+    """Judgement, statistics, meaning and related rows, as far as there is room."""
+    lines = [heading("Judgement", width, view), *_judgement(run, row, view, width), []]
+    note = "visible" if view.window is not None else ""
+    lines.append(heading("Statistics", width, view, note))
+    for name, value, where in _statistics(run, row, view):
+        lines.append([(pad(name, 12), MUTED), (pad(value, 10), STRONG), (where, MUTED)])
+    meaning = row.info.meaning
+    if meaning and height - len(lines) > 4:
+        lines += [[], heading("Meaning", width, view)]
+        limit = max(2, min(10, height - len(lines) - 4))
+        lines += paragraph(
+            view.glyphs.text(meaning), width, limit=limit, ellipsis=view.glyphs.ellipsis
+        )
+    room = height - len(lines) - 2
+    if room >= 2:
+        related = _related(run, row)[:room]
+        if related:
+            lines += [[], heading("Related", width, view)]
+            columns = Columns(16, 0, 0, width - 29, 0)
+            lines += [row_line(run, r, columns, view, cursor=False) for r in related]
+    return lines
+
+
+def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
+    words, glyphs = view.glyphs.text, view.glyphs
+    found = [f for f in run.report.findings if f.tag == row.tag] if run.report else []
+    lines: list[Line] = []
+    for finding in found[:3]:
+        glyph, token, bold = badge_of(finding, view)
+        look = style(token, bold=bold)
+        since = span_words(finding)
+        left: Line = [(f"{glyph} {finding.title}", look)]
+        gap = max(2, width - line_width(left) - cell_width(since))
+        lines.append([*left, (" " * gap, TEXT), (since, MUTED)])
+        lines += paragraph(
+            words(finding.summary), width, TEXT, indent=2, limit=3, ellipsis=glyphs.ellipsis
+        )
+    if found:
+        return lines
+    judgement = row.judgement
+    badge: Style = style(LEVEL_TOKEN[row.level])
+    if judgement.rules:
+        lines.append([(f"{glyphs.badge(row.level)} {row.level.word}", badge)])
+        if judgement.healthy:
+            lines[-1].append((f"  {words(judgement.healthy)}", MUTED))
+    else:
+        text = "no rule judges it"
+        if judgement.healthy:
+            text += f"; documents say {judgement.healthy}"
+        lines.append([(f"{glyphs.badge(row.level)} ", badge), (words(text), MUTED)])
+    return lines
+
+
+def _statistics(run: RunView, row: Row, view: View) -> list[tuple[str, str, str]]:
+    """(name, value, where) of the visible points."""
+    series = run.shown(row.tag)
+    steps, values = series.finite()
+    if view.window is not None:
+        inside = (steps >= view.window[0]) & (steps <= view.window[1])
+        steps, values = steps[inside], values[inside]
+    last = series.last
+    facts = [("newest", numbers.value(last[2] if last else None), "")]
+    if view.smooth:
+        facts.append(("smoothed", numbers.value(smoothed_last(series, view.smooth)), ""))
+    if len(values):
+        low, high = int(np.argmin(values)), int(np.argmax(values))
+        facts += [
+            ("mean", numbers.value(mean_of(values)), ""),
+            ("median", numbers.value(float(np.median(values))), ""),
+            ("min", numbers.value(values[low]), f"at step {int(steps[low]):,}"),
+            ("max", numbers.value(values[high]), f"at step {int(steps[high]):,}"),
+            ("start", numbers.value(values[0]), ""),
+        ]
+    seen = series.values
+    if view.window is not None:
+        low_step, high_step = view.window
+        seen = seen[(series.steps >= low_step) & (series.steps <= high_step)]
+    nonfinite = int(seen.size - np.count_nonzero(np.isfinite(seen)))
+    nan = f"{nonfinite:,} NaN or Inf" if nonfinite else "no NaN"
+    facts.append(("points", f"{seen.size:,}", nan))
+    if len(series.old_steps):
+        facts.append(("superseded", f"{len(series.old_steps):,}", "by a restart"))
+    return facts
+
+
+def _related(run: RunView, row: Row) -> list[Row]:
+    """Vital signs, those that are ill first: what usually moves together."""
+    from rltui.present.screens.metric_rows import overview_sections
+
+    rows = [r for s in overview_sections(run) for r in s.rows if r.tag != row.tag]
+    rows.sort(key=lambda r: -int(r.level))
+    return rows

@@ -1,0 +1,215 @@
+"""A metric of a run as a chart request: curves, limits, findings, restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from rltui.catalogue.model import Category
+from rltui.core.block import IntArray
+from rltui.core.level import Level
+from rltui.health.model import Finding, FindingState
+from rltui.present.chart.chart_model import XY
+from rltui.present.chart.outline import LONG, Outline
+from rltui.present.chart.render import Bar, Chart, Crosshair, Curve, Limit, Mark, render, smooth
+from rltui.present.kit import numbers
+from rltui.present.kit.line import Line, Token
+from rltui.present.screens.metric_rows import episodes
+from rltui.present.screens.view import View
+from rltui.present.screens.x_axis import Axis, axis_of, lives, roomy, span_of
+from rltui.session import RunView
+from rltui.store import Series
+
+#: More validation marks than this say nothing: every step is one.
+_MOST_MARKS = 60
+#: Bars of findings under a chart, at most.
+_MOST_BARS = 6
+
+
+def chart_lines(
+    run: RunView,
+    tag: str,
+    view: View,
+    width: int,
+    height: int,
+    *,
+    band: tuple[str, str] | None = None,
+    full: bool = False,
+    small: bool = False,
+) -> list[Line]:
+    """The chart of ``tag`` in exactly ``width`` x ``height`` cells.
+
+    ``full`` is the metric screen: crosshair and zoom apply; ``small`` leaves out the x axis and
+    all but the ends of the y axis. Kept until the run or the view
+    changes.
+    """
+    options = (view.smooth, view.log_y, view.outliers, view.axis, view.marker)
+    place = (view.crosshair, view.window) if full else ()
+    key = ("chart", tag, width, height, options, place, full, small, band, span_of(run)[2])
+    held = run.memo.get(key)
+    if held is not None and held[0] == run.version:
+        return held[1]  # type: ignore[no-any-return]
+    chart = chart_of(run, tag, view, band=band, full=full)
+    if small:
+        chart = replace(chart, bars=(), marks=(), limits=(), x_axis=False, ends=True, newest=False)
+    lines = render(chart, width, height, view.glyphs)
+    run.memo[key] = (run.version, lines)
+    return lines
+
+
+def chart_of(
+    run: RunView, tag: str, view: View, *, band: tuple[str, str] | None = None, full: bool = False
+) -> Chart:
+    """The request for the chart of one tag."""
+    series, judgement = run.shown(tag), run.judgement(tag)
+    axis = axis_of(run, series, view.axis)
+    to_x = axis.place
+    levels = [
+        (to_x(since), None if until is None else to_x(until), level)
+        for since, until, level in episodes(run, tag)
+    ]
+    judged = bool(judgement.rules) or judgement.level is not Level.UNKNOWN
+    low, high = run.limits(tag)
+    # averages, quantiles and readings need every point, and so does a part that is enlarged
+    enlarged = full and (view.window is not None or view.crosshair is not None)
+    exact = view.smooth > 0 or view.outliers or enlarged
+    first, last = run.points.first_step, run.points.last_step
+    ends = None if first is None or last is None else (to_x(first), to_x(last))
+    marks = _marks(run, to_x)
+    return Chart(
+        curves=[_curve(run, series, band, levels, axis, judged, exact)],
+        first=None if ends is None else ends[0],
+        last=None if ends is None else ends[1],
+        end=_end(run, axis, ends),
+        window=_window(view, to_x) if full else None,
+        x_kind=axis.kind,
+        x_unit=axis.unit,
+        smooth=view.smooth,
+        log=view.log_y,
+        clip=view.outliers,
+        healthy=(low, high) if low is not None or high is not None else None,
+        limits=_limits(low, high, judgement.healthy),
+        restarts=[to_x(int(s)) for s in series.restarts],
+        bars=_bars(run, tag, to_x),
+        marks=marks,
+        marks_title="val" if marks else "restart",
+        crosshair=_crosshair(view, to_x) if full else None,
+    )
+
+
+def _end(run: RunView, axis: Axis, ends: tuple[float, float] | None) -> float | None:
+    """Where the x axis ends: a live run gets room for what comes."""
+    if ends is None or not lives(run):
+        return None
+    return span_of(run)[2] if axis.kind == "step" else roomy(*ends)
+
+
+def _curve(
+    run: RunView,
+    series: Series,
+    band: tuple[str, str] | None,
+    levels: list[tuple[float, float | None, Level]],
+    axis: Axis,
+    judged: bool,
+    exact: bool,
+) -> Curve:
+    def drawn(points: Series) -> XY:
+        index = None if exact else outline_of(run, points)
+        if index is None:
+            return axis.places(points.steps), points.values
+        return axis.places(points.steps[index]), points.values[index]
+
+    ends = [drawn(run.shown(t)) for t in band] if band else []
+    old = (axis.places(series.old_steps), series.old_values)
+    return Curve(
+        *drawn(series),
+        low=ends[0] if ends else None,
+        high=ends[1] if ends else None,
+        levels=levels,
+        known=judged or not levels,
+        old=old if len(series.old_steps) else None,
+    )
+
+
+def outline_of(run: RunView, series: Series) -> IntArray | None:
+    """Which points of a long series show at any size; None for all. Kept and extended."""
+    if series.count < LONG:
+        return None
+    key = ("outline", series.tag)
+    held = run.memo.get(key)
+    if held is not None and held[0] == series.version:
+        known: Outline = held[1]
+        return known.index
+    follows = held is not None and held[1].follows(series.steps, series.values)
+    outline = held[1] if held is not None and follows else Outline()
+    outline.extend(series.steps, series.values)
+    run.memo[key] = (series.version, outline)
+    return outline.index
+
+
+def _window(view: View, to_x: Callable[[float], float]) -> tuple[float, float] | None:
+    if view.window is None:
+        return None
+    return to_x(view.window[0]), to_x(view.window[1])
+
+
+def _crosshair(view: View, to_x: Callable[[float], float]) -> Crosshair | None:
+    return None if view.crosshair is None else Crosshair(to_x(view.crosshair))
+
+
+def _limits(low: float | None, high: float | None, words: str) -> list[Limit]:
+    out = []
+    for value, sign in ((low, "≥"), (high, "≤")):
+        if value is None:
+            continue
+        text = words if words.startswith(sign) else f"{sign} {numbers.short(value)}"
+        out.append(Limit(value, text, Token.OK))
+    return out
+
+
+def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
+    """Findings as bars: bad and firing first, this metric's own before others."""
+    if run.report is None:
+        return []
+    found = [f for f in run.report.findings if f.since_step is not None]
+    found.sort(key=lambda f: (_rank(f), f.tag != tag, f.since_step or 0))
+    found = sorted(found[:_MOST_BARS], key=lambda f: f.since_step or 0)
+    return [
+        Bar(
+            f.title,
+            f.level,
+            to_x(f.since_step or 0),
+            None if f.until_step is None else to_x(f.until_step),
+            f.state is FindingState.RESOLVED,
+        )
+        for f in found
+    ]
+
+
+def _rank(finding: Finding) -> int:
+    """firing bad, resolved bad, watch."""
+    if finding.level is Level.BAD:
+        return 0 if finding.state is FindingState.FIRING else 1
+    return 2 if finding.state is FindingState.FIRING else 3
+
+
+def _marks(run: RunView, to_x: Callable[[float], float]) -> list[Mark]:
+    """Steps of validation, as long as they are few enough to say something."""
+    for tag, info in run.infos.items():
+        if info.category is Category.VALIDATION:
+            steps = run.shown(tag).steps
+            distinct = steps[np.append(True, steps[1:] != steps[:-1])] if len(steps) else steps
+            if len(distinct) <= _MOST_MARKS:
+                return [Mark(to_x(s), "v") for s in distinct.tolist()]
+            return []
+    return []
+
+
+def smoothed_last(series: Series, weight: float) -> float | None:
+    """Newest value of the smoothed line."""
+    _, values = series.finite()
+    if not len(values):
+        return None
+    return float(smooth(values, weight)[-1])

@@ -1,0 +1,263 @@
+"""Rows of metrics: which tags stand together, and what one row says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from rltui.catalogue.model import Category, TagInfo
+from rltui.core.block import FloatArray
+from rltui.core.level import Level
+from rltui.health.model import Judgement
+from rltui.present.screens.view import ALL, FINDINGS, OVERVIEW, View
+from rltui.session import RunView
+from rltui.store import Series
+
+_T = TypeVar("_T")
+
+#: Tags of one family that may be drawn as the band of the mean.
+_LOW, _HIGH, _CENTRE = "min", "max", "mean"
+#: Points that the newest one is compared with for the change column.
+_TREND_POINTS = 10
+#: Points that tell the usual range and noise of a metric.
+_RECENT_POINTS = 2000
+#: A change below this share of the p5-p95 range is not shown.
+_MATERIAL = 0.02
+
+#: Heading of rows that answer none of the questions and fire.
+_ELSEWHERE = "Firing elsewhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: a tag, or a family of tags folded into one."""
+
+    tag: str
+    info: TagInfo
+    level: Level
+    judgement: Judgement
+    value: float | None
+    """Newest value as shown; None when there is none."""
+    band: tuple[str, str] | None = None
+    """Tags of the lowest and highest value of the family, drawn as a band."""
+
+    @property
+    def title(self) -> str:
+        """Name on screen."""
+        return self.info.title
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows under one heading."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+    @property
+    def level(self) -> Level:
+        """Worst level of the rows."""
+        return max((r.level for r in self.rows), default=Level.UNKNOWN)
+
+
+def make_row(run: RunView, tag: str, band: tuple[str, str] | None = None) -> Row:
+    """The row of one tag."""
+    judgement = run.judgement(tag)
+    last = run.shown(tag).last
+    value = None if last is None else last[2]
+    # no tick beside a value that is outside of its range, even before the rule is sure
+    level = Level.UNKNOWN if judgement.pending else judgement.level
+    return Row(tag, run.infos[tag], level, judgement, value, band)
+
+
+def fold(run: RunView, tags: Iterable[str]) -> list[Row]:
+    """Rows of ``tags`` in catalogue order; ``*/mean,max,min`` become one row with a band."""
+    ordered = sorted(tags, key=lambda t: (run.infos[t].order, run.infos[t].title, t))
+    families: dict[str, dict[str, str]] = {}
+    for tag in ordered:
+        info = run.infos[tag]
+        if info.family and info.stat:
+            families.setdefault(info.family, {}).setdefault(info.stat, tag)
+    hidden: set[str] = set()
+    bands: dict[str, tuple[str, str]] = {}
+    for members in families.values():
+        if _CENTRE in members and _LOW in members and _HIGH in members:
+            low, high = members[_LOW], members[_HIGH]
+            bands[members[_CENTRE]] = (low, high)
+            hidden.update(t for t in (low, high) if run.judgement(t).level < Level.WATCH)
+    return [make_row(run, t, bands.get(t)) for t in ordered if t not in hidden]
+
+
+def tab_sections(run: RunView, view: View) -> list[Section]:
+    """The sections of the present tab, after the filter."""
+    if view.tab == FINDINGS:
+        return []
+    if view.tab == OVERVIEW:
+        sections = overview_sections(run)
+    elif view.tab == ALL:
+        sections = [Section("All", tuple(make_row(run, t) for t in _by_category(run)))]
+    else:
+        category = Category(view.tab)
+        tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
+        sections = [Section(category_title(category), tuple(fold(run, tags)))]
+    if not view.filter:
+        return sections
+    return [Section(s.title, tuple(r for r in s.rows if matches(r, view.filter))) for s in sections]
+
+
+def category_title(category: Category) -> str:
+    """Name of a category for people."""
+    return category.value.replace("_", " ").capitalize()
+
+
+def overview_sections(run: RunView) -> list[Section]:
+    """The questions of the scenario with the metrics that answer them, as far as logged."""
+    held = run.memo.get("overview")
+    if held is None or held[0] != run.version:
+        held = run.memo["overview"] = (run.version, _overview_sections(run))
+    return list(held[1])
+
+
+def _overview_sections(run: RunView) -> list[Section]:
+    if run.recognition is None:
+        return []
+    shown: set[str] = set()
+    sections = []
+    for question in run.recognition.scenario.questions:
+        rows = []
+        for tag in _vital_tags(run, question.metrics):
+            if tag not in shown:
+                shown.add(tag)
+                rows.append(make_row(run, tag, _band_of(run, tag)))
+        if rows:
+            sections.append(Section(question.title, tuple(rows)))
+    if not sections and run.infos:
+        return [Section("Logged", tuple(fold(run, run.infos)))]
+    others = [make_row(run, tag, _band_of(run, tag)) for tag in _firing(run) if tag not in shown]
+    return [Section(_ELSEWHERE, tuple(others)), *sections] if others else sections
+
+
+def _firing(run: RunView) -> list[str]:
+    """Tags of the findings that hold now, one for each rule and metric, worst first."""
+    found = run.report.firing() if run.report else ()
+    tags = {(f.rule, f.metric): f.tag for f in reversed(found) if f.tag in run.infos}
+    return [tag for tag in dict.fromkeys(reversed(tags.values())) if tag is not None]
+
+
+def _vital_tags(run: RunView, keys: tuple[str, ...]) -> list[str]:
+    """Tags of vital signs: one per metric and label; the first of several synonyms."""
+    seen: set[tuple[str, str]] = set()
+    out = []
+    for tag in run.tags_of_metrics(keys):
+        info = run.infos[tag]
+        name = (info.metric.key if info.metric else tag, str(sorted(info.labels.items())))
+        if name not in seen:
+            seen.add(name)
+            out.append(tag)
+    return out
+
+
+def _band_of(run: RunView, tag: str) -> tuple[str, str] | None:
+    info = run.infos[tag]
+    if info.stat != _CENTRE or not info.family:
+        return None
+    ends = _family_ends(run).get(info.family, {})
+    return (ends[_LOW], ends[_HIGH]) if len(ends) == 2 else None
+
+
+def _family_ends(run: RunView) -> dict[str, dict[str, str]]:
+    """Family -> its tags of the lowest and the highest value; made once per version."""
+    held = run.memo.get("families")
+    if held is None or held[0] != run.version:
+        ends: dict[str, dict[str, str]] = {}
+        for tag, info in run.infos.items():
+            if info.family and info.stat in (_LOW, _HIGH):
+                ends.setdefault(info.family, {})[info.stat] = tag
+        held = run.memo["families"] = (run.version, ends)
+    return held[1]
+
+
+def _by_category(run: RunView) -> list[str]:
+    order = {c: n for n, c in enumerate(Category)}
+    return sorted(run.infos, key=lambda t: (order[run.infos[t].category], run.infos[t].order, t))
+
+
+def matches(row: Row, text: str) -> bool:
+    """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
+    key = row.info.metric.key if row.info.metric else ""
+    return words_match(f"{row.title} {row.tag} {key}", text)
+
+
+def words_match(hay: str, text: str) -> bool:
+    """Whether ``hay`` holds every word of ``text`` and none that starts with ``!``."""
+    hay = hay.lower()
+    for word in text.lower().split():
+        if word.startswith("!"):
+            if len(word) > 1 and word[1:] in hay:
+                return False
+        elif word not in hay:
+            return False
+    return True
+
+
+def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
+    """(since, until or None for now, level) of what the rules found on this tag."""
+    if run.report is None:
+        return []
+    return [
+        (f.since_step, f.until_step, f.level)
+        for f in run.report.findings
+        if f.tag == tag and f.since_step is not None
+    ]
+
+
+def memo(run: RunView, tag: str, name: object, make: Callable[[Series], _T]) -> _T:
+    """A value derived from the points of ``tag``, computed anew only when they change."""
+    series = run.shown(tag)
+    key = (tag, name)
+    held = run.memo.get(key)
+    if held is not None and held[0] == series.version:
+        return held[1]  # type: ignore[no-any-return]
+    value = make(series)
+    if len(run.memo) > 4096:
+        run.memo.clear()
+    run.memo[key] = (series.version, value)
+    return value
+
+
+def trend(series: Series) -> float | None:
+    """Newest value minus the median of the few before; None when not material.
+
+    Material means: at least 2 % of the p5-p95 range, and more than the usual difference
+    between neighbours (median absolute first difference).
+    """
+    recent = series.values[-_RECENT_POINTS:]
+    if len(recent) < 5 or not np.isfinite(recent[-1]):
+        return None
+    values = recent[np.isfinite(recent)].astype(np.float64)
+    if len(values) < 5:
+        return None
+    before = values[-1 - min(_TREND_POINTS, len(values) // 4 + 1) : -1]
+    change = float(values[-1]) - _quantile(np.sort(before), 0.5)
+    if change == 0:
+        return None
+    noise = _quantile(np.sort(np.abs(values[1:] - values[:-1])), 0.5)
+    if abs(change) < 2.0 * noise:
+        return None
+    ordered = np.sort(values)
+    spread = _quantile(ordered, 0.95) - _quantile(ordered, 0.05)
+    return None if abs(change) < _MATERIAL * spread else change
+
+
+def _quantile(ordered: FloatArray, share: float) -> float:
+    """A quantile of ascending values (n,), linear between neighbours.
+
+    As ``numpy.quantile``, without its price for a few values.
+    """
+    at = share * (len(ordered) - 1)
+    low = int(at)
+    high = min(low + 1, len(ordered) - 1)
+    return float(ordered[low]) * (1 - (at - low)) + float(ordered[high]) * (at - low)

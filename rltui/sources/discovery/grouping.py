@@ -1,0 +1,233 @@
+"""Which files below a logdir are of one training, judged by where they lie. No I/O.
+
+A training often leaves several logs: event files, a JSONL file, the console, a tracker's
+directory. They are put together
+
+- in one directory: fixed names (``progress.csv``, ``log.txt``, event files), and the only file
+  of another format beside them; files of one name (``exp1.jsonl``, ``exp1.log``);
+- by name: ``PROJECT/exp1.jsonl`` and the directory ``tensorboard_log/PROJECT/exp1``;
+- above the only run: ``stdout.log`` or ``trainer_state.json`` over ``runs/DATE/``.
+
+Two files of one format are put together only where they have fixed names, or where one goes on
+at a step within the other: a training that was resumed with a new log. Whether it is one
+training after all, the store decides by the points.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from rltui.core.batch import Joined
+from rltui.formats import Belonging
+from rltui.sources.discovery.walk import Candidate
+
+#: A log over a run may be so many directories above it (verl: tensorboard_log/PROJECT/RUN).
+_LEVELS = 4
+#: So many things of different formats in one tree may be one training.
+_MANY = 4
+#: Of more files of one format in a directory nobody looks whether one goes on from another.
+_CROWD = 8
+#: Letters with which the names of two logs of one training begin.
+_ALIKE = 4
+
+Span = tuple[int, int]
+"""First and last step."""
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """Files that make one run."""
+
+    directory: str
+    """Where it lies, relative to the logdir."""
+    name: str
+    """What the run is called by itself: the path of the directory or file, no suffix."""
+    files: list[Candidate]
+    joined: dict[str, tuple[Joined, str]] = field(default_factory=dict)
+    """Key of a file that is not what makes the run -> why it is here, its name alone."""
+    crowded: bool = False
+    """Whether one of its files is one of several of its format in a directory, each of which
+    names a run: then only its name can join it."""
+
+    @property
+    def kinds(self) -> set[str]:
+        """Names of the log formats."""
+        return {c.kind for c in self.files}
+
+    @property
+    def stem(self) -> str:
+        """The last part of its name."""
+        return self.name.rpartition("/")[2]
+
+    def take(self, other: Unit, why: Joined) -> None:
+        """Take the files of another unit in."""
+        for candidate in other.files:
+            known = other.joined.get(str(candidate.key), (why, other.name))
+            stronger = Joined.MAYBE if Joined.MAYBE in (why, known[0]) else Joined.SURELY
+            self.joined[str(candidate.key)] = stronger, known[1]
+        self.files += other.files
+        self.crowded = self.crowded or other.crowded
+
+
+def units(candidates: Iterable[Candidate], owner: Mapping[str, str]) -> list[Unit]:
+    """The units before anything is joined; ``owner``: directory of an event file -> of its run."""
+    directories: dict[str, Unit] = {}
+    named: list[Unit] = []
+    count: dict[tuple[str, str], int] = defaultdict(int)
+    for candidate in candidates:
+        where = candidate.directory
+        if candidate.belonging is Belonging.DIRECTORY:
+            where = owner.get(str(candidate.path), where)
+            unit = directories.get(where)
+            if unit is None:
+                unit = directories[where] = Unit(where, where, [])
+            unit.files.append(candidate)
+        else:
+            named.append(Unit(where, name_of(candidate), [candidate]))
+            count[where, candidate.kind] += 1
+    for unit in named:
+        unit.crowded = count[unit.directory, unit.files[0].kind] > 1
+    return [*directories.values(), *named]
+
+
+def continued(found: list[Unit], span: Callable[[Candidate], Span | None]) -> list[Unit]:
+    """The units, those put together whose files are one log after the other."""
+    crowds: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+    for unit in found:
+        if unit.crowded and unit.files[0].tracker is None:
+            crowds[unit.directory, unit.files[0].kind].append(unit)
+    gone: set[int] = set()
+    for crowd in crowds.values():
+        if len(crowd) <= _CROWD:
+            gone.update(id(u) for u in _chained(crowd, span))
+    return [u for u in found if id(u) not in gone]
+
+
+def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) -> list[Unit]:
+    """Put a log to the one that it goes on from; returns the units that were taken in."""
+    spans = [(s, u) for u in crowd if (s := span(u.files[0])) is not None]
+    spans.sort(key=lambda entry: (entry[0], entry[1].name))
+    taken: list[Unit] = []
+    heads: list[tuple[Span, Unit]] = []
+    for (first, last), unit in spans:
+        before = [(s, u) for s, u in heads if s[0] < first <= s[1] + 1 and _akin(u.stem, unit.stem)]
+        if len(before) != 1:
+            heads.append(((first, last), unit))
+            continue
+        ((start, end), head) = before[0]
+        heads.remove(before[0])
+        heads.append(((start, max(end, last)), head))
+        head.files += [replace(f, begin=first) for f in unit.files]
+        head.name = _common(head.name, unit.name)
+        taken.append(unit)
+    if len(taken) == len(crowd) - 1:
+        for _, unit in heads:
+            unit.crowded = False
+    return taken
+
+
+def _common(name: str, other: str) -> str:
+    """What two names begin with: ``train_v2`` of ``train_v2.first`` and ``train_v2_resumed``."""
+    size = next((i for i, (a, b) in enumerate(zip(name, other)) if a != b), len(name))  # noqa: B905
+    return name[:size].rstrip("._- ") or name
+
+
+def _akin(stem: str, other: str) -> bool:
+    """Whether two names begin alike: ``train_v2``, ``train_v2_resume_from100``."""
+    needed = min(_ALIKE, len(stem), len(other))
+    return stem[:needed] == other[:needed]
+
+
+def joined(found: Sequence[Unit], rank: Mapping[str, int]) -> list[Unit]:
+    """The units, those of one training put together; ``rank``: of the kinds that make a run,
+    the lowest gives it its name."""
+    tops: dict[str, list[Unit]] = defaultdict(list)
+    for unit in _by_name(list(found), rank):
+        tops[unit.directory].append(unit)
+    below: dict[str, list[Unit]] = defaultdict(list)
+    for directory in sorted(_with_parents(tops), key=lambda d: (-_depth(d), d)):
+        own = _beside(tops.get(directory, []), rank)
+        there = _above(directory, own, below.pop(directory, []), rank)
+        if not directory:
+            return there
+        below[directory.rpartition("/")[0]] += there
+    return []
+
+
+def _by_name(found: list[Unit], rank: Mapping[str, int]) -> list[Unit]:
+    """Join what has the same last part of the name, if that can mean only one training."""
+    buckets: dict[str, list[Unit]] = defaultdict(list)
+    for unit in found:
+        buckets[unit.stem].append(unit)
+    out = []
+    for stem, bucket in buckets.items():
+        named = any(c.belonging is Belonging.NAME for u in bucket for c in u.files)
+        if stem and named and len(bucket) > 1 and _disjoint(bucket):
+            out.append(_merged(bucket, rank, Joined.SURELY))
+        else:
+            out += bucket
+    return out
+
+
+def _beside(own: Sequence[Unit], rank: Mapping[str, int]) -> list[Unit]:
+    """Join what lies in one directory."""
+    free = [u for u in own if not u.crowded]
+    if len(free) < 2 or not _disjoint(free):
+        return list(own)
+    home = any(u.name == u.directory for u in free)
+    whole = _merged(free, rank, Joined.SURELY if home else Joined.MAYBE)
+    return [whole, *(u for u in own if u.crowded and u is not whole)]
+
+
+def _above(
+    directory: str, own: Sequence[Unit], below: Sequence[Unit], rank: Mapping[str, int]
+) -> list[Unit]:
+    """Join what lies in a directory with what lies below it."""
+    everything = [*own, *below]
+    if any(u.crowded for u in everything) or not _disjoint(everything):
+        return everything
+    if len(own) == 1 and len(below) == 1:
+        far = _depth(below[0].directory) - _depth(directory) > _LEVELS
+        return [_merged([*below, *own], rank, Joined.MAYBE if far else Joined.SURELY)]
+    if 1 < len(everything) <= _MANY:
+        return [_merged(everything, rank, Joined.MAYBE)]
+    return everything
+
+
+def _merged(found: Sequence[Unit], rank: Mapping[str, int], why: Joined) -> Unit:
+    """One unit of several; the one whose best kind ranks lowest gives the name."""
+    first, *others = sorted(found, key=lambda u: min(rank[k] for k in u.kinds))
+    for other in others:
+        first.take(other, why)
+    return first
+
+
+def _disjoint(found: Sequence[Unit]) -> bool:
+    kinds = [k for u in found for k in u.kinds]
+    return len(kinds) == len(set(kinds))
+
+
+def name_of(candidate: Candidate) -> str:
+    """Name of a run that one file, or one run of a store, makes."""
+    name = candidate.path.name
+    if candidate.title:
+        name = candidate.title
+    elif candidate.format is not None:
+        name = os.path.splitext(name)[0]  # noqa: PTH122
+    return f"{candidate.directory}/{name}" if candidate.directory else name
+
+
+def _with_parents(directories: Iterable[str]) -> set[str]:
+    out = {""}
+    for directory in directories:
+        while directory not in out:
+            out.add(directory)
+            directory = directory.rpartition("/")[0]
+    return out
+
+
+def _depth(directory: str) -> int:
+    return directory.count("/") + 1 if directory else 0

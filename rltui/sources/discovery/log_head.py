@@ -1,0 +1,200 @@
+"""What the first bytes of a log file tell: its format, and whether it is part of a run.
+
+torch's ``add_scalars(main, {series: value})`` writes the tag ``main`` into the directory
+``RUN/<main with / replaced by _>_<series>``, tensorboardX's into ``RUN/<main>/<series>``
+(torch/utils/tensorboard/writer.py, tensorboardX/writer.py); ``add_hparams`` writes into
+``RUN/<unix time>``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import NamedTuple
+
+from rltui.core.block import Block
+from rltui.formats import Format, Options
+from rltui.sources.discovery.path_memory import Recent
+
+#: Bytes read to learn what a file is.
+HEAD_BYTES = 1 << 16
+#: Bytes of a log's beginning and end that tell its first and last step.
+_SPAN_BYTES = 1 << 20
+#: So many zeros at the end of what was read are a hole: bytes that have not arrived yet.
+_HOLE = 16
+#: Step keys that are named when a file has none of them.
+_NAMED = 3
+
+
+class Role(Enum):
+    """What an event file below another run's directory is; a str is the only tag it holds."""
+
+    RUN = "run"
+    HPARAMS = "hparams"
+    EMPTY = "empty"
+
+
+class _Claim(NamedTuple):
+    identity: tuple[int, int]
+    size: int
+    claimed: bool
+    decided: bool
+    """Whether further bytes cannot change the answer."""
+    reason: str
+
+
+class HeadReader:
+    """Reads the beginnings of files, each only until it is decided. One thread."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._claims: Recent[tuple[str, str], _Claim] = Recent()
+        self._roles: Recent[Path, tuple[Role | str, int]] = Recent()
+        self._spans: Recent[Path, tuple[int, tuple[int, int] | None]] = Recent()
+
+    @property
+    def known(self) -> int:
+        """How many answers are remembered."""
+        return len(self._claims) + len(self._roles) + len(self._spans)
+
+    def turn(self) -> None:
+        """A look at all files begins: forget those that the last one did not see."""
+        for known in (self._claims, self._roles, self._spans):
+            known.turn()
+
+    def claims(self, form: Format, path: Path, status: os.stat_result) -> bool:
+        """Whether ``form`` claims the file. Raises OSError when it cannot be read."""
+        # the path, too: systems give the inode of a deleted file to the next one
+        key, identity = (form.name, str(path)), (status.st_dev, status.st_ino)
+        known = self._claims.get(key)
+        if known is not None and known.identity == identity:
+            same = known.size == status.st_size
+            if known.claimed or same or (known.decided and status.st_size > known.size):
+                return known.claimed
+        # for event files the name decides: no need to open thousands of them
+        head = b"" if form.name == "tfevents" else read_head(path)
+        claimed = form.claims(path, head, self._options)
+        if not claimed and form.anywhere and status.st_size > HEAD_BYTES:
+            claimed = form.claims(path, _read_end(path, status.st_size), self._options)
+        reason, decided = "", True
+        if not claimed:
+            reason, decided = refusal(form, head, self._options.step_keys)
+        self._claims[key] = _Claim(identity, status.st_size, claimed, decided, reason)
+        return claimed
+
+    def refusal(self, form: Format, path: Path) -> tuple[str, bool]:
+        """Why a file is not claimed, and whether that is final (as long as it only grows)."""
+        known = self._claims.get((form.name, str(path)))
+        return ("", False) if known is None else (known.reason, known.decided)
+
+    def span(self, path: Path, form: Format) -> tuple[int, int] | None:
+        """First and last step of a text log, by its beginning and its end; None when they do not
+        tell, or when it cannot be read."""
+        known = self._spans.get(path)
+        try:
+            size = path.stat().st_size
+            if known is None or known[0] != size:
+                pieces = [read_head(path, _SPAN_BYTES)]
+                if size > _SPAN_BYTES:
+                    pieces.append(_read_end(path, size, _SPAN_BYTES))
+                known = size, _span_of(pieces, form, path, self._options)
+                self._spans[path] = known
+        except OSError:
+            return None
+        return known[1]
+
+    def role(self, path: Path, form: Format) -> Role | str:
+        """What an event file is; read again as long as it holds nothing."""
+        known = self._roles.get(path)
+        if known is not None and known[0] is not Role.EMPTY:
+            return known[0]
+        try:
+            size = path.stat().st_size
+            if known is not None and known[1] == size:
+                return Role.EMPTY
+            role = _role_of(read_head(path), form)
+        except OSError:
+            return Role.RUN
+        self._roles[path] = (role, size)
+        return role
+
+
+def _role_of(head: bytes, form: Format) -> Role | str:
+    if b"_hparams_/" in head:
+        return Role.HPARAMS
+    decoded = form.decoder().feed(head)
+    tags = {t for item in decoded.items if isinstance(item, Block) for t in item.tags}
+    if not tags:
+        return Role.RUN if decoded.texts or len(head) >= HEAD_BYTES else Role.EMPTY
+    return tags.pop() if len(tags) == 1 else Role.RUN
+
+
+def _span_of(
+    pieces: Sequence[bytes], form: Format, path: Path, options: Options
+) -> tuple[int, int] | None:
+    steps: list[int] = []
+    for piece in pieces:
+        decoded = form.decoder(options, path).feed(piece)
+        if decoded.counted:
+            return None
+        blocks = [b for b in decoded.items if isinstance(b, Block) and len(b.steps)]
+        if not blocks and piece is pieces[0]:
+            return None
+        steps += [int(s) for b in blocks for s in (b.steps[0], b.steps[-1])]
+    return (steps[0], max(steps)) if steps else None
+
+
+def refusal(form: Format, head: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
+    """Why a log that begins with ``head`` is not read, in plain words, and whether it will stay
+    so however it grows: its first row is complete."""
+    text = head.lstrip()
+    if not text or form.lacks:
+        words = form.lacks if text else "empty so far"
+        return words, not form.lacks and len(head) >= HEAD_BYTES
+    return _first_row(head, text, step_keys)
+
+
+def _first_row(head: bytes, text: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
+    line, newline, _ = text.partition(b"\n")
+    decided = bool(newline) or len(head) >= HEAD_BYTES
+    names = ", ".join(step_keys[:_NAMED]) + (" and others" if len(step_keys) > _NAMED else "")
+    no_step = f"rows have no step (looked for {names})"
+    try:
+        row, _ = json.JSONDecoder().raw_decode(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        if newline or not line.startswith(b"{"):
+            return "not valid JSON", decided
+        return (no_step if decided else "its first row is not complete yet"), decided
+    if not isinstance(row, dict):
+        return "rows are no JSON objects", decided
+    if not any(isinstance(row.get(key), (int, float)) for key in step_keys):
+        return no_step, decided
+    return "rows are texts, not metrics", decided
+
+
+def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
+    """The first bytes of a file; a hole at their end (NFS) is not among them. Raises OSError."""
+    with path.open("rb", buffering=0) as file:
+        data = file.read(size) or b""
+    return data.rstrip(b"\0") if data.endswith(bytes(_HOLE)) else data
+
+
+def _read_end(path: Path, size: int, wanted: int = HEAD_BYTES) -> bytes:
+    """The last whole lines of a file. Raises OSError."""
+    with path.open("rb", buffering=0) as file:
+        file.seek(max(0, size - wanted))
+        return (file.read(wanted) or b"").partition(b"\n")[2]
+
+
+def series_of(relative: str, main: str) -> str | None:
+    """The series of an ``add_scalars`` directory, or None when it is none.
+
+    ``relative`` is its path below the run, ``main`` the only tag of its event file.
+    """
+    for prefix in (main.replace("/", "_") + "_", main + "/"):
+        if relative.startswith(prefix) and len(relative) > len(prefix):
+            return relative[len(prefix) :]
+    return None

@@ -1,0 +1,228 @@
+"""Which processes of this user write logs right now: Linux's /proc, else nothing.
+
+Two traces: a file that a process holds open for writing, and the process id in the name of an
+event file (``events.out.tfevents.TIME.HOST.PID.N``, tensorboard/summary/writer/
+event_file_writer.py), since TensorBoard's writer may close its file after every flush. Of a
+command line only the program and the script are taken: arguments may hold secrets.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rltui.core.text import clean
+
+PROC = Path("/proc")
+#: Links of one process that are looked at.
+_MAX_LINKS = 4096
+_MAX_COMMAND = 200
+_EVENT_PID = re.compile(r".*\.tfevents\.(\d{9,11})\.(.+)\.(\d{1,8})\.\d+(?:\.\w+)?")
+#: Clocks of the name (whole seconds, set before the first write) and of the process differ.
+_SLACK_S = 5.0
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?|ipython\d*")
+#: What stands between a training and its log file.
+_PLUMBING = frozenset({"tee", "ts"})
+#: Options of the interpreter that are followed by a value.
+_VALUED = frozenset({"-X", "-W", "--check-hash-based-pycs"})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Holder:
+    """A process that writes a log."""
+
+    pid: int
+    command: str
+    """Program and script, cleaned: ``python train.py``, ``python -m verl.trainer.main_ppo``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process of this user."""
+
+    pid: int
+    parent: int
+    arguments: tuple[str, ...]
+    started: float
+    """Seconds since the epoch."""
+
+    @property
+    def python(self) -> bool:
+        """Whether an interpreter of Python runs it."""
+        return bool(self.arguments) and _PYTHON.fullmatch(_base(self.arguments[0])) is not None
+
+    @property
+    def holder(self) -> Holder:
+        """What a person is told of it."""
+        return Holder(self.pid, command_of(self.arguments))
+
+
+def command_of(arguments: Sequence[str]) -> str:
+    """Program and script of a command line, without the other arguments; cleaned.
+
+    >>> command_of(["/usr/bin/python3", "-u", "train.py", "--token", "x"])
+    'python3 train.py'
+    """
+    if not arguments:
+        return ""
+    words = [_base(arguments[0])]
+    if _PYTHON.fullmatch(words[0]):
+        words += _script(arguments[1:])
+    return clean(" ".join(words))[:_MAX_COMMAND]
+
+
+def _base(path: str) -> str:
+    # A process may have set its title: "ray::main_task.run()" in place of all arguments.
+    return path.rpartition("/")[2] if " " not in path else path
+
+
+def _script(arguments: Sequence[str]) -> list[str]:
+    rest = iter(arguments)
+    for word in rest:
+        if word in _VALUED:
+            next(rest, None)
+        elif word in ("-m", "-c"):
+            return [word, *([next(rest, "")] if word == "-m" else [])]
+        elif not word.startswith("-"):
+            return [_base(word)]
+    return []
+
+
+class Processes:
+    """The processes of one user at one time."""
+
+    def __init__(self, user: int, proc: Path = PROC) -> None:
+        """Reads only the directory of processes; does nothing where there is none."""
+        self._proc = proc
+        self._boot = _boot_time(proc)
+        self._known: dict[int, Process | None] = {}
+        found: list[int] = []
+        with suppress(OSError), os.scandir(proc) as listing:
+            for entry in listing:
+                if entry.name.isdigit():
+                    with suppress(OSError):
+                        if entry.stat().st_uid == user:
+                            found.append(int(entry.name))
+        self._mine = frozenset(found) - {os.getpid()}
+        self.pids = tuple(sorted(self._mine, reverse=True))
+        """Of this user, without this process, the youngest (by number) first."""
+
+    def get(self, pid: int) -> Process | None:
+        """A process of this user, or None."""
+        if pid not in self._known:
+            self._known[pid] = self._read(pid) if pid in self._mine else None
+        return self._known[pid]
+
+    def _read(self, pid: int) -> Process | None:
+        here = self._proc / str(pid)
+        try:
+            raw = (here / "cmdline").read_bytes()[:65536]
+            # The name in parentheses may hold blanks and parentheses; man 5 proc_pid_stat.
+            fields = (here / "stat").read_bytes().rpartition(b")")[2].split()
+            parent, ticks = int(fields[1]), int(fields[19])
+        except (OSError, ValueError, IndexError):
+            return None
+        words = tuple(os.fsdecode(w) for w in raw.rstrip(b"\0").split(b"\0"))
+        return Process(pid, parent, words, self._boot + ticks / os.sysconf("SC_CLK_TCK"))
+
+    def working_directories(self) -> Iterator[tuple[Process, Path]]:
+        """Of the Python processes."""
+        for pid in self.pids:
+            process = self.get(pid)
+            if process is not None and process.python:
+                with suppress(OSError):
+                    yield process, (self._proc / str(pid) / "cwd").readlink()
+
+    def written(
+        self, named: Callable[[str], bool], stop: Callable[[], bool]
+    ) -> dict[Path, Process]:
+        """Regular files whose base name ``named`` accepts, open for writing, and by whom.
+
+        Only by Python programs, their helpers (of a tracker) and ``tee``. One process for each
+        file: the program rather than its helper, and the first of it rather than the workers
+        that inherited the file. Ends early when ``stop`` says so.
+        """
+        found: dict[Path, dict[int, Process]] = {}
+        for pid in self.pids:
+            if stop():
+                break
+            for path in self._files(pid, named):
+                process = self.get(pid)
+                if process is None:
+                    continue
+                process = self._blamed(process)
+                if process.python or _base(process.arguments[0]) in _PLUMBING:
+                    found.setdefault(path, {})[process.pid] = process
+        return {path: _first(processes) for path, processes in found.items()}
+
+    def _files(self, pid: int, named: Callable[[str], bool]) -> Iterator[Path]:
+        directory = f"{self._proc}/{pid}/fd"
+        try:
+            numbers = os.listdir(directory)[:_MAX_LINKS]  # noqa: PTH208 - thousands of links
+        except OSError:
+            return  # ended, or of another user
+        for number in numbers:
+            try:
+                target = os.readlink(f"{directory}/{number}")  # noqa: PTH115 - as above
+            except OSError:
+                continue
+            if target[:1] != "/" or not named(target.rpartition("/")[2]):
+                continue
+            path = Path(target)
+            if self._writes(pid, number) and _same(path, f"{directory}/{number}"):
+                yield path
+
+    def _writes(self, pid: int, number: str) -> bool:
+        try:
+            text = (self._proc / str(pid) / "fdinfo" / number).read_text("ascii", "replace")
+            found = re.search(r"^flags:\s*([0-7]+)$", text, re.MULTILINE)
+            return found is not None and int(found[1], 8) & os.O_ACCMODE != os.O_RDONLY
+        except (OSError, ValueError):
+            return False
+
+    def _blamed(self, process: Process) -> Process:
+        """The Python process that started a helper such as wandb's, else the process itself."""
+        above: Process | None = process
+        for _ in range(3):
+            if above is None or above.python:
+                break
+            above = self.get(above.parent)
+        return above if above is not None and above.python else process
+
+    def writer_of(self, event_file: str, host: str) -> Process | None:
+        """The process that an event file's name tells, when it lives on this ``host``."""
+        found = _EVENT_PID.fullmatch(event_file)
+        if found is None or found[2] != host:
+            return None
+        process = self.get(int(found[3]))
+        if process is None or process.started > float(found[1]) + _SLACK_S:
+            return None  # its number was given to another process since
+        return process
+
+
+def _first(processes: Mapping[int, Process]) -> Process:
+    able = [p for p in processes.values() if p.python] or list(processes.values())
+    return min(able, key=lambda p: (p.parent in processes, p.started, p.pid))
+
+
+def _same(path: Path, link: str) -> bool:
+    """Whether ``path`` is the open file, here too: neither deleted nor of another container."""
+    try:
+        here, there = path.stat(), os.stat(link)  # noqa: PTH116 - follows a link of /proc
+    except (OSError, ValueError):
+        return False
+    same = (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+    return same and stat.S_ISREG(here.st_mode)
+
+
+def _boot_time(proc: Path) -> float:
+    with suppress(OSError, ValueError):
+        for line in (proc / "stat").read_text("ascii", "replace").splitlines():
+            if line.startswith("btime "):
+                return float(line.split()[1])
+    return 0.0

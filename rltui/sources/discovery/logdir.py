@@ -1,0 +1,405 @@
+"""Which runs a directory holds and which files belong to them. Keeps no file open.
+
+- A directory that directly holds event files is one run; all its event files belong to it.
+- A JSONL file, CSV or console log names a run of its own, unless it is of a training that logs
+  elsewhere, too (:mod:`rltui.sources.discovery.grouping`).
+- ``add_scalars`` of torch and tensorboardX writes one directory per series below the run;
+  they are given to the run, with the tag ``main/series`` (see :func:`series_of`).
+- ``add_hparams`` writes a directory named by a time; its hyperparameters are given to the
+  run, its metrics (one last value each) are left out, since the run usually logs them itself.
+- ``watch DIR FILE``: the file is of the only run of the directory, or of the one of its name.
+
+Run names are paths relative to the logdir, ``.`` for the logdir itself. A file loses its
+suffix, unless something beside it has that name: a directory (``exp/`` and ``exp.jsonl``), or
+a file with another suffix. A name that was given to a path stays with it and is never given
+to another one; a directory whose name was given away before it appeared is called ``exp/``.
+A file that was given to a run stays with it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rltui.core.batch import Joined, Note, RunKey
+from rltui.core.level import Level
+from rltui.core.stdin import PIPE, PIPE_NAME
+from rltui.core.text import clean
+from rltui.formats import FORMATS, Belonging, Format, Growth, Options
+from rltui.sources.discovery.grouping import Unit, continued, joined, name_of, units
+from rltui.sources.discovery.log_head import Role, series_of
+from rltui.sources.discovery.run_files import MAX_REFUSED, Discovery, LogFile, RunFiles
+from rltui.sources.discovery.walk import MISSING, Candidate, LogdirError, Tree, Walker, why
+from rltui.trackers import TRACKERS, Tracker
+
+_STAMP = re.compile(r"tfevents\.(\d{1,12})")
+#: So many files of a run that vanished may come back as what they were; others are forgotten.
+_MOST_GONE = 1000
+VANISHED = "vanished"
+
+
+def discover(
+    logdirs: Sequence[Path],
+    formats: Sequence[Format] = FORMATS,
+    options: Options | None = None,
+) -> Discovery:
+    """Look once. Raises SourceError for a path that is missing, unreadable or no log."""
+    return Finder(logdirs, formats, options).find()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an event file belongs, once that is known."""
+
+    owner: str
+    """Directory of the run."""
+    series: tuple[str, str] | None = None
+    hparams_only: bool = False
+
+
+class Finder:
+    """Looks again and again; remembers what it has learned about files. One thread."""
+
+    def __init__(
+        self,
+        logdirs: Sequence[Path],
+        formats: Sequence[Format] = FORMATS,
+        options: Options | None = None,
+        trackers: Sequence[Tracker] = TRACKERS,
+    ) -> None:
+        self._logdirs = tuple(Path(p) for p in logdirs)
+        self._walker = Walker(formats, trackers, options or Options())
+        # what accompanies a training is the last to name it: the state of a trainer, a console
+        last = [f for f in formats if f.exactness == 1 or f.growth is Growth.WHOLE]
+        naming = [f for f in formats if f not in last]
+        kinds = [*(f.name for f in naming), *(t.name for t in trackers), *(f.name for f in last)]
+        self._rank = {kind: i for i, kind in enumerate(kinds)}
+        self._orders: dict[RunKey, dict[Path, int]] = {}
+        self._names: dict[tuple[int, str], str] = {}
+        """The names that were given, for ever."""
+        self._taken: set[tuple[int, str]] = set()
+        self._places: dict[Path, _Place] = {}
+        self._owners: dict[Path, RunKey] = {}
+        """Key of a file -> the run that it was given to."""
+        self._paths: dict[RunKey, Path] = {}
+        self._joins: dict[Path, tuple[Joined, str]] = {}
+        self._singles: dict[int, list[RunFiles]] = {}
+        self._seen: dict[Path, RunKey] = {}
+        """Key of a file that the last look saw -> its run."""
+        self._gone: dict[RunKey, dict[Path, None]] = {}
+        """Keys of files that vanished, by run, the longest gone first."""
+        self._found = False
+
+    def stores_changed(self) -> bool:
+        """Whether a database that the last look saw may hold runs that are not known."""
+        return self._walker.stores_changed()
+
+    def find(self) -> Discovery:
+        """All runs, by logdir and name.
+
+        Raises SourceError for a bad logdir, but only until all logdirs were good once; later a
+        bad one is noted and the others are searched.
+        """
+        seen: set[tuple[int, int]] = set()
+        runs: list[RunFiles] = []
+        singles: list[RunFiles] = []
+        trees: list[Tree] = []
+        self._walker.turn()
+        for number, logdir in enumerate(self._logdirs):
+            try:
+                found, tree, is_file = self._find_in(number, logdir, seen)
+            except LogdirError as error:
+                if not self._found:
+                    raise
+                told = VANISHED if error.reason == MISSING else error.reason
+                found, tree, is_file = [], Tree(directories=[(logdir, -1)]), False
+                tree.notes.append(Note(logdir, None, Level.WATCH, told))
+            (singles if is_file else runs).extend(found)
+            trees.append(tree)
+        self._found = True
+        whole = tuple(self._with_singles(runs, singles))
+        self._forget({f.key: r.key for r in whole for f in r.files})
+        return Discovery(
+            whole,
+            tuple(n for t in trees for n in t.notes),
+            tuple(d for t in trees for d in t.directories),
+            tuple(p for t in trees for p in t.unclaimed),
+            tuple([n for t in trees for n in t.refused][:MAX_REFUSED]),
+            sum(t.refused_count for t in trees),
+        )
+
+    def _forget(self, seen: dict[Path, RunKey]) -> None:
+        """Forget the files that vanished longest ago: rotating logs go on for weeks. To which
+        run a path was given, and the names of runs, stay."""
+        for key in seen.keys() - self._seen.keys():
+            self._gone.get(seen[key], {}).pop(key, None)
+        for key in self._seen.keys() - seen.keys():
+            run = self._seen[key]
+            gone, orders = self._gone.setdefault(run, {}), self._orders.get(run, {})
+            gone[key] = None
+            if len(gone) > _MOST_GONE:
+                oldest = next(iter(gone))
+                del gone[oldest]
+                if oldest != next(reversed(orders), None):  # its number is not given again
+                    orders.pop(oldest, None)
+                self._places.pop(oldest, None)
+                self._joins.pop(oldest, None)
+        self._seen = seen
+
+    def _find_in(
+        self, number: int, logdir: Path, seen: set[tuple[int, int]]
+    ) -> tuple[list[RunFiles], Tree, bool]:
+        known = self._singles.get(number)
+        if logdir == PIPE:
+            return known or self._pipe(number), Tree(), True
+        try:
+            status = logdir.stat()
+        except (OSError, ValueError) as error:
+            if known is not None:  # its feed tells what happened to it
+                return known, Tree(), True
+            raise LogdirError(logdir, why(error)) from error
+        if stat.S_ISDIR(status.st_mode):
+            tree = self._walker.walk(logdir, seen)
+            return self._runs(number, logdir, tree), tree, False
+        if not stat.S_ISREG(status.st_mode):
+            raise LogdirError(logdir, "is not a regular file")
+        candidates = self._walker.single(logdir, status)
+        have = {f.key for r in known or () for f in r.files}
+        new = [c for c in candidates if c.key not in have]
+        if known is None or new:  # of those that are not there any more their feeds tell
+            known = [*(known or ()), *self._single(number, logdir, new)]
+            self._singles[number] = known
+        return known, Tree(), True
+
+    def _pipe(self, number: int) -> list[RunFiles]:
+        """The run that comes through standard input."""
+        key = RunKey(number, self._name(number, str(PIPE), PIPE_NAME))
+        runs = self._singles[number] = [RunFiles(key, PIPE, (LogFile(PIPE),))]
+        return runs
+
+    def _single(self, number: int, path: Path, candidates: list[Candidate]) -> list[RunFiles]:
+        runs = []
+        for candidate in candidates:
+            wanted = candidate.title or clean(path.name)
+            key = RunKey(number, self._name(number, str(candidate.key), wanted))
+            runs.append(RunFiles(key, path, self._files(key, [candidate])))
+        return runs
+
+    def _with_singles(
+        self, runs: list[RunFiles], singles: Iterable[RunFiles]
+    ) -> Iterator[RunFiles]:
+        """Runs of directories, and files that were named beside them: of the only run, or of
+        the run of their name, if it has no log of that format."""
+        taken: dict[RunKey, list[LogFile]] = {}
+        alone: list[RunFiles] = []
+        for single in singles:
+            file = single.files[0]
+            key = self._owners.get(file.key, single.key)
+            if key == single.key and file.key not in self._owners:
+                stem = os.path.splitext(single.path.name)[0]  # noqa: PTH122
+                named = [r for r in runs if r.key.name.rpartition("/")[2] == stem]
+                target = runs[0] if len(runs) == 1 else named[0] if len(named) == 1 else None
+                if target is not None and file.kind not in {f.kind for f in target.files}:
+                    key = self._owners[file.key] = target.key
+            if key == single.key:
+                alone.append(single)
+                continue
+            order = _order_of(self._orders[key], file.key)
+            file = replace(file, order=order, joined=Joined.SURELY, alone=single.key.name)
+            taken.setdefault(key, []).append(file)
+        for run in runs:
+            files = sorted((*run.files, *taken.pop(run.key, ())), key=_order)
+            yield replace(run, files=tuple(files))
+        for key, files in taken.items():  # the directory has vanished
+            yield RunFiles(key, self._paths[key], tuple(files))
+        yield from alone
+
+    # -- runs of a directory ----------------------------------------------------------------
+
+    def _runs(self, number: int, logdir: Path, tree: Tree) -> list[RunFiles]:
+        known = self._place_events(tree)
+        owner = {str(path): place.owner for path, place in self._places.items()}
+        found = continued(units(known, owner), self._span)
+        found = joined(found, self._rank)
+        stems = Counter(u.name for u in found)
+        members: dict[RunKey, list[Candidate]] = {}
+        for unit in found:
+            alone = stems[unit.name] == 1 and self._is_free(unit, tree)
+            self._assign(number, logdir, unit, members, alone=alone)
+        runs = [RunFiles(k, self._paths[k], self._files(k, m)) for k, m in members.items()]
+        return sorted(runs, key=lambda r: r.key)
+
+    def _span(self, candidate: Candidate) -> tuple[int, int] | None:
+        return self._walker.heads.span(candidate.path, _format(candidate))
+
+    @staticmethod
+    def _is_free(unit: Unit, tree: Tree) -> bool:
+        """Whether no directory has the name of a run that is a file, but for its own."""
+        here = unit.files[0].belonging is Belonging.DIRECTORY
+        inside = any(c.directory == unit.name for c in unit.files)
+        return here or inside or unit.name not in tree.names
+
+    def _assign(
+        self,
+        number: int,
+        logdir: Path,
+        unit: Unit,
+        members: dict[RunKey, list[Candidate]],
+        *,
+        alone: bool,
+    ) -> None:
+        """Give the files of a unit to the run that has some of them already, or to a new one."""
+        for candidate in unit.files:
+            if str(candidate.key) in unit.joined:
+                why_here, name = unit.joined[str(candidate.key)]
+                self._joins.setdefault(candidate.key, (why_here, clean(name) or "."))
+        owners = [self._owners.get(c.key) for c in unit.files]
+        key = next((o for o in owners if o is not None), None)
+        if key is None:
+            key = self._new_key(number, logdir, unit, alone=alone)
+        else:
+            self._mark_late(logdir, unit, key)
+        for candidate, owner in zip(unit.files, owners, strict=True):
+            owner = self._owners.setdefault(candidate.key, owner or key)
+            members.setdefault(owner, []).append(candidate)
+
+    def _mark_late(self, logdir: Path, unit: Unit, key: RunKey) -> None:
+        """A log that appears beside a run that is there must show that it is of that run, also
+        where it would have made the run had it been there first."""
+        for candidate in unit.files:
+            if candidate.key in self._owners or candidate.key in self._joins:
+                continue
+            path, name = candidate.path, name_of(candidate)
+            if candidate.belonging is Belonging.DIRECTORY:
+                place = self._places.get(candidate.path)
+                name = candidate.directory if place is None else place.owner
+                path = logdir / name
+            if path != self._paths.get(key):
+                self._joins[candidate.key] = Joined.SURELY, clean(name) or "."
+
+    def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
+        first = unit.files[0]
+        is_directory = first.belonging is Belonging.DIRECTORY
+        wanted = clean(unit.name) or "."
+        if is_directory:
+            path, names = logdir / unit.name, [wanted, f"{wanted}/"]
+        else:
+            whole = wanted
+            if not first.title:
+                whole = clean(f"{first.directory}/{first.path.name}".lstrip("/"))
+            path, names = first.path, [wanted, whole] if alone else [whole]
+        identity = str(path if is_directory else first.key)
+        key = RunKey(number, self._name(number, identity, *names))
+        self._paths[key] = path
+        return key
+
+    def _name(self, number: int, identity: str, *wanted: str) -> str:
+        """The name of a run: the one that it has, or the first of ``wanted`` that is free."""
+        known = self._names.get((number, identity))
+        if known is None:
+            free = (n for n in wanted if (number, n) not in self._taken)
+            numbered = (f"{wanted[-1]}~{n}" for n in itertools.count(2))
+            more = (n for n in numbered if (number, n) not in self._taken)
+            known = self._names[number, identity] = next(itertools.chain(free, more))
+            self._taken.add((number, known))
+        return known
+
+    def _files(self, key: RunKey, candidates: list[Candidate]) -> tuple[LogFile, ...]:
+        """Oldest first by the time in the name, then change time, then name.
+
+        An order that was given stays: change times move while files are being written.
+        """
+        known = self._orders.setdefault(key, {})
+        for candidate in sorted(candidates, key=_age):
+            _order_of(known, candidate.key)
+        return tuple(sorted((self._file(known[c.key], c) for c in candidates), key=_order))
+
+    def _file(self, order: int, candidate: Candidate) -> LogFile:
+        place = self._places.get(candidate.path, _Place(""))
+        why_here, alone = self._joins.get(candidate.key, (Joined.OWN, ""))
+        return LogFile(
+            candidate.path,
+            candidate.format,
+            order,
+            place.series,
+            place.hparams_only,
+            candidate.size,
+            candidate.modified,
+            candidate.tracker,
+            candidate.part,
+            why_here,
+            alone,
+        )
+
+    # -- event files ------------------------------------------------------------------------
+
+    def _place_events(self, tree: Tree) -> list[Candidate]:
+        """Find the runs of new event files; returns the files whose run is known."""
+        events: dict[str, list[Candidate]] = {}
+        for candidate in tree.candidates:
+            if candidate.kind == "tfevents":
+                events.setdefault(candidate.directory, []).append(candidate)
+        known = []
+        for candidate in tree.candidates:
+            if candidate.kind == "tfevents" and candidate.path not in self._places:
+                place = self._place(candidate, events)
+                if place is None:
+                    continue
+                self._places[candidate.path] = place
+            known.append(candidate)
+        return known
+
+    def _place(self, candidate: Candidate, events: dict[str, list[Candidate]]) -> _Place | None:
+        """The run (relative name) that an event file belongs to; None while it is not known."""
+        name, heads = candidate.directory, self._walker.heads
+        for parent in _parents(name):
+            if parent not in events:
+                continue
+            relative = name[len(parent) :].lstrip("/")
+            role = heads.role(candidate.path, _format(candidate))
+            if role is Role.HPARAMS and re.fullmatch(r"\d{9,}(\.\d+)?", relative):
+                return _Place(parent, hparams_only=True)
+            if isinstance(role, str):
+                series = series_of(relative, role)
+                if series is not None:
+                    return _Place(parent, (clean(role), clean(series)))
+            if role is Role.EMPTY and not any(
+                heads.role(c.path, _format(c)) is Role.RUN for c in events[name]
+            ):
+                return None  # nothing beside it tells that the directory is a run
+        return _Place(name)
+
+
+def _format(candidate: Candidate) -> Format:
+    assert candidate.format is not None
+    return candidate.format
+
+
+def _age(candidate: Candidate) -> tuple[str, int, int, float, str]:
+    """Order within a log format."""
+    stamp = _STAMP.search(candidate.path.name)
+    told = int(stamp.group(1)) if stamp else int(candidate.modified)
+    key = candidate.key.as_posix()
+    return candidate.kind, candidate.begin, told, candidate.modified, key
+
+
+def _order_of(known: dict[Path, int], key: Path) -> int:
+    """The number of a file within its run: the one that it has, or the next one."""
+    return known.setdefault(key, next(reversed(known.values()), -1) + 1)
+
+
+def _order(file: LogFile) -> int:
+    return file.order
+
+
+def _parents(name: str) -> Iterable[str]:
+    """Relative names of the directories above, nearest first, down to the logdir (``""``)."""
+    while name:
+        name = name.rpartition("/")[0]
+        yield name

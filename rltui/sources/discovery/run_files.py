@@ -1,0 +1,80 @@
+"""The files of a run, as discovery gives them to the reader. Records only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rltui.core.batch import Joined, Note, RunKey
+from rltui.formats import Format
+from rltui.trackers import Tracker
+
+#: Files that are not read are named up to so many; the rest is counted.
+MAX_REFUSED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One file of a run, or one run of a tracker's store."""
+
+    path: Path
+    format: Format | None = None
+    order: int = 0
+    """Position among the files of the run, oldest first; never changes once given."""
+    series: tuple[str, str] | None = None
+    """(main tag, series) of an ``add_scalars`` file: its tag ``main`` means ``main/series``."""
+    hparams_only: bool = False
+    """Whether only hyperparameters are taken from it."""
+    size: int = 0
+    """Bytes when it was found."""
+    modified: float = 0.0
+    """Change time when it was found, seconds since the epoch."""
+    tracker: Tracker | None = None
+    """The tracker whose store it is; then ``format`` is None."""
+    part: str = ""
+    """Names the run within a tracker's store."""
+    joined: Joined = Joined.OWN
+    alone: str = ""
+    """Name of the run that it would be by itself, if it is not what makes the run."""
+
+    @property
+    def key(self) -> Path:
+        """Different for each file and each run of a store; the path of a file."""
+        return self.path / self.part if self.part else self.path
+
+    @property
+    def kind(self) -> str:
+        """Name of the log format or tracker."""
+        return kind_of(self.format, self.tracker)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """One run and its files, oldest first."""
+
+    key: RunKey
+    path: Path
+    files: tuple[LogFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What was found."""
+
+    runs: tuple[RunFiles, ...]
+    notes: tuple[Note, ...] = ()
+    directories: tuple[tuple[Path, int], ...] = ()
+    """Every directory that was looked into and its change time (ns) just before; -1 for a
+    logdir that could not be looked into."""
+    unclaimed: tuple[Path, ...] = ()
+    """Files that look like logs by their name and may become logs when they grow."""
+    refused: tuple[Note, ...] = ()
+    """Files that look like logs and are not read, with the reason; at most MAX_REFUSED."""
+    refused_count: int = 0
+    """How many there are."""
+
+
+def kind_of(form: Format | None, tracker: Tracker | None) -> str:
+    """Name of a log format or tracker."""
+    owner = form or tracker
+    return "" if owner is None else owner.name

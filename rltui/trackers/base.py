@@ -1,0 +1,128 @@
+"""What a tracker is: a claim on a file or directory, its runs, and one follower for each.
+
+A log format (:mod:`rltui.formats`) is a stream of bytes in one file. A tracker keeps
+many runs in one database, or one run in a directory of many small files; it opens its store
+itself, read-only and without locking the writer, and gives the same ``Decoded``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from rltui.core.level import Level
+from rltui.formats.base import Decoded
+
+#: How the name of a file ends that may be a SQLite database; lower case.
+DATABASES = (".db", ".sqlite", ".sqlite3", ".db3")
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedRun:
+    """One run of a store."""
+
+    part: str
+    """Names the run within the store for ever: a run id, safe as one component of a path.
+    ``""`` when the store is the run."""
+    name: str
+    """For people; cleaned. ``""`` when the store itself gives the name."""
+    size: int
+    """Bytes when it was found; its share of the store, where runs cannot be told apart."""
+    modified: float
+    """When it was written last, seconds since the epoch: the change time of its files, or the
+    time of its last value where the store holds many runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What one poll of a run brought."""
+
+    decoded: Decoded = field(default_factory=Decoded)
+    more: bool = False
+    """Whether there is more than the budget allowed. False while the store cannot be read: the
+    rest comes with a later poll."""
+    restarted: bool = False
+    """Whether what was read before is not in the store any more: ``decoded`` begins anew."""
+    gone: bool = False
+    """Whether the run, or its store, has vanished."""
+    notes: tuple[tuple[Level, str], ...] = ()
+    """Trouble with the store as a whole (locked, corrupt, unreadable), told once each, by one of
+    the followers of the store."""
+    changed: bool = False
+    """Whether anything is new, if only a note, size or time."""
+
+
+class Follower(Protocol):
+    """Follows one run. Owned by the reader's thread. Never raises for a bad store."""
+
+    @property
+    def offset(self) -> int:
+        """Bytes handed over (of rows roughly), for progress; at most ``size``."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Bytes that the run is known to have, as of the last look (of rows roughly)."""
+        ...
+
+    @property
+    def modified(self) -> float:
+        """Change time at the last look, seconds since the epoch; 0 before the first."""
+        ...
+
+    def poll(self, budget_bytes: int) -> Followed:
+        """What is new, about ``budget_bytes`` of it. Costs a few stat calls when nothing is.
+        Opens, reads and closes: keeps no handle and no lock between two polls."""
+        ...
+
+
+class Tracker(Protocol):
+    """One kind of store."""
+
+    @property
+    def name(self) -> str:
+        """Shown to the user: ``mlflow``, ``trackio``."""
+        ...
+
+    @property
+    def files(self) -> str:
+        """Names of its files, in Markdown, for the documentation."""
+        ...
+
+    @property
+    def written_by(self) -> str:
+        """Who writes them, for the documentation."""
+        ...
+
+    @property
+    def exactness(self) -> int:
+        """As of :class:`rltui.formats.base.Format`."""
+        ...
+
+    def claims_name(self, name: str) -> bool:
+        """Whether a file of this base name may be such a store (cheap, no I/O)."""
+        ...
+
+    def claims_file(self, path: Path) -> bool:
+        """Whether the file is such a store. Raises OSError when it cannot be read."""
+        ...
+
+    def claims_directory(self, path: Path, names: Collection[str]) -> bool:
+        """Whether a directory that holds these names is such a store; what is below it is then
+        its own. ``names`` are base names; may look at files inside. Never raises."""
+        ...
+
+    def runs(self, path: Path) -> Sequence[TrackedRun]:
+        """The runs of a store, oldest first. Raises OSError when it cannot be read (locked,
+        corrupt: with a message for people in ``strerror``)."""
+        ...
+
+    def parts(self, path: Path) -> frozenset[str]:
+        """The ``part`` of each of the runs, for much less than :meth:`runs`. Raises OSError."""
+        ...
+
+    def follow(self, path: Path, part: str) -> Follower:
+        """Follows one run from its beginning."""
+        ...

@@ -1,0 +1,1 @@
+"""Trackers that keep the metrics of many runs in one SQLite database."""

@@ -1,0 +1,207 @@
+"""MLflow's database: ``mlflow.db``, or any file given as ``sqlite:///...``.
+
+Table ``metrics`` (mlflow/store/tracking/dbmodels/models.py): one row for each value, with key,
+value, time in ms, step and run; NaN is ``is_nan`` 1 with value 0, infinity the largest float64
+(sqlalchemy_store.py, sanitize_metric_value). The values of one ``log_metrics`` call have the same
+time. Runs without a value (traces, parents of a search), and deleted ones, are left out.
+Metrics of logged models are not read: MLflow keeps those of the training in ``metrics`` too.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from rltui.core.block import FloatArray, IntArray
+from rltui.core.text import clean_bytes
+from rltui.formats.base import Decoded, NoteBook, clean_tag
+from rltui.trackers.base import TrackedRun
+from rltui.trackers.metric_column import Column, blocks_of
+from rltui.trackers.settings import MOST_SETTINGS, exit_code_of, setting_of
+from rltui.trackers.sqlite.schema import (
+    Facts,
+    Row,
+    RowDecoder,
+    Table,
+    columns_of,
+    index_of,
+    part_of,
+    raw_of,
+    texts_in_chunks,
+)
+
+#: A row and its entries in the indices take about so many bytes.
+_ROW_BYTES = 100
+_INFINITY = float(np.finfo(np.float64).max)
+_NEEDED = frozenset(("key", "value", "timestamp", "run_uuid"))
+_ACTIVE = (
+    "coalesce(r.lifecycle_stage, 'active') <> 'deleted'"
+    " AND coalesce(e.lifecycle_stage, 'active') <> 'deleted'"
+)
+
+
+class MlflowTables:
+    """See :class:`rltui.trackers.sqlite.schema.Dialect`."""
+
+    files = "`mlflow.db`, `mlruns.db`, `*.db`"
+    written_by = "MLflow's database: each of its runs, read without locking it"
+    row_bytes = _ROW_BYTES
+
+    def table(self, connection: sqlite3.Connection) -> Table | None:
+        """The table of metrics; databases of before MLflow 1.0 have no step and no is_nan."""
+        columns = columns_of(connection, "metrics")
+        if not columns >= _NEEDED or "run_uuid" not in columns_of(connection, "runs"):
+            return None
+        value = "CASE WHEN is_nan THEN NULL ELSE value END" if "is_nan" in columns else "value"
+        step = "step" if "step" in columns else "0"
+        index = index_of(connection, "metrics", "run_uuid")
+        return Table("metrics", "run_uuid", f"key, {value}, timestamp, {step}", index)
+
+    def runs(self, connection: sqlite3.Connection, table: Table, project: str) -> list[TrackedRun]:  # noqa: ARG002
+        """Active runs of active experiments, called ``experiment/run``."""
+        written = _written(connection, table)
+        found = []
+        query = (
+            "SELECT r.run_uuid, e.name, coalesce(nullif(r.name, ''), t.value), r.start_time"
+            " FROM runs AS r"
+            " LEFT JOIN experiments AS e ON e.experiment_id = r.experiment_id"
+            " LEFT JOIN tags AS t ON t.run_uuid = r.run_uuid AND t.key = 'mlflow.runName'"
+            f" WHERE {_ACTIVE}"
+            " ORDER BY r.start_time, r.rowid"
+        )
+        for uuid, experiment, name, started in connection.execute(query):
+            run = raw_of(uuid)
+            if run and run in written:
+                shown = [clean_bytes(raw_of(n)).strip("/") for n in (experiment, name or uuid)]
+                when = max(_seconds(started), written[run])
+                found.append(TrackedRun(part_of(run), "/".join(s for s in shown if s), 0, when))
+        return found
+
+    def ids(self, connection: sqlite3.Connection, table: Table) -> Collection[bytes]:
+        """Those that have values and were not deleted."""
+        query = (
+            "SELECT r.run_uuid FROM runs AS r"
+            " LEFT JOIN experiments AS e ON e.experiment_id = r.experiment_id"
+            f" WHERE {_ACTIVE}"
+        )
+        written = _written(connection, table)
+        return written.keys() & {raw_of(uuid) for (uuid,) in connection.execute(query)}
+
+    def states(
+        self, connection: sqlite3.Connection, runs: Collection[bytes]
+    ) -> Mapping[bytes, Hashable]:
+        """Status and life cycle of each run."""
+        states: dict[bytes, Hashable] = {}
+        for marks, some in texts_in_chunks(runs):
+            query = (
+                "SELECT run_uuid, status, lifecycle_stage, end_time FROM runs"
+                f" WHERE run_uuid IN ({marks})"
+            )
+            states.update(
+                (raw_of(uuid), tuple(rest)) for uuid, *rest in _all(connection, query, some)
+            )
+        return states
+
+    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> Facts:  # noqa: ARG002
+        """Whether the run is there and active, its parameters, and how it ended."""
+        query = "SELECT status, lifecycle_stage FROM runs WHERE run_uuid = CAST(? AS TEXT)"
+        row = connection.execute(query, (run,)).fetchone()
+        if row is None or raw_of(row[1]) == b"deleted":
+            return Facts(exists=False)
+        query = "SELECT key, value FROM params WHERE run_uuid = CAST(? AS TEXT) LIMIT ?"
+        params = connection.execute(query, (run, MOST_SETTINGS))
+        hparams: dict[str, object] = {
+            clean_tag(raw_of(key)): setting_of(raw_of(value)) for key, value in params
+        }
+        return Facts(True, hparams, exit_code_of(raw_of(row[0])))
+
+    def decoder(self) -> RowDecoder:
+        """A fresh decoder for one run."""
+        return _Values()
+
+
+def _all(connection: sqlite3.Connection, query: str, values: Sequence[object]) -> Iterator[Row]:
+    yield from connection.execute(query, values)
+
+
+def _written(connection: sqlite3.Connection, table: Table) -> dict[bytes, float]:
+    """When each run that has values has got its last one, in seconds since the epoch."""
+    latest = "latest_metrics" if columns_of(connection, "latest_metrics") else table.name
+    query = f"SELECT run_uuid, max(timestamp) FROM {latest} GROUP BY run_uuid"
+    return {raw_of(uuid): _seconds(ms) for uuid, ms in connection.execute(query)}
+
+
+def _seconds(milliseconds: object) -> float:
+    return milliseconds / 1000 if isinstance(milliseconds, (int, float)) else 0.0
+
+
+class _Values:
+    """Rows of (id, key, value or None, ms, step)."""
+
+    row_bytes = _ROW_BYTES
+
+    def __init__(self) -> None:
+        self._codes: dict[object, int] = {}
+        self._tags: list[str] = []
+        self._notes = NoteBook()
+
+    def fetch(self, cursor: sqlite3.Cursor, budget_bytes: int) -> tuple[list[Row], int]:  # noqa: ARG002
+        """All rows: they are as many as the budget allows, and small."""
+        rows = cursor.fetchall()
+        return rows, len(rows) * _ROW_BYTES
+
+    def whole(self, rows: Sequence[Row]) -> int:
+        """Without the beginning of a step whose other values follow, if it is a small part."""
+        last = rows[-1][3:]
+        for number in range(len(rows) - 1, len(rows) // 2, -1):
+            if rows[number][3:] != last:
+                return number + 1
+        return len(rows)
+
+    def take(self, rows: Sequence[Row]) -> Decoded:
+        """Rows as blocks."""
+        count = len(rows)
+        try:
+            columns = self._columns(rows)
+        except (TypeError, ValueError, OverflowError):
+            rows = list(filter(self._is_sound, rows))
+            columns = self._columns(rows) if rows else []
+        return Decoded(blocks_of(columns), notes=self._notes.take(), records=count)
+
+    def _columns(self, rows: Sequence[Row]) -> list[Column]:
+        """Raises TypeError, ValueError or OverflowError for a row that is not sound."""
+        _, keys, values, times, steps = zip(*rows, strict=True)
+        codes = self._codes_of(keys)
+        numbers: FloatArray = np.array(values, np.float64)  # None is NaN
+        numbers[numbers >= _INFINITY] = np.inf
+        numbers[numbers <= -_INFINITY] = -np.inf
+        axis: IntArray = np.array(steps, np.int64)
+        walls: FloatArray = np.array(times, np.float64) / 1000
+        order = np.argsort(codes, kind="stable")
+        ends = np.flatnonzero(np.diff(codes[order], append=-1)) + 1
+        columns, begin = [], 0
+        for end in ends.tolist():
+            own = order[begin:end]
+            tag = self._tags[codes[own[0]]]
+            columns.append(Column(tag, axis[own], walls[own], numbers[own]))
+            begin = end
+        return columns
+
+    def _codes_of(self, keys: tuple[object, ...]) -> IntArray:
+        for key in set(keys) - self._codes.keys():
+            self._codes[key] = len(self._tags)
+            self._tags.append(clean_tag(raw_of(key)))
+        return np.fromiter(map(self._codes.__getitem__, keys), np.int64, len(keys))
+
+    def _is_sound(self, row: Row) -> bool:
+        number, _, value, time, step = row
+        sound = (
+            isinstance(value, (int, float, type(None)))
+            and isinstance(time, (int, float))
+            and isinstance(step, int)
+        )
+        if not sound:
+            self._notes.add(0, "row of metrics that holds no number", f"row {number}")
+        return sound

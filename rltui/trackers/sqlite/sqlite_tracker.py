@@ -1,0 +1,111 @@
+"""Trackers that keep many runs in one SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from rltui.core.clock import Clock, SystemClock
+from rltui.core.text import clean
+from rltui.trackers.base import DATABASES, TrackedRun
+from rltui.trackers.sqlite.change_log import Ledger
+from rltui.trackers.sqlite.database import is_database, look
+from rltui.trackers.sqlite.row_follower import RowFollower
+from rltui.trackers.sqlite.schema import Dialect, part_of, run_of
+
+#: Answers about files that are remembered.
+_MOST_KNOWN = 10_000
+
+
+class RowStore:
+    """A tracker of one dialect; see :class:`rltui.trackers.base.Tracker`."""
+
+    exactness = 3
+
+    def __init__(self, name: str, dialect: Dialect, clock: Clock | None = None) -> None:
+        self.name = name
+        self._dialect = dialect
+        self._clock = clock or SystemClock()
+        self._ledgers: WeakValueDictionary[Path, Ledger] = WeakValueDictionary()
+        self._known: dict[Path, tuple[tuple[int, ...], bool]] = {}
+
+    @property
+    def files(self) -> str:
+        """Names of its files, in Markdown."""
+        return self._dialect.files
+
+    @property
+    def written_by(self) -> str:
+        """Who writes them."""
+        return self._dialect.written_by
+
+    def claims_name(self, name: str) -> bool:
+        """Whether a file of this base name may be a database."""
+        return name.lower().endswith(DATABASES)
+
+    def claims_file(self, path: Path) -> bool:
+        """Whether the file is a database with the tables of this tracker.
+
+        Asked again only when it has changed, once it was found not to be one. Raises OSError
+        when it cannot be read.
+        """
+        status = path.stat()
+        stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        known = self._known.get(path)
+        if known is not None and (known[1], known[0][:2]) == (True, stamp[:2]):
+            return True
+        if known is not None and known[0] == stamp:
+            return known[1]
+        claimed = self._claims(path)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known = {}
+        self._known[path] = stamp, claimed
+        return claimed
+
+    def _claims(self, path: Path) -> bool:
+        return is_database(path) and look(path, self._dialect.table) is not None
+
+    def claims_directory(self, path: Path, names: Collection[str]) -> bool:  # noqa: ARG002
+        """False: such a store is one file."""
+        return False
+
+    def runs(self, path: Path) -> Sequence[TrackedRun]:
+        """All runs of the store that have values, oldest first, names made different."""
+        found = look(path, lambda c: self._runs(c, clean(path.stem)))
+        size = path.stat().st_size // max(1, len(found))
+        return _distinct([replace(run, size=size) for run in found])
+
+    def parts(self, path: Path) -> frozenset[str]:
+        """The ids of the runs that have values."""
+        return frozenset(map(part_of, look(path, self._ids)))
+
+    def _ids(self, connection: sqlite3.Connection) -> Collection[bytes]:
+        table = self._dialect.table(connection)
+        return () if table is None else self._dialect.ids(connection, table)
+
+    def _runs(self, connection: sqlite3.Connection, project: str) -> list[TrackedRun]:
+        table = self._dialect.table(connection)
+        return [] if table is None else self._dialect.runs(connection, table, project)
+
+    def follow(self, path: Path, part: str) -> RowFollower:
+        """Follows one run; followers of one store share their looks at it."""
+        ledger = self._ledgers.get(path)
+        if ledger is None:
+            ledger = self._ledgers[path] = Ledger(path, self._dialect, self._clock)
+        return RowFollower(ledger, run_of(part))
+
+
+def _distinct(runs: Sequence[TrackedRun]) -> tuple[TrackedRun, ...]:
+    """Runs of which no two have the same name: the oldest keeps it, others get their id."""
+    seen: set[str] = set()
+    out = []
+    for run in runs:
+        name = run.name
+        while name in seen:
+            name = f"{name}-{run.part[:8]}"
+        seen.add(name)
+        out.append(replace(run, name=name))
+    return tuple(out)

@@ -1,0 +1,284 @@
+"""trackio's database: one ``<project>.db`` with all runs of a project.
+
+Table ``metrics`` (trackio/sqlite_storage.py): one row for each ``log`` call, with an ISO time, a
+step and the values as a JSON object, in which NaN and infinity are texts. Runs have ids since
+version 0.24; before, the name was the id. System metrics are not read: they have a time, but no
+step. What a network file system gets in place of rows (``inbox/*/*.jsonl``) is not read either:
+trackio moves it into the database.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rltui.core.text import clean_bytes
+from rltui.formats.base import Decoded, NoteBook
+from rltui.formats.jsonl.jsonl_row import flatten, settings_of
+from rltui.formats.row_sink import RowSink, layout_of
+from rltui.trackers.base import TrackedRun
+from rltui.trackers.sqlite.schema import (
+    Facts,
+    Row,
+    RowDecoder,
+    Table,
+    columns_of,
+    part_of,
+    raw_of,
+    texts_in_chunks,
+)
+
+#: A row takes about so many bytes: some thirty values with their names.
+_ROW_BYTES = 1000
+#: Longest JSON of one row that is read; images and tables are kept outside of it.
+_MOST_BYTES = 4 << 20
+_NEEDED = frozenset(("timestamp", "run_name", "step", "metrics"))
+#: The step of the trainer where transformers logs it: the column then only counts log calls
+#: (TrackioCallback in transformers/integrations/integration_utils.py).
+_GLOBAL_STEP = "train/global_step"
+#: A time as ``datetime.now(timezone.utc).isoformat()`` writes it.
+_ISO = b"0000-00-00T00:00:00.000000+00:00"
+_FORM = np.frombuffer(_ISO, np.uint8)
+_IS_DIGIT = np.array([True] * 26 + [False] * 6) & (ord("0") == _FORM)
+#: Rows that are fetched at once, whatever their size, and what one takes beside its JSON.
+_AT_ONCE = 16
+_LEAST_BYTES = 100
+_PLAIN = frozenset((float, int, bool, type(None)))
+
+
+class TrackioTables:
+    """See :class:`rltui.trackers.sqlite.schema.Dialect`."""
+
+    files = "`PROJECT.db`"
+    written_by = "trackio's database: each of its runs"
+    row_bytes = _ROW_BYTES
+
+    def table(self, connection: sqlite3.Connection) -> Table | None:
+        """The table of metrics, in which a run is its id or, in old databases, its name."""
+        columns = columns_of(connection, "metrics")
+        if not columns >= _NEEDED:
+            return None
+        run = "run_id" if "run_id" in columns else "run_name"
+        metrics = f"CASE WHEN length(metrics) <= {_MOST_BYTES} THEN metrics END"
+        return Table("metrics", run, f"timestamp, step, {metrics}")
+
+    def runs(self, connection: sqlite3.Connection, table: Table, project: str) -> list[TrackedRun]:
+        """All runs, called ``project/run``."""
+        newest = f"SELECT run_name, max(timestamp) FROM metrics WHERE {table.run} = CAST(? AS TEXT)"
+        oldest = f"SELECT min(timestamp) FROM metrics WHERE {table.run} = CAST(? AS TEXT)"
+        found: list[tuple[float, TrackedRun]] = []
+        for run in _runs(connection, table):
+            name, last = connection.execute(newest, (run,)).fetchone()
+            (first,) = connection.execute(oldest, (run,)).fetchone()
+            shown = f"{project}/{clean_bytes(raw_of(name)).strip('/')}"
+            written = _seconds(last)
+            modified = written if written > 0 else 0.0
+            found.append((_seconds(first), TrackedRun(part_of(run), shown, 0, modified)))
+        found.sort(key=lambda item: item[0] if item[0] > 0 else 0.0)
+        return [run for _, run in found]
+
+    def ids(self, connection: sqlite3.Connection, table: Table) -> Collection[bytes]:
+        """All of them: runs without rows are not in the table."""
+        return _runs(connection, table)
+
+    def states(
+        self, connection: sqlite3.Connection, runs: Collection[bytes]
+    ) -> Mapping[bytes, Hashable]:
+        """The rows of settings: a changed one is written as a new row."""
+        key = _settings_key(connection)
+        states: dict[bytes, Hashable] = {}
+        for marks, some in texts_in_chunks(runs) if key else ():
+            query = f"SELECT {key}, max(rowid) FROM configs WHERE {key} IN ({marks}) GROUP BY 1"
+            states.update((raw_of(run), number) for run, number in connection.execute(query, some))
+        return states
+
+    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> Facts:
+        """Whether the run has rows, and its settings. How it has ended is not recorded."""
+        query = f"SELECT 1 FROM metrics WHERE {table.run} = CAST(? AS TEXT) LIMIT 1"
+        if connection.execute(query, (run,)).fetchone() is None:
+            return Facts(exists=False)
+        return Facts(True, _settings(connection, run))
+
+    def decoder(self) -> RowDecoder:
+        """A fresh decoder for one run."""
+        return _Rows()
+
+
+def _runs(connection: sqlite3.Connection, table: Table) -> list[bytes]:
+    """Different values of the column of runs; hops from one to the next in its index, since
+    ``DISTINCT`` would go through all rows."""
+    hop = f"SELECT min({table.run}) FROM metrics WHERE {table.run} > CAST(? AS TEXT)"
+    runs: list[bytes] = []
+    (run,) = connection.execute(hop, (b"",)).fetchone()  # a run without a name has no key
+    while run is not None:
+        runs.append(raw_of(run))
+        (run,) = connection.execute(hop, (runs[-1],)).fetchone()
+    return runs
+
+
+def _settings_key(connection: sqlite3.Connection) -> str:
+    columns = columns_of(connection, "configs")
+    if "config" not in columns:
+        return ""
+    return "run_id" if "run_id" in columns else "run_name"
+
+
+def _settings(connection: sqlite3.Connection, run: bytes) -> dict[str, object]:
+    """The settings of a run; those of trackio itself begin with an underscore."""
+    key = _settings_key(connection)
+    if not key:
+        return {}
+    query = (
+        f"SELECT CASE WHEN length(config) <= {_MOST_BYTES} THEN config END FROM configs"
+        f" WHERE {key} = CAST(? AS TEXT) ORDER BY rowid DESC LIMIT 1"
+    )
+    row = connection.execute(query, (run,)).fetchone()
+    config = _json_of(row[0]) if row is not None else None
+    if not isinstance(config, dict):
+        return {}
+    return settings_of({"config": {k: v for k, v in config.items() if not k.startswith("_")}})
+
+
+def _json_of(raw: object) -> Any:
+    """The JSON value in a column, None for none; NaN and Infinity tokens are accepted."""
+    data = raw_of(raw)
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError):
+            return None
+
+
+def _seconds(time: object) -> float:
+    """Seconds since the epoch of an ISO time; NaN for none.
+
+    A time without a zone is one of this machine (``datetime.now()`` of early versions), but with
+    a blank in place of the T it is SQLite's CURRENT_TIMESTAMP, in UTC.
+    """
+    text = raw_of(time).decode("ascii", "replace").replace("Z", "+00:00")
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None and " " in text:
+            moment = moment.replace(tzinfo=timezone.utc)
+        return moment.timestamp()
+    except (ValueError, OverflowError, OSError):
+        return math.nan
+
+
+def _walls(times: list[object]) -> list[float]:
+    """Seconds since the epoch of many times; all at once where they are as trackio writes them."""
+    raws = [t for t in times if isinstance(t, bytes) and len(t) == len(_ISO)]
+    if times and len(raws) == len(times):
+        grid = np.frombuffer(b"".join(raws), np.uint8).reshape(-1, len(_ISO))
+        digits = grid[:, _IS_DIGIT] - ord("0")  # below zero is far above nine
+        if (digits <= 9).all() and (grid[:, ~_IS_DIGIT] == _FORM[~_IS_DIGIT]).all():
+            try:
+                moments = np.array([t[:-6] for t in raws], "S").astype("U").astype("datetime64[us]")
+            except ValueError:  # a 13th month
+                pass
+            else:
+                return (moments.astype(np.int64) / 1e6).tolist()  # type: ignore[no-any-return]
+    return [_seconds(t) for t in times]
+
+
+def _size_of(row: Row) -> int:
+    """Bytes that a row takes, roughly."""
+    metrics = row[3]
+    return _LEAST_BYTES + (len(metrics) if isinstance(metrics, bytes) else 0)
+
+
+class _Rows:
+    """Rows of (id, time, step, JSON)."""
+
+    def __init__(self) -> None:
+        self.row_bytes = _ROW_BYTES
+        self._sink = RowSink()
+        self._notes = NoteBook()
+        self._step = 0
+        """Of the row before."""
+        self._global = False
+        """Whether the rows tell the step of the trainer."""
+        self._keys: tuple[str, ...] = ()
+        self._tells_step = False
+        """Whether the keys hold the step of the trainer."""
+        self._steps: list[int] = []
+        self._walls: list[float] = []
+        self._values: list[list[Any]] = []
+
+    def fetch(self, cursor: sqlite3.Cursor, budget_bytes: int) -> tuple[list[Row], int]:
+        """Rows until their JSON takes more than the budget."""
+        rows: list[Row] = []
+        spent = 0
+        while spent < budget_bytes and (some := cursor.fetchmany(_AT_ONCE)):
+            rows += some
+            spent += sum(map(_size_of, some))
+        return rows, spent
+
+    def whole(self, rows: Sequence[Row]) -> int:
+        """All: a row is whole."""
+        return len(rows)
+
+    def take(self, rows: Sequence[Row]) -> Decoded:
+        """Rows as blocks."""
+        walls = _walls([r[1] for r in rows])
+        for (number, _, step, metrics), wall in zip(rows, walls, strict=True):
+            try:
+                values = orjson.loads(metrics)
+            except (orjson.JSONDecodeError, TypeError):
+                values = _json_of(metrics)
+            if isinstance(values, dict):
+                self._row(values, step, wall)
+            else:
+                kind = "row that is too long" if metrics is None else "row that is no JSON object"
+                self._notes.add(0, kind, f"row {number}")
+        self._flush()
+        self.row_bytes = max(_LEAST_BYTES, sum(map(_size_of, rows)) // len(rows))
+        return Decoded(self._sink.take(), notes=self._notes.take(), records=len(rows))
+
+    def _row(self, values: dict[str, Any], step: object, wall: float) -> None:
+        cells = list(values.values())
+        if not _PLAIN.issuperset(map(type, cells)):
+            values = dict(flatten({k: v for k, v in values.items() if not _is_media(v)}))
+            cells = list(values.values())
+        keys = tuple(values)
+        if keys != self._keys:
+            self._flush()
+            self._keys, self._tells_step = keys, _GLOBAL_STEP in values
+        if self._tells_step or self._global or type(step) is not int:
+            step = self._step_of(values, step)
+        self._step = step
+        if keys:
+            self._steps.append(step)
+            self._walls.append(wall)
+            self._values.append(cells)
+
+    def _step_of(self, values: dict[str, Any], step: object) -> int:
+        """The step of the trainer, once a row has told it; else that of the row, or before."""
+        told = values.get(_GLOBAL_STEP)
+        if isinstance(told, (int, float)) and 0 <= told < 1 << 62:
+            self._global = True
+            return int(told)
+        return step if isinstance(step, int) and not self._global else self._step
+
+    def _flush(self) -> None:
+        """Hand rows with the same keys to the sink."""
+        steps, walls, values = self._steps, self._walls, self._values
+        self._steps, self._walls, self._values = [], [], []
+        if steps:
+            layout = layout_of(self._keys, np.float64)
+            matrix = np.array(values, np.float64)  # None is NaN
+            self._sink.rows(layout, np.array(steps, np.int64), np.array(walls), matrix)
+
+
+def _is_media(value: object) -> bool:
+    """Whether a value is an image, table, histogram, ...: objects that tell their type."""
+    return isinstance(value, dict) and "_type" in value

@@ -1,0 +1,186 @@
+"""YAML with positions: every error says where, nothing but DocumentError comes out."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.core.errors import DocumentError
+from rltui.core.yaml_document import Node, nearest, parse_document, read_document
+
+PATH = Path("some.yaml")
+
+
+def parse(text: str) -> Node:
+    return parse_document(text, PATH)
+
+
+def at(error: DocumentError) -> tuple[int | None, int | None]:
+    return error.line, error.column
+
+
+def test_values_and_positions() -> None:
+    root = parse("a: 1\nb:\n  - x\n  - [2.5, true, null]\n")
+    assert root.plain() == {"a": 1, "b": ["x", [2.5, True, None]]}
+    table = root.table()
+    items = table.need("b").items()
+    assert [(n.line, n.column) for n in (table.need("a"), *items)] == [(1, 4), (3, 5), (4, 5)]
+    inner = items[1].items()
+    assert (inner[0].number(), inner[1].boolean(), inner[2].value) == (2.5, True, None)
+    assert (table.key_node("b").line, table.key_node("b").column) == (2, 1)
+    table.finish()
+
+
+def test_empty_is_an_empty_mapping() -> None:
+    assert parse("").plain() == {}
+    assert parse("# only a comment\n").table().get("a") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1e-3", 0.001), ("1E5", 1e5), ("-2e+3", -2000.0), ("1.5e3", 1500.0)],
+)
+def test_exponents_are_numbers(text: str, value: float) -> None:
+    assert parse(f"a: {text}").table().need("a").number() == value
+    assert parse(f"a: '{text}'").table().need("a").text() == text
+
+
+def test_unknown_key_names_the_nearest() -> None:
+    table = parse("title: x\n\n  \nthreshhold: 3\n").table()
+    table.get("title")
+    table.get("threshold")
+    with pytest.raises(DocumentError) as caught:
+        table.finish()
+    assert at(caught.value) == (4, 1)
+    assert caught.value.hint == "threshold"
+    assert str(caught.value) == (
+        "some.yaml:4:1: unknown key 'threshhold'; did you mean 'threshold'?"
+    )
+
+
+def test_missing_and_double_keys() -> None:
+    with pytest.raises(DocumentError, match="'id' is missing"):
+        parse("a: 1").table().need("id")
+    with pytest.raises(DocumentError, match="'id' is missing"):
+        parse("id:").table().need("id")
+    with pytest.raises(DocumentError, match="stands twice") as caught:
+        parse("a: 1\nb: 2\na: 3\n").table()
+    assert at(caught.value) == (3, 1)
+    with pytest.raises(DocumentError, match="stands twice"):
+        parse("1: a\n'1': b\n").table()
+
+
+@pytest.mark.parametrize(
+    ("text", "accessor", "says"),
+    [
+        ("a: 3", "text", "expected text, found 3"),
+        ("a: [1]", "text", "found a list"),
+        ("a: x", "number", "expected a number, found text"),
+        ("a: true", "number", "found true or false"),
+        ("a: 1.5", "integer", "whole number"),
+        ("a: false", "integer", "found true or false"),
+        ("a: 1", "boolean", "expected true or false"),
+        ("a: {}", "items", "expected a list, found a mapping"),
+        ("a: [x, 1]", "texts", "expected text, found 1"),
+        ("a: x", "table", "expected a mapping, found text"),
+    ],
+)
+def test_wrong_types(text: str, accessor: str, says: str) -> None:
+    node = parse(text).table().need("a")
+    with pytest.raises(DocumentError, match=says) as caught:
+        getattr(node, accessor)()
+    assert caught.value.line == 1
+
+
+def test_choice_and_texts() -> None:
+    assert parse("a: up").table().need("a").choice(["up", "down"]) == "up"
+    with pytest.raises(DocumentError, match="one of up, down; did you mean 'down'"):
+        parse("a: dwn").table().need("a").choice(["up", "down"])
+    assert parse("a: one").table().need("a").texts() == ("one",)
+    assert parse("a: [one, two]").table().need("a").texts() == ("one", "two")
+
+
+def test_pairs_marks_all_as_known() -> None:
+    table = parse("a: 1\nb: 2\n").table()
+    assert [(k, n.value) for k, n in table.pairs()] == [("a", 1), ("b", 2)]
+    table.finish()
+    assert list(table) == ["a", "b"]
+    assert "a" in table
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("a: [1, 2\n", (2, 1)),
+        ("a:\n\t- b\n", (2, 1)),
+        ("a: 1\n---\nb: 2\n", (2, 1)),
+        ("a: *x\n", (1, 4)),
+        ("a: !!python/object:os.system x\n", (1, 4)),
+        ("a: !!bool foo\n", (1, 4)),
+        ("a: !!int ''\n", (1, 4)),
+        ("a: !!timestamp foo\n", (1, 4)),
+        ("a: 2024-13-45\n", (1, 4)),
+        ("b: 1\n? [a, b]\n: c\n", (2, 3)),
+        ("{{a: 1}: 2}\n", (1, 2)),
+        ("a: \x07\n", (None, None)),
+        ("a: " + "9" * 6000, (1, 4)),
+    ],
+)
+def test_what_is_not_ours(text: str, where: tuple[int | None, int | None]) -> None:
+    if text.endswith("999"):
+        # Python 3.10.6 and older have no limit on digits; then it is just a large number.
+        try:
+            int("9" * 6000)
+        except ValueError:
+            pass
+        else:
+            pytest.skip("this Python reads integers of any length")
+    with pytest.raises(DocumentError) as caught:
+        parse(text)
+    assert at(caught.value) == where
+    assert "\n" not in str(caught.value)
+
+
+def test_alias_bombs_and_loops_are_stopped() -> None:
+    ten = ",".join(["x"] * 10)
+    lines = [f"a0: &a0 [{ten}]"]
+    lines += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
+    with pytest.raises(DocumentError, match="too many values"):
+        parse("\n".join(lines))
+    with pytest.raises(DocumentError, match="nested too deeply"):
+        parse("&a [*a]")
+    with pytest.raises(DocumentError, match="nested too deeply"):
+        parse("[" * 100 + "]" * 100)
+
+
+def test_aliases_work() -> None:
+    assert parse("a: &x {b: 1}\nc: *x\n").plain() == {"a": {"b": 1}, "c": {"b": 1}}
+
+
+@given(st.text(st.sampled_from("ab:-[]{}&*!'\"?|>%@ \n\t#,0.e\x07"), max_size=60))
+def test_any_text_is_a_document_or_an_error(text: str) -> None:
+    with contextlib.suppress(DocumentError):
+        parse(text).plain()
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    with pytest.raises(DocumentError, match="cannot be read: No such file"):
+        read_document(path)
+    path.write_bytes(b"a: \xff\n")
+    with pytest.raises(DocumentError, match="cannot be read"):
+        read_document(path)
+    with pytest.raises(DocumentError, match="cannot be read"):
+        read_document(tmp_path)
+    path.write_text("\ufeffa: größe\n", encoding="utf-8")
+    assert read_document(path).plain() == {"a": "größe"}
+
+
+def test_nearest() -> None:
+    assert nearest("entrpy", ["entropy", "reward"]) == "entropy"
+    assert nearest("zzz", ["entropy", "reward"]) is None
+    assert nearest("a", []) is None

@@ -1,0 +1,472 @@
+"""Each fault that a growing file can have."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltui.core.clock import ManualClock
+from rltui.core.level import Level
+from rltui.files.fingerprint import Likeness
+from rltui.files.tail import Polled, Tail
+
+BIG = 1 << 20
+
+
+def messages(polled: Polled) -> list[str]:
+    return [m for _, m in polled.notes]
+
+
+def touch(path: Path, ns: int) -> None:
+    os.utime(path, ns=(ns, ns))
+
+
+def written(path: Path, data: bytes, clock: ManualClock, *, mode: str = "wb") -> None:
+    """Write, and give the file the time of the clock."""
+    with path.open(mode) as file:
+        file.write(data)
+    touch(path, int(clock.now() * 1e9))
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log"
+    path.write_bytes(b"first line\n" * 10)
+    return path
+
+
+def test_reads_what_is_appended(log: Path) -> None:
+    tail = Tail(log)
+    assert tail.poll(BIG).data == b"first line\n" * 10
+    assert tail.poll(BIG) == Polled()
+    with log.open("ab") as file:
+        file.write(b"more")
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.more, polled.restarted) == (b"more", False, False)
+    assert (tail.offset, tail.size, tail.generation) == (114, 114, 0)
+
+
+def test_budget(log: Path) -> None:
+    tail = Tail(log)
+    parts = [tail.poll(30) for _ in range(4)]
+    assert [len(p.data) for p in parts] == [30, 30, 30, 20]
+    assert [p.more for p in parts] == [True, True, True, False]
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.touch()
+    tail = Tail(path)
+    assert tail.poll(BIG).data == b""
+    path.write_bytes(b"x")
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted) == (b"x", False)
+
+
+def test_no_handle_stays_open(log: Path) -> None:
+    handles = Path("/proc/self/fd")
+    before = len(list(handles.iterdir()))
+    tails = [Tail(log) for _ in range(50)]
+    for tail in tails:
+        tail.poll(BIG)
+    assert len(list(handles.iterdir())) == before
+
+
+def test_truncated_and_written_anew(log: Path) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    log.write_bytes(b"other\n")
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted) == (b"other\n", True)
+    assert messages(polled) == ["was truncated and written anew; read again from its start"]
+    assert tail.generation == 1
+    assert tail.poll(BIG) == Polled()
+
+
+def test_truncated_to_nothing_first(log: Path) -> None:
+    """verl opens its file with truncation and writes the first row minutes later."""
+    tail = Tail(log)
+    tail.poll(BIG)
+    log.write_bytes(b"")
+    assert tail.poll(BIG) == Polled()
+    log.write_bytes(b"first line\n")
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted, tail.generation) == (b"first line\n", True, 1)
+
+
+def test_written_anew_beyond_the_old_size_between_two_polls(log: Path) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    log.write_bytes(b"second one\n" * 20)
+    polled = tail.poll(BIG)
+    assert polled.data == b"second one\n" * 20
+    assert messages(polled) == ["was written anew; read again from its start"]
+
+
+def test_same_beginning_but_other_content(log: Path) -> None:
+    log.write_bytes(b"h" * 2000 + b"one" * 100)
+    tail = Tail(log)
+    tail.poll(BIG)
+    log.write_bytes(b"h" * 2000 + b"two" * 200)
+    assert tail.poll(BIG).restarted
+
+
+def test_a_size_that_lags_is_not_believed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An NFS client may show an older size for a while: same beginning, shorter."""
+    tail = Tail(log)
+    tail.poll(BIG)
+    whole = log.read_bytes()
+    log.write_bytes(whole[:60])
+    assert tail.poll(BIG) == Polled()
+    log.write_bytes(whole + b"next")
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted, tail.generation) == (b"next", False, 0)
+
+
+def test_shorter_and_growing_again_is_believed(log: Path) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    whole = log.read_bytes()
+    log.write_bytes(whole[:22])
+    assert not tail.poll(BIG).changed
+    log.write_bytes(whole[:33])
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted) == (whole[:33], True)
+
+
+def test_shorter_for_long_is_believed(log: Path) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    log.write_bytes(log.read_bytes()[:22])
+    polls = [tail.poll(BIG) for _ in range(10)]
+    assert sum(p.restarted for p in polls) == 1
+    assert tail.generation == 1
+
+
+def test_replaced_by_another_file(log: Path) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    other = log.with_name("other")
+    other.write_bytes(b"something else entirely\n" * 9)
+    other.replace(log)
+    polled = tail.poll(BIG)
+    assert (polled.restarted, tail.generation) == (True, 1)
+    assert messages(polled) == ["was replaced by another file; read again from its start"]
+    assert polled.data == b"something else entirely\n" * 9
+
+
+def test_replaced_by_a_longer_copy_of_itself_goes_on(log: Path) -> None:
+    """rsync writes a new file and renames it."""
+    tail = Tail(log)
+    tail.poll(BIG)
+    copy = log.with_name("copy")
+    copy.write_bytes(log.read_bytes() + b"new")
+    copy.replace(log)
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted, tail.generation) == (b"new", False, 0)
+
+
+def test_deleted_and_created_again(log: Path) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    log.unlink()
+    assert messages(tail.poll(BIG)) == ["was deleted or moved; what was read of it is kept"]
+    assert tail.gone
+    assert tail.poll(BIG) == Polled()
+    log.write_bytes(b"again\n")
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted, tail.gone) == (b"again\n", True, False)
+    (message,) = messages(polled)  # one note for one event
+    assert message.endswith("; read again from its start")
+
+
+def test_missing_from_the_start(tmp_path: Path) -> None:
+    tail = Tail(tmp_path / "nothing")
+    assert messages(tail.poll(BIG)) == ["was deleted or moved; what was read of it is kept"]
+
+
+def test_a_directory_in_its_place(log: Path) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    log.unlink()
+    log.mkdir()
+    assert messages(tail.poll(BIG)) == ["is no longer a regular file"]
+    assert tail.poll(BIG) == Polled()
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.ESTALE, errno.EIO])
+def test_trouble_is_told_once_and_recovers(
+    log: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+
+    def failing(*args: Any, **kwargs: Any) -> Any:
+        raise OSError(code, os.strerror(code))
+
+    with log.open("ab") as file:
+        file.write(b"more")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", failing)
+        assert messages(tail.poll(BIG)) == [f"cannot be read: {os.strerror(code)}"]
+        assert tail.poll(BIG) == Polled()
+    polled = tail.poll(BIG)
+    assert (polled.data, messages(polled)) == (b"more", ["can be read again"])
+    assert not polled.restarted
+
+
+def test_a_touched_file_is_looked_at_but_gives_nothing(log: Path) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    touch(log, 10**18)
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.changed, tail.modified) == (b"", True, 1e9)
+
+
+@pytest.mark.parametrize("code", [errno.ESTALE, errno.EIO])
+@pytest.mark.parametrize("call", ["stat", "fstat", "pread"])
+def test_trouble_in_any_call_loses_nothing(
+    log: Path, monkeypatch: pytest.MonkeyPatch, call: str, code: int
+) -> None:
+    """The content begins anew while NFS fails: that is still told when it works again."""
+    tail = Tail(log)
+    tail.poll(BIG)
+    log.write_bytes(b"other\n")
+    calls, real = [0], getattr(os, call)
+
+    def failing(*args: Any, **kwargs: Any) -> Any:
+        calls[0] += 1
+        if calls[0] > first:
+            raise OSError(code, os.strerror(code))
+        return real(*args, **kwargs)
+
+    for allowed in range(3):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, failing)
+            first, calls[0] = allowed, 0
+            polled = tail.poll(BIG)
+        if polled.restarted:
+            break  # so many calls were enough
+        assert messages(polled) in ([f"cannot be read: {os.strerror(code)}"], [])
+    else:
+        polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted, tail.generation) == (b"other\n", True, 1)
+
+
+def test_trouble_that_comes_and_goes_does_not_flood(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+
+    def failing(*args: Any, **kwargs: Any) -> Any:
+        raise OSError(errno.EIO, "Input/output error")
+
+    told = []
+    for _ in range(200):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "stat", failing)
+            told += messages(tail.poll(BIG))
+        told += messages(tail.poll(BIG))
+    assert told[-1] == "can be read again"
+    assert len(told) == 2 * (6 + 2)
+
+
+# -- documents, and files that are rewritten as a habit -----------------------------------------
+
+
+def test_a_document_is_handed_over_again_whenever_it_changes(log: Path) -> None:
+    tail = Tail(log, whole=True)
+    assert tail.poll(BIG).data == b"first line\n" * 10
+    assert tail.poll(BIG) == Polled()
+    for number, content in enumerate((b"first line\n" * 11, b"shorter", b"", b"new")):
+        log.write_bytes(content)
+        touch(log, 10**18 + number)
+        polled = tail.poll(BIG)
+        assert (polled.data, polled.notes) == (content, ())
+        assert polled.restarted == (number != 3)  # nothing had come of the empty one
+        assert tail.poll(BIG) == Polled()
+    assert tail.generation == 3
+
+
+def test_a_document_in_pieces_begins_anew_when_it_changes_in_between(log: Path) -> None:
+    tail = Tail(log, whole=True)
+    assert tail.poll(60) == Polled(b"first line\n" * 5 + b"first", True, False, (), True)
+    other = log.with_name("other")
+    other.write_bytes(b"second one\n" * 10)
+    other.replace(log)
+    parts = [tail.poll(60), tail.poll(60), tail.poll(60)]
+    assert b"".join(p.data for p in parts) == b"second one\n" * 10
+    assert [p.restarted for p in parts] == [True, False, False]
+    assert [p.more for p in parts] == [True, False, False]
+    assert not any(p.notes for p in parts)
+
+
+def test_a_document_that_vanishes_and_returns(log: Path) -> None:
+    tail = Tail(log, whole=True)
+    tail.poll(BIG)
+    log.unlink()
+    assert messages(tail.poll(BIG)) == ["was deleted or moved; what was read of it is kept"]
+    log.write_bytes(b"again")
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted, messages(polled)) == (b"again", True, ["is back"])
+
+
+@pytest.mark.parametrize("content", [b"other beginning\n" * 20, b"x", b"other" * 20])
+def test_rewritten_as_a_habit_is_no_trouble(log: Path, content: bytes) -> None:
+    tail = Tail(log, rewritten=True)
+    tail.poll(BIG)
+    log.write_bytes(content)
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted, polled.notes) == (content, True, ())
+
+
+# -- clocks of file systems that tick slowly ------------------------------------------------------
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_same_size_and_time_but_other_content(log: Path, whole: bool) -> None:
+    clock = ManualClock()
+    written(log, b"step 1 loss 0.5\n", clock)
+    tail = Tail(log, whole=whole, clock=clock)
+    tail.poll(BIG)
+    written(log, b"step 1 loss 0.7\n", clock)
+    assert tail.poll(BIG) == Polled()
+    clock.advance(2.5)
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted) == (b"step 1 loss 0.7\n", True)
+    clock.advance(2.5)
+    assert tail.poll(BIG) == Polled()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("jump", [0.0, -1e6, 1e6])
+def test_an_unchanged_file_is_opened_once_more_at_most(
+    log: Path, whole: bool, jump: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the clock of the machine does."""
+    clock = ManualClock()
+    touch(log, int((clock.now() + jump) * 1e9))
+    tail = Tail(log, whole=whole, clock=clock)
+    tail.poll(BIG)
+    opened, real = [], os.open
+
+    def counted(*args: Any, **kwargs: Any) -> int:
+        opened.append(args)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(os, "open", counted)
+    for _ in range(20):
+        clock.advance(1.0)
+        assert tail.poll(BIG) == Polled()
+    assert len(opened) == (0 if jump else 1)
+
+
+# -- other content in the same places -------------------------------------------------------------
+
+
+def test_the_same_head_and_end_but_another_middle(log: Path) -> None:
+    """Found at once when the file was replaced, after some looks when it was written anew."""
+    old = b"h" * 2000 + b"one" * 30_000 + b"e" * 100
+    new = b"h" * 2000 + b"two" * 30_000 + b"e" * 100
+    for replaced in (True, False):
+        log.write_bytes(old)
+        tail = Tail(log)
+        tail.poll(BIG)
+        if replaced:
+            other = log.with_name("other")
+            other.write_bytes(new + b"more")
+            other.replace(log)
+            assert tail.poll(BIG).restarted
+            continue
+        log.write_bytes(new)
+        grown = b""
+        for _ in range(16):
+            grown += b"more"
+            log.write_bytes(new + grown)
+            polled = tail.poll(BIG)
+            if polled.restarted:
+                break
+        assert polled.data == new + grown
+
+
+def test_a_likeness_is_small_however_long_the_file() -> None:
+    likeness = Likeness()
+    for piece in range(64):
+        likeness.take(piece << 20, bytes(1 << 20))
+    places = [place for place, _ in likeness._samples]
+    assert 8 <= len(places) <= 16
+    assert places == sorted(places)
+    assert places[-1] > 40 << 20
+
+
+# -- holes ---------------------------------------------------------------------------------------
+
+
+def test_zeros_at_the_end_wait_for_what_follows(log: Path) -> None:
+    clock = ManualClock()
+    tail = Tail(log, clock=clock)
+    written(log, b"row 1\n" + bytes(5000), clock)
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.more) == (b"row 1\n", False)
+    assert messages(polled) == [
+        "ends in zero bytes, which are not read until something follows them"
+    ]
+    assert tail.poll(BIG) == Polled()
+    clock.advance(60)
+    assert tail.poll(BIG) == Polled()
+    written(log, b"row 1\n" + bytes(9000), clock)
+    assert (tail.poll(BIG).data, tail.poll(BIG).notes) == (b"", ())
+    written(log, b"row 3\n", clock, mode="ab")
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.notes) == (bytes(9000) + b"row 3\n", ())
+    assert tail.offset == log.stat().st_size
+
+
+def test_a_page_that_arrives_late(log: Path) -> None:
+    """An NFS server may have a later page of a file before an earlier one."""
+    clock = ManualClock()
+    page = b"a line of text.\n" * 256
+    written(log, page, clock)
+    tail = Tail(log, clock=clock)
+    tail.poll(BIG)
+    written(log, page + bytes(4096) + page, clock)
+    assert tail.poll(BIG).data == b""
+    clock.advance(1.0)
+    assert tail.poll(BIG) == Polled()
+    written(log, page * 3, clock)
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted, polled.notes) == (page * 2, False, ())
+
+
+def test_a_page_that_never_arrives(log: Path) -> None:
+    clock = ManualClock()
+    page = b"a line of text.\n" * 256
+    written(log, page, clock)
+    tail = Tail(log, clock=clock)
+    tail.poll(BIG)
+    written(log, page + b"row" + bytes(4093) + page, clock)
+    assert tail.poll(BIG).data == b"row"
+    clock.advance(6.0)
+    assert tail.poll(BIG).data == bytes(4093) + page
+    written(log, page, clock, mode="ab")
+    assert tail.poll(BIG).data == page
+
+
+def test_an_old_hole_is_read_at_once(log: Path) -> None:
+    page = b"a line of text.\n" * 256
+    log.write_bytes(page + bytes(4096) + page)
+    assert Tail(log).poll(BIG).data == page + bytes(4096) + page
+
+
+def test_levels_of_notes(log: Path) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    log.unlink()
+    gone = tail.poll(BIG)
+    log.write_bytes(b"first line\n" * 11)
+    assert [n[0] for p in (gone, tail.poll(BIG)) for n in p.notes] == [Level.WATCH, Level.OK]

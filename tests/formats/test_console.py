@@ -1,0 +1,720 @@
+"""The dialects of console logs, beyond what the contract asks of every format."""
+
+from __future__ import annotations
+
+import math
+import struct
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rltui.core.batch import LogTail, Restart
+from rltui.formats import Belonging, Decoded
+from rltui.formats.console import Console
+from tests import places
+from tests.formats import encode
+
+FIXTURES = places.FIXTURES / "console"
+Found = dict[str, list[tuple[int, float]]]
+
+
+def decode(text: str | bytes, piece: int | None = None) -> list[Decoded]:
+    data = text.encode() if isinstance(text, str) else text
+    return encode.feed_all(Console().decoder(), data, piece=piece)
+
+
+def values(text: str | bytes) -> Found:
+    found = encode.points_of(decode(text))
+    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in ps] for t, ps in found.items()}
+
+
+def restarts(text: str | bytes) -> list[int]:
+    return [i.step for p in decode(text) for i in p.items if isinstance(i, Restart)]
+
+
+def tail(text: str | bytes) -> LogTail:
+    found = decode(text)[-1].tail
+    assert found is not None
+    return found
+
+
+def bar(done: int, total: int, name: str = "") -> str:
+    return f"\r{name}{100 * done // total:3d}%|██▏   | {done}/{total} [00:10<01:00,  2.00s/it]"
+
+
+# names and claims
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("train.log", "slurm-4711.out", "nohup.out", "stdout", "stdout.txt", "log.txt"),
+        *("output.log", "log_1781234567.txt", "dpo_train_20260105_1", "run.LOG", "train_log"),
+    ],
+)
+def test_names_of_consoles(name: str) -> None:
+    assert Console().claims_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("README.md", "model.safetensors", "config.json", "requirements.txt", "notes.txt"),
+        *("00001.txt", "sample_0001", "trainer.py", "logo.png", "train.csv", "catalog", "login"),
+    ],
+)
+def test_other_names(name: str) -> None:
+    assert not Console().claims_name(name)
+
+
+def test_fixed_names_belong_to_the_directory() -> None:
+    console = Console()
+    assert console.belonging("stdout.log") is Belonging.DIRECTORY
+    assert console.belonging("log_1781234567.txt") is Belonging.DIRECTORY
+    assert console.belonging("grpo_v2.log") is Belonging.NAME
+    assert console.belonging("slurm-4711.out") is Belonging.NAME
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Step 1/12 : FROM python:3.10\nStep 2/12 : RUN pip install torch==2.1\n",
+        "2026-01-01 INFO worker 3 processed step 7 in 12 ms\n" * 50,
+        "[  5%] Building CXX object a.cc.o\n[ 10%] Building CXX object b.cc.o\n",
+        "step 1: open the file\nstep 2: close the file\n",
+        '127.0.0.1 - - [01/Jan/2026] "GET /step/1?loss=2 HTTP/1.1" 200 17\n' * 3,
+        "epoch: 1700000000\nepoch: 1700000001\n",
+        "{'num_cpus': None, 'runtime_env': {'epoch': 3}}\n" * 3,
+        "| a | b |\n|---|---|\n| 1 | 2 |\n",
+        "\x00\xff\xfe" * 1000,
+    ],
+)
+def test_other_logs_are_not_claimed(text: str) -> None:
+    assert not Console().claims(Path("x.log"), text.encode("latin-1"))
+
+
+def test_a_training_is_claimed_before_its_first_row() -> None:
+    head = b"\x1b[36m(TaskRunner pid=7)\x1b[0m {'actor_rollout_ref': {'actor': {'a': 1}}}\n"
+    assert Console().claims(Path("x.log"), head)
+
+
+# verl
+
+
+def test_verl_line_behind_a_bar_and_a_prefix() -> None:
+    text = (
+        "\x1b[36m(TaskRunner pid=7, ip=10.0.0.1)\x1b[0m \rTraining Progress:   1%|  | 1/150 "
+        "[00:00<00:20,  7.44it/s]\x1b[36m(TaskRunner pid=7)\x1b[0m step:38000000 - "
+        "actor/lr:1e-06 - val/my set@2: x/mean:np.float64(0.25) - a:np.int64(3) - b:nan - c:-inf"
+        " - train/lr(1e-3):2.5\x1b[32m [repeated 2x across cluster] (Ray says so)\x1b[0m\n"
+    )
+    found = values(text)
+    assert math.isnan(found.pop("b")[0][1])
+    assert found == {
+        "actor/lr": [(38000000, 1e-06)],
+        "val/my set@2: x/mean": [(38000000, 0.25)],
+        "a": [(38000000, 3.0)],
+        "c": [(38000000, -math.inf)],
+        "train/lr(1e-3)": [(38000000, 2.5)],
+    }
+    assert decode(text)[0].hparams == {"total_steps": 150}
+
+
+def test_verl_name_with_the_separator_and_values_that_are_none() -> None:
+    found = values("step:1 - val/a - b/mean:0.5 - x:None - y:True - z:1.0\n")
+    assert found == {"val/a - b/mean": [(1, 0.5)], "z": [(1, 1.0)]}
+
+
+@pytest.mark.parametrize("length", [4096, 4097])
+def test_verl_line_cut_by_wandb_loses_its_last_field(length: int) -> None:
+    line = "step:1 - a:1.0 - " + "b" * 4000 + ":2.0 - critic/score/mean:0.123456789012345"
+    line = line[:length] if length == 4096 else line.ljust(length, "6")
+    line = line + "7" * (length - len(line))
+    found = values(line + "\nstep:2 - a:1.5\n")
+    assert ("critic/score/mean" in found) is (length != 4096)
+    assert found["a"] == [(1, 1.0), (2, 1.5)]
+
+
+def test_verl_resumed_console_supersedes_from_its_first_step() -> None:
+    rows = [*range(1, 150), *range(101, 120)]
+    text = "".join(f"step:{s} - actor/a:{s}.0 - actor/b:1.0\n" for s in rows)
+    assert restarts(text) == [101]
+
+
+def test_equal_steps_and_late_evaluations_are_no_restarts() -> None:
+    text = "".join(
+        f"step:{s} - actor/a:1.0 - actor/b:1\nstep:{s} - val/x:0.5\n"
+        f"step:{max(s - 3, 0)} - val/y:1\n"
+        for s in range(20)
+    )
+    assert restarts(text) == []
+
+
+def test_two_trainings_in_one_file_are_not_torn_into_hundreds() -> None:
+    text = "".join(f"step:{s} - a:1\nstep:{s + 50} - a:2\n" for s in range(1000))
+    assert len(restarts(text)) < 20
+
+
+def test_verl_initial_validation_has_the_step_before_the_first_row() -> None:
+    text = (
+        "(\"Initial validation metrics: {'val/x/mean': \"\n"
+        " \"np.float64(0.25), 'val/y': 0.5}\")\n"
+        "step:1 - actor/a:1.0\n"
+    )
+    assert values(text) == {
+        "val/x/mean": [(0, 0.25)],
+        "val/y": [(0, 0.5)],
+        "actor/a": [(1, 1.0)],
+    }
+    same = text.replace("step:1 - actor/a:1.0", "step:0 - val/x/mean:0.25")
+    assert values(same) == {"val/y": [(0, 0.5)], "val/x/mean": [(0, 0.25)]}
+
+
+# transformers
+
+
+def test_transformers_4_prints_numbers() -> None:
+    text = (
+        "{'loss': 0.6123, 'grad_norm': nan, 'learning_rate': 2e-06, 'epoch': 0.4}\n"
+        "{'eval_loss': 0.58, 'eval_runtime': 1.5, 'epoch': 0.4}\n"
+        "{'loss': 0.5, 'grad_norm': inf, 'learning_rate': 1e-06, 'epoch': 0.8}\n"
+        "{'train_runtime': 7.6, 'train_loss': 1.78, 'epoch': 1.0}\n"
+    )
+    found = values(text)
+    assert found["train/loss"] == [(1, 0.6123), (2, 0.5)]
+    assert found["eval/loss"] == [(1, 0.58)]
+    assert found["train/train_loss"] == [(2, 1.78)]
+    assert math.isnan(found["train/grad_norm"][0][1])
+    assert found["train/grad_norm"][1] == (2, math.inf)
+    assert decode(text)[-1].counted
+
+
+def test_logging_steps_in_the_log_tell_the_steps() -> None:
+    text = "TrainingArguments(logging_steps=10, x=1)\n" + "".join(
+        f"{{'loss': '0.5', 'epoch': '{n}'}}\n" for n in range(3)
+    )
+    assert values(text)["train/loss"] == [(10, 0.5), (20, 0.5), (30, 0.5)]
+    assert not decode(text)[-1].counted
+
+
+def row(number: float) -> str:
+    return f"{{'loss': {number}, 'grad_norm': 1.0, 'epoch': {number / 100}}}\n"
+
+
+def steps_of(text: str, tag: str = "train/loss") -> list[int]:
+    whole = [s for s, _ in values(text)[tag]]
+    for piece in (1, 7, 61):
+        pieces = encode.points_of(decode(text, piece))
+        assert [p[0] for p in pieces[tag]] == whole
+    assert not decode(text)[-1].counted
+    return whole
+
+
+def test_the_bar_behind_a_row_tells_its_step() -> None:
+    """The bar before it lags."""
+    text = bar(0, 80) + "\r" + " " * 40
+    for step in (5, 10, 15, 20):
+        text += f"\r{row(step)}" + bar(step, 80) + bar(step + 1, 80) + "\r" + " " * 40
+    assert steps_of(text) == [5, 10, 15, 20]
+
+
+def test_the_first_step_may_be_logged_too() -> None:
+    text = bar(0, 80)
+    for step in (1, 10, 20, 30):
+        text += f"\r{row(step)}" + bar(step, 80)
+    assert steps_of(text) == [1, 10, 20, 30]
+
+
+def test_a_lost_row_shifts_nothing() -> None:
+    text = bar(0, 80)
+    for step in (5, 10, 15, 25, 30):
+        text += bar(step, 80) + f"\r{row(step)}" + bar(step, 80)
+    assert steps_of(text) == [5, 10, 15, 25, 30]
+
+
+def test_buffered_rows_are_counted_over_the_bars() -> None:
+    """Eight rows are flushed at once, and the next one is torn by the bars."""
+    stream = "".join(row(n) for n in range(1, 41))
+    cuts = [0, *range(350, len(stream), 350), len(stream)]
+    text, step = bar(0, 500) + "\r", 0
+    for begin, end in pairwise(cuts):
+        while step < 10 * (stream.count("{", 0, end)):
+            step += 1
+            text += bar(step, 500)
+        text += stream[begin:end] + bar(step, 500)
+    assert steps_of(text) == [10 * n for n in range(1, 41)]
+    assert [v for _, v in values(text)["train/loss"]] == list(range(1, 41))
+
+
+@pytest.mark.parametrize("every", [1, 10])
+def test_a_short_training_whose_rows_all_come_at_its_end(every: int) -> None:
+    text = "".join(bar(n, 45) for n in range(46)) + "\n"
+    numbers = range(every, 46, every) if every > 1 else range(1, 31)
+    total = 45 if every > 1 else 30
+    text = text.replace("/45", f"/{total}") if every > 1 else "".join(bar(n, 30) for n in range(31))
+    for n in numbers:
+        text += f"\r{{'loss': 1.0, 'grad_norm': 1.0, 'epoch': {n / total:.2f}}}\n"
+    text += "{'train_runtime': 10.0, 'train_steps_per_second': "
+    text += f"{total / 10}, 'train_loss': 1.0, 'epoch': 1.0}}\n"
+    assert steps_of(text) == list(numbers)
+    assert values(text)["train/train_loss"] == [(total, 1.0)]
+
+
+def test_evaluation_bars_and_described_bars_are_not_the_training() -> None:
+    text = "".join(bar(n, 9, "Tokenizing: ") for n in range(10)) + "\n"
+    text += bar(0, 80)
+    for step in (5, 10, 15):
+        text += bar(step, 80) + f"\r{row(step)}" + bar(step, 80)
+        text += "\n" + "".join("\n" + bar(n, 8) + "\x1b[A" for n in range(9))
+        text += f"\r{{'eval_loss': 0.5, 'epoch': {step}}}\n" + bar(step, 80)
+    assert steps_of(text) == [5, 10, 15]
+    assert steps_of(text, "eval/loss") == [5, 10, 15]
+
+
+def test_a_bar_of_something_else_is_no_measure() -> None:
+    text = bar(3, 7) + bar(7, 7) + "\n" + row(1) + row(2)
+    end = "{'train_runtime': 2.0, 'train_steps_per_second': 1.0, 'epoch': 1.0}\n"
+    assert values(text + end)["train/loss"] == [(1, 1.0), (2, 2.0)]
+    many = text + "".join(row(n) for n in range(3, 60))
+    assert [s for s, _ in values(many)["train/loss"]] == list(range(1, 60))
+    other = text + bar(0, 80) + row(3) + bar(10, 80) + row(4) + bar(20, 80) + "\r"
+    assert [s for s, _ in values(other)["train/loss"]] == [1, 2, 10, 20]
+
+
+def test_resumed_training_with_a_bar() -> None:
+    text = bar(0, 80)
+    for step in (*range(5, 45, 5),):
+        text += f"\r{row(step)}" + bar(step, 80)
+    text += "\nTraceback (most recent call last):\nSystemExit\n" + bar(0, 80) + bar(26, 80)
+    for step in (*range(30, 50, 5),):
+        text += f"\r{row(step)}" + bar(step, 80)
+    assert steps_of(text) == [*range(5, 45, 5), *range(30, 50, 5)]
+    assert restarts(text) == [30]
+
+
+def test_training_that_begins_again_without_a_bar() -> None:
+    epochs = [0.1, 0.2, 0.3, 0.4, 0.5, 0.3, 0.4, 0.5, 0.6]
+    text = "".join(f"{{'loss': 1.0, 'epoch': {e}}}\n" for e in epochs)
+    assert [s for s, _ in values(text)["train/loss"]] == [1, 2, 3, 4, 5, 3, 4, 5, 6]
+    assert restarts(text) == [3]
+
+
+def test_ms_swift_tells_the_step() -> None:
+    text = (
+        "{'loss': 0.71, 'token_acc': 0.8, 'epoch': 0.1, 'global_step/max_steps': '5/200', "
+        "'percentage': '2.50%', 'elapsed_time': '12s', 'memory(GiB)': 20.1}\n"
+    )
+    found = values(text)
+    assert found["train/loss"] == [(5, 0.71)]
+    assert found["train/memory(GiB)"] == [(5, 20.1)]
+    assert "train/elapsed_time" not in found
+    assert decode(text)[0].hparams == {"total_steps": 200}
+
+
+def test_only_one_rank_is_read() -> None:
+    text = "".join(f"0: {row(n)}8: {row(n)}" for n in range(1, 4))
+    assert [s for s, _ in values(text)["train/loss"]] == [1, 2, 3]
+
+
+def test_a_dict_with_a_step_keeps_its_names() -> None:
+    text = "INFO {'step': 3, 'loss': tensor(0.5, device='cuda:0'), 'kl': 0.1}\n"
+    assert values(text) == {"loss": [(3, 0.5)], "kl": [(3, 0.1)]}
+
+
+# loggers
+
+
+def test_slime() -> None:
+    text = (
+        "(Actor pid=3) [2030-01-02 03:04:05] model.py:918 - step 12: "
+        "{'train/loss': 0.013, 'train/ppo_kl': 2e-05, 'train/step': 25}\n"
+        "[2030-01-02 03:04:05] x.py:1 - rollout 6: {'rollout/reward': 0.5, 'rollout/step': 6}\n"
+        "[2030-01-02 03:04:05] x.py:1 - eval 6: {'eval/aime': 0.25}\n"
+    )
+    assert values(text) == {
+        "train/loss": [(25, 0.013)],
+        "train/ppo_kl": [(25, 2e-05)],
+        "rollout/reward": [(6, 0.5)],
+        "eval/aime": [(6, 0.25)],
+    }
+
+
+def test_roll_and_json_of_own_loops() -> None:
+    text = (
+        '[INFO] metrics_tag: {"step": 3, "metrics": {"actor/pg_loss": -0.01, "a": NaN}}\n'
+        '{"global_step": 4, "train": {"loss": 0.5}, "note": "x"}\n'
+    )
+    found = values(text)
+    assert found["actor/pg_loss"] == [(3, -0.01)]
+    assert math.isnan(found["a"][0][1])
+    assert found["train/loss"] == [(4, 0.5)]
+
+
+def test_skyrl_dict_on_many_lines() -> None:
+    text = (
+        "2026-01-01 10:00:00 | INFO | utils - Step 5: \n"
+        "{'policy/policy_loss': '-0.0031',\n 'reward/avg': '0.5000',\n 'name': 'x'}\n"
+        "Step 6: {'policy/policy_loss': '0.0100',\n 'reward/avg': '0.6000'}\n"
+        "Step 7: \nsomething else {'policy/policy_loss': '9'}\n"
+    )
+    assert values(text) == {
+        "policy/policy_loss": [(5, -0.0031), (6, 0.01)],
+        "reward/avg": [(5, 0.5), (6, 0.6)],
+    }
+
+
+def test_torchtune() -> None:
+    text = "Step 1 | loss:1.25 lr:1e-05 tokens_per_second_per_gpu:900.5 \nStep 2 | a: b c\n"
+    assert values(text) == {
+        "loss": [(1, 1.25)],
+        "lr": [(1, 1e-05)],
+        "tokens_per_second_per_gpu": [(1, 900.5)],
+    }
+
+
+@pytest.mark.parametrize("colon", ["", ":"])
+def test_prime_rl(colon: str) -> None:
+    time_field = "Time: 12.3s" if colon else "12.3s"
+    text = (
+        f"\x1b[32m10:00:00\x1b[0m SUCCESS Step 9 | {time_field} | Loss{colon} 0.0012 | "
+        f"Entropy{colon} 0.4100 | Mismatch KL{colon} 0.0009 | Grad. Norm{colon} 0.1200 | "
+        f"LR{colon} 1.00e-06 | Throughput{colon} 9000 tokens/s | MFU{colon} 31.0% | "
+        f"Peak Mem.{colon} 60.1 GiB\n"
+        "DEBUG Micro Step 9/16 | Loss: 0.5 | Entropy: 0.4\n"
+    )
+    assert values(text) == {
+        "time/step": [(9, 12.3)],
+        "loss/mean": [(9, 0.0012)],
+        "entropy/all/mean": [(9, 0.41)],
+        "mismatch_kl/all/mean": [(9, 0.0009)],
+        "optim/grad_norm": [(9, 0.12)],
+        "optim/lr": [(9, 1e-06)],
+        "perf/throughput": [(9, 9000.0)],
+        "perf/mfu": [(9, 31.0)],
+        "perf/peak_memory": [(9, 60.1)],
+    }
+
+
+# tables and blocks
+
+
+def box(step: int, *lines: str) -> str:
+    body = "".join(f"|    {line} |\n" for line in lines)
+    return (
+        f"{'-' * 30}\n| rollout/           |      |\n|    ep_rew_mean     | 3.2e+03 |\n"
+        f"| time/              |      |\n|    total_timesteps | {step} |\n"
+        f"| train/             |      |\n{body}{'-' * 30}\n"
+    )
+
+
+def test_a_table_may_be_interrupted() -> None:
+    text = box(100, "loss   | 0.5").replace(
+        "| time/ ", "2026-05-02 [Warning] [omni.usd] step 7: x\n\n| time/ "
+    )
+    assert values(text) == {"rollout/ep_rew_mean": [(100, 3200.0)], "train/loss": [(100, 0.5)]}
+
+
+def test_table_with_numpy_values_texts_and_cut_names() -> None:
+    found = values(box(5, "approx_kl  | 0.0070666056", "name | PPO", "a_name_that_is_long... | 1"))
+    assert found["train/approx_kl"] == [(5, 0.0070666056)]
+    assert found["train/a_name_that_is_long..."] == [(5, 1.0)]
+    assert "train/name" not in found
+
+
+def test_other_tables_are_no_rows() -> None:
+    text = "|-----------|-----|\n| GPU | Name |\n| 0 | H100 |\n" + "-" * 30 + "\n| a | 1 |\n"
+    assert values(text + "-" * 30 + "\n") == {}
+
+
+def test_spinning_up_table() -> None:
+    text = (
+        f"{'-' * 39}\n|             Epoch |               3 |\n"
+        "|      AverageEpRet |            21.4 |\n"
+        f"| TotalEnvInteracts |           16000 |\n{'-' * 39}\n"
+    )
+    assert values(text) == {"Epoch": [(16000, 3.0)], "AverageEpRet": [(16000, 21.4)]}
+
+
+def test_second_training_of_a_script_begins_anew() -> None:
+    text = "".join(box(s, "loss | 1") for s in (100, 200, 300, 100, 200))
+    assert restarts(text) == [100]
+
+
+def rsl(iteration: int) -> str:
+    return (
+        "#" * 80 + "\n"
+        f"                 \x1b[1m Learning iteration {iteration}/1500 \x1b[0m                 \n\n"
+        "          Computation: 123142 steps/s (collection: 0.980s, learning 0.084s)\n"
+        "             Mean action noise std: 22.31\n"
+        "          Mean value_function loss: 1.2068\n"
+        "                       Mean reward: 5.16\n"
+        "               Mean episode length: 301.00\n"
+        "           Mean episode rew_height: 0.1250\n"
+        "      Episode_Reward/track_lin_vel: 0.5000\n" + "-" * 80 + "\n"
+        "                   Total timesteps: 44564480\n"
+        "                    Iteration time: 1.06s\n"
+        "                               ETA: 100.0s\n\n"
+    )
+
+
+def test_rsl_rl_blocks() -> None:
+    found = values(rsl(12) + rsl(13))
+    assert found["Train/mean_reward"] == [(12, 5.16), (13, 5.16)]
+    assert {t: v[0] for t, v in found.items()} == {
+        "Perf/total_fps": (12, 123142.0),
+        "Perf/collection time": (12, 0.98),
+        "Perf/learning_time": (12, 0.084),
+        "Policy/mean_noise_std": (12, 22.31),
+        "Loss/value_function": (12, 1.2068),
+        "Train/mean_reward": (12, 5.16),
+        "Train/mean_episode_length": (12, 301.0),
+        "Episode/rew_height": (12, 0.125),
+        "Episode_Reward/track_lin_vel": (12, 0.5),
+    }
+
+
+def test_rl_games() -> None:
+    text = (
+        "fps step: 100 fps step and policy inference: 90 fps total: 80 epoch: 3/500 frames: 4096\n"
+        "saving next best rewards:  [300.05]\n"
+    )
+    assert values(text) == {
+        "performance/step_fps": [(4096, 100.0)],
+        "performance/step_inference_fps": [(4096, 90.0)],
+        "performance/step_inference_rl_update_fps": [(4096, 80.0)],
+    }
+
+
+def test_cleanrl() -> None:
+    text = (
+        "SPS: 1\nglobal_step=2048, episodic_return=[21.]\nSPS: 1234\n"
+        "global_step=2048, episodic_return=9.0\nglobal_step=2050, episodic_return=[-1.5e+02]\n"
+    )
+    assert values(text) == {
+        "charts/episodic_return": [(2048, 21.0), (2048, 9.0), (2050, -150.0)],
+        "charts/SPS": [(2048, 1234.0)],
+    }
+
+
+# own loops
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("Epoch:[1/1]({n}/4292), loss: 0.5, Adv Std: {n}.5, epoch_time: 9.000min", (7, 8)),
+        ("[step {n}] loss=0.5", (7, 8)),
+        ("step {n}/438 loss=0.5 lr=1e-4", (7, 8)),
+        ("Step {n} done in 3s: loss=0.5", (7, 8)),
+        ("iter {n}: loss 0.5, time 120.3ms, mfu 3.4%", (7, 8)),
+        ("step {n} reward 0.5 kl -0.2", (7, 8)),
+        ("06/01/2025 10:00:00 - INFO - __main__ -   Step: {n}, LR: 1e-05, Loss: 0.5", (7, 8)),
+        ("[TRAINING] Step: {n} / 8000000  |  Reward: 10.12  |  Loss: 0.200", (7, 8)),
+        ("Iteration {n}: policy_loss = 0.5; kl = 0.01", (7, 8)),
+        ("Episode {n}\tReward: 12.5\tEpsilon: 0.5", (7, 8)),
+        ("Epoch {n}/10 - train loss: 0.5 - val loss: 0.6", (7, 8)),
+        ("2026-01-01 12:00:00,123 - INFO - global_step={n} loss=0.5", (7, 8)),
+        ("step: {n} | loss: 0.5 | norm: 1.25 | dt: 12.00ms | tok/sec 900.00", (7, 8)),
+    ],
+)
+def test_own_loops(form: str, expected: tuple[int, int]) -> None:
+    text = "hello\n" + "".join(form.format(n=n) + "\n\nsome text: 5\n" for n in expected)
+    found = values(text)
+    assert found
+    assert all([s for s, _ in points] == list(expected) for points in found.values())
+    assert Console().claims(Path("x.log"), text.encode())
+
+
+def test_values_of_own_loops() -> None:
+    line = "Epoch:[1/1](20/4292), Reward: -2.3, Avg Response Len: 271.38, lr: 0.00000030\n"
+    found = values(line + line.replace("(20/", "(21/").replace("-2.3", "nan"))
+    assert found["Avg Response Len"] == [(20, 271.38), (21, 271.38)]
+    assert found["lr"][0] == (20, 3e-07)
+    assert found["Reward"][0] == (20, -2.3)
+    assert math.isnan(found["Reward"][1][1])
+
+
+def test_two_values_named_together() -> None:
+    text = "".join(f"[step {n}] loss=0.1 rewards(c/r)=-0.03/0.02\n" for n in (1, 2))
+    assert values(text)["rewards(c)"] == [(1, -0.03), (2, -0.03)]
+    assert values(text)["rewards(r)"] == [(1, 0.02), (2, 0.02)]
+
+
+def test_a_form_that_comes_once_is_not_believed() -> None:
+    assert values("step 1: loss=0.5\n") == {}
+
+
+def test_steps_that_begin_anew_in_each_epoch_are_counted_on() -> None:
+    lines = [(e, s) for e in (1, 2, 3) for s in (10, 20, 30)]
+    text = "".join(f"Epoch [{e}/3], Step [{s}/30], Loss: 0.5\n" for e, s in lines)
+    assert [s for s, _ in values(text)["Loss"]] == [10 * n for n in range(1, 10)]
+    assert restarts(text) == []
+
+
+def test_steps_that_count_on_over_the_epochs_stay() -> None:
+    lines = [(1, 10), (1, 20), (2, 30), (2, 40), (3, 50)]
+    text = "".join(f"Epoch {e}/3 step {s}/60 loss=0.5\n" for e, s in lines)
+    assert [s for s, _ in values(text)["loss"]] == [10, 20, 30, 40, 50]
+
+
+@pytest.mark.parametrize("total", ["/30", ""])
+def test_epochs_may_stand_on_lines_of_their_own(total: str) -> None:
+    text = "".join(
+        f"=== Epoch {e}/3 ===\n" + "".join(f"step {s}{total} loss=0.5\n" for s in (10, 20, 30))
+        for e in (1, 2, 3)
+    )
+    assert [s for s, _ in values(text)["loss"]] == [10 * n for n in range(1, 10)]
+    assert restarts(text) == []
+    assert decode(text)[0].hparams == ({"total_steps": 90} if total else {})
+
+
+def test_a_second_training_with_epochs_begins_anew() -> None:
+    text = "".join(f"Epoch [{e}/2], Step [{s}/30], Loss: 0.5\n" for e in (1, 2) for s in (15, 30))
+    assert [s for s, _ in values(text + text)["Loss"]] == [15, 30, 45, 60] * 2
+    assert restarts(text + text) == [15]
+
+
+def test_the_plan_is_not_told_while_it_is_not_sure() -> None:
+    text = "".join(f"Epoch {e} step {s}/30 loss=0.5\n" for e in (1, 2) for s in (15, 30))
+    assert [s for s, _ in values(text)["loss"]] == [15, 30, 45, 60]
+    assert decode(text)[0].hparams == {}
+
+
+def test_an_epoch_line_between_steps_is_of_the_newest_step() -> None:
+    text = "".join(
+        f"step {20 * e - 10} loss=0.5\nstep {20 * e} loss=0.4\nEpoch {e} avg_loss=0.45\n"
+        for e in (1, 2, 3)
+    )
+    assert [s for s, _ in values(text)["avg_loss"]] == [20, 40, 60]
+
+
+def test_a_sure_dialect_ends_guessing() -> None:
+    chatter = "[step 5] reward=1\n[step 6] reward=1\n"
+    text = "step:1 - critic/score/mean:0.5\n" + chatter
+    assert values(text) == {"critic/score/mean": [(1, 0.5)]}
+
+
+# lines and bytes
+
+
+def test_broken_bytes_line_ends_and_a_byte_order_mark() -> None:
+    data = b"\xef\xbb\xbfstep:1 - a:1.0\r\n\xff\xfe\x00\r\nstep:2 - a:2.0\r\n"
+    assert values(data) == {"a": [(1, 1.0), (2, 2.0)]}
+
+
+def test_an_unfinished_line_waits() -> None:
+    decoder = Console().decoder()
+    assert decoder.feed(b"step:1 - a:1.2").items == ()
+    found = encode.points_of([decoder.feed(b"5\n")])
+    assert found["a"][0][2] == struct.pack("<d", 1.25)
+
+
+def test_times_with_a_zone_are_wall_times_and_others_are_not() -> None:
+    zoned = "2026-01-01T12:00:00.250Z INFO step:1 - a:1.0\n2026-01-01 14:00:00+02:00 step:2 - a:1\n"
+    found = encode.points_of(decode(zoned))["a"]
+    assert [wall for _, wall, _ in found] == [1767268800.25, 1767268800.0]
+    local = "2026-01-01 12:00:00,123 - INFO - step:1 - a:1.0\n"
+    assert encode.points_of(decode(local))["a"][0][1] == -1
+
+
+def test_a_giant_line_is_passed_over_and_noted_once() -> None:
+    decoder = Console().decoder()
+    parts = [decoder.feed(b"x" * 1_000_000) for _ in range(20)]
+    parts.append(decoder.feed(b"\nstep:1 - a:1.0\n"))
+    assert encode.points_of(parts)["a"][0][0] == 1
+    assert [n.message for p in parts for n in p.notes] == ["line is too long"]
+
+
+def test_time_is_linear_in_the_pieces() -> None:
+    def cost(count: int) -> float:
+        decoder = Console().decoder()
+        begin = time.process_time()
+        for _ in range(count):
+            decoder.feed(b"x" * 100)
+        return time.process_time() - begin
+
+    cost(100)
+    assert cost(8000) < 40 * cost(400) + 0.05
+
+
+# the tail
+
+
+def test_tail_shows_what_a_terminal_shows() -> None:
+    text = (
+        "step:1 - a:1.0\n\x1b[31mTraceback\x1b[0m (most recent call last):\n"
+        "  10%|#   | 1/10\r  20%|##  | 2/10\rdone\x1b[K\n"
+        + "y" * 900
+        + "\nCUDA out of memory\u202e"
+    )
+    found = tail(text)
+    assert found.lines[:3] == (
+        "step:1 - a:1.0",
+        "Traceback (most recent call last):",
+        "done",
+    )
+    assert len(found.lines[3]) == 500
+    assert found.lines[4] == "CUDA out of memory\\u202e"
+    assert found.after_row == 4
+
+
+def test_tail_is_bounded_and_the_same_for_any_pieces() -> None:
+    text = "step:1 - a:1\n" + "".join(f"line {n}\r\n" for n in range(500)) + "end"
+    found = tail(text)
+    assert len(found.lines) == 200
+    assert found.lines[-2:] == ("line 499", "end")
+    assert found.after_row == 200
+    assert decode(text, 7)[-1].tail == found
+    more = tail(text + "\nstep:2 - a:1\nlast\n")
+    assert more.after_row == 1
+
+
+def test_tail_is_not_made_while_more_comes() -> None:
+    decoder = Console().decoder()
+    assert decoder.feed(b"step:1 - a:1\n", more=True).tail is None
+    assert decoder.feed(b"").tail == LogTail(("step:1 - a:1",), 0)
+    assert decoder.feed(b"") == Decoded()
+
+
+# pieces and mutations of real logs
+
+
+FILES = sorted(FIXTURES.glob("*.log"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_pieces_of_real_logs_give_the_same(path: Path) -> None:
+    data = path.read_bytes()
+    whole = decode(data)
+    points = encode.points_of(whole)
+    assert points
+    for piece in (1, 13, 997, 4096):
+        parts = decode(data, piece)
+        assert encode.points_of(parts) == points
+        assert parts[-1].tail == whole[-1].tail
+        assert sum(p.records for p in parts) == whole[0].records
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(FILES), st.data())
+def test_mutations_of_real_logs_never_raise(path: Path, draws: st.DataObject) -> None:
+    data = bytearray(path.read_bytes())
+    for _ in range(draws.draw(st.integers(1, 12))):
+        at = draws.draw(st.integers(0, len(data) - 1))
+        junk = draws.draw(
+            st.one_of(
+                st.binary(max_size=20),
+                st.sampled_from(
+                    [b"\r", b"\n", b"step:", b"{'", b"}", b" - ", b"|", b"-" * 30 + b"\n", b"1e999"]
+                ),
+            )
+        )
+        data[at : at + draws.draw(st.integers(0, 50))] = junk
+    piece = draws.draw(st.sampled_from([None, 101, 4096]))
+    whole = encode.points_of(decode(bytes(data)))
+    assert encode.points_of(decode(bytes(data), piece)) == whole

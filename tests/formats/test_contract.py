@@ -1,0 +1,153 @@
+"""What every log format promises; takes every module of FORMATS."""
+
+from __future__ import annotations
+
+import math
+import struct
+from pathlib import Path
+
+import pytest
+
+from rltui.formats import FORMATS, Belonging, Decoded, Format, Growth
+from tests.formats import encode
+from tests.formats.sample import Sample, samples
+
+SAMPLES = samples()
+ALL = pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: f"{s.format} {s.variant}".strip())
+
+
+def points(sample: Sample, data: bytes, piece: int | None = None) -> encode.Points:
+    return encode.points_of(encode.feed_all(_decoder(sample), data, piece=piece))
+
+
+def _decoder(sample: Sample) -> encode.Decoder:
+    return sample.form.decoder(None, Path(sample.path))
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda f: f.name)
+def test_every_format_has_a_sample(form: Format) -> None:
+    assert form.name in {s.format for s in SAMPLES}
+    assert isinstance(form.growth, Growth)
+    assert 1 <= form.exactness <= 3
+
+
+@ALL
+def test_claims_its_own_sample_only(sample: Sample) -> None:
+    path, head = Path(sample.path), sample.data[:4096]
+    claiming = [f.name for f in FORMATS if f.claims_name(path.name) and f.claims(path, head)]
+    assert claiming == [sample.format]
+    assert isinstance(sample.form.belonging(path.name), Belonging)
+
+
+@ALL
+def test_all_values_arrive_in_order(sample: Sample) -> None:
+    found = points(sample, sample.data)
+    assert tuple(found) == sample.tags
+    for tag in sample.tags:
+        assert [p[0] for p in found[tag]] == list(range(sample.steps))
+        values = [struct.unpack("<d", p[2])[0] for p in found[tag]]
+        for step, value in enumerate(values):
+            expected = sample.values[step % len(sample.values)]
+            if math.isnan(expected):
+                assert math.isnan(value)
+            else:
+                assert value == pytest.approx(expected, rel=sample.precision)
+
+
+@ALL
+def test_split_at_every_byte_gives_the_same_points(sample: Sample) -> None:
+    data = b"".join(sample.rows[:6])
+    whole = points(sample, data)
+    for cut in range(len(data) + 1):
+        for more in (False, True):
+            decoder = _decoder(sample)
+            parts = [decoder.feed(data[:cut], more=more), decoder.feed(data[cut:])]
+            assert encode.points_of(parts) == whole, cut
+
+
+@ALL
+def test_grows_by_one_byte(sample: Sample) -> None:
+    decoder = _decoder(sample)
+    parts = [decoder.feed(sample.data[i : i + 1]) for i in range(len(sample.data))]
+    assert encode.points_of(parts) == points(sample, sample.data)
+    assert sum(p.records for p in parts) == sum(
+        p.records for p in encode.feed_all(_decoder(sample), sample.data)
+    )
+
+
+@ALL
+def test_points_come_out_as_soon_as_they_are_complete(sample: Sample) -> None:
+    if sample.late or sample.form.growth is Growth.WHOLE:
+        pytest.skip("a row of this format is not complete at its end")
+    decoder = _decoder(sample)
+    for number, row in enumerate(sample.rows):
+        found = encode.points_of([decoder.feed(row)])
+        assert tuple(found) == (() if number < sample.preamble else sample.tags)
+
+
+@ALL
+@pytest.mark.parametrize("where", [0, 1, 6])
+@pytest.mark.parametrize("piece", [None, 1, 7, 100])
+def test_garbage_loses_nothing_that_follows(sample: Sample, where: int, piece: int | None) -> None:
+    if sample.form.growth is Growth.WHOLE:
+        pytest.skip("a broken document is waited for as a whole")
+    where = max(where, sample.preamble) if sample.form.name != "tfevents" else where
+    data = b"".join((*sample.rows[:where], sample.garbage, *sample.rows[where:]))
+    parts = encode.feed_all(_decoder(sample), data, piece=piece)
+    assert encode.points_of(parts) == points(sample, sample.data)
+    notes = [n for p in parts for n in p.notes]
+    assert bool(notes) is sample.noted
+    if notes:
+        assert notes[0].offset == len(b"".join(sample.rows[:where]))
+
+
+@ALL
+def test_much_garbage_makes_few_notes(sample: Sample) -> None:
+    if sample.form.growth is Growth.WHOLE:
+        pytest.skip("a broken document is waited for as a whole")
+    rows = sample.rows[sample.preamble :] * 100
+    preamble = b"".join(sample.rows[: sample.preamble])
+    data = preamble + b"".join(sample.garbage + row for row in rows)
+    parts = encode.feed_all(_decoder(sample), data)
+    count = sum(len(p.notes) for p in parts)
+    assert count < 20
+    assert bool(count) is sample.noted
+
+
+@ALL
+def test_empty_input_gives_nothing(sample: Sample) -> None:
+    decoder = _decoder(sample)
+    assert decoder.feed(b"") == Decoded()
+    assert decoder.feed(b"", more=True) == Decoded()
+    assert not decoder.holds_row
+
+
+@ALL
+def test_huge_length_neither_waits_nor_allocates(sample: Sample) -> None:
+    if sample.huge is None:
+        pytest.skip("its records have no length")
+    decoder = _decoder(sample)
+    begin = b"".join(sample.rows[: sample.preamble + 1])
+    first = decoder.feed(begin + sample.huge)
+    rest = decoder.feed(sample.huge_ends + sample.rows[sample.preamble + 1])
+    found = encode.points_of([first, rest])
+    assert [p[0] for p in found[sample.tags[0]]][-1] == 1
+
+
+@ALL
+def test_tags_are_harmless(sample: Sample) -> None:
+    if sample.tagged is None:
+        pytest.skip("its tags are what the writer chooses")
+    (tag,) = points(sample, sample.tagged(("\x1b[31mred\u202e../x\u200b💥\t",)))
+    assert all(c.isprintable() for c in tag)
+    assert "../x" in tag
+    assert "💥" in tag
+
+
+@ALL
+def test_tags_of_10_kb_are_cut_and_stay_different(sample: Sample) -> None:
+    if sample.tagged is None:
+        pytest.skip("its tags are what the writer chooses")
+    found = points(sample, sample.tagged(tuple("x" * 10_000 + end for end in "ab")))
+    assert len(found) == 2
+    assert all(len(t) <= 1024 for t in found)

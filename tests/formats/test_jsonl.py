@@ -1,0 +1,218 @@
+"""JSON lines: verl's file logger and flat or nested rows."""
+
+from __future__ import annotations
+
+import math
+import struct
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.core.block import Block
+from rltui.formats import Decoded, Options
+from rltui.formats.jsonl import JsonLines
+from rltui.formats.jsonl import jsonl_decoder as module
+from rltui.formats.quantity import TIME_KEYS
+from tests.formats import encode
+from tests.places import FIXTURES
+
+FIXTURE = FIXTURES / "jsonl" / "verl.jsonl"
+
+
+def decode(data: bytes | str, *, piece: int | None = None) -> list[Decoded]:
+    raw = data.encode() if isinstance(data, str) else data
+    return encode.feed_all(JsonLines().decoder(), raw, piece=piece)
+
+
+def values(data: bytes | str) -> dict[str, list[tuple[int, float]]]:
+    found = encode.points_of(decode(data))
+    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in p] for t, p in found.items()}
+
+
+def blocks(parts: list[Decoded]) -> list[Block]:
+    return [i for p in parts for i in p.items if isinstance(i, Block)]
+
+
+def test_verl_rows_equal_orjson() -> None:
+    data = FIXTURE.read_bytes()
+    expected: dict[str, list[tuple[int, float]]] = {}
+    for line in data.splitlines():
+        row = orjson.loads(line)
+        for tag, value in row["data"].items():
+            expected.setdefault(tag, []).append((row["step"], value))
+    assert values(data) == expected
+
+
+def test_every_corpus_file_equals_orjson(corpus: Path) -> None:
+    paths = sorted((corpus / "verl").rglob("*.jsonl"))
+    assert paths
+    for path in paths:
+        found, count = values(path.read_bytes()), 0
+        for line in path.read_bytes().splitlines():
+            count += len(orjson.loads(line)["data"])
+        assert sum(map(len, found.values())) == count
+
+
+def test_flat_and_nested_rows() -> None:
+    found = values('{"global_step": 3, "loss": 1, "eval": {"acc": {"mean": 0.5}}, "ok": true}\n')
+    assert found == {"loss": [(3, 1.0)], "eval/acc/mean": [(3, 0.5)], "ok": [(3, 1.0)]}
+
+
+def test_step_keys_in_order_of_preference() -> None:
+    found = values('{"iteration": 9, "step": 3, "a": 1}\n{"training_iteration": 4, "a": 2}\n')
+    assert found == {"iteration": [(3, 9.0)], "a": [(3, 1.0), (4, 2.0)]}
+    decoder = JsonLines().decoder(Options(step_keys=("current_steps",)))
+    found2 = encode.points_of([decoder.feed(b'{"current_steps": 10, "step": 1, "loss": 2}\n')])
+    assert [p[0] for p in found2["loss"]] == [10]
+
+
+def test_null_nan_and_infinity() -> None:
+    found = values('{"step": 1, "a": null, "b": NaN, "c": Infinity, "d": -Infinity, "e": 1}\n')
+    assert math.isnan(found["a"][0][1])
+    assert math.isnan(found["b"][0][1])
+    assert (found["c"], found["d"], found["e"]) == (
+        [(1, math.inf)],
+        [(1, -math.inf)],
+        [(1, 1.0)],
+    )
+
+
+def test_texts_and_lists_are_no_values() -> None:
+    assert values('{"step": 1, "name": "x", "list": [1, 2], "a": 1}\n') == {"a": [(1, 1.0)]}
+
+
+@pytest.mark.parametrize("key", TIME_KEYS)
+def test_plausible_times_are_wall_times(key: str) -> None:
+    found = encode.points_of(decode(f'{{"step": 1, "{key}": 1780000000.5, "a": 1}}\n'))
+    assert found == {"a": [(1, 1780000000.5, struct.pack("<d", 1.0))]}
+    assert set(values(f'{{"step": 1, "{key}": 12.5, "a": 1}}\n')) == {key, "a"}
+
+
+def test_rows_of_equal_keys_are_one_block_of_doubles() -> None:
+    data = "".join(f'{{"step": {i}, "a": {i}, "b": 0.1}}\n' for i in range(1000))
+    (block,) = blocks(decode(data))
+    assert block.values.shape == (1000, 2)
+    assert block.values.dtype == np.float64
+    assert np.isnan(block.wall_times).all()
+
+
+def test_changing_keys_make_few_blocks_and_keep_order() -> None:
+    rows = []
+    for i in range(400):
+        extra = f', "eval": {i}' if i % 10 == 0 else ""
+        rows.append(f'{{"step": {i}, "a": {i}, "b": null{extra}}}\n')
+    parts = decode("".join(rows))
+    assert len(blocks(parts)) <= 3
+    found = encode.points_of(parts)
+    assert [p[0] for p in found["a"]] == list(range(400))
+    assert [p[0] for p in found["eval"]] == list(range(0, 400, 10))
+
+
+def test_broken_lines_are_noted_with_their_offset() -> None:
+    good = '{"step": 1, "a": 1}\n'
+    parts = decode(good + '{"step": 2, "a"\n' + "[1]\n" + good)
+    notes = [n for p in parts for n in p.notes]
+    assert [(n.offset, n.message) for n in notes] == [
+        (20, "broken line"),
+        (36, "line is no object"),
+    ]
+    assert len(encode.points_of(parts)["a"]) == 2
+
+
+def test_last_line_without_newline_is_taken_when_complete() -> None:
+    assert values('{"step": 1, "a": {"b": 1}}') == {"a/b": [(1, 1.0)]}
+    assert values('{"step": 1, "a": {"b": 1}') == {}
+
+
+def test_two_objects_on_one_line() -> None:
+    """A killed writer left no newline and the next one appended."""
+    data = '{"step": 1, "a": 1}{"step": 2, "a": 2} {"step": 3, "a": NaN}\n'
+    for piece in (None, 1, 19, 20, 21):
+        found = encode.points_of(decode(data, piece=piece))
+        assert [p[0] for p in found["a"]] == [1, 2, 3]
+
+
+def test_giant_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_LINE", 1000)
+    decoder = JsonLines().decoder()
+    parts = [decoder.feed(b'{"step": 1, "a": "' + b"x" * 300) for _ in range(10)]
+    parts.append(decoder.feed(b'"}\n{"step": 2, "a": 5}\n'))
+    assert [p[0] for p in encode.points_of(parts)["a"]] == [2]
+    assert len([n for p in parts for n in p.notes]) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"step": 1' + b"0" * 400 + b', "a": 1}',
+        b'{"step": true, "a": 1}',
+        b'{"step": "7", "a": 1}',
+        b'{"step": NaN, "a": 1}',
+        b'{"a": 1}',
+        b"{}",
+        b"null",
+        b'{"step": 1, "a": ' + b"[" * 100_000,
+        b"\xff\xfe\x00",
+    ],
+)
+def test_odd_lines_never_raise(line: bytes) -> None:
+    found = values(line + b'\n{"step": 5, "b": 1}\n')
+    assert found == {"b": [(5, 1.0)]}
+
+
+def test_deep_nesting_is_bounded() -> None:
+    data = '{"step": 1, "a": ' + '{"x": ' * 500 + "1" + "}" * 501 + "\n"
+    assert values(data + '{"step": 2, "b": 1}\n') == {"b": [(2, 1.0)]}
+
+
+@pytest.mark.parametrize(
+    ("head", "claimed"),
+    [
+        (b'{"step": 1, "loss": 0.5}\n', True),
+        (b'{"step": 0, "data": {}}\n', True),
+        (b'\n{"global_step": 1, "loss": NaN}\n', True),
+        (b'{"input": "q", "output": "a", "gts": "a", "score": 1.0, "step": 1}\n', False),
+        (b'{"idx": 1, "reward": 0.5}\n', False),
+        (b'{"step": 1}\n', False),
+        (b"[1, 2]\n", False),
+        (b"not json\n", False),
+        (b"", False),
+        (b'{"step": 1, "data": {"a": 1, ' + b'"long": 1,' * 100, True),
+    ],
+)
+def test_claims(head: bytes, claimed: bool) -> None:
+    assert JsonLines().claims(Path("x.jsonl"), head) is claimed
+    assert not JsonLines().claims(Path("x.json"), head)
+
+
+cells = st.dictionaries(
+    st.text(max_size=6), st.one_of(st.floats(), st.integers(), st.none(), st.booleans()), max_size=5
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1 << 62), cells), max_size=20), st.integers(1, 90))
+def test_arbitrary_rows_in_arbitrary_pieces(
+    plan: list[tuple[int, dict[str, object]]], piece: int
+) -> None:
+    import json
+
+    data = "".join(json.dumps({"step": s, "data": d}) + "\n" for s, d in plan).encode()
+    whole = encode.points_of(decode(data))
+    assert encode.points_of(decode(data, piece=piece)) == whole
+    assert sum(map(len, whole.values())) == sum(len(d) for _, d in plan)
+
+
+@given(st.binary(max_size=300), st.integers(1, 50))
+def test_arbitrary_bytes_never_raise(data: bytes, piece: int) -> None:
+    parts = decode(data + b'\n{"step": 1, "ok": 1}\n', piece=piece)
+    assert "ok" in encode.points_of(parts)
+
+
+def test_a_key_of_its_own_in_every_row_takes_time_in_proportion() -> None:
+    """Seconds when every row was compared with every other one."""
+    rows = b"".join(b'{"step":%d,"k%d":1}\n' % (i, i) for i in range(20_000))
+    assert len(encode.points_of(decode(rows))) == 20_000

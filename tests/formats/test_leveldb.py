@@ -1,0 +1,195 @@
+"""Framing of records in blocks: any sizes, any pieces, any damage."""
+
+from __future__ import annotations
+
+import struct
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rltui.formats import leveldb
+from rltui.formats.base import DecoderNote, NoteBook
+from rltui.formats.leveldb import BLOCK_BYTES, Framing, RecordReader
+from tests.formats.encode_tracker import LogWriter, chunk, log
+
+FRAMING = Framing(b":TST", 0xBEE1, 0)
+#: How much is left in the first block decides how a record is split.
+NEAR_END = [BLOCK_BYTES - 7 - 7 - rest for rest in (*range(16), 22)]
+
+
+def read(*pieces: bytes) -> tuple[list[bytes], list[DecoderNote]]:
+    notes = NoteBook()
+    reader = RecordReader(FRAMING, notes)
+    found = [payload for piece in pieces for _, payload in reader.feed(piece)]
+    return found, list(notes.take())
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    ends = sorted({min(p, len(data)) for p in places} | {0, len(data)})
+    return [data[a:b] for a, b in pairwise(ends)]
+
+
+PAYLOADS = st.lists(
+    st.one_of(
+        st.binary(max_size=60),
+        st.integers(0, 3 * BLOCK_BYTES).map(lambda n: bytes(n % 251 for n in range(n))),
+        st.sampled_from(NEAR_END).map(bytes),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(PAYLOADS, st.lists(st.integers(0, 12 * BLOCK_BYTES), max_size=12))
+def test_records_of_any_size_in_any_pieces(payloads: list[bytes], places: list[int]) -> None:
+    data = log(FRAMING, payloads)
+    assert read(*cut(data, places)) == (payloads, [])
+
+
+@pytest.mark.parametrize("size", NEAR_END)
+def test_ends_of_blocks_byte_by_byte(size: int) -> None:
+    payloads = [bytes(size), b"second" * 3, b"third"]
+    data = log(FRAMING, payloads)
+    start = size
+    pieces = [data[:start], *(data[i : i + 1] for i in range(start, len(data)))]
+    assert read(*pieces) == (payloads, [])
+
+
+def test_position_of_each_record() -> None:
+    writer = LogWriter(FRAMING)
+    places, data = [], writer.header
+    for size in (10, 40_000, 0, 7):
+        places.append(len(data))
+        data += writer.record(bytes(size))
+    found = RecordReader(FRAMING, NoteBook()).feed(data)
+    assert [offset for offset, _ in found] == places
+
+
+def test_unfinished_last_chunk_waits_without_a_note() -> None:
+    data = log(FRAMING, [b"first", b"second"])
+    notes = NoteBook()
+    reader = RecordReader(FRAMING, notes)
+    assert [p for _, p in reader.feed(data[:-1])] == [b"first"]
+    assert reader.feed(b"") == []
+    assert [p for _, p in reader.feed(data[-1:])] == [b"second"]
+    assert notes.take() == ()
+
+
+def test_a_broken_chunk_costs_itself_only() -> None:
+    payloads = [b"record %d" % n for n in range(20)]
+    data = bytearray(log(FRAMING, payloads))
+    where = 7 + 15 * 3
+    data[where + 10] ^= 0xFF
+    found, notes = read(bytes(data))
+    assert found == payloads[:3] + payloads[4:]
+    assert notes[0].offset == where
+    assert "broken chunk" in notes[0].message
+
+
+def test_a_broken_length_is_found_out_of_by_its_own_block() -> None:
+    payloads = [bytes([n]) * 5000 for n in range(5, 30)]
+    data = bytearray(log(FRAMING, payloads))
+    data[7 + 4 : 7 + 6] = b"\xff\xff"
+    found, notes = read(bytes(data))
+    assert found == payloads[1:]
+    assert [n.offset for n in notes] == [7]
+
+
+def test_a_broken_piece_of_a_long_record_costs_that_record() -> None:
+    payloads = [b"a", bytes(100_000), b"b", bytes(70_000), b"c"]
+    data = bytearray(log(FRAMING, payloads))
+    data[BLOCK_BYTES + 500] ^= 1
+    found, notes = read(bytes(data))
+    assert found == [b"a", b"b", bytes(70_000), b"c"]
+    assert [n.offset for n in notes] == [BLOCK_BYTES]
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 40_000])
+def test_zeros_in_the_middle(size: int) -> None:
+    payloads = [bytes([n]) * 1000 for n in range(1, 200)]
+    data = bytearray(log(FRAMING, payloads))
+    begin = 7 + 1007 * 5
+    data[begin : begin + size] = bytes(size)
+    found, notes = read(bytes(data))
+    assert found[:5] == payloads[:5]
+    assert found[-100:] == payloads[-100:]
+    lost = len(payloads) - len(found)
+    assert 1 <= lost <= size // 1007 + 2
+    assert notes[0].offset == begin
+    if size >= 7:
+        assert "zeros" in notes[0].message
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_damage_reads_the_same_in_any_pieces(data: st.DataObject) -> None:
+    payloads = data.draw(st.lists(st.binary(max_size=3000), min_size=3, max_size=30))
+    raw = bytearray(log(FRAMING, payloads))
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(7, len(raw)))
+        raw[place : place + data.draw(st.integers(0, 40))] = data.draw(st.binary(max_size=40))
+    whole = read(bytes(raw))
+    places = data.draw(st.lists(st.integers(0, len(raw)), max_size=10))
+    assert read(*cut(bytes(raw), places)) == whole
+
+
+def test_fragments_out_of_order() -> None:
+    header = FRAMING.header
+    found, notes = read(header + chunk(3, b"x") + chunk(4, b"y") + chunk(1, b"good"))
+    assert found == [b"good"]
+    assert [n.offset for n in notes] == [7]
+    found, notes = read(header + chunk(2, b"open") + chunk(1, b"good") + chunk(4, b"y"))
+    assert found == [b"good"]
+    assert [n.message for n in notes] == ["record without its end", "record without its beginning"]
+
+
+def test_endless_record_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leveldb, "_MAX_RECORD", 100_000)
+    payloads = [b"a", bytes(300_000), b"b"]
+    found, notes = read(log(FRAMING, payloads))
+    assert found == [b"a", b"b"]
+    assert [n.message for n in notes] == ["record is too long"]
+
+
+def test_garbage_costs_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = 0
+    real = leveldb.crc32
+
+    def counting(data: bytes, start: int = 0) -> int:
+        nonlocal done
+        done += len(data)
+        return real(data, start)
+
+    monkeypatch.setattr(leveldb, "crc32", counting)
+    # every position looks like the header of a chunk of 16 kB
+    garbage = b"\x04\x40\x01" * (BLOCK_BYTES * 4)
+    blocks = len(garbage) // BLOCK_BYTES
+    raw = FRAMING.header + garbage
+    raw += bytes(-len(raw) % BLOCK_BYTES) + chunk(1, b"good")
+    found, notes = read(*(raw[i : i + 5000] for i in range(0, len(raw), 5000)))
+    assert found == [b"good"]
+    assert len(notes) < 10
+    assert done < blocks * (2 * leveldb._MAX_SEARCH)
+
+
+def test_another_version_is_said_once() -> None:
+    other = Framing(FRAMING.ident, FRAMING.magic, 3)
+    found, notes = read(log(other, [b"a"]), chunk(1, b"b"), chunk(1, b"c"))
+    assert found == []
+    assert len(notes) == 1
+    assert "version 3" in notes[0].message
+
+
+def test_a_broken_file_header_is_said() -> None:
+    found, notes = read(b"garbage" + chunk(1, b"a"))
+    assert found == [b"a"]
+    assert [(n.offset, n.message) for n in notes] == [(0, "broken file header")]
+
+
+def test_huge_length_waits_for_nothing() -> None:
+    head = FRAMING.header + struct.pack("<IHB", 1, 0xFFFF, 1)
+    found, notes = read(head, chunk(1, b"good"))
+    assert found == [b"good"]
+    assert [n.offset for n in notes] == [7]

@@ -1,0 +1,210 @@
+"""SwanLab's transaction logs: scalars, system metrics, console, how it ended."""
+
+from __future__ import annotations
+
+import math
+import struct
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rltui.core.batch import LogTail
+from rltui.formats.base import Decoded, clean_tag
+from rltui.formats.leveldb import Framing
+from rltui.formats.swanlab import SwanLab
+from rltui.formats.swanlab import swanlab_decoder as swanlab
+from rltui.formats.swanlab.swanlab_decoder import FRAMING, SwanLabDecoder
+from tests.formats import encode
+from tests.formats.encode import field
+from tests.formats.encode_tracker import (
+    log,
+    number,
+    scalar,
+    stamp,
+    swanlab_log,
+    swanlab_record,
+)
+from tests.places import FIXTURES
+
+FIXTURE = FIXTURES / "swanlab" / "nan.swanlab"
+WALL = 1.75e9
+
+
+def decode(*records: bytes) -> Decoded:
+    return SwanLabDecoder().feed(swanlab_log(*records))
+
+
+def points(decoded: Decoded) -> dict[str, list[tuple[int, float]]]:
+    found = encode.points_of([decoded])
+    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in p] for t, p in found.items()}
+
+
+def line(text: str) -> bytes:
+    return swanlab_record(16, field(1, text.encode()) + field(3, stamp(WALL)))
+
+
+def finish(state: int, error: str = "") -> bytes:
+    return swanlab_record(11, number(1, state) + (field(2, error.encode()) if error else b""))
+
+
+def test_claims_any_version_by_suffix_and_first_bytes() -> None:
+    form = SwanLab()
+    assert form.claims(Path("run-x.swanlab"), swanlab_log())
+    assert form.claims(Path("run-x.swanlab"), log(Framing(b":SWL", 0xE1D6, 1), []))
+    assert not form.claims(Path("run-x.swanlab"), b"{}")
+    assert not form.claims_name("run-x.wandb")
+    assert not form.claims_name("swanlab-metadata.json")
+
+
+def test_another_version_is_said_once() -> None:
+    data = log(Framing(FRAMING.ident, FRAMING.magic, 1), [scalar("a", 1, 1.0)] * 5)
+    parts = encode.feed_all(SwanLabDecoder(), data, piece=10)
+    assert encode.points_of(parts) == {}
+    notes = [n.message for p in parts for n in p.notes]
+    assert notes == ["written in version 1 of its format; only 2 is read"]
+
+
+def test_nan_and_infinity_of_a_real_run() -> None:
+    decoded = SwanLabDecoder().feed(FIXTURE.read_bytes())
+    found = points(decoded)
+    assert set(found) == {"train/loss", "train/grad_norm"}
+    losses = [v for _, v in found["train/loss"]]
+    assert math.isnan(losses.pop(1))
+    assert losses == [1.0, 0.5, 0.4]
+    assert found["train/grad_norm"] == [(1, 2.0), (2, math.inf), (3, -math.inf), (4, 1.5)]
+    assert decoded.exit_code == 0
+    assert decoded.notes == ()
+    assert decoded.hparams == {"swanlab.project": "tiny", "swanlab.name": "replay"}
+    assert decoded.tail is not None
+    assert decoded.tail.lines[0] == "swanlab: Tracking run with swanlab version 0.10.3"
+    assert decoded.tail.after_row == 0
+
+
+def test_a_real_run_cut_anywhere() -> None:
+    data = FIXTURE.read_bytes()
+    whole = encode.points_of([SwanLabDecoder().feed(data)])
+    for cut in range(len(data)):
+        decoder = SwanLabDecoder()
+        begun = decoder.feed(data[:cut])
+        assert begun.notes == ()
+        assert encode.points_of([begun, decoder.feed(data[cut:])]) == whole
+
+
+SCALARS = st.lists(
+    st.tuples(
+        st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+        | st.sampled_from(["loss", "k" * 127, "k" * 128, "k" * 300, "ключ", '"\x10\x18\x01'])
+        .filter(lambda k: not k.startswith("__swanlab__")),
+        st.integers(-3, 300) | st.integers(-(2**63), 2**63 - 1),
+        st.floats(),
+        st.integers(0, 2**33).map(float) | st.just(WALL + 0.5),
+        st.integers(0, 2) | st.integers(0, 2**63),
+    ),
+    max_size=40,
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(SCALARS, st.lists(st.integers(0, 8000), max_size=8))
+def test_any_scalars_in_any_pieces(
+    scalars: list[tuple[str, int, float, float, int]], places: list[int]
+) -> None:
+    expected: encode.Points = {}
+    records = []
+    for key, step, value, wall, kind in scalars:
+        records.append(scalar(key, step, value, wall, num=kind, kind=kind))
+        point = (step, wall, struct.pack("<d", value))
+        expected.setdefault(clean_tag(key), []).append(point)
+    data = swanlab_log(*records)
+    ends = sorted({min(p, len(data)) for p in places} | {0, len(data)})
+    decoder = SwanLabDecoder()
+    parts = [decoder.feed(data[a:b]) for a, b in pairwise(ends)]
+    assert encode.points_of(parts) == expected
+    assert [n for p in parts for n in p.notes] == []
+
+
+def test_rows_of_equal_steps_share_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a usual record was taken the slow way")
+
+    monkeypatch.setattr(SwanLabDecoder, "_record", refuse)
+    records = [scalar(f"m/{n}", s, n + s, WALL + s) for s in range(200) for n in range(20)]
+    decoded = decode(*records)
+    assert len(decoded.items) == 1
+    assert len(points(decoded)["m/7"]) == 200
+
+
+def test_rows_with_other_keys_in_between() -> None:
+    records = []
+    for step in range(50):
+        records += [scalar("a", step, step), scalar("b", step, -step)]
+        if step % 10 == 0:
+            records.append(scalar("eval", step, 0.5))
+    found = points(decode(*records))
+    assert [s for s, _ in found["eval"]] == [0, 10, 20, 30, 40]
+    assert found["b"][7] == (7, -7.0)
+
+
+def test_caches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(swanlab, "_MAX_CACHED", 16)
+    decoder = SwanLabDecoder()
+    data = swanlab_log(*(scalar("a", s, s, WALL + s) for s in range(500)))
+    assert [s for s, _ in points(decoder.feed(data))["a"]] == list(range(500))
+    assert len(decoder._times) <= 16
+    assert len(decoder._steps) <= 16
+
+
+def test_system_metrics_stand_at_the_newest_step() -> None:
+    found = points(
+        decode(
+            scalar("__swanlab__.cpu.pct", 0, 1.0),
+            scalar("loss", 40, 0.5),
+            scalar("__swanlab__.cpu.pct", 1, 2.0),
+            scalar("__swanlab__.cpu.pct", 2, 3.0),
+        )
+    )
+    assert found == {"system/cpu.pct": [(0, 1.0), (40, 2.0), (40, 3.0)], "loss": [(40, 0.5)]}
+
+
+@pytest.mark.parametrize(("state", "code"), [(1, 0), (2, 1), (3, 1)])
+def test_how_it_ended(state: int, code: int) -> None:
+    assert decode(scalar("a", 1, 1.0)).exit_code is None
+    assert decode(finish(0)).exit_code is None
+    assert decode(finish(state)).exit_code == code
+
+
+def test_an_error_is_the_end_of_the_console() -> None:
+    decoded = decode(line("one"), scalar("a", 1, 1.0), finish(2, "Traceback\nOutOfMemory\n"))
+    assert decoded.tail == LogTail(("one", "Traceback", "OutOfMemory"), 2)
+
+
+def test_what_is_not_known_is_skipped() -> None:
+    media = swanlab_record(14, field(1, b"img") + number(2, 3))
+    inner = (
+        field(1, b"b") + number(2, 4) + field(77, b"?") + field(5, b"\x09" + struct.pack("<d", 2))
+    )
+    decoded = decode(media, swanlab_record(99, b"?"), swanlab_record(13, inner + number(98, 1)))
+    assert points(decoded) == {"b": [(4, 2.0)]}
+    assert decoded.notes == ()
+
+
+@pytest.mark.parametrize(
+    "broken", [b"\x13\x00", b"j\xff\xff\xff\xff\x7f", b"\xff" * 20, swanlab_record(13, b"\x0a\x7f")]
+)
+def test_a_broken_record_costs_itself_only(broken: bytes) -> None:
+    decoded = decode(scalar("a", 0, 1.0), broken, scalar("a", 1, 2.0))
+    assert points(decoded) == {"a": [(0, 1.0), (1, 2.0)]}
+    assert len(decoded.notes) == 1
+    assert decoded.records == 3
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.binary(max_size=120), max_size=10))
+def test_intact_chunks_of_garbage(payloads: list[bytes]) -> None:
+    begins = (b"", b"j", b"j\x10\x0a", b"\x5a\x10", b"\x82\x01", b"\x08\x01\x12\x02", b"\x52\x10")
+    records = [begins[n % len(begins)] + p for n, p in enumerate(payloads)]
+    decoded = decode(*records, scalar("good", 10**6, 1.0))
+    assert (10**6, 1.0) in points(decoded)["good"]

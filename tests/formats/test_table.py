@@ -1,0 +1,351 @@
+"""Tables: headers, separators, gaps, quotes, wall times, restarts, and what is no log."""
+
+from __future__ import annotations
+
+import csv
+import math
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.core.block import Block
+from rltui.formats import Belonging, Decoded, Options
+from rltui.formats.table import Table
+from rltui.formats.table import table_decoder as decoder
+from rltui.formats.table.table_line import MAX_QUOTED
+from tests import places
+from tests.formats import encode
+
+FIXTURES = places.FIXTURES / "csv"
+
+
+def decode(data: bytes | str, name: str = "x.csv", *, piece: int | None = None) -> list[Decoded]:
+    raw = data.encode() if isinstance(data, str) else data
+    return encode.feed_all(Table().decoder(None, Path(name)), raw, piece=piece)
+
+
+def values(data: bytes | str, name: str = "x.csv") -> dict[str, list[tuple[int, float]]]:
+    return plain(decode(data, name))
+
+
+def plain(parts: Iterable[Decoded]) -> dict[str, list[tuple[int, float]]]:
+    found = encode.points_of(parts)
+    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in p] for t, p in found.items()}
+
+
+def notes(parts: Iterable[Decoded]) -> list[tuple[int, str]]:
+    return [(n.offset, n.message) for p in parts for n in p.notes]
+
+
+def expected(path: Path, step: str, without: tuple[str, ...] = ()) -> dict[str, list[float]]:
+    """Step and value of every cell that is not blank, in turn, by Python's csv."""
+    out: dict[str, list[float]] = {}
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            for name, cell in row.items():
+                if cell and name not in (step, *without):
+                    out.setdefault(name, []).extend((float(row[step]), float(cell)))
+    return out
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [("sb3_progress.csv", "time/total_timesteps"), ("lightning_metrics.csv", "step")],
+)
+def test_fixtures_equal_pythons_csv(name: str, step: str) -> None:
+    found = values((FIXTURES / name).read_bytes())
+    flat = {t: [x for point in points for x in point] for t, points in found.items()}
+    assert flat == expected(FIXTURES / name, step)
+
+
+def test_ray_progress_has_the_tags_of_its_event_file() -> None:
+    path = FIXTURES / "ray_progress.csv"
+    parts = decode(path.read_bytes(), "progress.csv")
+    found = plain(parts)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [s for s, _ in found["ray/tune/env_runners/episode_return_mean"]] == [1, 2]
+    assert found["ray/tune/learners/default_policy/entropy"] == [
+        (n, float(r["learners/default_policy/entropy"])) for n, r in enumerate(rows, 1)
+    ]
+    walls = [w for _, w, _ in encode.points_of(parts)["ray/tune/done"]]
+    assert walls == [float(r["timestamp"]) for r in rows]
+    assert not [t for t in found if t.rpartition("/")[2] in ("trial_id", "pid", "date", "hostname")]
+
+
+def test_ray_counts_env_steps_where_they_are_told_and_leaves_gaps_out() -> None:
+    head = "training_iteration,timesteps_total,time_total_s,episode_reward_mean,info/learner/loss"
+    found = values(f"{head},config/lr\n1,0,0.5,nan,nan,1\n2,4000,1.5,3,0.5,1\n")
+    assert found["ray/tune/episode_reward_mean"] == [(4000, 3.0)]
+    assert [s for s, _ in found["ray/tune/info/learner/loss"]] == [1, 4000]
+    assert math.isnan(found["ray/tune/info/learner/loss"][0][1])
+    assert "ray/tune/config/lr" not in found
+
+
+def test_monitor_sums_the_lengths_and_knows_the_time() -> None:
+    path = FIXTURES / "0.monitor.csv"
+    lines = path.read_text().splitlines()
+    rows = [[float(c) for c in line.split(",")] for line in lines[2:]]
+    found = encode.points_of(decode(path.read_bytes(), "0.monitor.csv"))
+    steps = [int(sum(r[1] for r in rows[: n + 1])) for n in range(len(rows))]
+    assert [s for s, _, _ in found["monitor/r"]] == steps
+    assert set(found) == {"monitor/r", "monitor/l"}
+    began = float(lines[0].split('"t_start": ')[1].split(",")[0])
+    assert [w for _, w, _ in found["monitor/r"]] == pytest.approx([began + r[2] for r in rows])
+
+
+def test_monitors_of_one_run_do_not_mix() -> None:
+    data = b'#{"t_start": 1.78e9}\nr,l,t,is_success\n1,5,0.5,True\n'
+    for name, prefix in (
+        ("monitor.csv", ""),
+        ("0.monitor.csv", ""),
+        ("eval_2.monitor.csv", "eval_2/"),
+    ):
+        found = values(data, name)
+        assert found == {
+            f"monitor/{prefix}r": [(5, 1.0)],
+            f"monitor/{prefix}l": [(5, 5.0)],
+            f"monitor/{prefix}is_success": [(5, 1.0)],
+        }
+
+
+def test_a_monitor_that_another_process_went_on_with_has_no_times_from_there() -> None:
+    head = b'#{"t_start": 1780000000.0}\nr,l,t\n'
+    data = head + b"1,5,10\n1,5,20\n1,5,3\n1,5,30\n" + head + b"1,5,1\n"
+    for piece in (None, 1, 40):
+        found = encode.points_of(decode(data, "monitor.csv", piece=piece))["monitor/r"]
+        assert [s for s, _, _ in found] == [5, 10, 15, 20, 25]
+        assert [w for _, w, _ in found] == [1780000010, 1780000020, -1, -1, 1780000001]
+
+
+def test_a_monitor_row_without_a_length_tells_the_time_nevertheless() -> None:
+    data = b'#{"t_start": 1780000000.0}\nr,l,t\n1,5,10\n1,x,20\n1,5,15\n'
+    for piece in (None, 1, 50):
+        found = encode.points_of(decode(data, "monitor.csv", piece=piece))["monitor/r"]
+        assert [(s, w) for s, w, _ in found] == [(5, 1780000010.0), (10, -1.0)]
+
+
+@pytest.mark.parametrize(
+    ("header", "step"),
+    [
+        ("episode,timestep,reward", "timestep"),
+        ("epoch,step,loss", "step"),
+        ("epoch,loss,lr", "epoch"),
+        ("Wall time,Step,Value", "Step"),
+        ("Epoch\tAverageEpRet\tTotalEnvInteracts", "TotalEnvInteracts"),
+        ("misc/nupdates,misc/total_timesteps,eprewmean", "misc/total_timesteps"),
+        ("actor_steps,walltime,episode_return", "actor_steps"),
+        ("Global Step;loss;a", "Global Step"),
+        ("  epoch,  train/box_loss,  lr/pg0", "epoch"),
+    ],
+)
+def test_the_best_step_column_counts(header: str, step: str) -> None:
+    delimiter = next(d for d in "\t;," if d in header)
+    names = [n.strip() for n in header.split(delimiter)]
+    found = values(f"{header}\n" + delimiter.join(("7", "8", "9")) + "\n")
+    assert step not in found
+    assert {s for points in found.values() for s, _ in points} == {7 + names.index(step)}
+    assert set(found) == set(names) - {step}
+
+
+def test_step_keys_of_the_user_come_first() -> None:
+    form = Table().decoder(Options(step_keys=("reward",)), None)
+    assert plain([form.feed(b"step,reward\n1,70\n")]) == {"step": [(70, 1.0)]}
+
+
+def test_gaps_nan_truths_and_texts() -> None:
+    data = "step,a,b,c,name\n1,,nan,True,x\n2,None,-inf,False,7\n3,4,inf,N/A,\n4,1_000,1,x,y\n"
+    found = values(data)
+    assert found["a"] == [(3, 4.0)]
+    assert math.isnan(found["b"][0][1])
+    assert found["b"][1:] == [(2, -math.inf), (3, math.inf), (4, 1.0)]
+    assert found["c"] == [(1, 1.0), (2, 0.0)]
+    assert "name" not in found  # its first cell is a text
+
+
+def test_columns_that_are_there_together_share_a_block_without_gaps() -> None:
+    rows = "".join(f"{i},{i},{i}\n" if i % 2 else f"{i},{i},\n" for i in range(1000))
+    parts = decode("step,a,b\n" + rows)
+    blocks = [i for p in parts for i in p.items if isinstance(i, Block)]
+    assert [(b.tags, len(b.steps), b.absent) for b in blocks] == [
+        (("a",), 1000, None),
+        (("b",), 500, None),
+    ]
+
+
+def test_names_that_stand_twice_or_not_at_all() -> None:
+    assert values(",step,loss,loss\n0,1,2,3\n") == {"loss": [(1, 2.0)], "loss~2": [(1, 3.0)]}
+
+
+def test_train_and_eval_files_get_the_names_of_the_event_file() -> None:
+    data = "step,episode_reward\n1,2\n"
+    assert set(values(data, "eval.csv")) == {"eval/episode_reward"}
+    assert set(values(data, "train.csv")) == {"train/episode_reward"}
+    assert set(values("step,eval/x\n1,2\n", "eval.csv")) == {"eval/x"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "wall"),
+    [
+        ("1780000000.5", 1780000000.5),
+        ("1780000000500", 1780000000.5),
+        ("2026-05-28T20:26:40+00:00", 1780000000.0),
+        ("2026-05-28 20:26:40Z", 1780000000.0),
+    ],
+)
+def test_times_are_wall_times(cell: str, wall: float) -> None:
+    found = encode.points_of(decode(f"step,timestamp,a\n1,{cell},2\n"))
+    assert found == {"a": [(1, wall, struct.pack("<d", 2.0))]}
+
+
+def test_a_time_since_the_start_is_a_figure() -> None:
+    assert values("step,time,a\n1,12.5,2\n") == {"time": [(1, 12.5)], "a": [(1, 2.0)]}
+
+
+def test_a_header_that_comes_again_is_a_restart_where_steps_go_back() -> None:
+    head = "step,a\n"
+    for again, restarts in (("1,5\n", [1]), ("9,5\n", [])):
+        parts = decode(head + "1,1\n2,2\n3,3\n" + head + again)
+        assert encode.restarts_of(parts) == restarts
+        assert len(plain(parts)["a"]) == 4
+        assert notes(parts) == []
+
+
+def test_another_header_after_a_restart() -> None:
+    parts = decode("step,a\n1,1\n2,2\nstep,b,a\n1,7,8\n")
+    assert plain(parts) == {"a": [(1, 1.0), (2, 2.0), (1, 8.0)], "b": [(1, 7.0)]}
+    assert encode.restarts_of(parts) == [1]
+
+
+def test_lines_with_another_number_of_cells_are_noted_and_left_out() -> None:
+    parts = decode("step,a\n1,1\n2,2,2\n3\n4,4\n")
+    assert plain(parts) == {"a": [(1, 1.0), (4, 4.0)]}
+    assert notes(parts) == [
+        (11, "line with another number of cells: 3 instead of 2"),
+        (17, "line with another number of cells: 1 instead of 2"),
+    ]
+
+
+def test_a_row_without_a_step_is_left_out() -> None:
+    parts = decode("step,a\n,1\nnan,2\n1e300,3\n5,4\n")
+    assert plain(parts) == {"a": [(5, 4.0)]}
+    assert len(notes(parts)) == 1
+
+
+def test_an_unfinished_last_line_waits_as_it_may_grow() -> None:
+    form = Table().decoder()
+    assert plain([form.feed(b"step,a\n1,2\n2,3")]) == {"a": [(1, 2.0)]}
+    assert plain([form.feed(b"4\n")]) == {"a": [(2, 34.0)]}
+
+
+def test_quoted_cells_with_separators_newlines_and_quotes() -> None:
+    data = 'step,"a, b","say ""x""",t\n1,"2.5",3,"x\ny, ""z"""\n2,3,4,w\n'
+    for piece in (None, 1, 5):
+        parts = decode(data, piece=piece)
+        assert plain(parts) == {"a, b": [(1, 2.5), (2, 3.0)], 'say "x"': [(1, 3.0), (2, 4.0)]}
+        assert notes(parts) == []
+
+
+def test_a_stray_quote_loses_its_line_only() -> None:
+    for tail in ("3,3\n", '3,3\n4,"4"\n'):
+        for piece in (None, 1):
+            parts = decode('step,a\n1,1\n2,"2\n' + tail, piece=piece)
+            assert [s for s, _ in plain(parts)["a"]] == [1, *range(3, 3 + tail.count("\n"))]
+            assert notes(parts) == [(11, "broken line")]
+
+
+def test_an_open_quote_is_given_up_after_some_bytes() -> None:
+    text = "many words\n" * (MAX_QUOTED // 10)
+    parts = decode('step,a,b\n1,1,1\n2,"2\n' + text + "3,3,3\n", piece=1000)
+    assert [s for s, _ in plain(parts)["b"]] == [1, 3]
+    assert len(notes(parts)) < 20
+
+
+def test_giant_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoder, "MAX_LINE", 1000)
+    form = Table().decoder()
+    parts = [form.feed(b"step,a\n1,")]
+    parts += [form.feed(b"9" * 300) for _ in range(10)]
+    parts.append(form.feed(b"\n2,5\n"))
+    assert plain(parts) == {"a": [(2, 5.0)]}
+    assert notes(parts) == [(7, "line is too long")]
+
+
+def test_a_table_without_a_header_takes_time_in_proportion() -> None:
+    """A minute when the rest was searched for comments at every line."""
+    parts = decode("1,2\n" * 200_000)
+    assert sum(p.records for p in parts) == 200_000
+    assert len(notes(parts)) < 20
+
+
+def test_a_piece_from_the_middle_of_a_table_gives_nothing() -> None:
+    assert values("1,2,3\n4,5,6\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "claimed"),
+    [
+        ("progress.csv", "time/total_timesteps,train/loss\n", True),
+        ("progress.csv", "time/total_timesteps,train/loss\n1024,\n", True),
+        ("metrics.csv", "epoch,step,loss\n,0,0.5\n", True),
+        ("x.csv", "step,loss\n", True),
+        ("x.csv", "step,loss\n1,0.5\n", True),
+        ("x.csv", "step,loss\n1,high\n2,low\n", False),
+        ("x.csv", "step,l", False),
+        ("x.csv", "", False),
+        ("x.csv", "name,age\nAnn,7\n", False),
+        ("x.csv", "1,2\n3,4\n", False),
+        ("x.csv", "prompt,step,score\n" + "word " * 100 + ",1,0.5\n", False),
+        ("x.csv", "frame,x\n" + "".join(f"{i % 9},1\n" for i in range(50)), True),
+        ("x.csv", "frame,x\n" + "".join(f"{-i % 9},1\n" for i in range(50)), False),
+        ("0.monitor.csv", '#{"t_start": 1.0}\n', True),
+        ("monitor.csv", "r,l,t\n", True),
+        ("x.csv", '\ufeff"Step","run - loss"\n"1","0.5"\n', True),
+        ("progress.txt", "Epoch\tAverageEpRet\tTotalEnvInteracts\n0\t5.5\t4000\n", True),
+        ("x.txt", "step,loss\n1,0.5\n", False),
+    ],
+)
+def test_claims(name: str, head: str, claimed: bool) -> None:
+    assert Table().claims(Path(name), head.encode()) is claimed
+
+
+def test_belonging() -> None:
+    fixed = ("progress.csv", "progress_eval.csv", "metrics.csv", "logs.csv", "0.monitor.csv")
+    assert {Table().belonging(n) for n in (*fixed, "eval.csv", "results.csv")} == {
+        Belonging.DIRECTORY
+    }
+    assert {Table().belonging(n) for n in ("exp1.csv", "PPO_LunarLander_log_0.csv")} == {
+        Belonging.NAME
+    }
+
+
+numbers = st.one_of(
+    st.floats().map(repr), st.integers().map(str), st.sampled_from(["", "True", "null", "x", "1_0"])
+)
+
+
+@given(
+    st.lists(st.lists(numbers, min_size=3, max_size=3), max_size=20),
+    st.integers(1, 60),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_fast_and_careful_reading_agree(rows: list[list[str]], piece: int, end: str) -> None:
+    """A quoted cell at the end sends the same rows the careful way."""
+    lines = [",".join((str(i), *row)) for i, row in enumerate(rows)]
+    data = end.join(("step,a,b,c", *lines, ""))
+    whole = encode.points_of(decode(data))
+    assert encode.points_of(decode(data, piece=piece)) == whole
+    assert encode.points_of(decode(data + '"",,,' + end)) == whole
+
+
+@given(st.binary(max_size=300), st.integers(1, 50))
+def test_arbitrary_bytes_never_raise(data: bytes, piece: int) -> None:
+    begin = b"step,a\n"
+    parts = decode(begin + data + b"\n" + begin + b"5,1\n" * 2, piece=piece)
+    assert isinstance(parts, list)
+    decode(data, piece=piece)
+    Table().claims(Path("x.csv"), data)

@@ -1,0 +1,473 @@
+"""Event files: equality with TensorBoard, odd records, corruption, and the fast paths."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+from tensorboard.util import tensor_util
+
+from rltui.core.block import Block
+from rltui.formats import Options
+from rltui.formats.base import clean_tag
+from rltui.formats.tfevents import TfEvents, checksum
+from rltui.formats.tfevents.framing import crc32c, masked_crc
+from tests import places
+from tests.formats import encode
+
+FIXTURES = places.FIXTURES / "tfevents"
+
+
+def read(data: bytes, *, piece: int | None = None, verify: bool = False) -> encode.Points:
+    decoder = TfEvents().decoder(Options(verify=verify))
+    return encode.points_of(encode.feed_all(decoder, data, piece=piece))
+
+
+def tensorboard_points(path: Path) -> list[tuple[str, int, float, float]]:
+    """(tag, step, wall time, value) of every scalar, in file order, as TensorBoard loads it."""
+    found = []
+    plugins: dict[str, str] = {}
+    for event in EventFileLoader(str(path)).Load():
+        for value in event.summary.value:
+            name = value.metadata.plugin_data.plugin_name
+            if plugins.setdefault(value.tag, name) == "scalars" or name == "scalars":
+                array = tensor_util.make_ndarray(value.tensor)
+                tag = clean_tag(value.tag.encode())
+                found.append((tag, event.step, event.wall_time, float(array)))
+    return found
+
+
+def assert_equals_tensorboard(path: Path, *, whole: bool = True) -> None:
+    ours = read(path.read_bytes())
+    theirs: dict[str, list[tuple[int, float, float]]] = {}
+    for tag, step, wall, value in tensorboard_points(path):
+        theirs.setdefault(tag, []).append((step, wall, value))
+    assert set(theirs) == set(ours) if whole else set(theirs) <= set(ours)
+    for tag, expected in theirs.items():
+        got = ours[tag] if whole else ours[tag][: len(expected)]
+        assert [p[0] for p in got] == [p[0] for p in expected], tag
+        values = np.array([struct.unpack("<d", p[2])[0] for p in got])
+        np.testing.assert_array_equal(values, np.array([p[2] for p in expected]), tag)
+        walls = np.array([p[1] for p in got]) - np.array([p[1] for p in expected])
+        assert np.abs(walls).max() < 1.0, tag
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "torch_styles",
+        "odd_steps",
+        "odd_tags",
+        "tb_summary_writer",
+        "killed_truncated",
+        "header_only",
+        "mixed",
+        "hparams",
+    ],
+)
+def test_equals_tensorboard(name: str) -> None:
+    assert_equals_tensorboard(FIXTURES / f"{name}.tfevents")
+
+
+def test_goes_on_after_a_corrupt_record_where_tensorboard_stops() -> None:
+    path = FIXTURES / "corrupt_record.tfevents"
+    assert_equals_tensorboard(path, whole=False)
+    ours = read(path.read_bytes())
+    assert len(tensorboard_points(path)) < sum(map(len, ours.values())) == 299
+
+
+def test_the_whole_corpus_equals_tensorboard(corpus: Path) -> None:
+    paths = [p for p in sorted(corpus.rglob("*tfevents*")) if p.is_file()]
+    assert len(paths) > 50
+    for path in paths:
+        assert_equals_tensorboard(path, whole=path.parent.name != "corrupt_record")
+
+
+def test_the_whole_corpus_in_small_pieces_is_the_same(corpus: Path) -> None:
+    for path in sorted(corpus.rglob("*tfevents*"))[::4]:
+        data = path.read_bytes()
+        assert read(data, piece=4093) == read(data) == encode.reference(data), path
+
+
+# -- kinds of values --------------------------------------------------------------------------
+
+STYLES: dict[str, Callable[..., bytes]] = {
+    "simple": encode.simple,
+    "float": encode.float_tensor,
+    "content": encode.content_tensor,
+    "double": encode.double_tensor,
+    "half": encode.half_tensor,
+    "int": encode.int_tensor,
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_every_style_of_scalar(style: str) -> None:
+    data = b"".join(encode.event(s, 1.78e9 + s, STYLES[style](b"a/b", s - 3)) for s in range(300))
+    found = read(data)
+    assert found == encode.reference(data)
+    assert [struct.unpack("<d", p[2])[0] for p in found["a/b"]] == [s - 3 for s in range(300)]
+
+
+@pytest.mark.parametrize(
+    ("style", "dtype"), [("simple", np.float32), ("content", np.float32), ("double", np.float64)]
+)
+def test_width_of_values_is_kept(style: str, dtype: type[np.floating]) -> None:
+    data = b"".join(encode.event(s, 1.78e9 + s, STYLES[style](b"a", 0.1)) for s in range(9))
+    (block,) = TfEvents().decoder().feed(data).items
+    assert isinstance(block, Block)
+    assert block.values.dtype == dtype
+
+
+def test_plugin_of_the_first_event_holds_for_all() -> None:
+    scalar = [encode.content_tensor(b"s", 1.0), encode.content_tensor(b"s", 2.0, named=False)]
+    other = [
+        encode.field(1, b"h") + encode.field(8, b"\x08\x01" + encode.field(5, bytes(4))),
+    ]
+    first = other[0] + encode.plugin(b"histograms")
+    data = b"".join(
+        encode.event(i, 1.78e9, v) for i, v in enumerate([first, *scalar, *other * 600, *scalar])
+    )
+    found = read(data)
+    assert set(found) == {"s"}
+    assert len(found["s"]) == 4
+    assert found == read(data, piece=50)
+
+
+def test_vectors_and_images_are_no_scalars() -> None:
+    vector = encode.field(1, b"v") + encode.field(
+        8, b"\x08\x01" + encode.field(2, encode.field(2, b"\x08\x02")) + encode.field(5, bytes(8))
+    )
+    data = encode.event(1, 1.78e9, vector, encode.histogram(b"h"), encode.simple(b"x", 1.0))
+    assert set(read(data)) == {"x"}
+
+
+def test_several_values_in_one_event() -> None:
+    data = b"".join(
+        encode.event(s, 1.78e9 + s, encode.simple(b"a", s), encode.double_tensor(b"b", s + 0.1))
+        for s in range(40)
+    )
+    assert read(data) == encode.reference(data)
+
+
+def test_texts_and_hparams() -> None:
+    decoder = TfEvents().decoder()
+    decoded = decoder.feed((FIXTURES / "mixed.tfevents").read_bytes())
+    assert decoded.texts[0].tag == "config/yaml/text_summary"
+    assert decoded.texts[0].text == "lr: 0.001\nalgo: grpo\n[bold]not markup[/bold]"
+    decoded = TfEvents().decoder().feed((FIXTURES / "hparams.tfevents").read_bytes())
+    assert decoded.hparams == {"lr": 0.001, "bsz": 32.0, "algo": "grpo", "amp": False} or (
+        decoded.hparams["lr"] == 0.001 and decoded.hparams["algo"] == "grpo"
+    )
+
+
+def test_texts_are_harmless_and_bounded() -> None:
+    nasty = b"one\x1b[2J\ttwo\r\nthree\xff" + b"x" * (1 << 20)
+    decoded = TfEvents().decoder().feed(encode.event(3, 1.78e9, encode.text(b"t", nasty)))
+    (point,) = decoded.texts
+    assert (point.step, point.wall_time) == (3, 1.78e9)
+    assert point.text.startswith("one\\x1b[2J    two\nthree\\xff")
+    assert len(point.text) < (1 << 18) + 100
+
+
+def test_session_start_is_a_restart_between_the_points() -> None:
+    rows = [encode.event(s, 1.78e9 + s, encode.simple(b"a", s)) for s in (1, 2, 3)]
+    decoded = TfEvents().decoder().feed(b"".join([*rows, encode.session_start(2), *rows[1:]]))
+    kinds = [type(i).__name__ for i in decoded.items]
+    assert kinds == ["Block", "Restart", "Block"]
+    assert encode.restarts_of([decoded]) == [2]
+
+
+# -- wall times -------------------------------------------------------------------------------
+
+
+def test_a_row_within_a_second_has_one_wall_time() -> None:
+    tags = [b"a", b"b", b"c", b"d", b"e"]
+    data = b"".join(
+        encode.event(s, 1.78e9 + 10 * s + i * 0.2, encode.simple(t, s))
+        for s in range(50)
+        for i, t in enumerate(tags)
+    )
+    found = read(data)
+    assert {p[1] for t in "abcde" for p in found[t]} == {1.78e9 + 10 * s for s in range(50)}
+    blocks = TfEvents().decoder().feed(data).items
+    assert sum(len(b.tags) for b in blocks if isinstance(b, Block)) <= 15
+
+
+def test_a_row_over_more_than_a_second_keeps_its_wall_times() -> None:
+    data = b"".join(
+        encode.event(s, 1.78e9 + 10 * s + i * 1.5, encode.simple(t, s))
+        for s in range(50)
+        for i, t in enumerate([b"a", b"b", b"c", b"d", b"e"])
+    )
+    found = read(data)
+    assert [p[1] for p in found["e"]] == [1.78e9 + 10 * s + 6 for s in range(50)]
+    assert found == encode.reference(data)
+
+
+# -- corruption -------------------------------------------------------------------------------
+
+
+def rows(count: int, tags: int = 8) -> list[bytes]:
+    return [
+        b"".join(
+            encode.event(s, 1.78e9 + s, encode.simple(b"tag/%d" % t, s + t)) for t in range(tags)
+        )
+        for s in range(1, count + 1)
+    ]
+
+
+def test_flipped_length_loses_one_record() -> None:
+    data = bytearray(b"".join(rows(100)))
+    size = len(rows(1)[0]) // 8
+    data[size * 83 + 1] ^= 0x40
+    parts = encode.feed_all(TfEvents().decoder(), bytes(data))
+    assert sum(map(len, encode.points_of(parts).values())) == 799
+    assert [n.offset for p in parts for n in p.notes] == [size * 83]
+
+
+def test_a_torn_record_with_others_behind_it() -> None:
+    """A writer was killed in the middle of a record and another one appended to the file."""
+    good = rows(20)
+    data = b"".join(good[:10]) + good[10][:25] + b"".join(good[11:])
+    for piece in (None, 1, 64):
+        found = read(data, piece=piece)
+        assert len(found["tag/7"]) == 19
+        assert len(found["tag/0"]) == 19
+
+
+def test_hole_of_zeros() -> None:
+    good = rows(20)
+    data = b"".join(good[:10]) + bytes(1 << 20) + b"".join(good[10:])
+    parts = encode.feed_all(TfEvents().decoder(), data, piece=1 << 16)
+    assert encode.points_of(parts) == read(b"".join(good))
+    assert sum(len(p.notes) for p in parts) == 1
+
+
+@pytest.mark.parametrize("behind", ["rows", "hole", "hole and rows"])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_torn_at_every_byte(behind: str, shuffled: bool) -> None:
+    """A record of which the end is missing reaches into what follows: it is not believed, and
+    what follows is not lost. By template, record by record and by scan."""
+    rng, tags = random.Random(3), [b"tag/%d" % t for t in range(8)]
+    records = [
+        encode.event(step, 1.78e9 + step, encode.simple(tag, step))
+        for step in range(1, 90 if shuffled else 20)
+        for tag in (rng.sample(tags, 8) if shuffled else tags)
+    ]
+    first, torn, rest = records[:-19], records[-19], records[-19 + 1 :]
+    rest = rest if "rows" in behind else []
+    hole = bytes(100) if "hole" in behind else b""
+    expected = read(b"".join(first + rest))
+    for cut in range(1, len(torn), 6 if shuffled else 1):
+        data = b"".join((*first, torn[:cut], hole, *rest))
+        for piece in (None, 5000):
+            assert read(data, piece=piece) == expected, (cut, piece)
+
+
+def test_a_last_record_with_a_wrong_checksum_waits_for_what_follows() -> None:
+    good = rows(3)
+    wrong = good[1][:-1] + bytes([good[1][-1] ^ 1])
+    decoder = TfEvents().decoder()
+    first = decoder.feed(good[0] + wrong)
+    assert sum(map(len, encode.points_of([first]).values())) == 15
+    later = decoder.feed(good[2])
+    assert sum(map(len, encode.points_of([first, later]).values())) == 24
+    assert not first.notes
+    assert not later.notes
+
+
+def test_huge_length_with_a_valid_checksum_is_not_waited_for() -> None:
+    head = struct.pack("<Q", 1 << 40)
+    bogus = head + struct.pack("<I", masked_crc(head))
+    good = rows(4)
+    data = b"".join(good[:2]) + bogus + b"".join(good[2:])
+    assert read(data) == read(b"".join(good))
+
+
+def test_wrong_payload_checksum_is_found_when_asked() -> None:
+    data = bytearray(b"".join(rows(10)))
+    size = len(rows(1)[0]) // 8
+    data[size * 40 + size - 6] ^= 1  # a bit of a value
+    assert sum(map(len, read(bytes(data)).values())) == 80
+    assert sum(map(len, read(bytes(data), verify=True).values())) == 79
+
+
+def test_verify_reads_the_same() -> None:
+    for path in sorted(FIXTURES.iterdir()):
+        if path.stem != "corrupt_record":
+            data = path.read_bytes()
+            assert read(data, verify=True) == read(data), path
+
+
+@pytest.mark.parametrize("style", ["simple", "double", "content", "mixed"])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_every_wrong_bit_of_a_value_is_found_when_asked(style: str, shuffled: bool) -> None:
+    """By template and by scan; of wall time, step and value."""
+    rng = random.Random(1)
+    styles = ("simple", "double") if style == "mixed" else (style,)
+    records = []
+    for step in range(1000, 1100):
+        tags = rng.sample(range(30), 20) if shuffled else range(20)
+        for tag in tags:
+            value = STYLES[styles[tag % len(styles)]](b"t/%d" % tag, rng.random())
+            records.append(encode.event(step, 1.78e9 + step, value))
+    whole = read(b"".join(records), verify=True)
+    assert whole == read(b"".join(records))
+    for number in (3, 1234, 1999):
+        for place in (14, 22, len(records[number]) - 5, len(records[number]) - 1):
+            broken = bytearray(records[number])
+            if place == len(broken) - 5 and style == "content":
+                place -= len(encode.plugin())
+            broken[place] ^= 1
+            data = b"".join((*records[:number], bytes(broken), *records[number + 1 :]))
+            for piece in (None,) if shuffled else (None, 5000):
+                found = read(data, verify=True, piece=piece)
+                assert found == read(b"".join(records[:number] + records[number + 1 :])), place
+
+
+def test_checksums_of_any_length() -> None:
+    rng = random.Random(2)
+    for length in (0, 1, 3, 4, 63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 4099, 4100, 8192, 9001):
+        data = rng.randbytes(length)
+        assert checksum.long_crc(data) == crc32c(data), length
+        if 0 < length <= 4096:
+            payloads = np.frombuffer(data * 3, np.uint8).reshape(3, length)
+            told = np.array([masked_crc(data), masked_crc(data) ^ 1, masked_crc(data)], np.uint32)
+            assert checksum.fit(payloads, told).tolist() == [True, False, True]
+
+
+def test_a_record_that_is_no_event_is_skipped() -> None:
+    good = rows(3)
+    data = good[0] + encode.frame(b"\xff\xff\xff\xff not an event") + good[1] + good[2]
+    parts = encode.feed_all(TfEvents().decoder(), data)
+    assert encode.points_of(parts) == read(b"".join(good))
+    assert sum(len(p.notes) for p in parts) == 1
+
+
+# -- fast paths -------------------------------------------------------------------------------
+
+
+def encoded(steps: list[list[tuple[int, bytes, float]]], style: Callable[..., bytes]) -> bytes:
+    return b"".join(
+        encode.event(step, 1.78e9 + number, style(tag, value))
+        for number, row in enumerate(steps)
+        for step, tag, value in row
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("style", ["simple", "content", "double"])
+def test_any_order_of_tags(seed: int, style: str) -> None:
+    """Random subsets in random order, some with another step: templates do not repeat."""
+    rng = random.Random(seed)
+    tags = [b"group%d/name_%d" % (i % 5, i) for i in range(40)]
+    plan = [
+        [(s + rng.choice((0, 0, 0, 1)), t, rng.random()) for t in rng.sample(tags, 25)]
+        for s in range(120, 320)
+    ]
+    data = encoded(plan, STYLES[style])
+    whole = read(data)
+    assert whole == encode.reference(data)
+    assert read(data, piece=3000) == whole
+
+
+def test_one_odd_step_within_equal_layouts() -> None:
+    """Same bytes but for the step of one tag: the trap of reading rows without looking."""
+    rng = random.Random(3)
+    plan = []
+    for s in range(200, 600):
+        odd = rng.randrange(50) if s % 7 == 0 else -1
+        plan.append([(s - (k == odd), b"t%02d" % k, rng.random()) for k in range(50)])
+    data = encoded(plan, encode.simple)
+    assert read(data) == encode.reference(data)
+
+
+def test_rows_with_additions_now_and_then_become_few_blocks() -> None:
+    plan = []
+    for s in range(1, 801):
+        row = [(s, b"train/%d" % k, float(s)) for k in range(30)]
+        if s % 20 == 0:
+            row += [(s, b"eval/%d" % k, float(s)) for k in range(10)]
+        plan.append(row)
+    data = encoded(plan, encode.simple)
+    blocks = TfEvents().decoder().feed(data).items
+    assert len(blocks) <= 3
+    assert read(data) == encode.reference(data)
+
+
+def test_same_step_again_and_again() -> None:
+    plan = [[(7, b"x", float(i)), (7, b"y", float(i))] for i in range(500)]
+    data = encoded(plan, encode.simple)
+    assert read(data) == encode.reference(data)
+
+
+def test_templates_of_one_run_serve_the_next() -> None:
+    form = TfEvents()
+    data = encoded([[(s, b"t%d" % k, 1.0) for k in range(20)] for s in range(1, 50)], encode.simple)
+    first = encode.points_of([form.decoder().feed(data)])
+    assert encode.points_of([form.decoder().feed(data)]) == first == encode.reference(data)
+
+
+def test_unfinished_row_waits_only_while_more_is_promised() -> None:
+    data = encoded([[(s, b"t%d" % k, 1.0) for k in range(20)] for s in range(1, 50)], encode.simple)
+    decoder = TfEvents().decoder()
+    held = decoder.feed(data[:-200], more=True)
+    assert decoder.holds_row
+    rest = decoder.feed(b"")
+    assert not decoder.holds_row
+    last = decoder.feed(data[-200:])
+    assert encode.points_of([held, rest, last]) == encode.reference(data)
+
+
+# -- properties -------------------------------------------------------------------------------
+
+tag_names = st.one_of(
+    st.sampled_from([b"a", b"b/c", b"loss", b"actor/kl"]), st.text(max_size=12).map(str.encode)
+)
+records = st.lists(
+    st.tuples(
+        st.one_of(st.integers(0, 300), st.integers(-(1 << 63), (1 << 63) - 1)),
+        st.floats(1.7e9, 1.7e9 + 30),
+        tag_names,
+        st.floats(width=32, allow_nan=False),
+        st.sampled_from(sorted(STYLES.keys() - {"half", "int"})),
+    ),
+    max_size=40,
+)
+
+
+@given(records, st.lists(st.integers(1, 400), max_size=12), st.booleans())
+def test_arbitrary_records_in_arbitrary_pieces(
+    plan: list[tuple[int, float, bytes, float, str]], cuts: list[int], more: bool
+) -> None:
+    data = b"".join(encode.event(s, w, STYLES[k](t, v)) for s, w, t, v, k in plan * 3)
+    decoder, parts, pos = TfEvents().decoder(), [], 0
+    for cut in cuts:
+        parts.append(decoder.feed(data[pos : pos + cut], more=more))
+        pos += cut
+    parts.append(decoder.feed(data[pos:]))
+    assert encode.points_of(parts) == encode.reference(data)
+
+
+@given(st.data())
+def test_mutated_bytes_never_raise(draw: st.DataObject) -> None:
+    base = bytearray(b"".join(rows(12)) + encode.event(1, 1.0, encode.text(b"t", b"hello")))
+    for _ in range(draw.draw(st.integers(1, 8))):
+        base[draw.draw(st.integers(0, len(base) - 1))] = draw.draw(st.integers(0, 255))
+    data = bytes(base)
+    assert read(data) == read(data, piece=draw.draw(st.integers(1, 600)))
+
+
+@given(st.binary(max_size=400))
+def test_arbitrary_payloads_never_raise(payload: bytes) -> None:
+    good = rows(2)
+    found = read(good[0] + encode.frame(payload) + good[1])
+    assert len(found["tag/3"]) >= 2

@@ -1,0 +1,137 @@
+"""Axes: round ticks, evenly spaced, in one format."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.present.chart.axis import (
+    end_scale,
+    linear_scale,
+    log_scale,
+    nice_ceil,
+    tick_labels,
+    x_ticks,
+)
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "rows", "labels"),
+    [
+        (0, 3.82, 19, ["0", "1", "2", "3", "4"]),
+        (0, 48, 28, ["0", "10", "20", "30", "40", "50"]),
+        (0, 0.748, 13, ["0", "0.2", "0.4", "0.6", "0.8"]),
+        (0, 12_345, 13, ["0", "5k", "10k", "15k"]),
+        (0, 1.7e6, 19, ["0", "0.5M", "1.0M", "1.5M"]),
+        (0, 9e-4, 19, ["0", "2e-4", "4e-4", "6e-4", "8e-4"]),
+        (0.65, 0.99, 19, ["0.7", "0.8", "0.9", "1.0"]),
+        (0, 1, 6, ["0", "1"]),
+        (0, 4, 5, ["0", "2", "4"]),
+        (0, 1, 1, []),
+    ],
+)
+def test_ticks_of_a_plot(low: float, high: float, rows: int, labels: list[str]) -> None:
+    assert [label for _, label in linear_scale(low, high, rows).ticks] == labels
+
+
+@given(FINITE, FINITE, st.integers(1, 120))
+def test_a_linear_scale_holds_its_range_with_even_ticks(a: float, b: float, rows: int) -> None:
+    low, high = sorted((a, b))
+    scale = linear_scale(low, high, rows)
+    assert scale.rows == rows
+    assert scale.low < scale.high
+    if abs(low) < 1e300 and abs(high) < 1e300:
+        room = max(abs(low), abs(high), 1e-280) * 1e-6
+        assert scale.low <= low + room
+        assert scale.high >= high - room
+    where = [row for row, _ in scale.ticks]
+    assert where == sorted(set(where))
+    assert len({b - a for a, b in itertools.pairwise(where)}) <= 1
+    assert all(0 <= row < rows for row in where)
+    assert len(where) <= 8
+
+
+@given(FINITE, FINITE, st.integers(1, 60))
+def test_ticks_stand_at_the_row_of_their_value(a: float, b: float, rows: int) -> None:
+    low, high = sorted((round(a, 3), round(b, 3)))
+    if not 1e-3 < high - low < 1e3 or abs(low) > 1e3:
+        return
+    scale = linear_scale(low, high, rows)
+    for row, label in scale.ticks:
+        assert scale.row(float(label.replace(",", ""))) == row
+
+
+@given(st.floats(min_value=5e-324, max_value=1.7e308), st.floats(1, 1e12), st.integers(1, 60))
+def test_a_log_scale_never_fails(low: float, ratio: float, rows: int) -> None:
+    high = min(low * ratio, 1.7e308)
+    scale = log_scale(low, high, rows)
+    assert scale.low < scale.high
+    assert len({row for row, _ in scale.ticks}) == len(scale.ticks)
+    assert all(0 <= row < rows for row, _ in scale.ticks)
+    assert np.isfinite(scale.share(np.array([low, high]))).all()
+
+
+def test_log_ticks() -> None:
+    assert log_scale(1e-6, 3, 19).ticks == ((0, "1e-6"), (6, "1e-4"), (11, "0.01"), (17, "1"))
+    assert [t for _, t in log_scale(2, 30, 19).ticks] == ["2", "5", "10", "20"]
+    assert [t for _, t in log_scale(1.1, 1.9, 19).ticks] == ["1.10", "1.90"]
+
+
+def test_ends() -> None:
+    assert end_scale(0, 3.82, 6).ticks == ((0, "0"), (5, "3.82"))
+    assert end_scale(0, 0.04, 6, constant=True).ticks == ((2, "0.0200"),)
+
+
+@pytest.mark.parametrize(
+    ("x", "nice"), [(1, 1), (1.1, 2), (2.1, 2.5), (2.6, 5), (5.1, 10), (0.03, 0.05), (1e-9, 1e-9)]
+)
+def test_nice_ceil(x: float, nice: float) -> None:
+    assert nice_ceil(x) == pytest.approx(nice)
+
+
+@pytest.mark.parametrize(
+    ("values", "step", "labels"),
+    [
+        ([0, 0.5, 1], 0.5, ["0", "0.5", "1.0"]),
+        ([-0.4, 0, 0.4], 0.4, ["-0.4", "0", "0.4"]),
+        ([0, 2500, 5000], 2500, ["0", "2,500", "5,000"]),
+        ([0, 1.25e-5, 2.5e-5], 1.25e-5, ["0", "1.25e-5", "2.5e-5"]),
+        ([1_000_001, 1_000_002], 1, ["1,000,001", "1,000,002"]),
+        ([0.0, 0.0], 1, ["0", "0"]),
+    ],
+)
+def test_labels_share_a_format(values: list[float], step: float, labels: list[str]) -> None:
+    assert tick_labels(values, step) == labels
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "cells", "kind", "labels"),
+    [
+        (0, 72, 56, "step", ["0", "20", "40", "60"]),
+        (0, 72, 105, "step", ["0", "10", "20", "30", "40", "50", "60", "70"]),
+        (0, 60_416, 60, "step", ["0", "20,000", "40,000", "60,000"]),
+        (0, 2.5e6, 60, "step", ["0", "0.5M", "1.0M", "1.5M", "2.0M", "2.5M"]),
+        (0, 3, 50, "step", ["0", "1", "2", "3"]),
+        (7, 7, 20, "step", ["7"]),
+        (0, 17.4, 60, "time", ["0", "5 s", "10 s", "15 s"]),
+        (0, 3000, 60, "time", ["0", "10m", "20m", "30m", "40m", "50m"]),
+        (0, 1.2e9, 60, "number", ["0", "0.25G", "0.50G", "0.75G", "1.00G"]),
+    ],
+)
+def test_x_ticks(first: float, last: float, cells: int, kind: str, labels: list[str]) -> None:
+    assert [label for _, label in x_ticks(first, last, cells, kind)] == labels
+
+
+@given(FINITE, FINITE, st.integers(0, 400), st.sampled_from(["step", "time", "clock", "number"]))
+def test_x_ticks_of_anything(a: float, b: float, cells: int, kind: str) -> None:
+    first, last = sorted((a, b))
+    ticks = x_ticks(first, last, cells, kind)
+    assert len(ticks) <= max(1, cells)
+    assert all(math.isfinite(x) for x, _ in ticks)

@@ -1,0 +1,78 @@
+"""The points that a picture of a long series needs."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from rltui.present.chart.outline import Outline
+from rltui.present.chart.render import Chart, Curve, render
+from rltui.present.kit.glyph import glyph_set
+from rltui.present.kit.line import plain
+
+GLYPHS = glyph_set("braille")
+MANY = 300_000
+
+
+def series(n: int = MANY) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    x = np.arange(n)
+    y = np.sin(x / 40_000) + 0.1 * rng.standard_normal(n)
+    y[n // 3] = 9.0
+    y[n // 2] = -7.0
+    return x, y.astype(np.float32)
+
+
+def picture(x: np.ndarray, y: np.ndarray) -> list[str]:
+    chart = Chart(curves=[Curve(x, y)], first=0, last=MANY - 1)
+    return [plain(line) for line in render(chart, 90, 20, GLYPHS)]
+
+
+@pytest.mark.parametrize("pieces", [[MANY], [5, 20_000, 20_001, 77_777, MANY]])
+def test_the_picture_is_that_of_all_points(pieces: list[int]) -> None:
+    x, y = series()
+    outline = Outline()
+    for end in pieces:
+        assert end == pieces[0] or outline.follows(x[:end], y[:end])
+        outline.extend(x[:end], y[:end])
+    index = outline.index
+    assert len(index) < MANY / 8
+    assert (np.diff(index) > 0).all()
+    assert {0, MANY // 3, MANY // 2, MANY - 1} <= set(index.tolist())
+    different = sum(a != b for a, b in zip(picture(x, y), picture(x[index], y[index]), strict=True))
+    assert different <= 2  # a block may lie across two columns
+
+
+def test_values_that_are_no_numbers_keep_their_places() -> None:
+    x, y = series()
+    y[100_000:100_010] = np.nan
+    y[250_000] = np.inf
+    outline = Outline()
+    outline.extend(x, y)
+    kept = y[outline.index]
+    assert np.count_nonzero(~np.isfinite(kept)) == 11
+    assert picture(x, y)[-3].count("N") == picture(x[outline.index], kept)[-3].count("N") > 0
+
+
+def test_only_what_is_new_is_looked_at() -> None:
+    x, y = np.arange(1_000_020), np.random.default_rng(2).random(1_000_020, dtype=np.float32)
+    outline = Outline()
+    outline.extend(x[:1_000_000], y[:1_000_000])
+    took = []
+    for end in range(1_000_001, 1_000_021):
+        began = time.process_time()
+        assert outline.follows(x[:end], y[:end])
+        outline.extend(x[:end], y[:end])
+        took.append(time.process_time() - began)
+    assert min(took) < 1e-3
+
+
+def test_a_series_that_is_another_one_is_noticed() -> None:
+    x, y = series()
+    outline = Outline()
+    outline.extend(x, y)
+    assert not outline.follows(x[: MANY // 2], y[: MANY // 2])
+    assert not outline.follows(x + 1, y)
+    assert not outline.follows(x, -y)

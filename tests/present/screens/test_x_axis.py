@@ -1,0 +1,66 @@
+"""The room at the end of the axes of a live run: columns that are drawn stay where they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.core.level import Level
+from rltui.present.chart.render import Bar, Chart, Curve, render
+from rltui.present.kit.glyph import glyph_set
+from rltui.present.kit.line import plain
+from rltui.present.screens.frame import draw
+from rltui.present.screens.view import View
+from rltui.present.screens.x_axis import roomy, span_of
+from tests.fakes import a_session, grpo_batch, grpo_clock
+
+GLYPHS = glyph_set("braille")
+
+
+@given(first=st.integers(-(10**12), 10**12), length=st.integers(0, 10**12))
+def test_the_end_is_a_little_beyond_the_newest_step(first: int, length: int) -> None:
+    end = roomy(first, first + length)
+    assert first + length <= end <= first + 1.26 * length
+
+
+def test_the_end_moves_rarely() -> None:
+    ends = [roomy(0, n) for n in range(100, 10_000)]
+    assert ends == sorted(ends)
+    assert len(set(ends)) < 4 * np.log2(10_000 / 100) + 2
+
+
+@pytest.mark.parametrize(("age", "whole"), [(5.0, False), (90_000.0, True)])
+def test_only_a_live_run_gets_room(age: float, whole: bool) -> None:
+    session = a_session(grpo_batch(60), clock=grpo_clock(60, age))
+    run = next(iter(session.views.values()))
+    first, last, end = span_of(run)
+    assert (first, last, end) == (1, 60, 60.0 if whole else roomy(1, 60))
+
+
+def test_the_room_ends_with_the_planned_steps() -> None:
+    session = a_session(grpo_batch(60, total=61), clock=grpo_clock(60))
+    assert span_of(next(iter(session.views.values())))[2] == 61
+
+
+def test_most_of_the_screen_stays_when_a_step_is_added() -> None:
+    session = a_session(grpo_batch(58, collapse=None), clock=grpo_clock(60))
+    view = View(run=next(iter(session.views)))
+    before = [plain(line) for line in draw(session, view, 160, 45).lines]
+    session._reader.queue.append(grpo_batch(1, first=59, collapse=None))  # type: ignore[attr-defined]
+    session.drain()
+    after = [plain(line) for line in draw(session, view, 160, 45).lines]
+    cells = sum(
+        a != b for x, y in zip(before, after, strict=True) for a, b in zip(x, y, strict=True)
+    )
+    assert 0 < cells < 250
+
+
+def test_bars_that_go_on_end_at_the_newest_step() -> None:
+    curve = Curve(np.arange(50), np.arange(50.0))
+    bar = Bar("ill", Level.BAD, 10)
+    lines = render(Chart([curve], first=0, last=49, end=98, bars=[bar]), 60, 16, GLYPHS)
+    (bars,) = [plain(line) for line in lines if "━" in plain(line)]
+    axis = next(plain(line) for line in lines if "└" in plain(line))
+    assert len(bars.rstrip()) < len(axis.rstrip()) * 0.65

@@ -1,0 +1,192 @@
+"""Who writes logs: real processes, and a made-up /proc for what cannot be had at will."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rltui.sources.discovery.log_writers import Holder, Processes, command_of
+
+linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux's /proc")
+USER = os.getuid() if hasattr(os, "getuid") else 0
+
+
+def never() -> bool:
+    return False
+
+
+def log(name: str) -> bool:
+    return name.endswith(".jsonl")
+
+
+@contextmanager
+def running(code: str, *arguments: str | Path, cwd: Path | None = None) -> Iterator[int]:
+    """A Python process that has run ``code`` and then waits; its id."""
+    whole = f"{code}\nprint('ready', flush=True)\ninput()"
+    script = (cwd or Path.cwd()) / "train.py" if cwd else None
+    if script is not None:
+        script.write_text(whole)
+    command = [sys.executable, "-u", *([script.name] if script else ["-c", whole])]
+    process = subprocess.Popen(
+        [*command, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=cwd,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    try:
+        yield process.pid
+    finally:
+        process.communicate("\n", timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ("/opt/venv/bin/python3.11 -u train.py --token secret", "python3.11 train.py"),
+        ("python -X dev -W error -m verl.trainer.main_ppo a=b", "python -m verl.trainer.main_ppo"),
+        ("python -c print(1)", "python -c"),
+        ("python", "python"),
+        ("/usr/bin/tee -a train.log", "tee"),
+        ("python /home/me/x/train.py lr=1", "python train.py"),
+        ("py\x1b[31mthon", "py\\x1b[31mthon"),
+    ],
+)
+def test_a_command_is_program_and_script(arguments: str, shown: str) -> None:
+    assert command_of(arguments.split(" ")) == shown
+
+
+def test_a_title_that_a_process_gave_itself() -> None:
+    assert command_of(["ray::TaskRunner.run() /tmp/x"]) == "ray::TaskRunner.run() /tmp/x"
+    assert command_of([]) == ""
+
+
+@linux
+def test_a_file_that_a_process_writes(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    with running("import sys; f = open(sys.argv[1], 'a')", path, cwd=tmp_path) as pid:
+        found = Processes(USER).written(log, never)
+        assert found[path].holder == Holder(pid, f"{Path(sys.executable).name} train.py")
+        assert Processes(USER).written(log, lambda: True) == {}
+    assert path not in Processes(USER).written(log, never)
+
+
+@linux
+def test_files_that_are_read_deleted_or_called_otherwise_are_none(tmp_path: Path) -> None:
+    (tmp_path / "read.jsonl").write_text("{}")
+    code = """
+import os
+a = open("read.jsonl"); b = open("gone.jsonl", "w"); os.unlink("gone.jsonl")
+c = open("other.bin", "w"); d = open("moved.jsonl", "w"); os.rename("moved.jsonl", "x")
+open("moved.jsonl", "w").close()
+"""
+    with running(code, cwd=tmp_path):
+        assert not [p for p in Processes(USER).written(log, never) if tmp_path in p.parents]
+
+
+@linux
+def test_of_workers_that_inherit_a_file_the_first_is_told(tmp_path: Path) -> None:
+    code = """
+import os, sys
+f = open("x.jsonl", "w")
+if os.fork() == 0:
+    import select; select.select([0], [], [], 60); os._exit(0)
+"""
+    with running(code, cwd=tmp_path) as pid:
+        assert Processes(USER).written(log, never)[tmp_path / "x.jsonl"].pid == pid
+
+
+@linux
+def test_the_process_that_an_event_file_names(tmp_path: Path) -> None:
+    host = socket.gethostname()
+    with running("", cwd=tmp_path) as pid:
+        processes = Processes(USER)
+        process = processes.get(pid)
+        assert process is not None
+        now = int(process.started) + 2
+
+        def writer(name: str) -> bool:
+            found = processes.writer_of(name, host)
+            return found is not None and found.pid == pid
+
+        assert writer(f"events.out.tfevents.{now}.{host}.{pid}.0")
+        assert writer(f"events.out.tfevents.{now}.{host}.{pid}.0.v2")
+        assert not writer(f"events.out.tfevents.{now}.other-{host}.{pid}.0")
+        assert not writer(f"events.out.tfevents.{now - 1000}.{host}.{pid}.0"), "an older process"
+        assert not writer(f"events.out.tfevents.{now}.{host}.999999999.0")
+        assert (pid, tmp_path) in [(p.pid, d) for p, d in processes.working_directories()]
+
+
+# -- made-up processes ---------------------------------------------------------------------
+
+
+def a_process(proc: Path, pid: int, parent: int, words: list[str], *files: Path) -> None:
+    here = proc / str(pid)
+    (here / "fd").mkdir(parents=True)
+    (here / "fdinfo").mkdir()
+    (here / "cmdline").write_bytes(b"\0".join(w.encode() for w in words) + b"\0")
+    (here / "stat").write_text(f"{pid} (a (b) c) S {parent} " + "0 " * 17 + "4200 0")
+    for number, path in enumerate(files, 3):
+        (here / "fd" / str(number)).symlink_to(path)
+        (here / "fdinfo" / str(number)).write_text("pos:\t0\nflags:\t0102001\n")
+
+
+@pytest.fixture
+def proc(tmp_path: Path) -> Path:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "stat").write_text("cpu 1 2\nbtime 1700000000\n")
+    return tmp_path / "proc"
+
+
+def test_the_helper_of_a_tracker_is_the_program_that_started_it(proc: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("")
+    a_process(proc, 5, 1, ["python", "train.py"])
+    a_process(proc, 6, 5, ["/x/wandb-core"], path)
+    a_process(proc, 7, 1, ["vim", "run.jsonl"], path)
+    found = Processes(USER, proc).written(log, never)
+    assert {p: x.pid for p, x in found.items()} == {path: 5}
+
+
+def test_tee_writes_logs_and_other_programs_do_not(proc: Path, tmp_path: Path) -> None:
+    one, two = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    one.write_text("")
+    two.write_text("")
+    a_process(proc, 5, 1, ["/usr/bin/tee", "a.jsonl"], one)
+    a_process(proc, 6, 1, ["rsync"], two)
+    assert list(Processes(USER, proc).written(log, never)) == [one]
+
+
+def test_broken_entries_are_passed_over(proc: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("")
+    a_process(proc, 5, 1, ["python"], path)
+    (proc / "5" / "stat").write_text("nonsense")
+    a_process(proc, 6, 1, ["python"], path)
+    (proc / "6" / "fdinfo" / "3").write_text("flags: none")
+    (proc / "7").mkdir()
+    (proc / "8").write_text("")
+    assert Processes(USER, proc).written(log, never) == {}
+
+
+def test_without_proc_there_is_nobody(tmp_path: Path) -> None:
+    processes = Processes(USER, tmp_path / "none")
+    assert processes.pids == ()
+    assert processes.written(log, never) == {}
+    assert list(processes.working_directories()) == []
+
+
+def test_processes_of_others_are_not_looked_at(proc: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("")
+    a_process(proc, 5, 1, ["python"], path)
+    assert Processes(USER + 1, proc).pids == ()

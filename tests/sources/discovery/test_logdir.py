@@ -1,0 +1,566 @@
+"""What is a run, and which files belong to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltui.core.errors import SourceError
+from rltui.sources import Reader, RunFiles, discover
+from rltui.sources.discovery import log_head as nested
+from rltui.sources.discovery import logdir
+from rltui.sources.discovery.logdir import Finder
+from rltui.trackers.sqlite.database import UnreadableError
+from rltui.trackers.sqlite.sqlite_tracker import RowStore
+from tests.formats import encode
+from tests.trackers.store import MlflowDatabase, TrackioDatabase
+
+JSONL = '{"step": 1, "loss": 0.5}\n'
+
+
+def events(path: Path, *tags: str, stamp: int = 1780000000, host: str = "h") -> Path:
+    """Write an event file with one value for each tag into a directory."""
+    path.mkdir(parents=True, exist_ok=True)
+    file = path / f"events.out.tfevents.{stamp}.{host}"
+    values = [encode.event(1, 1.78e9, encode.simple(t.encode(), 1.0)) for t in tags]
+    file.write_bytes(encode.header() + b"".join(values))
+    return file
+
+
+def hparams(path: Path) -> None:
+    file = events(path)
+    value = encode.field(1, b"_hparams_/session_start_info") + encode.plugin(b"hparams")
+    metric = encode.event(0, 1.78e9, encode.simple(b"hparam/best", 1.0))
+    file.write_bytes(encode.header() + encode.event(0, 1.78e9, value) + metric)
+
+
+def names(path: Path) -> dict[str, int]:
+    return {r.key.name: len(r.files) for r in discover([path]).runs}
+
+
+def tags(path: Path) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for batch in Reader([path]).read_all():
+        found.setdefault(batch.run.name, set()).update(t for b in batch.blocks for t in b.tags)
+    return found
+
+
+def test_runs_by_directory(tmp_path: Path) -> None:
+    events(tmp_path, "a")
+    events(tmp_path / "x", "a")
+    events(tmp_path / "x", "a", stamp=1780000001)
+    events(tmp_path / "y" / "z", "a")
+    (tmp_path / "notes.txt").write_text("nothing")
+    assert names(tmp_path) == {".": 1, "x": 2, "y/z": 1}
+
+
+def test_order_is_by_time_in_the_name_and_stays(tmp_path: Path) -> None:
+    late = events(tmp_path, "a", stamp=1780000009)
+    early = events(tmp_path, "a", stamp=1780000001)
+    finder = Finder([tmp_path])
+    (run,) = finder.find().runs
+    assert [f.path for f in run.files] == [early, late]
+    oldest = events(tmp_path, "a", stamp=1770000000)
+    (run,) = finder.find().runs
+    assert [f.path for f in run.files] == [early, late, oldest]
+    assert [f.order for f in run.files] == [0, 1, 2]
+
+
+def test_equal_times_are_ordered_by_change_time(tmp_path: Path) -> None:
+    second, first = (events(tmp_path, "a", host=h) for h in ("a", "b"))
+    os.utime(first, (1000, 1000))
+    os.utime(second, (2000, 2000))
+    (run,) = discover([tmp_path]).runs
+    assert [f.path for f in run.files] == [first, second]
+
+
+def test_names_of_event_files(tmp_path: Path) -> None:
+    for name in ("my.tfevents", "x.tfevents.1.h.profile-empty", "tfevents"):
+        (tmp_path / name).write_bytes(encode.header())
+    assert names(tmp_path) == {".": 2}
+
+
+def test_jsonl_files_are_runs_unless_a_directory_has_their_name(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "exp.v1.jsonl").write_text(JSONL)
+    (tmp_path / "p" / "exp.v2.ndjson").write_text(JSONL)
+    (tmp_path / "p" / "samples.jsonl").write_text('{"prompt": "x", "answer": "y"}\n')
+    events(tmp_path / "p", "a")
+    events(tmp_path / "p" / "exp.v1", "a")
+    assert names(tmp_path) == {"p": 1, "p/exp.v1": 2, "p/exp.v2": 1}
+
+
+def test_empty_jsonl_is_claimed_when_it_grows(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    file.touch()
+    finder = Finder([tmp_path])
+    found = finder.find()
+    assert (found.runs, found.unclaimed) == ((), (file,))
+    file.write_text(JSONL)
+    assert [r.key.name for r in finder.find().runs] == ["run"]
+
+
+@pytest.mark.parametrize(
+    "pruned",
+    ["checkpoint-500", "global_step_20", ".git", "__pycache__", "node_modules", "site-packages"],
+)
+def test_pruned_directories(tmp_path: Path, pruned: str) -> None:
+    events(tmp_path / pruned / "deep", "a")
+    events(tmp_path / "run" / pruned, "a")
+    events(tmp_path / "run", "a")
+    assert names(tmp_path) == {"run": 1}
+
+
+def test_a_pruned_name_can_be_asked_for(tmp_path: Path) -> None:
+    events(tmp_path / "checkpoint-5", "a")
+    assert names(tmp_path / "checkpoint-5") == {".": 1}
+
+
+def test_deep_trees(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * 40)
+    events(deep, "a")
+    assert names(tmp_path) == {"/".join(["d"] * 40): 1}
+
+
+def test_symlinks_neither_loop_nor_double(tmp_path: Path) -> None:
+    events(tmp_path / "real", "a")
+    (tmp_path / "real" / "up").symlink_to(tmp_path)
+    (tmp_path / "alias").symlink_to(tmp_path / "real")
+    (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "x.tfevents.1").symlink_to(tmp_path / "gone")
+    assert names(tmp_path) == {"real": 1}
+
+
+def test_symlinks_to_elsewhere_are_followed(tmp_path: Path) -> None:
+    events(tmp_path / "far" / "run", "a")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "link").symlink_to(tmp_path / "far")
+    assert names(logs) == {"link/run": 1}
+
+
+def test_two_logdirs(tmp_path: Path) -> None:
+    events(tmp_path / "a" / "run", "x")
+    events(tmp_path / "b" / "run", "x")
+    found = discover([tmp_path / "a", tmp_path / "b"]).runs
+    assert [(r.key.logdir, r.key.name) for r in found] == [(0, "run"), (1, "run")]
+
+
+def test_run_names_are_harmless(tmp_path: Path) -> None:
+    events(tmp_path / "bad\x1b[31mname\nx", "a")
+    (name,) = names(tmp_path)
+    assert name.isprintable()
+
+
+# -- files of a run in directories below it ---------------------------------------------------
+
+
+def test_add_scalars_of_torch(tmp_path: Path) -> None:
+    events(tmp_path / "run", "train/loss")
+    events(tmp_path / "run" / "eval_losses_policy", "eval/losses")
+    events(tmp_path / "run" / "eval_losses_value", "eval/losses")
+    assert tags(tmp_path) == {"run": {"train/loss", "eval/losses/policy", "eval/losses/value"}}
+
+
+def test_add_scalars_of_tensorboardx(tmp_path: Path) -> None:
+    events(tmp_path / "run", "train/loss")
+    events(tmp_path / "run" / "eval/losses/policy", "eval/losses")
+    assert tags(tmp_path) == {"run": {"train/loss", "eval/losses/policy"}}
+
+
+def test_other_directories_below_a_run_are_runs(tmp_path: Path) -> None:
+    events(tmp_path / "run", "train/loss")
+    events(tmp_path / "run" / "eval", "train/loss")
+    events(tmp_path / "run" / "losses_a", "losses", "more")
+    assert names(tmp_path) == {"run": 1, "run/eval": 1, "run/losses_a": 1}
+
+
+def test_a_directory_below_a_run_waits_until_it_says_what_it_is(tmp_path: Path) -> None:
+    events(tmp_path, "x")
+    events(tmp_path / "losses_a")
+    finder = Finder([tmp_path])
+    assert [r.key.name for r in finder.find().runs] == ["."]
+    events(tmp_path / "losses_a", "losses")
+    (run,) = finder.find().runs
+    assert run.files[1].series == ("losses", "a")
+
+
+def test_add_hparams(tmp_path: Path) -> None:
+    events(tmp_path / "run", "a")
+    hparams(tmp_path / "run" / "1795163947.164851")
+    assert names(tmp_path) == {"run": 2}
+    assert tags(tmp_path) == {"run": {"a"}}
+
+
+def test_a_run_named_by_a_time_is_a_run(tmp_path: Path) -> None:
+    events(tmp_path / "run", "a")
+    events(tmp_path / "run" / "1795163947", "a")
+    hparams(tmp_path / "1795163000")
+    assert names(tmp_path) == {"run": 1, "run/1795163947": 1, "1795163000": 1}
+
+
+@pytest.mark.parametrize("name", ["torch_mixed", "tbx_mixed"])
+def test_real_nested_files(corpus: Path, name: str) -> None:
+    (run,) = tags(corpus / "writers" / name).items()
+    assert run == (
+        ".",
+        {"train/reward", "losses/policy", "losses/value", "losses/entropy"},
+    )
+
+
+def test_real_hparams_of_old_trl(corpus: Path) -> None:
+    runs = discover([corpus / "trl_old_ppo"]).runs
+    assert len(runs) == 4
+    assert all(sum(f.kind == "tfevents" for f in r.files) == 2 for r in runs)
+
+
+# -- names ------------------------------------------------------------------------------------
+
+
+def test_a_directory_beside_a_jsonl_file_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "exp.jsonl").write_text(JSONL)
+    (tmp_path / "exp").mkdir()
+    assert names(tmp_path) == {"exp.jsonl": 1}
+    events(tmp_path / "exp", "a")
+    assert names(tmp_path) == {"exp": 2}
+
+
+def test_a_name_is_never_given_twice(tmp_path: Path) -> None:
+    jsonl = tmp_path / "exp.jsonl"
+    jsonl.write_text(JSONL)
+    finder = Finder([tmp_path])
+    assert [r.key.name for r in finder.find().runs] == ["exp"]
+    events(tmp_path / "exp", "a")
+    (run,) = finder.find().runs
+    assert (run.key.name, run.path, len(run.files)) == ("exp", jsonl, 2)
+    jsonl.unlink()
+    (run,) = finder.find().runs
+    assert (run.key.name, len(run.files)) == ("exp", 1)
+
+
+def test_a_name_that_a_file_has_is_not_given_to_a_directory(tmp_path: Path) -> None:
+    for name in ("exp.jsonl", "exp.ndjson"):
+        (tmp_path / name).write_text(JSONL)
+    finder = Finder([tmp_path])
+    (tmp_path / "exp.ndjson").rename(tmp_path / "exp.v2.ndjson")
+    assert [r.key.name for r in finder.find().runs] == ["exp", "exp.v2"]
+    (tmp_path / "exp.v2.ndjson").rename(tmp_path / "exp.ndjson")
+    events(tmp_path / "exp", "a")
+    found = {r.key.name: len(r.files) for r in finder.find().runs}
+    assert found == {"exp": 1, "exp.ndjson": 1, "exp/": 1}
+
+
+def test_jsonl_files_of_one_stem(tmp_path: Path) -> None:
+    (tmp_path / "x.ndjson").write_text(JSONL)
+    finder = Finder([tmp_path])
+    assert [r.key.name for r in finder.find().runs] == ["x"]
+    (tmp_path / "x.jsonl").write_text(JSONL)
+    found = {r.key.name: r.path.name for r in finder.find().runs}
+    assert found == {"x": "x.ndjson", "x.jsonl": "x.jsonl"}
+    assert names(tmp_path) == {"x.jsonl": 1, "x.ndjson": 1}
+
+
+def test_a_file_stays_with_its_run(tmp_path: Path) -> None:
+    events(tmp_path / "losses_a", "losses")
+    finder = Finder([tmp_path])
+    assert [r.key.name for r in finder.find().runs] == ["losses_a"]
+    events(tmp_path, "a")
+    assert [(r.key.name, len(r.files)) for r in finder.find().runs] == [(".", 1), ("losses_a", 1)]
+
+
+# -- paths that are wrong ---------------------------------------------------------------------
+
+
+def test_a_file_can_be_a_logdir(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    file.write_text(JSONL)
+    (run,) = discover([file]).runs
+    assert (run.key.name, run.path) == ("run.jsonl", file)
+    event_file = events(tmp_path, "a")
+    assert discover([event_file]).runs[0].key.name == event_file.name
+
+
+NO_STEP = "rows have no step (looked for step, global_step, _step and others)"
+REFUSED = {
+    "": "empty so far",
+    " \n": "empty so far",
+    "hello\n": "not valid JSON",
+    "hello": "not valid JSON",
+    '{"prompt": "x"}\n': NO_STEP,
+    '{"prompt": "x"}': NO_STEP,
+    '{"ste': "its first row is not complete yet",
+    "[1, 2]\n": "rows are no JSON objects",
+    '{"step": 1, "prompt": "x", "answer": "y"}\n': "rows are texts, not metrics",
+    '{"prompt": "' + 70_000 * "x": NO_STEP,
+}
+
+
+@pytest.mark.parametrize(("content", "reason"), REFUSED.items())
+def test_a_file_that_is_no_log(tmp_path: Path, content: str, reason: str) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text(content)
+    with pytest.raises(SourceError) as caught:
+        discover([file])
+    assert str(caught.value) == f"{file}: {reason}"
+    found = discover([tmp_path])
+    assert [(n.path, n.message) for n in found.refused] == [(file, reason)]
+
+
+def test_files_that_are_not_read_are_bounded(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number}.ndjson").touch()
+    (tmp_path / "0.jsonl").write_text("garbage\n")
+    found = discover([tmp_path])
+    assert found.refused[0].path.name == "0.jsonl"
+    assert (len(found.refused), found.refused_count) == (20, 31)
+    reader = Reader([tmp_path])
+    reader.scan()
+    assert len(reader.unclaimed) == 21
+    assert reader.unclaimed[-1].message == "11 more files are not read"
+
+
+def test_of_many_files_that_are_no_logs_only_the_first_are_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(200):
+        (tmp_path / f"train-{number:05}.jsonl").write_text('{"text": "x"}\n')
+    opened = []
+    monkeypatch.setattr(nested, "read_head", lambda path: opened.append(path) or b"")
+    found = discover([tmp_path])
+    assert len(opened) == 40
+    assert found.refused_count == 200
+
+
+def test_of_many_files_the_newest_are_opened(tmp_path: Path) -> None:
+    for number in range(100):
+        path = tmp_path / f"slurm-{number:03}.out"
+        path.write_text("nothing of interest\n")
+        os.utime(path, (1000 + number, 1000 + number))
+    path.write_text("".join(f"step:{s} - actor/pg_loss:0.5 - critic/score/mean:1\n" for s in "123"))
+    assert names(tmp_path) == {"slurm-099": 1}
+
+
+def test_a_sample_file_that_grows_is_not_looked_at_again(tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    file.write_text('{"prompt": "x"}\n')
+    finder = Finder([tmp_path])
+    assert finder.find().unclaimed == ()
+    file.write_text(JSONL * 9)  # grown: as far as known the first row is the same
+    assert finder.find().runs == ()
+    file.write_text("{}\n")
+    assert finder.find().runs == ()
+
+
+def test_an_inode_that_is_used_again_is_another_file(tmp_path: Path) -> None:
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text('{"prompt": "x"}\n')
+    finder = Finder([tmp_path])
+    assert finder.find().runs == ()
+    samples.rename(tmp_path / "run.jsonl")  # the same inode, as after deleting on ext4
+    (tmp_path / "run.jsonl").write_text(JSONL)
+    assert [r.key.name for r in finder.find().runs] == ["run"]
+
+
+def test_a_missing_path(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no such file or directory"):
+        discover([tmp_path / "nowhere"])
+
+
+def test_a_vanished_logdir_does_not_hide_the_others(tmp_path: Path) -> None:
+    for name in "ab":
+        events(tmp_path / name / "run", "x")
+    finder = Finder([tmp_path / "a", tmp_path / "b"])
+    finder.find()
+    shutil.rmtree(tmp_path / "a")
+    events(tmp_path / "b" / "new", "x")
+    found = finder.find()
+    assert [(r.key.logdir, r.key.name) for r in found.runs] == [(1, "new"), (1, "run")]
+    assert [(n.path, n.message) for n in found.notes] == [(tmp_path / "a", "vanished")]
+    assert (tmp_path / "a", -1) in found.directories
+    events(tmp_path / "a" / "run", "x")
+    found = finder.find()
+    assert (len(found.runs), found.notes) == (3, ())
+
+
+def test_a_single_file_that_vanishes_is_left_to_its_feed(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text(JSONL)
+    finder = Finder([file])
+    before = finder.find()
+    file.unlink()
+    assert finder.find() == before
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    scandir = os.scandir
+
+    def guarded(directory: Any) -> Any:
+        if Path(directory) == path:
+            raise PermissionError(13, "Permission denied")
+        return scandir(directory)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+
+
+def test_an_unreadable_logdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse(monkeypatch, tmp_path)
+    with pytest.raises(SourceError, match="Permission denied"):
+        discover([tmp_path])
+
+
+def test_an_unreadable_directory_inside_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events(tmp_path / "run", "a")
+    events(tmp_path / "closed", "a")
+    refuse(monkeypatch, tmp_path / "closed")
+    found = discover([tmp_path])
+    assert [r.key.name for r in found.runs] == ["run"]
+    assert [(n.path, n.message) for n in found.notes] == [
+        (tmp_path / "closed", "cannot be read: Permission denied")
+    ]
+
+
+def test_an_empty_logdir_holds_no_runs(tmp_path: Path) -> None:
+    assert discover([tmp_path]).runs == ()
+
+
+def test_a_vanished_run_is_found_no_more(tmp_path: Path) -> None:
+    events(tmp_path / "a", "x")
+    finder = Finder([tmp_path])
+    assert len(finder.find().runs) == 1
+    shutil.rmtree(tmp_path / "a")
+    assert finder.find().runs == ()
+
+
+def test_run_files_are_plain_records() -> None:
+    assert RunFiles.__dataclass_params__.frozen  # type: ignore[attr-defined]
+
+
+# -- stores of trackers, and files that come and go -------------------------------------------
+
+
+def test_a_run_that_is_new_in_a_named_store(tmp_path: Path) -> None:
+    """Although another one was deleted, so that there are as many as before."""
+    store = MlflowDatabase(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+    finder = Finder([store.path])
+    assert [r.files[0].part for r in finder.find().runs] == ["one"]
+    store.do("UPDATE runs SET lifecycle_stage = 'deleted' WHERE run_uuid = 'one'")
+    store.log("two", [(1, {"loss": 1.0})])
+    assert [r.files[0].part for r in finder.find().runs] == ["one", "two"]
+
+
+@pytest.mark.parametrize("kind", [MlflowDatabase, TrackioDatabase])
+@pytest.mark.parametrize("named", [False, True])
+def test_only_a_new_run_of_a_store_is_a_change(
+    tmp_path: Path, kind: type[MlflowDatabase | TrackioDatabase], named: bool
+) -> None:
+    store = kind(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+    finder = Finder([store.path if named else tmp_path])
+    finder.find()
+    assert not finder.stores_changed()
+    store.log("one", [(2, {"loss": 1.0})])
+    assert not finder.stores_changed()
+    store.log("two", [(1, {"loss": 1.0})])
+    assert finder.stores_changed()
+    assert len(finder.find().runs) == 2
+    assert not finder.stores_changed()
+
+
+def test_a_store_that_nobody_wrote_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+    finder = Finder([tmp_path])
+    finder.find()
+    for _ in range(2):  # what was just written may not have been seen
+        assert not finder.stores_changed()
+    monkeypatch.setattr(os, "open", None)
+    assert not finder.stores_changed()
+
+
+def test_a_commit_that_shows_before_it_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In WAL mode the file grows first; the index by which others find the rows follows."""
+    store = TrackioDatabase(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+    finder = Finder([tmp_path])
+    finder.find()
+    store.log("two", [(1, {"loss": 1.0})])
+    with monkeypatch.context() as early:
+        early.setattr(RowStore, "parts", lambda self, path: frozenset(("one",)))
+        assert not finder.stores_changed()
+    assert finder.stores_changed()
+    assert len(finder.find().runs) == 2
+
+
+def test_a_locked_store_is_tried_again(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+    finder = Finder([tmp_path])
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        found = finder.find()
+        assert (found.runs, "locked" in found.notes[0].message) == ((), True)
+        assert not finder.stores_changed()
+    assert finder.stores_changed()
+    assert len(finder.find().runs) == 1
+    assert not finder.stores_changed()
+
+
+def test_a_damaged_store_is_no_news(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("one", [(1, {"loss": 1.0})])
+
+    def damaged(self: RowStore, path: Path) -> None:
+        raise UnreadableError(84, "is damaged", str(path))
+
+    finder = Finder([tmp_path])
+    with monkeypatch.context() as now:
+        now.setattr(RowStore, "runs", damaged)
+        assert "is damaged" in finder.find().notes[0].message
+        assert not finder.stores_changed()
+    assert finder.stores_changed()
+
+
+def test_rotating_logs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logdir, "_MOST_GONE", 10)
+    finder = Finder([tmp_path])
+    first = events(tmp_path, "a", stamp=1_780_000_000)
+    orders = []
+    for number in range(1, 60):
+        file = events(tmp_path, "a", stamp=1_780_000_000 + number)
+        (run,) = finder.find().runs
+        orders.append(next(f.order for f in run.files if f.path == file))
+        assert next(f.order for f in run.files if f.path == first) == 0
+        file.unlink()
+    assert orders == list(range(1, 60))
+    assert len(finder._places) < 15
+    assert len(finder._orders[run.key]) < 15
+    assert finder._walker.heads.known < 15
+
+
+def test_a_file_that_comes_back_has_its_number(tmp_path: Path) -> None:
+    file, other = (events(tmp_path, "a", stamp=n) for n in (1_780_000_000, 1_780_000_001))
+    finder = Finder([tmp_path])
+    before = finder.find().runs
+    content = file.read_bytes()
+    file.unlink()
+    assert [f.path for f in finder.find().runs[0].files] == [other]
+    file.write_bytes(content)
+    again = finder.find().runs
+    assert [(f.path, f.order) for f in again[0].files] == [
+        (f.path, f.order) for f in before[0].files
+    ]

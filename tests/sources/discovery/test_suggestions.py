@@ -1,0 +1,304 @@
+"""What is offered when nobody named a path: where, what, how much it may cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rltui.core.clock import ManualClock, SystemClock
+from rltui.formats import FORMATS
+from rltui.sources.discovery.quick_scan import Bounds, Glancer
+from rltui.sources.discovery.suggestions import NAMED, VARIABLES, Offer, Scout
+from tests.formats.encode import event, header, simple
+from tests.sources.discovery.test_log_writers import linux, running
+
+NOWHERE = Path("/no/such/proc")
+
+
+def jsonl(path: Path, age_s: float = 100.0) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        "".join(json.dumps({"step": i, "loss": 1.0 / (i + 1)}) + "\n" for i in range(5))
+    )
+    return aged(path, age_s)
+
+
+def events(directory: Path, age_s: float = 100.0) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "events.out.tfevents.1700000000.host"
+    path.write_bytes(header() + event(1, 1.7e9, simple(b"loss", 1.0)))
+    return aged(path, age_s)
+
+
+def aged(path: Path, age_s: float) -> Path:
+    os.utime(path, (time.time() - age_s,) * 2)
+    return path
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+def offers(
+    here: Path | None, home: Path | None = None, proc: Path = NOWHERE, **environment: str
+) -> tuple[Offer, ...]:
+    # A clock that stands still: the machine of the tests may be busy.
+    clock = ManualClock()
+    return (
+        Scout(here, environment, home, formats=FORMATS, trackers=(), clock=clock, proc=proc)
+        .find()
+        .offers
+    )
+
+
+def paths(found: tuple[Offer, ...]) -> list[Path]:
+    return [o.path for o in found]
+
+
+def test_nothing_is_found_and_it_says_where_it_looked(here: Path, home: Path) -> None:
+    found = Scout(here, {"TENSORBOARD_DIR": "x"}, home, trackers=(), proc=NOWHERE).find()
+    assert found.offers == ()
+    assert {"working directory", "$TENSORBOARD_DIR", "~/ray_results", *NAMED} <= set(found.looked)
+
+
+def test_runs_formats_age_and_place(here: Path) -> None:
+    events(here / "a", 500)
+    events(here / "b", 50)
+    jsonl(here / "c.jsonl", 300)
+    [offer] = offers(here)
+    assert (offer.path, offer.runs, offer.formats) == (here, 3, ("tfevents", "jsonl"))
+    assert (offer.here, offer.partial, offer.holders) == (True, False, ())
+    assert 40 < time.time() - offer.modified < 100
+    assert [log.path.parent.name for log in offer.newest] == ["b", "project", "a"]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_directories_that_frameworks_make(here: Path, name: str) -> None:
+    events(here / name / "x" / "y")
+    [offer] = offers(here)
+    assert (offer.path, offer.runs, offer.here) == (here / name, 1, True)
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_variables_that_name_a_directory(here: Path, tmp_path: Path, name: str) -> None:
+    events(tmp_path / "there" / "x")
+    for value in (str(tmp_path / "there"), "../there"):
+        [offer] = offers(here, **{name: value})
+        assert offer.path.resolve() == tmp_path / "there"
+        assert (offer.origin, offer.here) == (f"${name}", False)
+
+
+def test_a_variable_that_names_a_file(here: Path, tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "there" / "x.jsonl")
+    [offer] = offers(here, VERL_FILE_LOGGER_PATH=str(path))
+    assert (offer.path, offer.runs) == (path, 1)
+
+
+@pytest.mark.parametrize("uri", ["file://{}", "file:{}", "{}"])
+def test_where_mlflow_writes(here: Path, tmp_path: Path, uri: str) -> None:
+    events(tmp_path / "there" / "x")
+    [offer] = offers(here, MLFLOW_TRACKING_URI=uri.format(tmp_path / "there"))
+    assert offer.path == tmp_path / "there"
+
+
+@pytest.mark.parametrize("uri", ["http://host:5000", "databricks", "sqlite://", "http://[", ""])
+def test_servers_are_not_places(here: Path, uri: str) -> None:
+    assert offers(here, MLFLOW_TRACKING_URI=uri) == ()
+
+
+def test_ray_writes_into_the_home_directory(here: Path, home: Path) -> None:
+    events(home / "ray_results" / "exp" / "trial")
+    assert paths(offers(here, home)) == [home / "ray_results"]
+
+
+def test_newest_first(here: Path, home: Path, tmp_path: Path) -> None:
+    events(home / "ray_results" / "x", 10)
+    events(here / "runs" / "x", 1000)
+    events(tmp_path / "tb", 100)
+    found = offers(here, home, TENSORBOARD_DIR=str(tmp_path / "tb"))
+    assert paths(found) == [home / "ray_results", tmp_path / "tb", here / "runs"]
+
+
+def test_one_place_under_two_names_is_one_offer(here: Path, tmp_path: Path) -> None:
+    events(here / "runs" / "x")
+    (tmp_path / "link").symlink_to(here / "runs", target_is_directory=True)
+    found = offers(here, TENSORBOARD_DIR=str(tmp_path / "link"), WANDB_DIR="runs")
+    assert len(found) == 1
+
+
+def test_a_directory_that_adds_nothing_to_one_inside_it_is_left_out(here: Path) -> None:
+    events(here / "runs" / "x")
+    assert paths(offers(here)) == [here / "runs"]
+    events(here / "outputs" / "y", 10)
+    found = offers(here)
+    assert paths(found) == [here, here / "outputs", here / "runs"]
+    assert [o.runs for o in found] == [2, 1, 1]
+
+
+def test_a_working_directory_that_was_deleted(home: Path) -> None:
+    events(home / "ray_results" / "x")
+    assert paths(offers(None, home)) == [home / "ray_results"]
+    assert offers(None, None) == ()
+
+
+def test_what_may_not_be_read_is_passed_over(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events(here / "runs" / "x")
+    events(here / "logs" / "x")
+    scandir = os.scandir
+
+    def refuse(path: Path) -> Iterator[os.DirEntry[str]]:
+        if Path(path).name == "logs":
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert paths(offers(here)) == [here / "runs"]
+
+
+# -- what is a log -------------------------------------------------------------------------
+
+
+def test_datasets_and_empty_directories_are_not_offered(here: Path) -> None:
+    for i in range(50):
+        (here / f"train_{i}.jsonl").write_text('{"prompt": "x", "answer": "y"}\n')
+    (here / "runs").mkdir()
+    assert offers(here) == ()
+
+
+def test_copies_and_hidden_directories_are_not_looked_at(here: Path) -> None:
+    for name in (".git", ".hidden", "checkpoint-100", "node_modules"):
+        events(here / name / "x")
+    assert offers(here) == ()
+
+
+def test_directories_of_a_run_are_not_further_runs(here: Path) -> None:
+    events(here / "runs" / "x")
+    events(here / "runs" / "x" / "loss_train")
+    events(here / "runs" / "x" / "1700000000.1")
+    [offer] = offers(here)
+    assert offer.runs == 1
+
+
+def test_a_circle_of_links_ends(here: Path) -> None:
+    events(here / "runs" / "x")
+    (here / "runs" / "again").symlink_to(here, target_is_directory=True)
+    assert [o.runs for o in offers(here)] == [1]
+
+
+# -- bounds --------------------------------------------------------------------------------
+
+
+def look(path: Path, bounds: Bounds) -> tuple[int, bool]:
+    clock = ManualClock()
+    sight = Glancer(FORMATS, (), clock.monotonic, bounds).look(path, 1.0)
+    return sight.runs, sight.partial
+
+
+def test_a_look_ends_at_its_bounds(here: Path) -> None:
+    for i in range(40):
+        events(here / f"run_{i}")
+    assert look(here, Bounds()) == (40, False)
+    runs, partial = look(here, Bounds(entries=60))
+    assert partial
+    assert 0 < runs < 40
+
+
+def test_files_are_opened_up_to_a_bound(here: Path) -> None:
+    for i in range(12):
+        jsonl(here / f"d{i}" / "x.jsonl")
+    assert look(here, Bounds(opened=5)) == (5, True)
+
+
+def test_of_many_alike_files_only_a_few_are_opened(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for i in range(30):
+        jsonl(here / f"exp{i}.jsonl")
+    opened = []
+    real = Path.open
+    monkeypatch.setattr(Path, "open", lambda p, *a, **k: (opened.append(p), real(p, *a, **k))[1])
+    assert look(here, Bounds()) == (30, False)
+    assert len(opened) == 4
+
+
+def test_a_look_ends_in_time(here: Path) -> None:
+    for i in range(20):
+        events(here / f"run_{i}")
+    ticks = iter(range(10_000))
+    sight = Glancer(FORMATS, (), lambda: float(next(ticks))).look(here, 5.0)
+    assert sight.partial
+    assert sight.runs < 20
+
+
+def test_a_crowded_home_directory_costs_no_time(here: Path) -> None:
+    (here / "data").mkdir()
+    for i in range(20_000):  # the bound is reached long before: more would only slow the test
+        (here / f"x{i}.jsonl").touch()
+    clock = SystemClock()
+    scout = Scout(here, {}, here, trackers=(), clock=clock, proc=NOWHERE)
+    start = time.process_time()
+    assert scout.find().offers == ()
+    assert time.process_time() - start < 0.3
+
+
+# -- processes -----------------------------------------------------------------------------
+
+WRITE = """
+import json
+f = open("exp.jsonl", "w")
+for i in range(5):
+    f.write(json.dumps({"step": i, "loss": 1.0}) + "\\n")
+f.flush()
+"""
+
+
+@linux
+def test_a_log_that_a_process_writes_elsewhere(here: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    with running(WRITE, cwd=tmp_path / "there") as pid:
+        found = [o for o in offers(here, proc=Path("/proc")) if tmp_path in o.path.parents]
+    assert paths(tuple(found)) == [tmp_path / "there" / "exp.jsonl"]
+    assert [h.pid for h in found[0].holders] == [pid]
+    assert found[0].holders[0].command.endswith("train.py")
+    assert (found[0].origin, found[0].here) == ("running process", False)
+
+
+@linux
+def test_a_process_is_told_with_what_was_found_anyway(here: Path) -> None:
+    (here / "runs").mkdir()
+    with running(WRITE, cwd=here / "runs") as pid:
+        found = [o for o in offers(here, proc=Path("/proc")) if o.here]
+    assert paths(tuple(found)) == [here / "runs"]
+    assert [h.pid for h in found[0].holders] == [pid]
+
+
+@linux
+def test_event_files_name_their_process(here: Path, tmp_path: Path) -> None:
+    import socket
+
+    code = """
+import os, socket, sys, time
+name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.0"
+os.makedirs("runs/a")
+open(f"runs/a/{name}", "wb").close()
+"""
+    assert socket.gethostname()
+    (tmp_path / "there").mkdir()
+    with running(code, cwd=tmp_path / "there") as pid:
+        scout = Scout(here, {}, None, trackers=(), clock=ManualClock())
+        found = [o for o in scout.find().offers if tmp_path in o.path.parents]
+    assert paths(tuple(found)) == [tmp_path / "there" / "runs" / "a"]
+    assert [h.pid for h in found[0].holders] == [pid]

@@ -1,0 +1,536 @@
+"""The reader: inline and in its thread. No sleeps: events, joins and bounded waits."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rltui.core.batch import Batch, Note
+from rltui.core.errors import SourceError
+from rltui.core.level import Level
+from rltui.formats import Decoded
+from rltui.sources import Intervals, Reader
+from rltui.sources.follow import reader as module
+from rltui.sources.follow.file_feed import Feed
+from tests.formats import encode
+from tests.sources.discovery.test_logdir import events, hparams
+from tests.trackers.store import TrackioDatabase
+
+FAST = Intervals(0.01, 0.01, 0.02, inotify=False)
+LONG = 20.0
+
+
+def row(step: int, *tags: bytes) -> bytes:
+    names = tags or (b"loss", b"reward")
+    return b"".join(encode.event(step, 1.78e9 + step, encode.simple(t, step)) for t in names)
+
+
+def write(path: Path, steps: range) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(b"".join(row(s) for s in steps))
+    return path
+
+
+def steps(batches: list[Batch], tag: str = "loss") -> list[int]:
+    found = encode.points_of(Decoded(b.items) for b in batches)
+    return [p[0] for p in found.get(tag, [])]
+
+
+# -- inline -----------------------------------------------------------------------------------
+
+
+def test_reads_everything_newest_run_first(tmp_path: Path) -> None:
+    for number, name in enumerate(("old", "new", "middle")):
+        file = write(tmp_path / name / f"x.tfevents.{number}", range(1, 4))
+        stamp = {"old": 1000, "middle": 2000, "new": 3000}[name]
+        os.utime(file, (stamp, stamp))
+    batches = list(Reader([tmp_path]).read_all())
+    assert [b.run.name for b in batches] == ["new", "middle", "old"]
+    assert all(steps([b]) == [1, 2, 3] for b in batches)
+    assert not any(b.more for b in batches)
+
+
+def test_files_of_a_run_oldest_first(tmp_path: Path) -> None:
+    write(tmp_path / "x.tfevents.20", range(5, 9))
+    write(tmp_path / "x.tfevents.10", range(1, 6))
+    batches = list(Reader([tmp_path]).read_all())
+    assert steps(batches) == [1, 2, 3, 4, 5, 5, 6, 7, 8]
+    assert [b.source.order for b in batches] == [0, 1]
+
+
+def test_budget_and_progress(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 200))
+    reader = Reader([tmp_path], budget_bytes=1000)
+    batches = []
+    for batch in reader.read_all():
+        batches.append(batch)
+        done, known = reader.progress()
+        assert done == batch.source.offset
+        assert known == file.stat().st_size
+    assert len(batches) > 10
+    assert [b.more for b in batches] == [True] * (len(batches) - 1) + [False]
+    assert steps(batches) == list(range(1, 200))
+    assert batches[-1].source.records == 2 * 199
+
+
+def test_a_run_without_scalars_is_told(tmp_path: Path) -> None:
+    events(tmp_path / "run")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "x.tfevents.1").touch()
+    found = {b.run.name: b for b in Reader([tmp_path]).read_all()}
+    assert set(found) == {"run", "empty"}
+    assert all(not b.items and not b.more for b in found.values())
+
+
+def test_hparams_and_series_go_to_their_run(tmp_path: Path) -> None:
+    events(tmp_path, "train/loss")
+    events(tmp_path / "losses_a", "losses")
+    hparams(tmp_path / "1795163947.1")
+    batches = list(Reader([tmp_path]).read_all())
+    assert {b.run.name for b in batches} == {"."}
+    assert {t for b in batches for block in b.blocks for t in block.tags} == {
+        "train/loss",
+        "losses/a",
+    }
+
+
+def test_run_glob(tmp_path: Path) -> None:
+    for name in ("a1", "a2", "b1"):
+        write(tmp_path / name / "x.tfevents.1", range(1, 2))
+    runs = Reader([tmp_path], run_glob="a*").scan()
+    assert [r.key.name for r in runs] == ["a1", "a2"]
+
+
+def test_step_keys(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"my counter": 7, "loss": 1.0}\n')
+    assert list(Reader([tmp_path]).read_all()) == []
+    batches = list(Reader([tmp_path], step_keys=("my counter",)).read_all())
+    assert steps(batches) == [7]
+
+
+def test_bad_paths_raise(tmp_path: Path) -> None:
+    with pytest.raises(SourceError):
+        Reader([tmp_path / "nowhere"]).scan()
+    with pytest.raises(SourceError):
+        Reader([tmp_path / "nowhere"]).start()
+    with pytest.raises(SourceError):
+        list(Reader([tmp_path / "nowhere"]).read_all())
+
+
+def test_corruption_becomes_a_note(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 4))
+    size = file.stat().st_size
+    with file.open("ab") as stream:
+        stream.write(b"garbage garbage garbage")
+    write(file, range(4, 6))
+    (batch,) = Reader([tmp_path]).read_all()
+    assert steps([batch]) == [1, 2, 3, 4, 5]
+    assert [(n.path, n.offset) for n in batch.notes] == [(file, size)]
+
+
+def test_reading_again_brings_what_is_new(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 4))
+    reader = Reader([tmp_path])
+    list(reader.read_all())
+    assert list(reader.read_all()) == []
+    write(file, range(4, 5))
+    write(tmp_path / "late" / "x.tfevents.1", range(1, 2))
+    assert sorted(b.run.name for b in reader.read_all()) == [".", "late"]
+
+
+def test_rewritten_file_is_a_new_generation(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text('{"step": 1, "loss": 1}\n{"step": 2, "loss": 1}\n')
+    reader = Reader([tmp_path])
+    (first,) = reader.read_all()
+    file.write_text('{"step": 1, "loss": 9}\n')
+    (second,) = reader.read_all()
+    assert (first.generation, second.generation) == (0, 1)
+    assert second.source.records == 1
+    assert steps([second]) == [1]
+
+
+def test_files_that_wait(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
+    write(tmp_path / "a" / "x.tfevents.2", range(3, 60))
+    write(tmp_path / "a" / "x.tfevents.3", range(60, 62))
+    write(tmp_path / "b" / "x.tfevents.1", range(1, 3))
+    reader = Reader([tmp_path], budget_bytes=4000)
+    batches = list(reader.read_all())
+    of_a = [(b.source.order, b.more, b.waiting) for b in batches if b.run.name == "a"]
+    parts = len(of_a) - 3
+    assert parts > 0
+    middle = [(1, True, 1)] * parts
+    assert of_a == [(0, False, 2), *middle, (1, False, 1), (2, False, 0)]
+    assert [b.waiting for b in batches if b.run.name == "b"] == [0]
+    write(tmp_path / "a" / "x.tfevents.1", range(3, 4))
+    write(tmp_path / "a" / "x.tfevents.4", range(62, 63))
+    again = list(reader.read_all())
+    assert [(b.source.order, b.waiting) for b in again] == [(0, 1), (3, 0)]
+
+
+def test_the_first_look_is_used_once(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
+    reader = Reader([tmp_path])
+    reader.scan()
+    assert len(list(reader.read_all())) == 1
+    assert reader.walks == 1
+    write(tmp_path / "b" / "x.tfevents.1", range(1, 3))
+    assert len(list(reader.read_all())) == 1
+    assert reader.walks == 2
+
+
+def test_progress_asks_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
+    second = write(tmp_path / "b" / "x.tfevents.1", range(1, 9))
+    reader = Reader([tmp_path])
+    reader.scan()
+    size = first.stat().st_size + second.stat().st_size
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", None)
+        patch.setattr(Path, "stat", None)
+        assert reader.progress() == (0, size)
+    list(reader.read_all())
+    assert reader.progress() == (size, size)
+    write(first, range(9, 12))
+    second.unlink()
+    list(reader.read_all())
+    done, known = reader.progress()
+    assert done == known
+
+
+def test_files_that_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").touch()
+    (tmp_path / "y.jsonl").touch()
+    reader = Reader([tmp_path])
+    list(reader.read_all())
+    assert [(n.path.name, n.message) for n in reader.unclaimed] == [
+        ("x.jsonl", "empty so far"),
+        ("y.jsonl", "empty so far"),
+    ]
+    (tmp_path / "x.jsonl").write_text('{"step": 1, "loss": 1}\n')
+    assert len(list(reader.read_all())) == 1
+    assert [n.path.name for n in reader.unclaimed] == ["y.jsonl"]
+
+
+# -- threaded ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def started() -> Iterator[Callable[[Reader], Reader]]:
+    readers: list[Reader] = []
+
+    def start(reader: Reader) -> Reader:
+        readers.append(reader)
+        reader.start()
+        return reader
+
+    yield start
+    for reader in readers:
+        reader.stop()
+    assert not [t for t in threading.enumerate() if t.name == "rltui-reader"]
+
+
+def collect(reader: Reader, until: Callable[[list[Batch]], bool]) -> list[Batch]:
+    batches: list[Batch] = []
+    while not until(batches):
+        assert reader.wait(LONG), "nothing came"
+        batches += reader.drain(4)
+    return batches
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for something that no batch tells of."""
+    pause = threading.Event()
+    for _ in range(int(LONG / 0.005)):
+        if true():
+            return
+        pause.wait(0.005)
+    raise AssertionError("it did not happen")
+
+
+Start = Callable[[Reader], Reader]
+
+
+def test_follows_a_growing_file(tmp_path: Path, started: Start) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 4))
+    reader = started(Reader([tmp_path], watch=FAST))
+    collect(reader, lambda b: steps(b) == [1, 2, 3])
+    write(file, range(4, 6))
+    collect(reader, lambda b: steps(b) == [4, 5])
+
+
+def test_finds_new_runs_and_files(tmp_path: Path, started: Start) -> None:
+    reader = started(Reader([tmp_path], watch=FAST))
+    write(tmp_path / "deep" / "run" / "x.tfevents.1", range(1, 3))
+    found = collect(reader, lambda b: len(steps(b)) == 2)
+    assert {b.run.name for b in found} == {"deep/run"}
+    write(tmp_path / "deep" / "run" / "x.tfevents.2", range(3, 5))
+    found = collect(reader, lambda b: len(steps(b)) == 2)
+    assert found[0].source.order == 1
+
+
+def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
+    slow = Intervals(1000.0, 1000.0, 1000.0, inotify=True)
+    file = write(tmp_path / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([tmp_path], watch=slow))
+    collect(reader, lambda b: steps(b) == [1, 2])
+    ready = threading.Event()
+    threading.Thread(target=lambda: (reader.listening.wait(LONG), ready.set())).start()
+    assert ready.wait(LONG)
+    if not reader.notified:
+        pytest.skip("no inotify here")
+    write(file, range(3, 4))
+    collect(reader, lambda b: steps(b) == [3])
+
+
+def test_files_that_are_no_logs_do_not_wake(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 3))
+    reader = Reader([tmp_path], watch=FAST)
+    reader.scan()
+    reader.wake(str(tmp_path / "stdout.log"))
+    assert not reader.woken
+    reader.wake(str(file))
+    assert reader.woken == {file}
+
+
+def test_deleted_file_is_told(tmp_path: Path, started: Start) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([tmp_path], watch=FAST))
+    collect(reader, lambda b: steps(b) == [1, 2])
+    file.unlink()
+    found = collect(reader, lambda b: any(x.gone for x in b))
+    assert [(n.path, n.message) for b in found for n in b.notes] == [
+        (file, "was deleted or moved; what was read of it is kept")
+    ]
+
+
+def test_a_file_that_is_written_anew_is_told_once(tmp_path: Path, started: Start) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text('{"step": 1, "loss": 1}\n{"step": 2, "loss": 1}\n')
+    reader = started(Reader([tmp_path], watch=FAST))
+    collect(reader, lambda b: steps(b) == [1, 2])
+    file.write_text("")
+    file.write_text('{"step": 7, "loss": 1}\n')
+    found = collect(reader, lambda b: steps(b) == [7])
+    with file.open("a") as stream:
+        stream.write('{"step": 8, "loss": 1}\n')
+    found += collect(reader, lambda b: steps(b) == [8])
+    assert [(n.path, n.message) for b in found for n in b.notes] == [
+        (file, "was truncated and written anew; read again from its start")
+    ]
+
+
+def test_a_full_queue_holds_the_reader_back(
+    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_QUEUE_BATCHES", 3)
+    write(tmp_path / "x.tfevents.1", range(1, 500))
+    reader = started(Reader([tmp_path], watch=FAST, budget_bytes=500))
+    found = collect(reader, lambda b: bool(b) and not b[-1].more)
+    assert steps(found) == list(range(1, 500))
+
+
+def test_stop_while_the_queue_is_full(
+    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_QUEUE_BATCHES", 1)
+    write(tmp_path / "x.tfevents.1", range(1, 500))
+    reader = started(Reader([tmp_path], watch=FAST, budget_bytes=500))
+    assert reader.wait(LONG)
+    reader.stop()
+    assert len(reader.drain()) == 1
+    assert reader.drain() == []
+
+
+def test_unexpected_errors_are_raised_at_the_next_drain(
+    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Feed, budget: int) -> Batch | None:
+        raise ZeroDivisionError("a mistake of ours")
+
+    monkeypatch.setattr(Feed, "read", broken)
+    write(tmp_path / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([tmp_path], watch=FAST))
+    assert reader.wait(LONG)
+    with pytest.raises(ZeroDivisionError, match="a mistake of ours"):
+        reader.drain()
+    assert reader.drain() == []
+
+
+def test_a_logdir_that_vanishes_is_noted(tmp_path: Path, started: Start) -> None:
+    logdir = tmp_path / "logs"
+    file = write(logdir / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([logdir], watch=FAST))
+    collect(reader, lambda b: steps(b) == [1, 2])
+    assert reader.notes == ()
+    file.unlink()
+    logdir.rmdir()
+    collect(reader, lambda b: any(x.gone for x in b))
+    until(lambda: bool(reader.notes))
+    assert reader.notes == (Note(logdir, None, Level.WATCH, "vanished"),)
+    logdir.mkdir()
+    write(logdir / "y.tfevents.1", range(3, 4))
+    collect(reader, lambda b: steps(b) == [3])
+    assert reader.notes == (Note(logdir, None, Level.OK, "is back"),)
+
+
+def test_a_vanished_logdir_does_not_stop_the_search_in_others(
+    tmp_path: Path, started: Start
+) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.mkdir()
+    second.mkdir()
+    reader = started(Reader([first, second], watch=FAST))
+    second.rmdir()
+    until(lambda: bool(reader.notes))
+    assert [n.path for n in reader.notes] == [second]
+    write(first / "run" / "x.tfevents.1", range(1, 3))
+    collect(reader, lambda b: steps(b) == [1, 2])
+
+
+def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
+    """Checkpoints and files that are no logs cause no walk; others one walk in a while."""
+    slow = Intervals(0.01, 0.01, 1000.0, inotify=True)
+    write(tmp_path / "run" / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([tmp_path], watch=slow))
+    assert reader.listening.wait(LONG)
+    for number in range(50):
+        (tmp_path / "run" / f"checkpoint-{number}").mkdir()
+        (tmp_path / "run" / f"{number}.pt").touch()
+        (tmp_path / "run" / f"checkpoint-{number}" / "x.jsonl").touch()
+    write(tmp_path / "run" / "x.tfevents.1", range(3, 4))
+    collect(reader, lambda b: 3 in steps(b))
+    assert reader.walks == 1
+    if not reader.notified:
+        pytest.skip("no inotify here")
+    for number in range(50):
+        (tmp_path / "run" / f"part-{number}").mkdir()
+    write(tmp_path / "run" / "part-7" / "x.tfevents.1", range(9, 10))
+    collect(reader, lambda b: 9 in steps(b))
+    assert reader.walks <= 3
+
+
+def test_what_the_system_tells_does_not_pile_up(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 3))
+    reader = Reader([tmp_path], watch=FAST)
+    reader.scan()
+    for number in range(1000):
+        reader.wake(str(tmp_path / f"{number}.tfevents.1"), True, False)
+        reader.wake(str(tmp_path / f"d{number}"), True, True)
+        reader.wake(str(file))
+    assert reader.woken == {file}
+
+
+def test_only_the_directory_of_a_single_file_is_watched(tmp_path: Path, started: Start) -> None:
+    file = write(tmp_path / "x.tfevents.1", range(1, 3))
+    (tmp_path / "deep" / "deeper").mkdir(parents=True)
+    reader = started(Reader([file], watch=Intervals(0.01, 0.01, 1000.0, inotify=True)))
+    assert reader.listening.wait(LONG)
+    assert reader.watches == int(reader.notified)
+    reader.wake(str(tmp_path / "y.tfevents.1"), True, False)
+    reader.wake(str(tmp_path / "z.jsonl"))
+    assert not reader.woken
+    write(file, range(3, 4))
+    collect(reader, lambda b: 3 in steps(b))
+    assert reader.walks == 1
+
+
+def test_live_files_are_followed_while_much_is_read(
+    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_TURN_BYTES", 1)
+    monkeypatch.setattr(module, "_QUEUE_BATCHES", 1)
+    old = write(tmp_path / "old" / "x.tfevents.1", range(1, 2000))
+    os.utime(old, (1000, 1000))
+    live = write(tmp_path / "live" / "x.tfevents.1", range(1, 3))
+    reader = started(Reader([tmp_path], watch=FAST, budget_bytes=2000))
+    found = collect(reader, lambda b: len(b) > 3)
+    assert found[0].run.name == "live"
+    write(live, range(3, 4))
+    write(tmp_path / "new" / "x.tfevents.1", range(1, 2))
+    found = collect(reader, lambda b: bool(b) and steps(b)[-1] == 1999)
+    names = [b.run.name for b in found]
+    assert {"live", "new"} <= set(names)
+    assert names[-1] == "old"
+
+
+def test_on_batch_wakes_the_main_thread(tmp_path: Path, started: Start) -> None:
+    write(tmp_path / "x.tfevents.1", range(1, 3))
+    woken = threading.Event()
+    reader = started(Reader([tmp_path], watch=FAST, on_batch=woken.set))
+    assert woken.wait(LONG)
+    assert reader.drain()
+
+
+def test_start_twice_and_stop_twice(tmp_path: Path) -> None:
+    reader = Reader([tmp_path], watch=FAST)
+    reader.start()
+    reader.start()
+    reader.stop()
+    reader.stop()
+    assert not reader.wait(0)
+
+
+# -- new files, and files that make room for others --------------------------------------------
+
+
+def checkpoint(directory: Path, step: int) -> Path:
+    file = directory / f"checkpoint-{step}" / "trainer_state.json"
+    file.parent.mkdir(parents=True)
+    history = [{"step": s, "loss": 1.0} for s in range(1, step + 1)]
+    file.write_text(json.dumps({"global_step": step, "log_history": history}))
+    return file
+
+
+def notes_of(batches: list[Batch]) -> list[str]:
+    return [n.message for b in batches for n in b.notes if n.level >= Level.WATCH]
+
+
+def test_a_rotated_checkpoint_is_no_trouble(tmp_path: Path, started: Start) -> None:
+    """Whether its end is noticed before or after the new one: here before."""
+    old = checkpoint(tmp_path, 3)
+    reader = started(Reader([tmp_path], watch=Intervals(0.01, 0.01, 1000.0, inotify=False)))
+    found = collect(reader, lambda b: steps(b, "train/loss") == [1, 2, 3])
+    until(reader.listening.is_set)
+    checkpoint(tmp_path, 4)
+    old.unlink()
+    found += collect(reader, lambda b: any(x.gone for x in b) and 4 in steps(b, "train/loss"))
+    assert notes_of(found) == []
+    assert reader._schedule._files.keys() == {tmp_path / "checkpoint-4" / old.name}
+
+
+def test_a_checkpoint_without_a_successor_is_missed(tmp_path: Path, started: Start) -> None:
+    old = checkpoint(tmp_path, 3)
+    reader = started(Reader([tmp_path], watch=FAST))
+    collect(reader, lambda b: steps(b, "train/loss") == [1, 2, 3])
+    old.unlink()
+    found = collect(reader, lambda b: any(x.gone for x in b))
+    assert notes_of(found) == ["was deleted or moved; what was read of it is kept"]
+
+
+def test_a_new_run_of_a_database_is_seen_at_the_next_look(
+    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_FULL_RESCAN", 10**9)
+    store = TrackioDatabase(tmp_path)
+    with closing(store.connect()) as writer:  # its -wal stays: no name changes from now on
+        writer.execute("PRAGMA synchronous = OFF")  # which takes longer than FAST allows for
+        store.insert(writer, "one", 1, b'{"loss": 1.0}')
+        reader = started(Reader([tmp_path], watch=FAST))
+        collect(reader, lambda b: len(steps(b)) == 1)
+        until(reader.listening.is_set)
+        walks = reader.walks
+        store.insert(writer, "one", 2, b'{"loss": 1.0}')
+        collect(reader, lambda b: steps(b) == [2])
+        assert reader.walks == walks
+        store.insert(writer, "two", 1, b'{"loss": 1.0}')
+        collect(reader, lambda b: steps(b) == [1])
+        assert reader.walks == walks + 1

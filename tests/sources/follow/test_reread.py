@@ -1,0 +1,131 @@
+"""Reading a run again after its points were dropped."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.core.batch import Batch, RunKey, SourceInfo
+from rltui.formats import Decoded, Options
+from rltui.sources import Reader
+from rltui.sources.discovery.logdir import RunFiles, discover
+from rltui.sources.follow.file_feed import Feed
+from rltui.sources.follow.reread import read_again, rereadable
+from tests.formats import encode
+
+
+def rows(begin: int, end: int) -> bytes:
+    return b"".join(
+        encode.event(s, 1.78e9 + s, encode.simple(t, s))
+        for s in range(begin, end)
+        for t in (b"a", b"b", b"c", b"d")
+    )
+
+
+def points(batches: list[Batch]) -> encode.Points:
+    return encode.points_of(Decoded(b.items) for b in batches)
+
+
+def sources_of(batches: list[Batch]) -> dict[Path, SourceInfo]:
+    return {b.source.path: b.source for b in batches}
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    (tmp_path / "one").mkdir()
+    for number in (1, 2):
+        data = encode.header() + rows(100 * number, 100 * number + 100)
+        (tmp_path / "one" / f"events.out.tfevents.{number}.x").write_bytes(data)
+    lines = [json.dumps({"step": s, "data": {"x": s / 3}}) for s in range(100)]
+    (tmp_path / "two.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_the_same_points_come_again(logdir: Path) -> None:
+    for run in discover([logdir]).runs:
+        batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
+        again = list(read_again(run, sources_of(batches), budget_bytes=999))
+        assert len(again) > 2
+        assert points(again) == points(batches)
+        paths = list(dict.fromkeys(b.source.path for b in again))
+        assert paths == [f.path for f in run.files]
+        assert sources_of(again).keys() == sources_of(batches).keys()
+        for path, source in sources_of(again).items():
+            assert source.offset == sources_of(batches)[path].offset
+        assert not any(b.notes for b in again)
+        assert {b.generation for b in again} == {0}
+
+
+@given(st.data())
+def test_what_follows_continues_where_the_second_reading_ends(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Cut anywhere, records and lines torn: read, read again, then go on with the first feed."""
+    events = encode.header() + rows(100, 130)
+    lines = "\n".join(json.dumps({"step": s, "x": s / 3, "y": s}) for s in range(60)).encode()
+    content, name = data.draw(
+        st.sampled_from([(events, "events.out.tfevents.1.x"), (lines, "x.jsonl")])
+    )
+    cut = data.draw(st.integers(40, len(content)))
+    budget = data.draw(st.sampled_from([64, 1000, 1 << 20]))
+    root = tmp_path_factory.mktemp("log")
+    path = root / name
+    path.write_bytes(content)
+    run = discover([root]).runs[0]
+    path.write_bytes(content[:cut])
+    feed = Feed(run, run.files[0], Options())
+    before = read_on(feed)
+    path.write_bytes(content)
+    again = list(read_again(run, sources_of(before), budget_bytes=budget))
+    assert points(again) == points(before)
+    whole = Feed(run, run.files[0], Options())
+    assert points(again + read_on(feed)) == points(read_on(whole))
+
+
+def read_on(feed: Feed) -> list[Batch]:
+    found = []
+    while (batch := feed.read(1 << 20)) is not None:
+        found.append(batch)
+    return found
+
+
+def test_files_that_the_store_does_not_know_are_left_out(logdir: Path) -> None:
+    (run,) = (r for r in discover([logdir]).runs if r.key == RunKey(0, "one"))
+    batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
+    sources = sources_of(batches)
+    sources.pop(run.files[0].path)
+    again = list(read_again(run, sources))
+    assert {b.source.path for b in again} == {f.path for f in run.files[1:]}
+
+
+def test_trouble_is_told(logdir: Path) -> None:
+    run = discover([logdir]).runs[0]
+    batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
+    sources = sources_of(batches)
+    assert rereadable(sources.values(), [0, 0])
+    assert not rereadable(sources.values(), [0, 1])
+    first, second = (f.path for f in run.files if f.kind == "tfevents")
+    first.unlink()
+    second.write_bytes(second.read_bytes()[:500])
+    assert not rereadable(sources.values(), [0, 0])
+    again = list(read_again(run, sources))
+    notes = [n for b in again for n in b.notes]
+    assert [n.path for n in notes] == [first, second]
+    assert all(n.message.startswith("cannot be read again: ") for n in notes)
+
+
+def test_series_keep_their_names(logdir: Path) -> None:
+    nested = logdir / "one" / "loss_train"
+    nested.mkdir()
+    records = [encode.event(s, 1.78e9, encode.simple(b"loss", random.random())) for s in range(9)]
+    (nested / "events.out.tfevents.3.x").write_bytes(encode.header() + b"".join(records))
+    run: RunFiles = discover([logdir]).runs[0]
+    batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
+    again = list(read_again(run, sources_of(batches)))
+    assert "loss/train" in points(again)
+    assert points(again) == points(batches)

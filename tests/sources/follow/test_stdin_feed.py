@@ -1,0 +1,214 @@
+"""A log that comes through a pipe."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rltui.core.batch import Batch
+from rltui.core.stdin import PIPE, PIPE_NAME
+from rltui.sources import Reader
+from rltui.sources.follow import reader as module
+from rltui.sources.follow import stdin_feed as pipes
+from rltui.sources.follow.stdin_feed import Pump
+
+ROW = "step:{0} - actor/entropy:{1} - critic/score/mean:0.5 - response_length/mean:300.0\n"
+
+
+class Pipe:
+    """Both ends of a pipe."""
+
+    def __init__(self) -> None:
+        self.out, descriptor = os.pipe()
+        self._into = os.fdopen(descriptor, "wb", buffering=0)
+
+    def write(self, text: str | bytes) -> None:
+        data = text.encode() if isinstance(text, str) else text
+        while data:
+            data = data[self._into.write(data) :]
+
+    def close(self) -> None:
+        self._into.close()
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    ends = Pipe()
+    yield ends
+    ends.close()
+    os.close(ends.out)
+
+
+def steps(batches: list[Batch]) -> list[int]:
+    return [int(s) for b in batches for block in b.blocks for s in block.steps]
+
+
+def written(pipe: Pipe, text: str) -> Reader:
+    """A reader of a pipe through which all of ``text`` has come, and nothing more will."""
+    pipe.write(text)
+    pipe.close()
+    return Reader([PIPE], pipe=pipe.out)
+
+
+def console(last: int) -> str:
+    return "some noise\n" + "".join(ROW.format(s, 0.5 - s / 100) for s in range(1, last + 1))
+
+
+def test_all_of_it_is_read_to_its_end(pipe: Pipe) -> None:
+    batches = list(written(pipe, console(9)).read_all())
+    assert steps(batches) == list(range(1, 10))
+    assert {b.run.name for b in batches} == {PIPE_NAME}
+    assert not batches[-1].more
+
+
+def test_the_end_of_the_log_is_told(pipe: Pipe) -> None:
+    text = console(3) + "Traceback (most recent call last):\nRuntimeError: boom\n"
+    *_, last = written(pipe, text).read_all()
+    assert last.tail is not None
+    assert last.tail.lines[-last.tail.after_row :][-1] == "RuntimeError: boom"
+
+
+def test_json_lines(pipe: Pipe) -> None:
+    rows = "".join(f'{{"step": {s}, "loss": 0.5}}\n' for s in range(5))
+    assert steps(list(written(pipe, rows).read_all())) == list(range(5))
+
+
+def test_what_is_no_log_is_told(pipe: Pipe) -> None:
+    *_, last = written(pipe, "hello\nworld\n").read_all()
+    assert [n.message for n in last.notes] == ["no rows of metrics came through it"]
+
+
+def test_much_noise_before_the_first_row(pipe: Pipe) -> None:
+    reader = Reader([PIPE], pipe=pipe.out)
+    reader.start()
+    noise = b"Loading checkpoint shards from a place far away\n" * 1000
+    for _ in range(150):  # more than is kept
+        pipe.write(noise)
+    pipe.write(console(9))
+    pipe.close()
+    found: list[Batch] = []
+    while not reader.ended:
+        reader.wait(5)
+        found += reader.drain()
+    reader.stop()
+    assert steps(found + reader.drain()) == list(range(1, 10))
+
+
+def test_live_rows_arrive_as_they_are_written(pipe: Pipe) -> None:
+    reader = Reader([PIPE], pipe=pipe.out)
+    reader.start()
+    pipe.write(console(2))
+    found: list[Batch] = []
+    while not steps(found):
+        assert reader.wait(10)
+        found += reader.drain()
+    assert not reader.ended
+    pipe.write(ROW.format(3, 0.4))
+    while len(steps(found)) < 3:
+        assert reader.wait(10)
+        found += reader.drain()
+    pipe.close()
+    while not reader.ended:
+        reader.wait(1)
+        found += reader.drain()
+    reader.stop()
+    assert steps(found) == [1, 2, 3]
+
+
+def test_a_pipe_beside_a_directory_is_of_its_run(pipe: Pipe, tmp_path: Path) -> None:
+    from tests.sources.discovery.test_logdir import events
+
+    events(tmp_path, "loss")
+    pipe.write(console(3))
+    pipe.close()
+    batches = list(Reader([tmp_path, PIPE], pipe=pipe.out).read_all())
+    assert {b.run.name for b in batches} == {"."}
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_last_row_without_newline(pipe: Pipe, form: str) -> None:
+    rows = "".join(f'{{"step": {s}, "loss": 0.5}}\n' for s in range(1, 31))
+    text = rows if form == "json" else console(30)
+    assert steps(list(written(pipe, text.rstrip("\n")).read_all())) == list(range(1, 31))
+
+
+def test_a_single_row_without_newline(pipe: Pipe) -> None:
+    batches = list(written(pipe, '{"step": 7, "loss": 0.5}').read_all())
+    assert steps(batches) == [7]
+    assert batches[-1].source.size == 24
+    assert not batches[-1].notes
+
+
+def test_rows_between_much_noise(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Longer than what is looked at of the beginning and end of a file, on both sides."""
+    noise = "Loading checkpoint shards from a place far away\n" * 3000
+    monkeypatch.setattr(module, "Pump", Whole)
+    reader = Reader([PIPE], pipe=pipe.out, budget_bytes=1 << 20)
+    Whole.data = (noise + console(9) + noise).encode()
+    assert steps(list(reader.read_all())) == list(range(1, 10))
+
+
+def test_a_row_in_two_pieces_after_noise(pipe: Pipe) -> None:
+    row = ROW.format(1, 0.5)
+    reader = Reader([PIPE], pipe=pipe.out)
+    reader.start()
+    pipe.write("Loading checkpoint shards from a place far away\n" * 3000 + row[:20])
+    found: list[Batch] = []
+    while sum(b.source.size for b in found[-1:]) < 3000 * 48 + 20:
+        assert reader.wait(10)
+        found += reader.drain()
+    pipe.write(row[20:])
+    pipe.close()
+    while not reader.ended:
+        reader.wait(1)
+        found += reader.drain()
+    reader.stop()
+    assert steps(found + reader.drain()) == [1]
+
+
+class Whole(Pump):
+    """A pipe all of which came at once, before anybody looked."""
+
+    data = b""
+
+    def _run(self) -> None:
+        with self._lock:
+            self._pieces.append(self.data)
+            self._ended = True
+            self._lock.notify_all()
+
+
+def test_what_nobody_takes_is_dropped_at_last(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the view is paused the training must go on, but not fill the memory."""
+    monkeypatch.setattr(pipes, "_WAITING_BYTES", 1 << 20)
+    came = threading.Semaphore(0)
+    pump = Pump(pipe.out, came.release)
+    row = ROW.format(1, 0.5)
+    pipe.write(row + row[:30])
+    assert came.acquire(timeout=10)
+    assert pump.take(1 << 20, wait=False)[0] == (row + row[:30]).encode()
+    pipe.write(row[30:] + "".join(ROW.format(s, 0.5) for s in range(2, 60_000)))
+    pipe.close()
+    while not pump._ended:
+        assert came.acquire(timeout=10)
+    data, more, ended = pump.take(1 << 30, wait=False)
+    dropped = pump.take_dropped()
+    first, second, *_, last = data.decode().splitlines()
+    assert (more, ended, pump.take_dropped()) == (False, True, 0)
+    assert first == row[30:].rstrip()
+    assert re.fullmatch(r"step:\d+ - actor.*:300.0", second)
+    assert last.startswith("step:59999 ")
+    assert len(data) < 1 << 20
+    assert dropped > 3 << 20
+
+
+def test_dropped_bytes_are_told(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Pump, "take_dropped", lambda pump: 1234)
+    *_, last = written(pipe, console(3)).read_all()
+    (note,) = {n.message for n in last.notes}
+    assert "1,234 bytes" in note

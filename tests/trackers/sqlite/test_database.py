@@ -1,0 +1,417 @@
+"""Reading somebody else's SQLite file: locks, WAL mode, damage, and no trace left behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rltui.core.clock import ManualClock
+from rltui.core.level import Level
+from rltui.trackers import Follower
+from rltui.trackers.sqlite import database
+from rltui.trackers.sqlite.database import UnreadableError, open_database
+from tests.trackers.store import (
+    BUDGET,
+    START,
+    MlflowDatabase,
+    TrackioDatabase,
+    read_all,
+    texts_of,
+    tick,
+    tracker_of,
+    values_of,
+)
+
+#: A writer in a process of its own: executes what it is told and answers each line.
+_WRITER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=0)
+for line in sys.stdin:
+    try:
+        connection.execute(line)
+        print("done", flush=True)
+    except sqlite3.Error as error:
+        print(error, flush=True)
+"""
+
+
+class OtherProcess:
+    """A program that has a database open."""
+
+    def __init__(self, path: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _WRITER, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def do(self, statement: str) -> str:
+        """Execute a statement; the answer."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{statement}\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+
+@contextmanager
+def other_process(path: Path, *, kill: bool = False) -> Iterator[OtherProcess]:
+    other = OtherProcess(path)
+    try:
+        yield other
+    finally:
+        if kill:
+            other.process.kill()
+        other.process.communicate()
+
+
+def follow(store: MlflowDatabase | TrackioDatabase, clock: ManualClock | None = None) -> Follower:
+    tracker = tracker_of(store, clock)
+    (run,) = tracker.runs(store.path)
+    return tracker.follow(store.path, run.part)
+
+
+def insert(step: int, run: str = "r") -> str:
+    """A row of trackio, in SQL."""
+    time = "2026-11-18T09:00:00+00:00"
+    names = "run_id, timestamp, run_name, step, metrics"
+    return (
+        f"INSERT INTO metrics ({names}) VALUES ('{run}', '{time}', '{run}', {step}, '{{\"a\": 1}}')"
+    )
+
+
+def beside(path: Path) -> set[str]:
+    return {p.name for p in path.parent.iterdir()}
+
+
+def test_an_open_transaction_neither_stops_us_nor_is_seen(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    follower = follow(store)
+    with other_process(store.path) as other:
+        assert other.do("BEGIN IMMEDIATE") == "done"
+        other.do("INSERT INTO metrics VALUES ('a', 2.0, 2000, 'r', 2, 0)")
+        polls = read_all(follower)
+        assert values_of(*polls) == {"a": [(1, 1.0)]}
+        assert other.do("COMMIT") == "done"
+    tick(store.path)
+    assert values_of(*read_all(follower)) == {"a": [(2, 2.0)]}
+
+
+def test_a_locked_database_is_told_once_and_read_later(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    clock = ManualClock()
+    tracker = tracker_of(store, clock)
+    follower = follow(store, clock)
+    with other_process(store.path) as other:
+        assert other.do("BEGIN EXCLUSIVE") == "done"
+        polls = []
+        for _ in range(3):
+            polls.append(follower.poll(BUDGET))
+            clock.advance(0.6)
+        assert texts_of(*polls) == ["is locked by another program"]
+        assert not any(p.more for p in polls)
+        with pytest.raises(OSError, match="locked"):
+            tracker.runs(store.path)
+        assert other.do("ROLLBACK") == "done"
+    polls = read_all(follower)
+    assert polls[0].notes == ((Level.OK, "can be read again"),)
+    assert values_of(*polls) == {"a": [(1, 1.0)]}
+
+
+def test_while_it_is_locked_nobody_waits_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    clock = ManualClock()
+    tracker = tracker_of(store, clock)
+    first, second = (tracker.follow(store.path, "r") for _ in range(2))
+    with other_process(store.path) as other:
+        assert other.do("BEGIN EXCLUSIVE") == "done"
+        assert texts_of(first.poll(BUDGET))
+        monkeypatch.setattr("sqlite3.connect", None)
+        assert not texts_of(second.poll(BUDGET), first.poll(BUDGET))
+        monkeypatch.undo()
+    clock.advance(1)
+    assert values_of(second.poll(BUDGET)) == {"a": [(1, 1.0)]}
+
+
+def test_reading_does_not_stop_the_writer(tmp_path: Path) -> None:
+    for store in (MlflowDatabase(tmp_path), TrackioDatabase(tmp_path)):
+        store.log("r", [(1, {"a": 1.0})])
+        with other_process(store.path) as other:
+            other.do("SELECT count(*) FROM metrics")
+            read_all(follow(store))
+            assert other.do("BEGIN EXCLUSIVE") == "done"
+            assert other.do("COMMIT") == "done"
+
+
+def test_rows_that_are_only_in_the_wal_are_read(tmp_path: Path) -> None:
+    store = TrackioDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    follower = follow(store)
+    polls = read_all(follower)
+    with other_process(store.path) as other:
+        for step in range(2, 6):
+            assert other.do(insert(step)) == "done"
+            tick(Path(f"{store.path}-wal"))
+            before = beside(store.path)
+            polls += read_all(follower)
+            assert beside(store.path) == before
+        other.do("PRAGMA wal_checkpoint(TRUNCATE)")
+        polls += read_all(follower)
+        other.do(insert(6))
+        tick(Path(f"{store.path}-wal"))
+        polls += read_all(follower)
+    polls += read_all(follower)
+    assert beside(store.path) == {"proj.db"}
+    assert [s for s, _ in values_of(*polls)["a"]] == [1, 2, 3, 4, 5, 6]
+    assert not texts_of(*polls)
+
+
+def test_the_wal_of_a_killed_writer_is_read(tmp_path: Path) -> None:
+    store = TrackioDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    with other_process(store.path, kill=True) as other:
+        assert other.do(insert(2)) == "done"
+    assert beside(store.path) == {"proj.db", "proj.db-wal", "proj.db-shm"}
+    times = {p.name: p.stat().st_mtime_ns for p in tmp_path.iterdir()}
+    assert len(values_of(*read_all(follow(store)))["a"]) == 2
+    assert {p.name: p.stat().st_mtime_ns for p in tmp_path.iterdir()} == times
+
+
+def test_a_copy_without_its_shm_is_read(tmp_path: Path) -> None:
+    store = TrackioDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    with other_process(store.path, kill=True) as other:
+        other.do(insert(2))
+    Path(f"{store.path}-shm").unlink()
+    assert len(values_of(*read_all(follow(store)))["a"]) == 2
+    assert beside(store.path) == {"proj.db", "proj.db-wal"}
+
+
+def test_nothing_is_created_beside_a_database(tmp_path: Path) -> None:
+    for store in (MlflowDatabase(tmp_path), TrackioDatabase(tmp_path)):
+        store.log("r", [(1, {"a": 1.0})])
+        times = {p.name: p.stat().st_mtime_ns for p in tmp_path.iterdir()}
+        assert values_of(*read_all(follow(store))) == {"a": [(1, 1.0)]}
+        assert {p.name: p.stat().st_mtime_ns for p in tmp_path.iterdir()} == times
+
+
+def test_what_was_read_without_locks_counts_only_if_nobody_wrote(tmp_path: Path) -> None:
+    store = TrackioDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    with pytest.raises(UnreadableError, match="was written"), open_database(store.path):
+        tick(store.path)
+
+
+def test_a_write_in_that_moment_is_no_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = TrackioDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    tracker = tracker_of(store)
+    follower = follow(store)
+    real, calls = database.stamp_of, []
+
+    def moving(path: Path) -> database.Stamp:
+        calls.append(path)
+        return (*real(path)[:3], len(calls)) if len(calls) < 4 else real(path)
+
+    monkeypatch.setattr(database, "stamp_of", moving)
+    assert len(tracker.runs(store.path)) == 1
+    calls.clear()
+    assert values_of(follower.poll(BUDGET)) == {"a": [(1, 1.0)]}
+    assert len(calls) >= 4
+
+
+@pytest.mark.parametrize("kind", [MlflowDatabase, TrackioDatabase])
+def test_a_write_within_the_same_tick_of_the_clock_is_found_later(
+    tmp_path: Path, kind: type[MlflowDatabase | TrackioDatabase]
+) -> None:
+    clock = ManualClock(START)
+    store = kind(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    follower = follow(store, clock)
+    read_all(follower)
+    before = store.path.stat()
+    store.log("r", [(2, {"a": 2.0})])
+    os.utime(store.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert store.path.stat().st_size == before.st_size
+    assert not follower.poll(BUDGET).changed
+    clock.advance(2)
+    assert values_of(follower.poll(BUDGET)) == {"a": [(2, 2.0)]}
+
+
+def test_a_hot_journal_is_left_to_its_program(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("r", [(s, {"a": 1.0}) for s in range(2000)])
+    follower = follow(store)
+    with other_process(store.path, kill=True) as other:
+        other.do("PRAGMA cache_size = 2")
+        other.do("BEGIN EXCLUSIVE")
+        other.do("UPDATE metrics SET value = 5")
+    assert Path(f"{store.path}-journal").exists()
+    names = beside(store.path)
+    (poll,) = read_all(follower)
+    assert texts_of(poll) == ["was left in the middle of a write; its own program must open it"]
+    assert beside(store.path) == names
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite", b"\0" * 5000, b"loss,step\n1,2\n"])
+def test_other_files_are_not_claimed(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.db"
+    path.write_bytes(content)
+    store = MlflowDatabase(tmp_path)
+    assert not tracker_of(store).claims_file(path)
+
+
+def test_other_databases_are_not_claimed(tmp_path: Path) -> None:
+    path = tmp_path / "optuna.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE metrics (name, value)")
+    for store in (MlflowDatabase(tmp_path), TrackioDatabase(tmp_path)):
+        tracker = tracker_of(store)
+        assert not tracker.claims_file(path)
+        assert not tracker.claims_name("events.out.tfevents.1.host")
+        assert not tracker.claims_directory(tmp_path, ["meta.yaml", "metrics"])
+
+
+def test_a_file_that_becomes_a_store_is_claimed_then(tmp_path: Path) -> None:
+    path = tmp_path / "mlflow.db"
+    path.write_bytes(b"")
+    store = MlflowDatabase.__new__(MlflowDatabase)
+    store.path = path
+    tracker = tracker_of(store)
+    assert not tracker.claims_file(path)
+    MlflowDatabase(tmp_path)
+    assert tracker.claims_file(path)
+
+
+def _damage(path: Path, table: str, share: float) -> None:
+    """Overwrite a leaf page of a table's tree with noise."""
+    with closing(sqlite3.connect(path)) as connection:
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)
+        ).fetchone()
+    data = bytearray(path.read_bytes())
+    page = data[(root - 1) * size : root * size]
+    assert page[0] == 5, "an interior page of a table"
+    cells = int.from_bytes(page[3:5], "big")
+    number = int(cells * share)
+    at = int.from_bytes(page[12 + 2 * number : 14 + 2 * number], "big")
+    leaf = int.from_bytes(page[at : at + 4], "big")
+    data[(leaf - 1) * size : leaf * size] = b"\xff" * size
+    path.write_bytes(bytes(data))
+    tick(path)
+
+
+def test_rows_around_a_damaged_page_are_read(tmp_path: Path) -> None:
+    store = TrackioDatabase(tmp_path)
+    store.log("r", [(s, {"a": float(s)}) for s in range(3000)])
+    _damage(store.path, "metrics", 0.5)
+    polls = read_all(follow(store))
+    found = [v for _, v in values_of(*polls)["a"]]
+    (note,) = texts_of(*polls)
+    lost = int(note.split()[0])
+    assert note == f"{lost} rows in damaged pages were left out"
+    assert 0 < lost < 200
+    assert len(found) == 3000 - lost
+    assert found == sorted(found)
+
+
+def test_a_damaged_end_does_not_hide_what_is_before(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("r", [(s, {"a": float(s)}) for s in range(3000)])
+    _damage(store.path, "metrics", 0.99)
+    polls = read_all(follow(store))
+    assert len(values_of(*polls)["a"]) > 2000
+    assert "damaged pages" in texts_of(*polls)[0]
+
+
+def test_noise_is_told_and_a_good_file_is_read_again(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    clock = ManualClock()
+    follower = follow(store, clock)
+    good = store.path.read_bytes()
+    store.path.write_bytes(good[:100] + os.urandom(len(good) - 100))
+    tick(store.path)
+    polls = [follower.poll(BUDGET)]
+    clock.advance(1)
+    polls.append(follower.poll(BUDGET))
+    assert len(texts_of(*polls)) == 1
+    store.path.write_bytes(good)
+    tick(store.path)
+    clock.advance(1)
+    assert values_of(*read_all(follower)) == {"a": [(1, 1.0)]}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_no_damage_stops_a_follower(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Bytes anywhere in the file, its header and schema included."""
+    folder = tmp_path_factory.mktemp("damage")
+    kind = data.draw(st.sampled_from([MlflowDatabase, TrackioDatabase]))
+    store = kind(folder)
+    store.log("r", [(s, {"a": float(s), "b": 1.0}) for s in range(60)])
+    clock = ManualClock()
+    tracker, follower = tracker_of(store, clock), follow(store, clock)
+    if data.draw(st.booleans()):
+        read_all(follower)
+    content = bytearray(store.path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 30))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    store.path.write_bytes(bytes(content))
+    tick(store.path)
+    clock.advance(1)
+    read_all(follower, 1000)
+    with suppress(OSError):
+        if tracker.claims_file(store.path):
+            tracker.runs(store.path)
+
+
+def test_a_copy_with_more_rows_that_takes_the_place_goes_on(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    follower = follow(store)
+    polls = read_all(follower)
+    shutil.copy(store.path, tmp_path / "copy")
+    store.log("r", [(2, {"a": 2.0})])
+    (tmp_path / "copy").unlink()
+    shutil.copy(store.path, tmp_path / "copy")
+    (tmp_path / "copy").replace(store.path)
+    polls += read_all(follower)
+    assert not any(p.restarted for p in polls)
+    assert values_of(*polls) == {"a": [(1, 1.0), (2, 2.0)]}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions")
+def test_a_database_in_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
+    folder = tmp_path / "ro"
+    folder.mkdir()
+    for store in (MlflowDatabase(folder), TrackioDatabase(folder)):
+        store.log("r", [(1, {"a": 1.0})])
+    folder.chmod(0o500)
+    try:
+        for name in ("mlflow.db", "proj.db"):
+            with open_database(folder / name) as connection:
+                assert connection.execute("SELECT count(*) FROM metrics").fetchone() == (1,)
+    finally:
+        folder.chmod(0o700)

@@ -1,0 +1,251 @@
+"""MLflow's database."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rltui.trackers import TRACKERS
+from tests.places import FIXTURES
+from tests.trackers.store import (
+    BUDGET,
+    START,
+    MlflowDatabase,
+    read_all,
+    texts_of,
+    tick,
+    tracker_of,
+    values_of,
+)
+
+FIXTURE = FIXTURES / "mlflow" / "mlflow.db"
+
+
+def test_what_mlflow_wrote() -> None:
+    tracker = next(t for t in TRACKERS if t.name == "mlflow")
+    assert tracker.claims_name(FIXTURE.name)
+    assert tracker.claims_file(FIXTURE)
+    (run,) = tracker.runs(FIXTURE)
+    assert run.name == "tiny/replay"
+    assert run.modified == 1795164764.697
+    (poll,) = read_all(tracker.follow(FIXTURE, run.part))
+    assert poll.decoded.hparams == {"lr": 0.001, "algo": "grpo"}
+    assert poll.decoded.exit_code == 0
+    assert poll.decoded.records == 26 * 6
+    found = values_of(poll)
+    assert len(found) == 26
+    assert [s for s, _ in found["train/reward"]] == [1, 2, 3, 4, 6, 43]
+    assert repr(found["train/completions/clipped_ratio"][4]) == "(6, nan)"
+    assert found["train/learning_rate"][5] == (43, float("inf"))
+
+
+def test_runs_have_names_of_their_own_and_deleted_ones_are_left_out(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    for run, name in (("aa", "same"), ("bb", "same"), ("cc", ""), ("dd", "gone"), ("ee", "x")):
+        store.start(run, name)
+        store.log(run, [(1, {"a": 1.0})])
+    store.start("ff", "no values")
+    store.do(
+        "UPDATE runs SET lifecycle_stage = 'deleted' WHERE run_uuid = 'dd'",
+        "INSERT INTO experiments VALUES (2, 'old', 'deleted')",
+        "UPDATE runs SET experiment_id = 2 WHERE run_uuid = 'ee'",
+        "UPDATE runs SET name = '' WHERE run_uuid IN ('aa', 'cc')",
+        "INSERT INTO tags VALUES ('mlflow.runName', 'same', 'aa')",
+    )
+    runs = tracker_of(store).runs(store.path)
+    assert [(r.part, r.name) for r in runs] == [
+        ("aa", "exp/same"),
+        ("bb", "exp/same-bb"),
+        ("cc", "exp/cc"),
+    ]
+    assert all(r.size * 3 <= store.path.stat().st_size for r in runs)
+
+
+def test_hostile_runs(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("/etc/../x", [(1, {"a": 1.0})])
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("UPDATE runs SET name = CAST(x'1b5b33316dff2f' AS TEXT)")
+    tick(store.path)
+    tracker = tracker_of(store)
+    (run,) = tracker.runs(store.path)
+    assert "/" not in run.part
+    assert run.name == "exp/\\x1b[31m\\xff"
+    assert values_of(*read_all(tracker.follow(store.path, run.part))) == {"a": [(1, 1.0)]}
+
+
+def test_each_follower_gets_the_rows_of_its_run(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    names = [f"r{n}" for n in range(20)]
+    for step in range(30):
+        for number, name in enumerate(names):
+            store.log(name, [(step, {"a": float(number * 1000 + step)})])
+    tracker = tracker_of(store)
+    followers = [tracker.follow(store.path, r.part) for r in tracker.runs(store.path)]
+    polls = [read_all(f, 500) for f in followers]
+    store.log("r7", [(30, {"a": 7030.0})])
+    changed = [f.poll(BUDGET) for f in followers]
+    assert [n for n, c in zip(names, changed, strict=True) if c.changed] == ["r7"]
+    for number, (own, last) in enumerate(zip(polls, changed, strict=True)):
+        values = [v for _, v in values_of(*own, last)["a"]]
+        assert values == [float(number * 1000 + s) for s in range(31 if number == 7 else 30)]
+
+
+def test_followers_of_quiet_runs_do_not_open_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MlflowDatabase(tmp_path)
+    for name in ("busy", "quiet"):
+        store.log(name, [(1, {"a": 1.0})])
+    tracker = tracker_of(store)
+    busy, quiet = (tracker.follow(store.path, name) for name in ("busy", "quiet"))
+    read_all(busy)
+    read_all(quiet)
+    store.log("busy", [(2, {"a": 1.0})])
+    assert busy.poll(BUDGET).changed
+    monkeypatch.setattr("sqlite3.connect", None)
+    assert not quiet.poll(BUDGET).changed
+
+
+def test_a_deleted_run_is_gone_and_a_restored_one_goes_on(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    follower = tracker_of(store).follow(store.path, "r")
+    polls = read_all(follower)
+    store.do("UPDATE runs SET lifecycle_stage = 'deleted'")
+    gone = follower.poll(BUDGET)
+    assert gone.gone
+    assert texts_of(gone) == ["was deleted from its store; what was read of it is kept"]
+    assert not follower.poll(BUDGET).changed
+    store.do("UPDATE runs SET lifecycle_stage = 'active'")
+    store.log("r", [(2, {"a": 2.0})])
+    polls += read_all(follower)
+    assert polls[-1].changed
+    assert not polls[-1].gone
+    assert values_of(*polls) == {"a": [(1, 1.0), (2, 2.0)]}
+
+
+def test_row_ids_that_are_given_again_lose_nothing(tmp_path: Path) -> None:
+    """``mlflow gc`` deletes the newest rows; the next ones of other runs get their ids."""
+    store = MlflowDatabase(tmp_path)
+    store.log("keep", [(s, {"a": float(s)}) for s in range(5)])
+    store.log("drop", [(s, {"a": -1.0}) for s in range(5)])
+    tracker = tracker_of(store)
+    keep, drop = (tracker.follow(store.path, name) for name in ("keep", "drop"))
+    polls = read_all(keep)
+    read_all(drop)
+    store.do(
+        "DELETE FROM metrics WHERE run_uuid = 'drop'",
+        "DELETE FROM runs WHERE run_uuid = 'drop'",
+    )
+    store.log("keep", [(s, {"a": float(s)}) for s in range(5, 20)])
+    assert drop.poll(BUDGET).gone
+    polls += read_all(keep)
+    assert not any(p.restarted for p in polls)
+    assert values_of(*polls)["a"] == [(s, float(s)) for s in range(20)]
+
+
+def test_row_ids_that_move_restart_the_run(tmp_path: Path) -> None:
+    """``mlflow db upgrade`` makes tables anew (alembic, batch_alter_table)."""
+    store = MlflowDatabase(tmp_path)
+    store.log("drop", [(s, {"a": -1.0}) for s in range(5)])
+    store.log("keep", [(s, {"a": float(s)}) for s in range(5)])
+    follower = tracker_of(store).follow(store.path, "keep")
+    read_all(follower)
+    store.do(
+        "DELETE FROM metrics WHERE run_uuid = 'drop'",
+        "CREATE TABLE _alembic_tmp_metrics AS SELECT * FROM metrics",
+        "DROP TABLE metrics",
+        "ALTER TABLE _alembic_tmp_metrics RENAME TO metrics",
+    )
+    store.log("keep", [(5, {"a": 5.0})])
+    polls = read_all(follower)
+    assert polls[0].restarted
+    assert values_of(*polls)["a"] == [(s, float(s)) for s in range(6)]
+
+
+def test_parameters_and_their_types(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    params = {"lr": "1e-05", "n": "8", "bf16": "True", "name": "gr\x1bpo", "big": "x" * 900}
+    store.start("r", params=params)
+    store.log("r", [(1, {"a": 1.0})])
+    follower = tracker_of(store).follow(store.path, "r")
+    (poll,) = read_all(follower)
+    assert poll.decoded.hparams == {
+        "lr": 1e-05,
+        "n": 8,
+        "bf16": True,
+        "name": "gr\\x1bpo",
+        "big": "x" * 500,
+    }
+    store.log("r", [(2, {"a": 1.0})])
+    assert follower.poll(BUDGET).decoded.hparams == {}
+    store.do("INSERT INTO params VALUES ('late', '3', 'r')")
+    store.log("r", [(3, {"a": 1.0})])
+    assert follower.poll(BUDGET).decoded.hparams["late"] == 3
+
+
+def test_rows_that_are_no_numbers_are_noted_and_left_out(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    store.do(
+        "INSERT INTO metrics VALUES ('a', 'text', 1000, 'r', 2, 0)",
+        "INSERT INTO metrics VALUES ('a', 2.0, 'noon', 'r', 3, 0)",
+        "INSERT INTO metrics VALUES ('a', 3.0, 1000, 'r', 'x', 0)",
+        "INSERT INTO metrics VALUES (x'ff', 4.0, 1000, 'r', 5, 0)",
+    )
+    store.log("r", [(6, {"a": 6.0})])
+    polls = read_all(tracker_of(store).follow(store.path, "r"))
+    assert values_of(*polls) == {"a": [(1, 1.0), (6, 6.0)], "\\xff": [(5, 4.0)]}
+    assert texts_of(*polls) == [f"row of metrics that holds no number: row {n}" for n in (2, 3, 4)]
+
+
+def test_a_database_of_before_steps(tmp_path: Path) -> None:
+    store = MlflowDatabase(tmp_path)
+    store.start("r")
+    store.do(
+        "DROP TABLE metrics",
+        "DROP TABLE latest_metrics",
+        "CREATE TABLE metrics (key, value, timestamp, run_uuid)",
+        f"INSERT INTO metrics VALUES ('a', 1.5, {START * 1000}, 'r')",
+    )
+    tracker = tracker_of(store)
+    assert tracker.claims_file(store.path)
+    (run,) = tracker.runs(store.path)
+    assert values_of(*read_all(tracker.follow(store.path, run.part))) == {"a": [(0, 1.5)]}
+
+
+def test_a_long_run_is_listed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rltui.trackers.sqlite.row_follower._MOST_LISTED", 700)
+    monkeypatch.setattr("rltui.trackers.sqlite.row_follower._FEW_NEW", 100)
+    store = MlflowDatabase(tmp_path)
+    for first in range(0, 5000, 1000):
+        store.log("r", [(s, {"a": float(s)}) for s in range(first, first + 1000)])
+        store.log("other", [(s, {"a": -1.0}) for s in range(first, first + 1000)])
+    follower = tracker_of(store).follow(store.path, "r")
+    polls = read_all(follower, 30_000)
+    assert [v for _, v in values_of(*polls)["a"]] == [float(s) for s in range(5000)]
+    assert len(polls) > 10
+    assert not follower.poll(BUDGET).changed
+
+
+@pytest.mark.parametrize("index", ["index_metrics_run_uuid", None])
+def test_no_look_goes_through_rows_of_other_runs(tmp_path: Path, index: str | None) -> None:
+    """Asks SQLite how it answers the queries that list and read the rows of a run."""
+    from rltui.trackers.sqlite import row_follower as rowfollower
+
+    store = MlflowDatabase(tmp_path)
+    store.log("r", [(1, {"a": 1.0})])
+    if index is None:
+        store.do("DROP INDEX index_metrics_run_uuid", "CREATE INDEX i ON metrics (run_uuid, step)")
+    way = rowfollower._IN_ORDER if index else rowfollower._BY_RUN
+    query = way.format(table="metrics", run="run_uuid", index=index)
+    with closing(sqlite3.connect(store.path)) as connection:
+        values = {"after": 0, "last": 9, "run": b"r", "most": 5}
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {query}", values).fetchall()
+    assert [row[3].split(" (")[0] for row in plan] == [
+        f"SEARCH metrics USING COVERING INDEX {index or 'i'}"
+    ]
