@@ -35,6 +35,12 @@ def short_id(value: object) -> str | None:
     return None
 
 
+def path_id(path: PurePath) -> str:
+    """The id of a log given by its path below the corpus: both ends of it."""
+    text = path.as_posix()
+    return text if len(text) < LIMIT else f"{text[:36]}...{text[-20:]}"
+
+
 def _cut(text: str) -> str | None:
     text = _FOLDERS.sub("", text)
     plain = " ".join(re.sub(r"[^\x20-\x7e]", " ", text).split())

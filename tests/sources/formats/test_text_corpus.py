@@ -15,6 +15,7 @@ import pytest
 
 from rltui.sources.formats import FORMATS, Format
 from rltui.sources.formats.tfevents import TfEvents
+from tests.ids import path_id
 from tests.sources import encode
 
 CORPORA = Path(__file__).resolve().parents[4] / "shared" / "corpora"
@@ -94,7 +95,7 @@ def mismatches(text: Values, events: Values, tags: set[str]) -> list[str]:
 
 
 @pytest.mark.skipif(not DEV.is_dir(), reason=f"no corpus at {DEV}")
-@pytest.mark.parametrize("pair", _pairs(), ids=lambda p: str(p.text.relative_to(DEV)))
+@pytest.mark.parametrize("pair", _pairs(), ids=lambda p: path_id(p.text.relative_to(DEV)))
 def test_text_log_equals_event_file(pair: Pair) -> None:
     text = values_of(form_of(pair.text), pair.text)
     events = {
