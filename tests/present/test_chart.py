@@ -28,7 +28,7 @@ from rltui.present.chart import (
 from rltui.present.chart_trace import Points, decimate, gap_cells, points
 from rltui.present.glyph import glyph_set
 from rltui.present.line import Line, Style, Token, line_width, plain
-from tests.work import bytecodes
+from tests.bytecodes import bytecodes
 
 BRAILLE, ASCII = glyph_set("braille"), glyph_set("ascii")
 NAN = float("nan")

@@ -13,7 +13,7 @@ from rltui.core.text import cell_width
 from rltui.present.glyph import glyph_set
 from rltui.present.line import Span, Token, plain
 from rltui.present.spark import Episode, spark
-from tests.work import bytecodes
+from tests.bytecodes import bytecodes
 
 GLYPHS = glyph_set("braille")
 NAN = float("nan")
