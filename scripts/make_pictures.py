@@ -1,6 +1,6 @@
 """Draws every screen of the app from demo data, the same pixels in every run.
 
-    python scripts/make_pictures.py                   the README's picture, docs/overview.*
+    python scripts/make_pictures.py                   the README's picture, docs/overview.png
     python scripts/make_pictures.py --all DIRECTORY   every screen, size and theme as SVG
     python scripts/make_pictures.py --all DIRECTORY --png --only metric --size 120x36
 
@@ -101,7 +101,7 @@ class Job:
     size: tuple[int, int]
     theme: str
     target: Path
-    png: bool
+    suffixes: tuple[str, ...]
 
 
 def write_logs(directory: Path) -> None:
@@ -203,12 +203,15 @@ async def _settled(app: Any, pilot: Any, polls: int = 4) -> str:
 
 
 def as_png(svg: str) -> bytes:
-    """Two pixels per unit of ``svg``, in a font of this machine."""
-    import resvg_py
+    """``svg`` drawn with the fonts of this machine."""
+    try:
+        import resvg_py
+    except ModuleNotFoundError:
+        raise SystemExit("PNG needs: pip install -e '.[pictures]'") from None
 
     local = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     local = local.replace("Fira Code", "DejaVu Sans Mono")
-    return bytes(resvg_py.svg_to_bytes(svg_string=local, zoom=2))
+    return bytes(resvg_py.svg_to_bytes(svg_string=local))
 
 
 def write(jobs: list[Job]) -> list[Path]:
@@ -218,24 +221,24 @@ def write(jobs: list[Job]) -> list[Path]:
         for job in jobs:
             svg = take(job.shot, job.size, job.theme)
             job.target.parent.mkdir(parents=True, exist_ok=True)
-            path = job.target.with_name(job.target.name + ".svg")
-            path.write_text(svg, encoding="utf-8")
-            written.append(path)
-            if job.png:
-                path.with_suffix(".png").write_bytes(as_png(svg))
+            for suffix in job.suffixes:
+                path = job.target.with_name(job.target.name + suffix)
+                path.write_bytes(as_png(svg) if suffix == ".png" else svg.encode())
+                written.append(path)
     return written
 
 
 def jobs_of(options: argparse.Namespace) -> list[list[Job]]:
     """The work, in parts for one process each."""
     if options.all is None:
-        return [[Job(README, README_SIZE, "dark", ROOT / "docs" / "overview", options.png)]]
+        return [[Job(README, README_SIZE, "dark", ROOT / "docs" / "overview", (".png",))]]
     sizes = [s for s in SIZES if options.size in (None, f"{s[0]}x{s[1]}")]
     shots = [s for s in SHOTS if options.only in (None, s.name)]
     target = options.all.resolve()
+    suffixes = (".svg", ".png") if options.png else (".svg",)
     return [
         [
-            Job(shot, size, theme, target / f"{shot.name}-{size[0]}x{size[1]}-{theme}", options.png)
+            Job(shot, size, theme, target / f"{shot.name}-{size[0]}x{size[1]}-{theme}", suffixes)
             for shot in shots
         ]
         for size in sizes
