@@ -322,6 +322,7 @@ def test_every_wrong_bit_of_a_value_is_found_when_asked(style: str, shuffled: bo
     whole = read(b"".join(records), verify=True)
     assert whole == read(b"".join(records))
     for number in (3, 1234, 1999):
+        without = read(b"".join(records[:number] + records[number + 1 :]))
         for place in (14, 22, len(records[number]) - 5, len(records[number]) - 1):
             broken = bytearray(records[number])
             if place == len(broken) - 5 and style == "content":
@@ -330,7 +331,7 @@ def test_every_wrong_bit_of_a_value_is_found_when_asked(style: str, shuffled: bo
             data = b"".join((*records[:number], bytes(broken), *records[number + 1 :]))
             for piece in (None,) if shuffled else (None, 5000):
                 found = read(data, verify=True, piece=piece)
-                assert found == read(b"".join(records[:number] + records[number + 1 :])), place
+                assert found == without, place
 
 
 def test_checksums_of_any_length() -> None:
@@ -371,7 +372,7 @@ def test_any_order_of_tags(seed: int, style: str) -> None:
     tags = [b"group%d/name_%d" % (i % 5, i) for i in range(40)]
     plan = [
         [(s + rng.choice((0, 0, 0, 1)), t, rng.random()) for t in rng.sample(tags, 25)]
-        for s in range(120, 320)
+        for s in range(100, 200)
     ]
     data = encoded(plan, STYLES[style])
     whole = read(data)
