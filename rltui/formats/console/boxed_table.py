@@ -48,7 +48,7 @@ class Table:
         self._group = b""
         self._cells: dict[bytes, bytes] = {}
 
-    def take(self, line: bytes, rows: Rows) -> bool:  # noqa: ARG002
+    def take(self, line: bytes, rows: Rows) -> bool:
         """A line of dashes may begin a box: the lines after it show whether it does."""
         self.open = not plain(line).strip(b"- ")
         self._foreign, self._group = 0, b""

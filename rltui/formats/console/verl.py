@@ -42,7 +42,7 @@ class Verl:
         """Whether a printed dict goes on."""
         return self._printed is not None
 
-    def follow(self, line: bytes, rows: Rows) -> None:  # noqa: ARG002
+    def follow(self, line: bytes, rows: Rows) -> None:
         """A further line of a printed dict."""
         if self._printed is not None and self._printed.add(plain(line)):
             self._initial = self._printed.numbers()

@@ -52,7 +52,7 @@ class TableDecoder:
         self._numbers: set[int] = set()
         self._collector = Collector()
 
-    def feed(self, data: bytes, *, more: bool = False) -> Decoded:  # noqa: ARG002
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         """See :class:`rltui.formats.base.Decoder`; no row is held back."""
         if data:
             self._parts.append(data)

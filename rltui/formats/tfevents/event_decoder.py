@@ -6,6 +6,7 @@ import numpy as np
 
 from rltui.core.batch import TextPoint
 from rltui.formats.base import Decoded, NoteBook, Options, clean_tag
+from rltui.formats.protobuf import MalformedError
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.tfevents import non_scalar as odd
 from rltui.formats.tfevents.checksum import believed, fits
@@ -14,7 +15,6 @@ from rltui.formats.tfevents.event_record import (
     FLOAT,
     TENSOR,
     Event,
-    MalformedError,
     Value,
     number_at,
     parse_event,

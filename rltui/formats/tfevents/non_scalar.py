@@ -33,7 +33,7 @@ def number_of(tensor: bytes) -> float | None:
 
 def text_of(tensor: bytes) -> str | None:
     """The strings of a text tensor, one per line, made harmless; None when it has none."""
-    from rltui.formats.tfevents.event_record import MalformedError, fields
+    from rltui.formats.protobuf import MalformedError, fields
 
     try:
         parts = [tensor[a:b] for n, _, a, b in fields(tensor, 0, len(tensor)) if n == _STRING_VAL]

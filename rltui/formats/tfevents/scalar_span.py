@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import NamedTuple
 
+from rltui.formats.protobuf import MalformedError
 from rltui.formats.tfevents.checksum import believed, fits
 from rltui.formats.tfevents.event_record import (
     DOUBLE,
     FLOAT,
-    MalformedError,
     Value,
     number_at,
     parse_event,

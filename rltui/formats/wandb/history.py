@@ -7,8 +7,8 @@ import math
 from rltui.core.batch import Restart, TextPoint
 from rltui.core.block import Block
 from rltui.formats.base import MAX_TEXT, NoteBook, clean_tag, clean_text
+from rltui.formats.protobuf import BYTES, fields, timestamp
 from rltui.formats.row_sink import RowSink
-from rltui.formats.tfevents.event_record import fields
 from rltui.formats.wandb.assembly import STEPS, Assembly, Place, tables_of
 from rltui.formats.wandb.shape import NUMBERS, TIME, Shape, Template, distinct
 from rltui.formats.wandb.step_metric import STEP, Axes
@@ -20,7 +20,6 @@ from rltui.formats.wandb.wandb_item import (
     item_bytes,
     item_of,
     quick_cells,
-    seconds,
     token_of,
 )
 from rltui.formats.wandb.wandb_row import read_row
@@ -115,9 +114,9 @@ class History:
         numbers: dict[bytes, bytes] = {}
         wall = math.nan
         for number, wire, a, b in fields(data, start, stop):
-            if number == 2 and wire == 2:
-                wall = seconds(data, a, b)
-            elif number == 3 and wire == 2:
+            if number == 2 and wire == BYTES:
+                wall = timestamp(data, a, b)
+            elif number == 3 and wire == BYTES:
                 head, value = item_of(data, a, b)
                 name = b".".join(self._names.of(head)).removeprefix(b"system.")
                 if name and NUMBERS.fullmatch(value) and b"," not in value:

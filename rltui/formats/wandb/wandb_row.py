@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from rltui.formats.tfevents.event_record import fields, signed, varint
+from rltui.formats.protobuf import BYTES, VARINT, fields, integer
 from rltui.formats.wandb.shape import NUMBERS, QUOTED, is_word
 from rltui.formats.wandb.step_metric import STEP
 from rltui.formats.wandb.wandb_item import Name, Names, cells_of, token_of
@@ -70,11 +70,11 @@ def _is_part(name: Name, media: set[Name]) -> bool:
 def _number_row(row: Row, data: bytes, start: int, stop: int) -> None:
     """The step from ``HistoryStep``: older SDKs need not write it as an item."""
     for number, wire, a, b in fields(data, start, stop):
-        if number == 2 and wire == 2:
+        if number == 2 and wire == BYTES:
             row.numbers[STEP] = b"0"
             for inner, kind, c, d in fields(data, a, b):
-                if inner == 1 and kind == 0:
-                    row.numbers[STEP] = b"%d" % signed(varint(data, c, d)[0])
+                if inner == 1 and kind == VARINT:
+                    row.numbers[STEP] = b"%d" % integer(data, c, d)
 
 
 def _odd(row: Row, name: bytes, value: bytes) -> bool:
