@@ -30,8 +30,8 @@ from rltui.formats.protobuf import (
 )
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.swanlab import SwanLab
-from rltui.formats.wandb.output import Output
-from rltui.formats.wandb.wandb_config import Settings
+from rltui.formats.wandb.output import ConsoleOutput
+from rltui.formats.wandb.wandb_config import RunSettings
 
 FRAMING = Framing(SwanLab.ident, 0xE1D6, 2)
 _START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
@@ -86,8 +86,8 @@ class SwanLabDecoder:
         self._notes = NoteBook()
         self._reader = RecordReader(FRAMING, self._notes)
         self._sink = RowSink()
-        self._settings = Settings()
-        self._output = Output()
+        self._settings = RunSettings()
+        self._output = ConsoleOutput()
         self._exit_code: int | None = None
         self._columns: dict[bytes, _Column] = {}
         """Raw key -> its values."""

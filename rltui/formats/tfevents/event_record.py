@@ -1,4 +1,4 @@
-"""One event payload: protobuf wire format by hand, as far as scalars need it.
+"""The payload of one event record, parsed as far as scalars need it.
 
 Field numbers (tensorflow/tensorboard:tensorboard/compat/proto/{event,summary,tensor}.proto):
 Event wall_time=1 step=2 summary=5 session_log=7; Summary value=1; Value tag=1 simple_value=2
@@ -39,14 +39,14 @@ class Value:
 
     tag: bytes
     kind: str = OTHER
-    """FLOAT, DOUBLE: a number at ``pos``; TENSOR: some other tensor; OTHER: not a tensor."""
+    """FLOAT or DOUBLE: a number at ``pos``; TENSOR: another tensor; OTHER: not a tensor."""
     pos: int = -1
     tensor: tuple[int, int] | None = None
     plugin: bytes | None = None
     content: tuple[int, int] | None = None
-    """Where the plugin's own data lie."""
+    """Span of the plugin's own data."""
     elements: int = 1
-    """Number of elements by the tensor's shape."""
+    """Number of elements according to the tensor's shape."""
 
 
 @dataclass(slots=True)
@@ -58,11 +58,11 @@ class Event:
     step: int = 0
     step_pos: int = -1
     step_width: int = 0
-    """Bytes of the step's varint; 0 when it is left out."""
+    """Bytes of the step's varint; 0 when it is omitted."""
     values: list[Value] = field(default_factory=list)
     restart: bool = False
     plain: bool = True
-    """Whether it is wall time, step and summary in this order: fit for a template."""
+    """Whether it consists of wall time, step and one value in this order, as templates need."""
 
     @property
     def signed_bits(self) -> int:
@@ -73,8 +73,8 @@ class Event:
 def parse_simple(data: bytes, pos: int, length: int) -> tuple[bytes, int, int, int] | None:
     """(tag, step, width of the step, position of the value) of a ``simple_value`` event.
 
-    None when it is not exactly wall time, step and one float value: :func:`parse_event` then
-    knows more. This is the shape of almost every record, and the hot path.
+    None unless it is exactly wall time, step and one float value; :func:`parse_event` reads the
+    others. Almost every record has this shape: this is the hot path.
     """
     end = pos + length
     if length < 20 or data[pos] != 0x09:
@@ -99,7 +99,7 @@ def parse_simple(data: bytes, pos: int, length: int) -> tuple[bytes, int, int, i
 
 
 def parse_event(data: bytes, pos: int, length: int) -> Event:
-    """Any event. Raises MalformedError when the payload is not one."""
+    """Parse any event. Raises MalformedError when the payload is not an event."""
     event, end = Event(), pos + length
     order: list[int] = []
     try:
@@ -163,18 +163,18 @@ def _metadata(data: bytes, pos: int, end: int, value: Value) -> None:
 
 def _tensor(data: bytes, pos: int, end: int, value: Value) -> None:
     """Find the number of a float or double tensor with one element."""
-    dtype, spots = 0, []
+    dtype, scalars = 0, []
     for number, wire, start, stop in fields(data, pos, end):
         if number == 1 and wire == VARINT:
             dtype = varint(data, start, stop)[0]
         elif number == 2 and wire == BYTES:
             value.elements = _elements(data, start, stop)
         elif number in (4, 5, 6) and wire in (BYTES, FIXED32, FIXED64):
-            spots.append((number, start, stop - start))
+            scalars.append((number, start, stop - start))
     own = {_DT_FLOAT: (5, 4, FLOAT), _DT_DOUBLE: (6, 8, DOUBLE)}.get(dtype)
-    if own is None or value.elements != 1 or len(spots) != 1:
+    if own is None or value.elements != 1 or len(scalars) != 1:
         return
-    number, start, size = spots[0]
+    number, start, size = scalars[0]
     if number in (4, own[0]) and size == own[1]:
         value.kind, value.pos = own[2], start
 

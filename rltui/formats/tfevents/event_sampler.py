@@ -15,7 +15,7 @@ from rltui.formats.tfevents.framing import (
     next_header,
     valid_header,
 )
-from rltui.formats.tfevents.scalar_span import spot_at
+from rltui.formats.tfevents.scalar_span import scalar_at
 from rltui.formats.tfevents.step_template import TemplateCache
 
 #: Records read at most to learn how long a step is.
@@ -76,8 +76,8 @@ def _header_before(data: bytes, place: int, leader: bytes) -> int:
     for pos in range(place - HEADER_BYTES, max(-1, place - _BEFORE_TAG), -1):
         length = valid_header(data, pos)
         if place - pos < length and pos + length + FRAME_BYTES <= len(data):
-            spot = spot_at(data, pos, length, {})
-            if spot is not None and _tag_field(spot.tag) == leader:
+            scalar = scalar_at(data, pos, length, {})
+            if scalar is not None and _tag_field(scalar.tag) == leader:
                 return pos
     return -1
 
@@ -93,14 +93,14 @@ def _first_step(head: bytes) -> tuple[int, bytes]:
         length = valid_header(head, pos)
         if length < 0 or pos + length + FRAME_BYTES > len(head):
             break
-        spot = spot_at(head, pos, length, {})
-        if spot is not None:
+        scalar = scalar_at(head, pos, length, {})
+        if scalar is not None:
             seen += 1
-            if step is not None and spot.step != step:
+            if step is not None and scalar.step != step:
                 if leader:
                     return pos - began, leader
-                began, leader = pos, _tag_field(spot.tag)
-            step = spot.step
+                began, leader = pos, _tag_field(scalar.tag)
+            step = scalar.step
         pos += length + FRAME_BYTES
     # a step that does not end within the head is at least as long as what was seen of it
     return (pos if step is not None else 0), leader

@@ -14,7 +14,7 @@ _MAX_SETTINGS = 10_000
 _MAX_CHARS = 1000
 
 
-class Settings:
+class RunSettings:
     """Owned by one decoder."""
 
     def __init__(self) -> None:

@@ -14,8 +14,8 @@ from rltui.formats.leveldb import Framing, RecordReader
 from rltui.formats.protobuf import BYTES, VARINT, MalformedError, fields, integer, timestamp, varint
 from rltui.formats.wandb import Wandb
 from rltui.formats.wandb.history import History
-from rltui.formats.wandb.output import Output
-from rltui.formats.wandb.wandb_config import Settings
+from rltui.formats.wandb.output import ConsoleOutput
+from rltui.formats.wandb.wandb_config import RunSettings
 
 FRAMING = Framing(Wandb.ident, 0xBEE1, 0)
 _HISTORY, _OUTPUT, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 12, 13, 17, 18
@@ -33,8 +33,8 @@ class WandbDecoder:
         self._notes = NoteBook()
         self._reader = RecordReader(FRAMING, self._notes)
         self._history = History(self._notes)
-        self._settings = Settings()
-        self._output = Output()
+        self._settings = RunSettings()
+        self._output = ConsoleOutput()
         self._exit_code: int | None = None
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
