@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rltui.formats import FORMATS, Belonging, Decoded, Format
-from tests.formats import encode
+from tests.formats import contract, encode
 from tests.formats.sample import Sample, samples
 
 SAMPLES = samples()
@@ -151,3 +151,28 @@ def test_tags_of_10_kb_are_cut_and_stay_different(sample: Sample) -> None:
     found = points(sample, sample.tagged(tuple("x" * 10_000 + end for end in "ab")))
     assert len(found) == 2
     assert all(len(t) <= 1024 for t in found)
+
+
+@ALL
+@pytest.mark.parametrize("fill", [b"9", b'"x,'], ids=["digits", "quotes"])
+def test_a_record_without_end_takes_bounded_memory(sample: Sample, fill: bytes) -> None:
+    if sample.form.document:
+        pytest.skip("a document is held as a whole, up to a limit of its own")
+    contract.check_endless_record(lambda: _decoder(sample), sample, fill)
+
+
+@ALL
+def test_garbage_without_end_takes_bounded_memory(sample: Sample) -> None:
+    if sample.form.document:
+        pytest.skip("a document is held as a whole, up to a limit of its own")
+    contract.check_endless_garbage(lambda: _decoder(sample), sample)
+
+
+@ALL
+def test_a_new_decoder_knows_nothing_of_the_last_one(sample: Sample) -> None:
+    contract.check_fresh_start(sample.form, sample)
+
+
+@ALL
+def test_points_do_not_change_once_they_are_returned(sample: Sample) -> None:
+    contract.check_points_stay(lambda: _decoder(sample), sample)
