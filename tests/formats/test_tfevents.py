@@ -17,8 +17,9 @@ from tensorboard.util import tensor_util
 from rltui.core.block import Block
 from rltui.formats import Options
 from rltui.formats.base import clean_tag
-from rltui.formats.tfevents import TfEvents, checksum
-from rltui.formats.tfevents.framing import crc32c, masked_crc
+from rltui.formats.tfevents import TfEvents
+from rltui.formats.tfevents.checksum import MAX_BYTES, checksum_fits, checksums_fit
+from rltui.formats.tfevents.framing import masked_crc
 from tests import places
 from tests.formats import encode
 
@@ -338,12 +339,15 @@ def test_every_wrong_bit_of_a_value_is_found_when_asked(style: str, shuffled: bo
 def test_checksums_of_any_length() -> None:
     rng = random.Random(2)
     for length in (0, 1, 3, 4, 63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 4099, 4100, 8192, 9001):
-        data = rng.randbytes(length)
-        assert checksum.long_crc(data) == crc32c(data), length
-        if 0 < length <= 4096:
-            payloads = np.frombuffer(data * 3, np.uint8).reshape(3, length)
-            told = np.array([masked_crc(data), masked_crc(data) ^ 1, masked_crc(data)], np.uint32)
-            assert checksum.fit(payloads, told).tolist() == [True, False, True]
+        record = bytearray(encode.frame(rng.randbytes(length)))
+        assert checksum_fits(bytes(record), 0, length)
+        records = bytes(record)
+        record[-1] ^= 1
+        assert not checksum_fits(bytes(record), 0, length)
+        records += bytes(record) + records
+        if 0 < length <= MAX_BYTES:
+            places = np.arange(0, len(records), len(record))
+            assert checksums_fit(records, places, length).tolist() == [True, False, True]
 
 
 def test_a_record_that_is_no_event_is_skipped() -> None:
