@@ -10,6 +10,7 @@ from pathlib import Path
 from rltui.catalogue.model import Category, Recognition, TagInfo
 from rltui.core.level import Level
 from rltui.health.detectors.registry import Detector
+from rltui.health.model import Words
 
 Number = float | int | bool
 
@@ -47,16 +48,6 @@ class When:
 
 def _within(word: str, wanted: tuple[str, ...], unwanted: tuple[str, ...]) -> bool:
     return (not wanted or word in wanted) and word not in unwanted
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Templates of a variant; plain ``{field}`` replacement, no expressions."""
-
-    summary: str
-    short: str
-    healthy: str
-    healthy_short: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def _difference(case: Case, findings: tuple[Finding, ...]) -> str:
 
 
 def _worst_level(finding: Finding) -> Level:
-    return Level.BAD if finding.evidence.extra.get("worst") == "bad" else finding.level
+    return finding.evidence.worst or finding.level
 
 
 def case_run(

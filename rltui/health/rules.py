@@ -8,11 +8,12 @@ from pathlib import Path
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.core.shipped import shipped
+from rltui.core.template import read_template
 from rltui.core.yaml_document import Node, Table, nearest, read_document
 from rltui.health.detectors import decline, learning, levels, outcome, pace
 from rltui.health.detectors.registry import DETECTORS, Detector
-from rltui.health.rule import Case, Number, Rule, Variant, When, Words
-from rltui.health.words import SPECS, fields_of
+from rltui.health.model import Words
+from rltui.health.rule import Case, Number, Rule, Variant, When
 
 #: Modules that register detectors when imported.
 DETECTOR_MODULES = (decline, learning, levels, outcome, pace)
@@ -23,6 +24,9 @@ STANDARD_FIELDS = (
     "peak", "after", "rows", "since", "until", "at", "tag", "step", "when", "from", "bound",
     "and_now", "note",
 )  # fmt: skip
+
+#: What may follow the colon of a field: as percent, as a whole number.
+FORMATS = ("%", "d")
 
 _Find = Callable[[str], "Node | None"]
 
@@ -282,21 +286,7 @@ def _read_words(need: Callable[[str], Node], find: _Find, detector: Detector) ->
     healthy = need("healthy")
     short = find("healthy_short") or healthy
     nodes = (need("summary"), need("short"), healthy, short)
-    return Words(*(_template(n, fields) for n in nodes))
-
-
-def _template(node: Node, fields: tuple[str, ...]) -> str:
-    text = node.text()
-    try:
-        used = fields_of(text)
-    except ValueError as error:
-        node.fail(f"not a template: {error}")
-    for name, spec in used:
-        if name not in fields:
-            node.fail(f"unknown field {name!r}", hint=nearest(name, fields))
-        if spec not in SPECS:
-            node.fail(f"field {name!r}: format {spec!r} is not one of {', '.join(SPECS[1:])}")
-    return text
+    return Words(*(read_template(n, fields, FORMATS) for n in nodes))
 
 
 def _read_sources(node: Node | None, detector: Detector) -> dict[str, str]:

@@ -160,7 +160,7 @@ def _with_limits(chart: Chart, low: float, high: float) -> tuple[float, float]:
     floor, ceiling = low - height, high + height
     if chart.log and low > 0:
         ratio = min(high / low, 1e6)
-        floor, ceiling = low / max(ratio, 1.5), high * max(ratio, 1.5)
+        floor, ceiling = max(low / max(ratio, 1.5), math.ulp(0.0)), high * max(ratio, 1.5)
     for value in _limits(chart):
         if floor <= value <= ceiling and math.isfinite(value):
             low, high = min(low, value), max(high, value)

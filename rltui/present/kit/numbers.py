@@ -116,6 +116,24 @@ def short(x: SupportsFloat | None) -> str:
     return digits.rstrip("0").rstrip(".") + text[len(digits) :]
 
 
+def plain(x: SupportsFloat) -> str:
+    """A number in a sentence, and so in the JSON documents: three significant digits, neither
+    separators nor suffixes.
+
+    >>> [plain(v) for v in (0.5, 2.4567, 1234.5, 1e-6, math.nan)]
+    ['0.5', '2.46', '1234', '1.0e-6', 'nan']
+    """
+    number = _number(x)
+    if number is None or not math.isfinite(number):
+        return str(number)
+    size = abs(number)
+    if size == 0:
+        return "0"
+    if size < 9.995e-4 or size >= 9.995e4:
+        return ("-" if number < 0 else "") + _scientific(size)
+    return f"{number:.0f}" if size >= 99.95 else f"{number:.3g}"
+
+
 def change(
     old: SupportsFloat | None, new: SupportsFloat | None, *, up: str = "↑", down: str = "↓"
 ) -> str:

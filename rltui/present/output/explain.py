@@ -12,7 +12,7 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 from rltui.health.rule import Rule
-from rltui.present.kit import numbers
+from rltui.present.kit import sentences
 from rltui.present.kit.prose import wrap
 
 Json = dict[str, Any]
@@ -174,12 +174,7 @@ def _metric_lines(metric: Json) -> list[str]:
 
 
 def _range(healthy: Json | None) -> str:
-    if healthy is None:
-        return ""
-    low, high = healthy["low"], healthy["high"]
-    if low is not None and high is not None:
-        return f"{numbers.short(low)} to {numbers.short(high)}"
-    return f"≥ {numbers.short(low)}" if low is not None else f"≤ {numbers.short(high)}"
+    return "" if healthy is None else sentences.bounds(healthy["low"], healthy["high"])
 
 
 def _grouped(tags: Iterable[Json]) -> list[Json]:

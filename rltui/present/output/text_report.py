@@ -9,7 +9,7 @@ from rltui.catalogue.model import Category
 from rltui.core.level import Level, RunState, worst
 from rltui.core.text import cell_width, clean, pad
 from rltui.health.model import Finding, FindingState
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.screens.log import ending_words
 from rltui.present.screens.metric_rows import Row, fold
@@ -104,7 +104,7 @@ def event_text(event: Event, now: float) -> str:
     glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
     level = "" if over else f" {finding.level.word}"
     what = f"{finding.title} {event.kind.value}{level}, {_when(finding)}"
-    return f"{at} {glyph} {event.run.name}: {what}: {finding.summary}"
+    return f"{at} {glyph} {event.run.name}: {what}: {sentences.summary(finding)}"
 
 
 def _ending_lines(run: RunView) -> list[str]:
@@ -124,7 +124,7 @@ def _finding_lines(run: RunView) -> list[str]:
     for finding in report.findings:
         over = finding.state is FindingState.RESOLVED
         glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
-        lines.append(f"  {glyph} {finding.title}, {_when(finding)}: {finding.summary}")
+        lines.append(f"  {glyph} {finding.title}, {_when(finding)}: {sentences.summary(finding)}")
         if not over and finding.advice:
             lines.append(f"      check: {finding.advice}")
     if not report.findings:
@@ -178,4 +178,4 @@ def _row_line(row: Row) -> str:
     value = numbers.aligned(row.value).rstrip()
     line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, 20)} {value}{unit}"
     gap = max(1, 48 - cell_width(line))
-    return f"{line}{' ' * gap}{pad(row.judgement.healthy, 18)} {row.tag}".rstrip()
+    return f"{line}{' ' * gap}{pad(sentences.healthy(row.judgement), 18)} {row.tag}".rstrip()

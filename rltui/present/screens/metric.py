@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.text import cell_width, pad
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -135,7 +135,12 @@ def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
         gap = max(2, width - line_width(left) - cell_width(since))
         lines.append([*left, (" " * gap, TEXT), (since, MUTED)])
         lines += paragraph(
-            words(finding.summary), width, TEXT, indent=2, limit=3, ellipsis=glyphs.ellipsis
+            words(sentences.summary(finding)),
+            width,
+            TEXT,
+            indent=2,
+            limit=3,
+            ellipsis=glyphs.ellipsis,
         )
     if found:
         return lines
@@ -143,12 +148,12 @@ def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
     badge: Style = style(LEVEL_TOKEN[row.level])
     if judgement.rules:
         lines.append([(f"{glyphs.badge(row.level)} {row.level.word}", badge)])
-        if judgement.healthy:
-            lines[-1].append((f"  {words(judgement.healthy)}", MUTED))
+        if sentences.healthy(judgement):
+            lines[-1].append((f"  {words(sentences.healthy(judgement))}", MUTED))
     else:
         text = "no rule judges it"
-        if judgement.healthy:
-            text += f"; documents say {judgement.healthy}"
+        if sentences.healthy(judgement):
+            text += f"; documents say {sentences.healthy(judgement)}"
         lines.append([(f"{glyphs.badge(row.level)} ", badge), (words(text), MUTED)])
     return lines
 

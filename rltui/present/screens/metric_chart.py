@@ -14,7 +14,7 @@ from rltui.health.model import Finding, FindingState
 from rltui.present.chart.chart_model import XY
 from rltui.present.chart.outline import LONG, Outline
 from rltui.present.chart.render import Bar, Chart, Crosshair, Curve, Limit, Mark, render, smooth
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
 from rltui.present.screens.metric_rows import episodes
 from rltui.present.screens.view import View
@@ -90,7 +90,7 @@ def chart_of(
         log=view.log_y,
         clip=view.outliers,
         healthy=(low, high) if low is not None or high is not None else None,
-        limits=_limits(low, high, judgement.healthy),
+        limits=_limits(low, high, sentences.healthy(judgement)),
         restarts=[to_x(int(s)) for s in series.restarts],
         bars=_bars(run, tag, to_x),
         marks=marks,

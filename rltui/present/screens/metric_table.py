@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, fit_middle, pad
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.bins import Digest
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
@@ -110,9 +110,9 @@ def _row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: b
         judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
         line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
     if columns.healthy:
-        words = row.judgement.healthy
+        words = sentences.healthy(row.judgement)
         if cell_width(words) > columns.healthy or columns.healthy < 16:
-            words = row.judgement.healthy_short or words
+            words = sentences.healthy_short(row.judgement) or words
         words = pad(view.glyphs.text(words), columns.healthy, ellipsis=glyphs.ellipsis)
         line.append((" " + words, MUTED))
     return line

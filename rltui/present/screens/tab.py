@@ -8,7 +8,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
 from rltui.health.model import FindingState
 from rltui.present.chart.outline import LONG
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -273,7 +273,9 @@ def _narrow_title(run: RunView, tag: str, view: View, width: int) -> Line:
     findings = run.report.findings if run.report else ()
     found = next((f for f in findings if f.tag == tag), None)
     words = view.glyphs.text
-    note = words(found.short if found and found.state is FindingState.FIRING else info.unit)
+    note = words(
+        sentences.short(found) if found and found.state is FindingState.FIRING else info.unit
+    )
     title = words(info.title)
     if cell_width(note) > width - cell_width(title) - 6:
         note = ""
@@ -294,7 +296,7 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
         look = MUTED if over else style(LEVEL_TOKEN[finding.level], bold=True)
         since = f"   {span_words(finding)}"
         lines.append([("  ", TEXT), (f"{glyph} {words(finding.title)}", look), (since, MUTED)])
-        text = words(finding.summary)
+        text = words(sentences.summary(finding))
         lines += paragraph(text, inner, indent=4, limit=2, ellipsis=view.glyphs.ellipsis)
     lines.append([])
     lines.append([("  ", TEXT), *_statistics(run, tag)])

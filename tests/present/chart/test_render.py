@@ -480,6 +480,12 @@ def test_anything_fills_exactly_its_cells(
         assert marker != "ascii" or words.isascii()
 
 
+def test_a_limit_of_zero_stays_off_a_log_axis() -> None:
+    tiny = np.full(3, 5e-324)
+    chart = Chart([Curve(np.arange(3), tiny)], log=True, limits=[Limit(0.0, "≥ 0")])
+    assert len(render(chart, 40, 8, BRAILLE)) == 8
+
+
 def test_no_size_is_no_lines() -> None:
     assert render(entropy(), 0, 3, BRAILLE) == [[], [], []]
     assert render(entropy(), 10, 0, BRAILLE) == []
