@@ -12,7 +12,7 @@ from rltui.commands.command import (
     emit,
     nothing_readable,
     open_session,
-    tell_troubles,
+    report_notes,
 )
 from rltui.commands.follow import follow
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
@@ -61,7 +61,7 @@ def _check(options: argparse.Namespace) -> int:
         emit(dump(check_document(session)))
     elif readable:
         emit(check_text(session))
-    tell_troubles(session)
+    report_notes((n for n in session.notes if n.level >= Level.WATCH), 100)
     if not readable:
         return nothing_readable(options, session)
     if options.fail_on == "never":

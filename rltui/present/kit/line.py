@@ -13,7 +13,7 @@ from enum import Enum
 from functools import lru_cache
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit
+from rltui.core.text import cell_width, fit, pad
 
 
 class Token(str, Enum):
@@ -125,6 +125,13 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
     if room > 0:  # half of a wide character was cut
         out.append((" " * room, TEXT))
     return out
+
+
+def column(
+    text: str, width: int, look: Style = TEXT, *, right: bool = False, ellipsis: str = "…"
+) -> Span:
+    """``text`` in ``width`` cells, the last of them blank: columns never touch."""
+    return pad(text, width - 1, right=right, ellipsis=ellipsis) + " ", look
 
 
 def line_at(lines: list[Line], index: int) -> Line:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import SupportsFloat
 
 #: What stands where a value was never logged.
@@ -267,6 +268,11 @@ def step(n: SupportsFloat | None) -> str:
     return sign + _si(abs(number), _exponent(abs(number)))
 
 
+def exact(n: int) -> str:
+    """A count of bytes or an offset in a file, to the last digit: ``1,234,567``."""
+    return f"{n:,}"
+
+
 def clock(when: SupportsFloat | None, now: float | None = None) -> str:
     """Local time of day, ``14:03:22``; with the date when it is not the day of ``now``."""
     number = _number(when)
@@ -282,3 +288,37 @@ def clock(when: SupportsFloat | None, now: float | None = None) -> str:
     if moment[0] == today[0]:
         return time.strftime("%m-%d %H:%M", moment)
     return f"{moment[0]:04d}-{moment[1]:02d}-{moment[2]:02d}"
+
+
+def ticks(values: Sequence[float], step: float) -> list[str]:
+    """Labels of one axis in one format: same decimals, same suffix; zero is ``0``."""
+    biggest = max((abs(v) for v in values), default=0.0)
+    if biggest == 0 or not math.isfinite(biggest):
+        return [value(v) for v in values]
+    if biggest < 1.001e-3 or biggest >= 1e15:
+        digits = math.ceil(math.log10(biggest / step) - 1e-9) + _decimals(_mantissa(step))
+        digits = min(4, max(0, digits))
+        return [_short_exponent(v, digits) if abs(v) > step * 1e-6 else "0" for v in values]
+    group = 0 if biggest < 10_000 else min(4, int(math.log10(biggest) + 1e-9) // 3)
+    unit = 10.0 ** (3 * group)
+    places = _decimals(step / unit)
+    if places > 2 and group and biggest < 1e9:
+        group, unit, places = 0, 1.0, _decimals(step)
+    suffix = _SUFFIXES[group]
+    return [f"{v / unit:,.{places}f}{suffix}" if abs(v) > step * 1e-6 else "0" for v in values]
+
+
+def _decimals(step: float) -> int:
+    """Decimals that show multiples of ``step`` exactly; at most 9."""
+    return next((d for d in range(9) if abs(round(step, d) - step) <= step * 1e-6), 9)
+
+
+def _mantissa(x: float) -> float:
+    return x / 10.0 ** math.floor(math.log10(x) + 1e-9)
+
+
+def _short_exponent(x: float, digits: int) -> str:
+    mantissa, _, power = f"{x:.{digits}e}".partition("e")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return f"{mantissa}e{int(power)}"

@@ -14,6 +14,7 @@ import numpy as np
 from rltui.core.block import FloatArray
 from rltui.present.chart.axis import x_ticks
 from rltui.present.chart.render import smooth
+from rltui.present.kit.names import distinct
 from rltui.session import RunView
 
 #: Colours of runs in 256-colour numbers, in stable order; light enough for both grounds.
@@ -52,11 +53,12 @@ def plot_text(
         plotext.limitsize(False, False)  # the size is what was asked for, also without a terminal
         plotext.plotsize(width, height)
         plotext.title(_title(having, tag))
+        names = distinct(tuple(_label(having, r) for r in having), max(8, width // 3))
         drawn = 0
         for number, run in enumerate(having):
             x, y = _points(run, tag, 2 * width, weight, log=log)
             if len(x):
-                label = run.name if len(having) > 1 else None
+                label = names[number] if len(having) > 1 else None
                 paint = _COLOURS[number % len(_COLOURS)]
                 plotext.plot(x.tolist(), y.tolist(), marker="braille", label=label, color=paint)
                 drawn += 1
@@ -73,6 +75,12 @@ def plot_text(
     finally:
         plotext.clear_figure()
     return (text if colour else str(plotext.uncolorize(text))).rstrip("\n") + "\n"
+
+
+def _label(runs: Sequence[RunView], run: RunView) -> str:
+    """The name of a run, after that of its directory when another run has the same."""
+    alone = sum(r.name == run.name for r in runs) == 1
+    return run.name if alone else f"{run.logdir_label}/{run.name}"
 
 
 def _span(runs: Sequence[RunView], tag: str) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import datetime, timezone
 
 from rltui.catalogue.model import Category
+from rltui.core.batch import Note
 from rltui.core.level import Level, RunState, worst
 from rltui.core.text import cell_width, clean, pad
 from rltui.health.model import Finding, FindingState
@@ -149,13 +150,16 @@ def _when(finding: Finding) -> str:
 
 def _note_lines(run: RunView) -> list[str]:
     notes = [n for n in run.data.notes if n.level >= Level.WATCH]
-    lines = []
-    for note in notes[:5]:
-        at = "" if note.offset is None else f" at byte {note.offset:,}"
-        lines.append(f"    note: {clean(note.path.name)}{at}: {note.message}")
+    lines = [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
     if len(notes) > 5:
         lines.append(f"    and {len(notes) - 5} more notes")
     return lines
+
+
+def note_text(note: Note, path: str) -> str:
+    """What is wrong with a file, and where in it."""
+    at = "" if note.offset is None else f" at byte {numbers.exact(note.offset)}"
+    return f"{clean(path)}{at}: {note.message}"
 
 
 def snapshot_text(session: Session) -> str:

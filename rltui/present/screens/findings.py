@@ -15,6 +15,7 @@ from rltui.present.kit.line import (
     TITLE,
     Line,
     Token,
+    column,
     fit_line,
     line_at,
     line_width,
@@ -287,12 +288,12 @@ def _not_judged(run: RunView, view: View, width: int, margin: int) -> list[Line]
 
 
 def _skipped_line(run: RunView, skipped: Skipped, width: int, view: View) -> Line:
-    name = pad(view.glyphs.text(skipped.title), 22, ellipsis=view.glyphs.ellipsis)
+    ellipsis = view.glyphs.ellipsis
+    name = column(view.glyphs.text(skipped.title), 23, MUTED, ellipsis=ellipsis)
     names = list(dict.fromkeys(run.title_of(m) for m in skipped.missing))
     why = sentences.why_skipped(skipped, ", ".join(names))
-    room = width - 24
-    text = pad(fit(view.glyphs.text(why), room, ellipsis=view.glyphs.ellipsis), room, right=True)
-    return [(f"{view.glyphs.unknown} ", MUTED), (name, MUTED), (text, MUTED)]
+    text = pad(view.glyphs.text(why), width - 25, right=True, ellipsis=ellipsis)
+    return [(f"{view.glyphs.unknown} ", MUTED), name, (text, MUTED)]
 
 
 def _detail(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.core.text import cell_width, pad
+from rltui.core.text import cell_width
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
@@ -15,11 +15,12 @@ from rltui.present.kit.line import (
     TITLE,
     Line,
     Style,
+    column,
     fit_line,
     line_width,
     style,
 )
-from rltui.present.kit.prose import paragraph
+from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.findings import badge_of, heading, span_words
 from rltui.present.screens.frame_model import Body
 from rltui.present.screens.metric_chart import chart_lines, smoothed_last
@@ -92,10 +93,8 @@ def _below(run: RunView, row: Row, view: View, width: int, height: int, margin: 
     if facts:
         found = _judgement(run, row, view, width)[:1]
         lines += [[blank, *x] for x in found]
-        pairs = [
-            f"{name} {value}" for name, value, _ in _statistics(run, row, view) if name != "start"
-        ]
-        lines += [[blank, *x] for x in paragraph("  ".join(pairs), width, MUTED, limit=2)]
+        pairs = [(name, value) for name, value, _ in _statistics(run, row, view)]
+        lines.append([blank, *fact_line(pairs, width, ellipsis=view.glyphs.ellipsis)])
     return lines
 
 
@@ -105,7 +104,7 @@ def _side(run: RunView, row: Row, view: View, width: int, height: int) -> list[L
     note = "visible" if view.window is not None else ""
     lines.append(heading("Statistics", width, view, note))
     for name, value, where in _statistics(run, row, view):
-        lines.append([(pad(name, 12), MUTED), (pad(value, 10), STRONG), (where, MUTED)])
+        lines.append([column(name, 12, MUTED), column(value, 12, STRONG), (where, MUTED)])
     meaning = row.info.meaning
     if meaning and height - len(lines) > 4:
         lines += [[], heading("Meaning", width, view)]
@@ -118,7 +117,7 @@ def _side(run: RunView, row: Row, view: View, width: int, height: int) -> list[L
         related = _related(run, row)[:room]
         if related:
             lines += [[], heading("Related", width, view)]
-            columns = Columns(16, 0, 0, width - 29, 0)
+            columns = Columns(16, 0, 0, width - 30, 0)
             lines += [row_line(run, r, columns, view, cursor=False) for r in related]
     return lines
 
@@ -174,8 +173,8 @@ def _statistics(run: RunView, row: Row, view: View) -> list[tuple[str, str, str]
         facts += [
             ("mean", numbers.value(mean_of(values)), ""),
             ("median", numbers.value(float(np.median(values))), ""),
-            ("min", numbers.value(values[low]), f"at step {int(steps[low]):,}"),
-            ("max", numbers.value(values[high]), f"at step {int(steps[high]):,}"),
+            ("min", numbers.value(values[low]), f"at step {numbers.step(int(steps[low]))}"),
+            ("max", numbers.value(values[high]), f"at step {numbers.step(int(steps[high]))}"),
             ("start", numbers.value(values[0]), ""),
         ]
     seen = series.values
@@ -183,10 +182,10 @@ def _statistics(run: RunView, row: Row, view: View) -> list[tuple[str, str, str]
         low_step, high_step = view.window
         seen = seen[(series.steps >= low_step) & (series.steps <= high_step)]
     nonfinite = int(seen.size - np.count_nonzero(np.isfinite(seen)))
-    nan = f"{nonfinite:,} NaN or Inf" if nonfinite else "no NaN"
-    facts.append(("points", f"{seen.size:,}", nan))
+    nan = f"{numbers.step(nonfinite)} NaN or Inf" if nonfinite else "no NaN"
+    facts.append(("points", numbers.step(seen.size), nan))
     if len(series.old_steps):
-        facts.append(("superseded", f"{len(series.old_steps):,}", "by a restart"))
+        facts.append(("superseded", numbers.step(len(series.old_steps)), "by a restart"))
     return facts
 
 

@@ -19,7 +19,7 @@ from rltui.present.kit.line import (
     line_at,
     style,
 )
-from rltui.present.kit.prose import paragraph
+from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.findings import (
     calm_lines,
     findings_pane,
@@ -100,7 +100,7 @@ def _empty(run: RunView, view: View, width: int) -> Body:
         return Body([[], [("  reading", MUTED)]])
     lines: list[Line] = [[], [("  no scalar yet", TEXT)]]
     for source in run.data.sources.values():
-        size = f"{source.size:,} bytes read, {source.records:,} records"
+        size = f"{numbers.exact(source.size)} bytes read, {numbers.exact(source.records)} records"
         lines.append([(f"  {clean(source.path.name)}: {size}", MUTED)])
     lines += [[(f"  {clean(n.path.name)}: {n.message}", MUTED)] for n in run.data.notes[:5]]
     return Body(lines)
@@ -299,7 +299,8 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
         text = words(sentences.summary(finding))
         lines += paragraph(text, inner, indent=4, limit=2, ellipsis=view.glyphs.ellipsis)
     lines.append([])
-    lines.append([("  ", TEXT), *_statistics(run, tag)])
+    facts = _statistics(run, tag)
+    lines.append([("  ", TEXT), *fact_line(facts, inner, ellipsis=view.glyphs.ellipsis)])
     if info.meaning:
         lines.append([])
         lines += paragraph(words(info.meaning), inner, indent=2, ellipsis=view.glyphs.ellipsis)
@@ -319,7 +320,8 @@ def _median(run: RunView, series: Series) -> float:
     return found
 
 
-def _statistics(run: RunView, tag: str) -> Line:
+def _statistics(run: RunView, tag: str) -> list[tuple[str, str]]:
+    """(name, value) of all points, the most telling first."""
     series = run.shown(tag)
     index = outline_of(run, series)  # holds the extremes
     steps = series.steps if index is None else series.steps[index]
@@ -338,8 +340,5 @@ def _statistics(run: RunView, tag: str) -> Line:
             ("max", numbers.value(values[high])),
             ("at step", numbers.step(int(steps[high]))),
         ]
-    facts += [("points", f"{series.count:,}"), ("NaN", f"{series.nonfinite:,}")]
-    line: Line = []
-    for name, text in facts:
-        line += [(f"{name} ", MUTED), (f"{text}   ", STRONG)]
-    return line
+    counts = [("points", series.count), ("NaN", series.nonfinite)]
+    return facts + [(name, numbers.step(count)) for name, count in counts]
