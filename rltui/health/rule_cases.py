@@ -1,4 +1,4 @@
-"""Tries the examples that stand in the rules: for tests and ``rltui lint --run``."""
+"""Runs the examples that rules carry."""
 
 from __future__ import annotations
 
