@@ -21,7 +21,7 @@ class Exit(IntEnum):
     """Exit codes, the same for all verbs."""
 
     OK = 0
-    ILL = 1
+    BAD = 1
     """check: a run is at or above --fail-on."""
     USAGE = 2
     """Usage or document error."""

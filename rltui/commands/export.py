@@ -23,7 +23,7 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level
 
 if TYPE_CHECKING:
-    from rltui.present.output.points import Rows
+    from rltui.present.output.points import ExportRows
     from rltui.session import RunView
 
 _FORMATS = ("csv", "jsonl", "parquet")
@@ -107,7 +107,7 @@ def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
     return chosen
 
 
-def _write(rows: Iterable[Rows], form: str, out: BinaryIO) -> None:
+def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO) -> None:
     from rltui.present.output.points import CSV_HEAD, csv_lines, json_lines
 
     if form == "parquet":

@@ -59,7 +59,7 @@ def linear_scale(low: float, high: float, rows: int) -> Scale:
     Ticks are a whole number of rows apart; among the ways to do so the one that wastes the
     least room wins. 4-6 labels on 12 rows and more (7 where there is room), 2-3 on fewer.
     """
-    low, high = _roomy(low, high)
+    low, high = _widened(low, high)
     gaps = rows - 1
     if gaps < 1:
         return Scale(low, high, max(rows, 1))
@@ -110,7 +110,7 @@ def _fitted(
 
 def end_scale(low: float, high: float, rows: int, *, constant: bool = False) -> Scale:
     """A scale of exactly this range with its two ends as labels (a cell of the grid)."""
-    wide_low, wide_high = _roomy(low, high)
+    wide_low, wide_high = _widened(low, high)
     if constant or rows < 2:
         middle = (rows - 1) // 2
         text = numbers.value(low / 2 + high / 2)
@@ -163,7 +163,7 @@ def _power(exponent: float) -> float:
         return math.inf
 
 
-def _roomy(low: float, high: float) -> tuple[float, float]:
+def _widened(low: float, high: float) -> tuple[float, float]:
     """A range that is finite, not empty, and wide enough for float arithmetic."""
     low, high = max(-_HUGE, min(low, _HUGE)), max(-_HUGE, min(high, _HUGE))
     room = max(max(abs(low), abs(high)) * 1e-9, _TINY)

@@ -233,7 +233,7 @@ def gap_cells(data: Points, x0: float, x1: float, cells: int) -> IntArray:
     x = data.x[begin:end]
     cell = cell_of(x, x0, x1, cells)
     count = np.bincount(cell, minlength=cells)
-    ill = np.bincount(cell[bad], minlength=cells)
+    broken = np.bincount(cell[bad], minlength=cells)
     onset = bad.copy()
     onset[1:] &= ~bad[:-1]
     last_bad = np.zeros(cells, dtype=np.bool_)
@@ -242,7 +242,7 @@ def gap_cells(data: Points, x0: float, x1: float, cells: int) -> IntArray:
     newest = np.zeros(cells, dtype=np.bool_)
     newest[cell] = bad
     last_bad[tail >= 0] = newest[tail[tail >= 0]]
-    out[(ill > 0) & (ill == count)] = 2
+    out[(broken > 0) & (broken == count)] = 2
     out[(count == 0) & last_bad] = 2
     out[cell[onset]] = 1
     return out

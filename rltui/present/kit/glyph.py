@@ -41,8 +41,6 @@ class GlyphSet:
     """Sparkline of a value that never changed, and the duration of a NaN."""
     nan: str = "N"
     ramp: str = "▁▂▃▄▅▆▇"
-    eighths: str = " ▁▂▃▄▅▆▇█"
-    """Fill of a cell from 0 to 8 eighths (stacked stages)."""
 
     # Rules and axes
     rule: str = "─"
@@ -60,21 +58,15 @@ class GlyphSet:
     limit: str = "┈"
     restart_line: str = "┊"
     restart: str = "R"
-    validation: str = "v"
-    checkpoint: str = "c"
     bar: str = "━"
     """Body of the bar of a finding."""
     bar_full: str = "━"
     bar_rest: str = "━"
-    """Progress bar: done and to do (told apart by colour, in ascii by shape)."""
+    """Progress bar: done and to do (the same glyph in two colours; two glyphs in ascii)."""
 
     # Typography
     arrow: str = "→"
     times: str = "×"
-    at_most: str = "≤"
-    at_least: str = "≥"
-    plus_minus: str = "±"
-    missing: str = "–"
     dot: str = "·"
 
     @property
@@ -120,7 +112,6 @@ ASCII = GlyphSet(
     ellipsis="~",
     unchanged="-",
     ramp="_.-=+*#",
-    eighths=" _..-=+*#",
     rule="-",
     heavy="=",
     vertical="|",
@@ -136,10 +127,6 @@ ASCII = GlyphSet(
     bar_rest=".",
     arrow=">",
     times="x",
-    at_most="<=",
-    at_least=">=",
-    plus_minus="+-",
-    missing="-",
     dot=".",
 )
 _SETS = {"braille": BRAILLE, "block": BLOCK, "ascii": ASCII}

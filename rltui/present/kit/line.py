@@ -1,4 +1,4 @@
-"""Lines of styled text: the only thing that leaves this floor for a terminal.
+"""Lines of styled text: all that a screen gives to a terminal.
 
 A screen is a list of lines, a line a list of spans, a span a text with a style of *tokens*
 (``bad``, ``muted``); only a theme knows which colour a token is. Span texts never contain
@@ -36,17 +36,7 @@ class Token(str, Enum):
     SERIES = "series"
     BAND = "band"
     TINT = "tint"
-    STAGE1 = "stage1"
-    STAGE2 = "stage2"
-    STAGE3 = "stage3"
-    STAGE4 = "stage4"
-    STAGE5 = "stage5"
-    STAGE6 = "stage6"
-    RUN1 = "run1"
-    RUN2 = "run2"
-    RUN3 = "run3"
-    RUN4 = "run4"
-    RUN5 = "run5"
+    UNJUDGED = "unjudged"
 
 
 @dataclass(frozen=True, slots=True)

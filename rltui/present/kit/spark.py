@@ -20,7 +20,7 @@ Episode = tuple[float, float | None, Level]
 _NAN = style(Token.BAD, bold=True)
 _NAN_REST = style(Token.BAD)
 _FILL = {Level.WATCH: style(Token.WATCHFILL), Level.BAD: style(Token.BADFILL)}
-_SPARK, _UNJUDGED = style(Token.SPARK), style(Token.STAGE6)
+_SPARK, _UNJUDGED = style(Token.SPARK), style(Token.UNJUDGED)
 
 # What a cell shows.
 _BLANK, _VALUE, _NAN_START, _NAN_ON = 0, 1, 2, 3
@@ -128,7 +128,7 @@ def _mark_nan(
 ) -> None:
     """Set the kind of the columns that have points which are no numbers."""
     last = len(kind) - 1
-    ill = False
+    broken = False
     for column in range(len(kind)):
         which = int(source[column])
         if which < 0:
@@ -136,15 +136,15 @@ def _mark_nan(
         if own[column]:
             some, none_good = good[which] < count[which], good[which] == 0
             if none_good:
-                kind[column] = _NAN_ON if ill else _NAN_START
-            elif some and not ill:
+                kind[column] = _NAN_ON if broken else _NAN_START
+            elif some and not broken:
                 kind[column] = _NAN_START
-            ill = bool(none_good or (some and kind[column] == _NAN_START))
+            broken = bool(none_good or (some and kind[column] == _NAN_START))
         elif not newest_finite[which]:
-            kind[column] = _NAN_ON if ill else _NAN_START
-            ill = True
+            kind[column] = _NAN_ON if broken else _NAN_START
+            broken = True
         else:
-            ill = False
+            broken = False
     if newest_finite[-1]:
         kind[last] = _VALUE
 

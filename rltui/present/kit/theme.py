@@ -51,7 +51,6 @@ _DERIVED: dict[Token, tuple[Token, Token, float]] = {
     Token.SPARK: (Token.SERIES, Token.BG, 0.3),
     Token.BAND: (Token.SERIES, Token.BG, 0.6),
     Token.TINT: (Token.OK, Token.BG, 0.9),
-    **{Token(f"run{i}"): (Token(f"stage{i}"), Token.TEXT, 0.35) for i in range(1, 6)},
 }
 
 
@@ -69,10 +68,6 @@ class Theme:
     ansi: bool = False
     """Use the names of ``ansi16`` even where there is truecolour: the terminal's own palette."""
     path: Path | None = None
-
-    def hex(self, token: Token) -> str:
-        """The truecolour of a token, ``#rrggbb`` or ``default``."""
-        return self.colours[token]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ CSV_HEAD = b"run,tag,step,wall_time,value,superseded\n"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class ExportRows:
     """n points of one tag of one run, by step."""
 
     run: str
@@ -55,7 +55,7 @@ def export_names(session: Session, runs: Sequence[RunView]) -> list[str]:
 
 def export_rows(
     runs: Iterable[tuple[str, RunView]], tags: Mapping[str, object] | None = None
-) -> Iterator[Rows]:
+) -> Iterator[ExportRows]:
     """The points of all ``(name, run)``, of ``tags`` only unless None; at most CHUNK at a time."""
     for name, run in runs:
         for tag in run.data.tags:
@@ -63,7 +63,7 @@ def export_rows(
                 yield from _series_rows(name, run.series(tag))
 
 
-def _series_rows(run: str, series: Series) -> Iterator[Rows]:
+def _series_rows(run: str, series: Series) -> Iterator[ExportRows]:
     steps, walls, values = series.steps, series.wall_times, series.values
     superseded: BoolArray | None = None
     if len(series.old_steps):
@@ -75,7 +75,7 @@ def _series_rows(run: str, series: Series) -> Iterator[Rows]:
         superseded = order < len(series.old_steps)
     for start in range(0, len(steps), CHUNK):
         part = slice(start, start + CHUNK)
-        yield Rows(
+        yield ExportRows(
             run,
             series.tag,
             np.ascontiguousarray(steps[part]),
@@ -85,7 +85,7 @@ def _series_rows(run: str, series: Series) -> Iterator[Rows]:
         )
 
 
-def csv_lines(rows: Rows) -> bytes:
+def csv_lines(rows: ExportRows) -> bytes:
     """The rows as CSV (RFC 4180 quoting, lines end in a line feed)."""
     head = f"{_quoted(rows.run)},{_quoted(rows.tag)},".encode("utf-8", "backslashreplace")
     values = _numbers(rows.values, lambda x: str(x).encode())
@@ -93,7 +93,7 @@ def csv_lines(rows: Rows) -> bytes:
     return _joined(rows, head, b",", walls, b",", values, (b",false\n", b",true\n"))
 
 
-def json_lines(rows: Rows) -> bytes:
+def json_lines(rows: ExportRows) -> bytes:
     """The rows as JSON lines, strict JSON in UTF-8."""
     run, tag = orjson.dumps(rows.run), orjson.dumps(rows.tag)
     head = b'{"run":' + run + b',"tag":' + tag + b',"step":'
@@ -120,7 +120,7 @@ def _dumped(numbers: FloatArray | IntArray) -> list[bytes]:
 
 
 def _joined(
-    rows: Rows,
+    rows: ExportRows,
     head: bytes,
     after_step: bytes,
     walls: list[bytes],

@@ -29,11 +29,11 @@ def verdict_line(session: Session) -> str:
         return f"rltui: {run_verdict(runs[0])}"
     counts = Counter(r.level for r in runs)
     words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
-    ill = [r for r in runs if r.level >= Level.WATCH]
+    bad = [r for r in runs if r.level >= Level.WATCH]
     tail = ""
-    if ill:
-        ill.sort(key=lambda r: -int(r.level))
-        tail = f"; first look at {run_verdict(ill[0])}"
+    if bad:
+        bad.sort(key=lambda r: -int(r.level))
+        tail = f"; first look at {run_verdict(bad[0])}"
     return f"rltui: {len(runs)} runs: {', '.join(words)}{tail}"
 
 

@@ -18,7 +18,7 @@ from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
 from rltui.present.screens.metric_rows import episodes
 from rltui.present.screens.view import View
-from rltui.present.screens.x_axis import Axis, axis_of, lives, roomy, span_of
+from rltui.present.screens.x_axis import Axis, axis_of, is_live, padded_end, span_of
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -101,9 +101,9 @@ def chart_of(
 
 def _end(run: RunView, axis: Axis, ends: tuple[float, float] | None) -> float | None:
     """Where the x axis ends: a live run gets room for what comes."""
-    if ends is None or not lives(run):
+    if ends is None or not is_live(run):
         return None
-    return span_of(run)[2] if axis.kind == "step" else roomy(*ends)
+    return span_of(run)[2] if axis.kind == "step" else padded_end(*ends)
 
 
 def _curve(
