@@ -56,7 +56,7 @@ def _check(options: argparse.Namespace) -> int:
     runs = session.runs()
     readable = any(r.infos for r in runs)
     if options.follow:
-        pass  # everything has been told
+        pass  # every change has been printed
     elif options.json:
         emit(dump(check_document(session)))
     elif readable:

@@ -48,7 +48,7 @@ def add_logdirs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Options that say what is read and how it is understood."""
+    """Options that select what is read and how it is interpreted."""
     parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
     parser.add_argument(
         "--run", dest="run_glob", metavar="GLOB", help="only runs whose name matches"
@@ -96,7 +96,7 @@ def open_session(options: argparse.Namespace, config: Config | None = None) -> S
 
 
 def emit(text: str) -> None:
-    """Write a result to standard output; a reader that left (`| head`) is no error."""
+    """Write a result to standard output; a reader that quits early (`| head`) is no error."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FORMATS = ("csv", "jsonl", "parquet")
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-#: Notes on files that could not be read in full: the export lacks something then.
+#: Most notes printed about files that could not be read in full.
 _MOST_NOTES = 10
 
 
@@ -91,7 +91,7 @@ def _need_parquet(target: Path | None) -> None:
 
 
 def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
-    """The logged tags that any of ``names`` means; UsageError for one that means none."""
+    """The logged tags that ``names`` refer to; UsageError for a name without any."""
     from rltui.core.yaml_document import nearest
     from rltui.present.output.plot import find_tags
 

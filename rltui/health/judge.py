@@ -18,7 +18,7 @@ from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
 from rltui.health.rule import Rule, Variant
 from rltui.store.series import Series
 
-#: Episodes of one tag that are put into words; the report lists even fewer.
+#: Most episodes of one tag that become findings; the report lists even fewer.
 _MOST_SPANS = 40
 
 
@@ -27,10 +27,10 @@ _UNJUDGED = Judgement(Level.UNKNOWN)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What a variant says of a tag."""
+    """The answer of a variant for a tag."""
 
     judged: bool
-    """Whether there were rows enough."""
+    """Whether there were enough rows."""
     findings: tuple[Finding, ...]
     """Firing and resolved episodes, oldest first."""
     judgement: Judgement
@@ -39,7 +39,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Case:
-    """Everything about one evaluation, so that functions stay small."""
+    """What the functions below need about one evaluation."""
 
     rule: Rule
     variant: Variant
@@ -56,7 +56,7 @@ def judge(
     series: Series,
     others: Mapping[str, tuple[Series, TagInfo]],
 ) -> Outcome:
-    """Judge all rows of ``series``; ``others``: what the roles of the detector are played by."""
+    """Judge all rows of ``series``; ``others`` maps roles of the detector to further series."""
     rows, walls = _rows(variant, info, series, others)
     if rows.count < variant.min_points:
         return Outcome(False, (), _UNJUDGED, rows.count)
@@ -84,7 +84,7 @@ def judge(
 
 
 def _worth_telling(found: list[Span]) -> list[Span]:
-    """The newest and the longest episodes; a long noisy run has thousands."""
+    """The newest and the longest episodes; a long, noisy run has thousands."""
     if len(found) <= _MOST_SPANS:
         return found
     longest = sorted(found, key=lambda s: -s.rows)[: _MOST_SPANS // 2]
@@ -141,9 +141,10 @@ def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:
 
 
 def _row(case: _Case, span: Span, level: Level) -> tuple[Signal, int]:
-    """The one row that a finding takes its numbers from, and the signal that they belong to.
+    """The row that a finding takes its numbers from, and its signal.
 
-    While it fires the newest row that is beyond the limits of ``level``, else the worst one.
+    While the finding fires, the newest row beyond the limits of ``level``; afterwards the worst
+    one.
     """
     signals = [case.signals[at] for at in (level, *reversed(Level)) if at in case.signals]
     for signal in signals:
@@ -155,7 +156,7 @@ def _row(case: _Case, span: Span, level: Level) -> tuple[Signal, int]:
 
 
 def _worst(signal: Signal, rows: IntArray) -> int:
-    """The row at which the statistic is farthest beyond its threshold; the first of equals."""
+    """The row whose statistic is farthest beyond its threshold; the first of several."""
     value, threshold = signal.statistic[rows], signal.threshold[rows]
     with np.errstate(invalid="ignore", divide="ignore"):
         up = value >= threshold
@@ -165,12 +166,12 @@ def _worst(signal: Signal, rows: IntArray) -> int:
 
 
 def _excess(value: FloatArray, threshold: FloatArray) -> FloatArray:
-    """Distance from the threshold, in units of it."""
+    """Distance from the threshold, relative to the threshold."""
     return np.asarray(np.abs(value - threshold) / np.maximum(np.abs(threshold), 1e-12))
 
 
 def _onset(case: _Case, span: Span) -> int:
-    """Row at which the trouble began: as early as any level that is beyond there says."""
+    """Row at which the episode began, by the earliest onset of any level that is beyond."""
     rows = [
         int(s.onset[span.first])
         for s in case.signals.values()
@@ -180,7 +181,7 @@ def _onset(case: _Case, span: Span) -> int:
 
 
 def _upwards(signal: Signal, row: int) -> bool:
-    """Whether too high is what is wrong at this row."""
+    """Whether this row is too high rather than too low."""
     if signal.high is None or not np.isfinite(signal.high[row]):
         return False
     if signal.low is None or not np.isfinite(signal.low[row]):
@@ -232,7 +233,7 @@ def _evidence(
 def _facts(
     case: _Case, signal: Signal, row: int, known: Mapping[str, object]
 ) -> dict[str, float | int | str | None]:
-    """Thresholds of both levels, facts of the detector and parameters, at one row."""
+    """Thresholds of both levels, facts and parameters of the detector, at one row."""
     facts: dict[str, float | int | str | None] = {}
     for level in (Level.WATCH, Level.BAD):
         own = case.signals.get(level)
@@ -292,7 +293,7 @@ def _is_pending(case: _Case, low: float | None, high: float | None) -> bool:
 
 
 def _judgement(case: _Case, level: Level) -> Judgement:
-    """Badge and watch limits of the tag at its newest row; limits in the unit of the log."""
+    """Level and watch limits of the tag at its newest row; limits in the unit of the log."""
     first = Level.WATCH if Level.WATCH in case.signals else Level.BAD
     signal = case.signals[first]
     low = _finite(signal.low[-1]) if signal.low is not None else None

@@ -1,4 +1,4 @@
-"""Gathers what the variants said into one report per run."""
+"""Gathers the answers of the variants into one report per run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rltui.health.plan import Task
 from rltui.health.rule import Rule
 from rltui.store import RunData
 
-#: So many episodes that are over are listed per rule and title: the worst ones. More are counted.
+#: Most resolved episodes listed per rule and title: the worst ones. All are counted.
 OVER_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What a variant said of one tag, or the error that it raised instead."""
+    """The answer of a variant for one tag, or the error it raised instead."""
 
     tag: str
     rows: int
@@ -50,7 +50,7 @@ def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers, no
 
 
 def _sorted(findings: Iterable[Finding]) -> list[Finding]:
-    """Firing before over, bad before watch, newest first."""
+    """Firing before resolved, bad before watch, newest first."""
     return sorted(
         findings,
         key=lambda f: (
@@ -62,7 +62,7 @@ def _sorted(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _findings(answers: Answers) -> list[Finding]:
-    """One finding per episode: several tags or variants that saw the same are one."""
+    """One finding per episode: several tags or variants that show the same are merged."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for _, answer in _each(answers):
         if answer.outcome is not None:
@@ -87,7 +87,8 @@ def _rows(finding: Finding) -> float:
 
 
 def _merge(found: list[Finding]) -> list[Finding]:
-    """Findings of one title whose steps overlap become one: the worst, since the earliest."""
+    """Findings of one title whose steps overlap become one: the worst, from the earliest step
+    on."""
     found = sorted(found, key=lambda f: f.since_step or 0)
     groups: list[list[Finding]] = []
     end = -1.0
@@ -122,7 +123,7 @@ def _with_evidence(finding: Finding, **changes: Any) -> Finding:
 
 
 def _broken(answers: Answers) -> list[Finding]:
-    """One entry per rule that raised, so that it is seen; the run is not ill for it."""
+    """One visible entry per rule that raised an error; it does not count against the run."""
     out: dict[str, Finding] = {}
     for task, answer in _each(answers):
         if answer.error is None or task.rule.id in out:
@@ -156,7 +157,7 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
 
 
 def _both(old: Judgement, new: Judgement) -> Judgement:
-    """The worse of two; when equal, the one that has limits to show, else the first."""
+    """The worse of two; of equals the one with limits to show, else the first."""
     bare = old.low is None and old.high is None
     better = new.level > old.level or (new.level == old.level and bare and new.healthy != "")
     chosen = new if better else old
@@ -165,7 +166,7 @@ def _both(old: Judgement, new: Judgement) -> Judgement:
 
 
 def _documented(info: TagInfo, healthy: Range) -> Judgement:
-    """The absolute range of the documents: no rule judges it, so it has no badge."""
+    """A range that the metric's documentation gives: no rule judges it, so it has no badge."""
     low, high = healthy.low, healthy.high
     factor = info.sign * info.scale
     limits = [None if v is None else v / factor for v in (low, high)]

@@ -1,4 +1,4 @@
-"""Reads rules from YAML and checks every word of them."""
+"""Reads rules from YAML and checks every key and value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rltui.health.rule import Case, Number, Rule, Variant, When
 #: Modules that register detectors when imported.
 DETECTOR_MODULES = (decline, learning, levels, outcome, pace)
 
-#: Fields that every template may name; the facts of the detector come on top.
+#: Fields that every template may name, besides the facts of its detector.
 STANDARD_FIELDS = (
     "value", "threshold", "watch", "bad", "low", "high", "limit", "now", "first", "before",
     "peak", "after", "rows", "since", "until", "at", "tag", "step", "when", "from", "bound",
@@ -52,9 +52,9 @@ def load_rules(
     A later rule of the same id replaces the earlier one.
 
     ``mute`` names rules (or variants, ``rule.variant``) to leave out. ``overrides`` maps a rule
-    or variant to new parameters (see :class:`~rltui.health.parameters.Override`); values may be
-    document nodes, then errors name the line. ``metrics`` are the metric keys of the catalogue;
-    when given, a rule that names another key is wrong.
+    or variant to new parameters (see :class:`~rltui.health.parameters.Override`); with document
+    nodes as values, errors name the line. ``metrics`` are the metric keys of the catalogue;
+    when given, a rule that names another key is rejected.
     Raises DocumentError.
     """
     known = frozenset(metrics)
@@ -88,7 +88,7 @@ def _as_node(value: object) -> Node:
 
 
 def without(rules: Iterable[Rule], mute: Iterable[str]) -> Iterable[Rule]:
-    """The rules but for those (or those variants) that ``mute`` names."""
+    """The rules without those (or those variants) that ``mute`` names."""
     mute = frozenset(mute)
     for rule in rules:
         kept = tuple(v for v in rule.variants if v.id not in mute)
@@ -239,7 +239,7 @@ def _read_roles(
 
 
 def _read_when(*nodes: Node | None) -> When:
-    """Conditions of the rule, then those of the variant: exclusions add up, the rest replaces."""
+    """Conditions of the rule, then of the variant: exclusions add up, others replace."""
     found: dict[str, tuple[str, ...]] = {}
     for node in nodes:
         if node is None:

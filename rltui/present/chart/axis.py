@@ -56,8 +56,8 @@ class Scale:
 def linear_scale(low: float, high: float, rows: int) -> Scale:
     """A scale that holds ``low`` to ``high`` with evenly spaced ticks at 1-2-2.5-5 numbers.
 
-    Ticks are a whole number of rows apart; among the ways to do so the one that wastes the
-    least room wins. 4-6 labels on 12 rows and more (7 where there is room), 2-3 on fewer.
+    Ticks are a whole number of rows apart; the way that wastes the least space
+    wins. 4-6 labels on 12 rows and more (7 where there is room), 2-3 on fewer.
     """
     low, high = _widened(low, high)
     gaps = rows - 1
@@ -206,7 +206,7 @@ def x_ticks(first: float, last: float, cells: int, kind: str = "step") -> list[t
 
 
 def _steps_from(aim: float, kind: str) -> list[float]:
-    """Candidates for the distance of ticks, from ``aim`` on."""
+    """Candidates for the distance between ticks, from ``aim`` upwards."""
     out: list[float] = []
     if kind in ("time", "clock"):
         out = [float(s) for s in _SECONDS if s >= aim]

@@ -14,7 +14,7 @@ MARKERS = ("braille", "block", "ascii")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GlyphSet:
-    """What stands for what. Compare sets by identity; get one from :func:`glyph_set`."""
+    """The glyph for each meaning. Compare sets by identity; get one from :func:`glyph_set`."""
 
     marker: str = "braille"
     """How charts draw their dots: braille, block or ascii."""
@@ -131,7 +131,7 @@ ASCII = GlyphSet(
 )
 _SETS = {"braille": BRAILLE, "block": BLOCK, "ascii": ASCII}
 
-#: Typographic characters that rltui itself writes, and what stands for them in ascii.
+#: Typographic characters that rltui writes, and their replacements in ascii.
 _ASCII: dict[str, str] = {
     **dict(zip("→←↑↓▌◂▸", "><^v><>", strict=True)),
     "⇒": "=>",
@@ -186,8 +186,8 @@ def _ascii_char(char: str) -> str:
 def glyph_set(marker: str, *, plain_badges: bool = False) -> GlyphSet:
     """The set for a marker: ``braille``, ``block`` or ``ascii``.
 
-    ``plain_badges`` takes the badges of the ascii set, for terminals that draw ambiguous
-    characters two cells wide. Raises ValueError for another marker.
+    ``plain_badges`` takes the badges of the ascii set, for terminals that draw ambiguous characters
+    two cells wide. Raises ValueError for another marker.
     """
     if marker not in _SETS:
         raise ValueError(f"unknown marker {marker!r}; one of {', '.join(MARKERS)}")

@@ -41,7 +41,7 @@ class Token(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a span looks; ``bg`` None means the ground of the line."""
+    """How a span looks; ``bg`` None means the background of the line."""
 
     fg: Token = Token.TEXT
     bg: Token | None = None
@@ -84,7 +84,7 @@ LEVEL_TOKEN = {
 
 
 def line_width(line: Iterable[Span]) -> int:
-    """Cells that the line takes."""
+    """Width of the line in cells."""
     return sum([len(text) if text.isascii() else cell_width(text) for text, _ in line])
 
 
@@ -112,7 +112,7 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
         if text:
             out.append((text, look))
         room -= taken
-    if room > 0:  # half of a wide character was cut
+    if room > 0:  # a wide character did not fit
         out.append((" " * room, TEXT))
     return out
 

@@ -1,4 +1,4 @@
-"""Names in a narrow column: what tells them apart stays, what they share goes."""
+"""Names in a narrow column: the part in which they differ stays visible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from rltui.core.text import cell_width, fit, fit_middle
 
-#: Shares of the cells that the end of a name gets, in the order in which they are tried.
+#: Shares of the cells given to the end of a name, in the order in which they are tried.
 _TAILS = (2 / 3, 1 / 3, 0.95, 0.0)
 
 
@@ -18,8 +18,8 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
     """``names`` in at most ``width`` cells each, different where the names are.
 
     When one is too long, the beginning and the end that all share are dropped; what is still too
-    long is cut in the middle, or to the part in which it differs from its neighbours. Names
-    that differ nowhere in ``width`` cells stay alike.
+    long is cut in the middle, or to the part in which it differs from its neighbours. Names too
+    alike for ``width`` cells may come out equal.
     """
     if all(cell_width(n) <= width for n in names):
         return names

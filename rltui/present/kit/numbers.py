@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import SupportsFloat
 
-#: What stands where a value was never logged.
+#: Shown for a value that was never logged.
 MISSING = "–"
 #: Cells of an aligned value: before the decimal point, and from the point on.
 BEFORE, AFTER = 5, 5
@@ -33,7 +33,7 @@ def _number(x: SupportsFloat | None) -> float | None:
 
 
 def _special(x: float | None) -> str | None:
-    """The word for what is no finite number, else None."""
+    """The word for None, NaN and infinity; None for a finite number."""
     if x is None:
         return MISSING
     if math.isnan(x):
@@ -118,8 +118,7 @@ def short(x: SupportsFloat | None) -> str:
 
 
 def plain(x: SupportsFloat) -> str:
-    """A number in a sentence, and so in the JSON documents: three significant digits, neither
-    separators nor suffixes.
+    """A number in a sentence: three significant digits, no separators, no suffixes.
 
     >>> [plain(v) for v in (0.5, 2.4567, 1234.5, 1e-6, math.nan)]
     ['0.5', '2.46', '1234', '1.0e-6', 'nan']
@@ -182,8 +181,8 @@ def _factor_body(number: float) -> str:
 def percent(fraction: SupportsFloat | None, *, whole: bool = False) -> str:
     """A share that rltui derived: ``80 %``, ``0.04 %``; at most 9 cells.
 
-    Below 1 % two digits, or with ``whole`` (shares of a step) ``< 1 %``. Never says 100 %
-    of what is not complete.
+    Below 1 % two digits, or with ``whole`` (shares of a step) ``< 1 %``. 100 % is shown only for
+    what is complete.
     """
     number = _number(fraction)
     word = _special(number)
@@ -196,7 +195,7 @@ def percent(fraction: SupportsFloat | None, *, whole: bool = False) -> str:
 
 
 def _percent_body(share: float) -> str:
-    """A share of at least zero, in hundredths."""
+    """A non-negative share, given in percent."""
     if 0.01 <= share < 0.995:
         return f"{share:.2f}"
     if share < 0.995:
@@ -210,7 +209,7 @@ def duration(seconds: SupportsFloat | None, tenths: bool = False) -> str:
     """A length of time in at most two units and six cells: ``58 s``, ``2m24s``, ``2d04h``.
 
     ``tenths`` keeps the fraction of what lasts less than a minute (``17.4 s``, ``0.26 s``,
-    ``26 ms``). A negative length, the product of disagreeing clocks, counts as 0.
+    ``26 ms``). A negative length, which comes from clocks that disagree, counts as 0.
     """
     number = _number(seconds)
     if number is None or not math.isfinite(number):
@@ -274,7 +273,7 @@ def exact(n: int) -> str:
 
 
 def clock(when: SupportsFloat | None, now: float | None = None) -> str:
-    """Local time of day, ``14:03:22``; with the date when it is not the day of ``now``."""
+    """Local time of day, ``14:03:22``, or the date when that is not the day of ``now``."""
     number = _number(when)
     if number is None or not math.isfinite(number):
         return MISSING

@@ -11,7 +11,7 @@ from rltui.present.kit import numbers
 
 Fact = float | int | str | None
 
-#: Rule id -> sentence for what is no rule's finding but the state of the run.
+#: Id -> sentence for findings about the state of a run, which no rule makes.
 _STATES = {"stalled": "nothing was written", "crashed": "it has ended"}
 
 
@@ -48,7 +48,7 @@ def _others(evidence: Evidence) -> str:
 
 
 def facts(evidence: Evidence) -> dict[str, Fact]:
-    """What templates may name and what the JSON documents list, by name."""
+    """The values that templates and the JSON documents use, by name."""
     if not evidence.row:
         return dict(evidence.facts)
     row, side = evidence.row, evidence.side

@@ -41,8 +41,8 @@ def spark(
     """The sparkline of one metric in exactly ``width`` cells.
 
     ``steps`` (n,) and ``values`` (n,) are its points; ``first_step`` to ``last_step`` is the
-    run, the same for all rows on screen, so that columns line up; with ``end_step`` the
-    columns reach so far, and those after the newest step are blank. A column shows its point
+    run, the same for all rows on screen, so that columns line up; ``end_step`` extends the columns
+    beyond the newest step, with blanks. A column shows its point
     farthest from the median, a column without points the last value before it, the newest
     column the newest value. Height is the metric's own minimum to maximum; colour is its level
     at that step (``levels``), never its height. A value that never changed is a dashed line,
@@ -126,7 +126,7 @@ def _mark_nan(
     count: IntArray,
     newest_finite: NDArray[np.bool_],
 ) -> None:
-    """Set the kind of the columns that have points which are no numbers."""
+    """Set the kind of the columns with points that are not finite."""
     last = len(kind) - 1
     broken = False
     for column in range(len(kind)):

@@ -1,6 +1,6 @@
 """The stable JSON documents: ``rltui.check/1`` and ``rltui.snapshot/1``.
 
-Strict JSON: a number that is not finite is null. Only additions within version 1.
+Strict JSON: a number that is not finite is null. Version 1 only ever gains fields.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def check_document(session: Session) -> Json:
 
 
 def snapshot_document(session: Session) -> Json:
-    """The verdict, and per run every metric."""
+    """The verdict, and every metric of each run."""
     document = check_document(session)
     document["schema"] = "rltui.snapshot/1"
     for run, entry in zip(session.runs(), document["runs"], strict=True):

@@ -15,7 +15,7 @@ import numpy as np
 from rltui.core.errors import UsageError
 from rltui.present.output.points import ExportRows
 
-#: Points of a row group: enough to compress well, few enough to be held.
+#: Points per row group: enough to compress well, few enough to keep in memory.
 _GROUP = 1 << 18
 
 
@@ -50,14 +50,14 @@ class ParquetFile:
         self._count = 0
 
     def write(self, rows: ExportRows) -> None:
-        """Take rows; a row group is written when there are enough of them."""
+        """Add rows; a row group is written once there are enough of them."""
         self._held.append(rows)
         self._count += len(rows.steps)
         if self._count >= _GROUP:
             self._flush()
 
     def close(self) -> None:
-        """Write what is held and the end of the file."""
+        """Write the remaining rows and the end of the file."""
         self._flush()
         self._writer.close()
 
@@ -88,7 +88,7 @@ class ParquetFile:
 
 
 class _Forward:
-    """A stream that can tell where it is, also when it is a pipe."""
+    """A stream that knows its position even if it is a pipe."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out

@@ -17,12 +17,13 @@ from rltui.present.chart.render import smooth
 from rltui.present.kit.names import distinct
 from rltui.session import RunView
 
-#: Colours of runs in 256-colour numbers, in stable order; light enough for both grounds.
+#: Colours of runs as 256-colour numbers, readable on dark and light backgrounds.
 _COLOURS = (75, 79, 140, 175, 143, 250)
 
 
 def find_tags(runs: Sequence[RunView], name: str) -> list[str]:
-    """Tags that ``name`` means: a tag, a metric key, the title on screen, or a glob over them."""
+    """Tags that ``name`` refers to: a
+    tag, a metric key, the title on screen, or a glob over them."""
     found: dict[str, None] = {}
     for run in runs:
         for tag, info in run.infos.items():
@@ -50,7 +51,7 @@ def plot_text(
     plotext.clear_figure()
     try:
         plotext.theme("clear")
-        plotext.limitsize(False, False)  # the size is what was asked for, also without a terminal
+        plotext.limitsize(False, False)  # the requested size, even without a terminal
         plotext.plotsize(width, height)
         plotext.title(_title(having, tag))
         names = distinct(tuple(_label(having, r) for r in having), max(8, width // 3))

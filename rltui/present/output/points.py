@@ -1,13 +1,13 @@
 """Every stored point as rows of CSV or JSON lines. Opens no file; derives nothing.
 
 Columns: ``run``, ``tag``, ``step``, ``wall_time`` (seconds since the epoch, empty or null where
-the log has none), ``value`` (as logged: neither smoothed nor scaled nor turned round; float32 is
-written as the double that equals it) and ``superseded`` (whether a resumed run has overwritten
+the log has none), ``value`` (as logged: not smoothed, scaled or negated; float32 is written as the
+equal double) and ``superseded`` (whether a resumed run has overwritten
 the point). Runs come in the order of their names, tags as they were first seen, points by step;
 at one step the superseded ones come first.
 
 A value that is not finite is ``nan``, ``inf`` or ``-inf`` in CSV. JSON has no such numbers:
-there the value is null and a further field ``nonfinite`` says which of the three it was.
+there the value is null, and a further field ``nonfinite`` names which of the three it was.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rltui.core.text import clean
 from rltui.session import RunView, Session
 from rltui.store import Series
 
-#: Points that become text at a time: memory stays bounded, and so few stay in the cache.
+#: Points converted to text at a time: memory stays bounded and the data stay in the cache.
 CHUNK = 1 << 12
 
 CSV_HEAD = b"run,tag,step,wall_time,value,superseded\n"
@@ -46,8 +46,8 @@ class ExportRows:
 
 
 def export_names(session: Session, runs: Sequence[RunView]) -> list[str]:
-    """What each run is called: as in the JSON of ``check``, with the path of its logdir in front
-    when there are several logdirs."""
+    """The name of each run as in the JSON of ``check``, preceded by the path of its logdir if there
+    are several."""
     if len(session.logdirs) == 1:
         return [r.key.name for r in runs]
     return [clean(str(session.logdirs[r.key.logdir])) + f"/{r.key.name}" for r in runs]
@@ -104,7 +104,8 @@ def json_lines(rows: ExportRows) -> bytes:
 
 
 def _numbers(numbers: FloatArray, odd: Callable[[float], bytes]) -> list[bytes]:
-    """Each number in the fewest digits that give it back; ``odd`` writes what is not finite."""
+    """Each number in the fewest digits that read back exactly; ``odd`` writes what is not
+    finite."""
     texts = _dumped(numbers)
     strange = np.flatnonzero(~np.isfinite(numbers))
     if len(strange):

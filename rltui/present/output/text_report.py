@@ -1,4 +1,4 @@
-"""Verdicts as plain text, for ``check``, ``snapshot`` and the line left on quitting."""
+"""Verdicts as plain text, for ``check``, ``snapshot`` and the line printed on quitting."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def verdict_line(session: Session) -> str:
 
 
 def run_verdict(run: RunView) -> str:
-    """Badge, name, where it stands and what fires, in one line."""
+    """Badge, name, progress and firing findings, in one line."""
     glyph = _GLYPHS.badge(run.level)
     firing = run.report.firing() if run.report else ()
     what = ", ".join(

@@ -22,7 +22,7 @@ from rltui.present.screens.x_axis import Axis, axis_of, is_live, padded_end, spa
 from rltui.session import RunView
 from rltui.store import Series
 
-#: More validation marks than this say nothing: every step is one.
+#: With more validation marks than this, none are drawn: every step would have one.
 _MOST_MARKS = 60
 #: Bars of findings under a chart, at most.
 _MOST_BARS = 6
@@ -100,7 +100,7 @@ def chart_of(
 
 
 def _end(run: RunView, axis: Axis, ends: tuple[float, float] | None) -> float | None:
-    """Where the x axis ends: a live run gets room for what comes."""
+    """Where the x axis ends: a live run gets space for new points."""
     if ends is None or not is_live(run):
         return None
     return span_of(run)[2] if axis.kind == "step" else padded_end(*ends)
@@ -196,7 +196,7 @@ def _rank(finding: Finding) -> int:
 
 
 def _marks(run: RunView, to_x: Callable[[float], float]) -> list[Mark]:
-    """Steps of validation, as long as they are few enough to say something."""
+    """Steps of validation, unless there are too many to be useful."""
     for tag, info in run.infos.items():
         if info.category is Category.VALIDATION:
             steps = run.shown(tag).steps

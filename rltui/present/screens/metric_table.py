@@ -107,7 +107,7 @@ def _row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: b
     token = LEVEL_TOKEN[row.level]
     line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
     title = glyphs.text(row.title)
-    if row.info.metric is None:  # the end of an unknown tag says most
+    if row.info.metric is None:  # the end of an unknown tag is the most specific part
         title = fit_middle(title, columns.name, ellipsis=glyphs.ellipsis)
     look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
     line.append(column(title, columns.name + 1, look, ellipsis=glyphs.ellipsis))
@@ -172,7 +172,7 @@ def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) 
 
 
 def _digest(run: RunView, series: Series, empty: Digest, last: int) -> Digest:
-    """The points gathered for a sparkline: those that were gathered before are kept."""
+    """The binned points of a sparkline: only new points are added."""
     key = ("digest", series.tag, empty.first, empty.unit, empty.width)
     held = run.memo.get(key)
     digest = empty

@@ -58,7 +58,7 @@ def padded_end(first: float, last: float) -> float:
 
 
 def is_live(run: RunView) -> bool:
-    """Whether more points are to come, as far as the clock tells."""
+    """Whether more points are expected, judging by the age of the newest."""
     return run.progress is not None and run.progress.state is RunState.LIVE
 
 
@@ -82,7 +82,7 @@ def _span(run: RunView) -> tuple[int, int, float]:
 
 
 def axis_of(run: RunView, series: Series, name: str) -> Axis:
-    """The axis ``name`` for a series; steps when the run cannot tell (no times, no tokens)."""
+    """The axis ``name`` for a series; steps when the run lacks times or tokens."""
     if name in ("relative", "wall"):
         known = np.isfinite(series.wall_times)
         if known.sum() > 1:
@@ -101,7 +101,7 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
 
 
 def axes_of(run: RunView) -> tuple[str, ...]:
-    """The axes that this run has something for; always at least the step."""
+    """The axes that this run has data for; always at least the step."""
     names = ["step"]
     if run.data.first_wall_time is not None:
         names += ["relative", "wall"]
