@@ -19,7 +19,7 @@ from rltui.store import RunData, Series
 
 #: Directories that many frameworks give the same name.
 _NAMELESS = frozenset({"run", "runs", "log", "logs", "tb", "tensorboard", "tensorboard_log"})
-_UNJUDGED = Judgement(Level.UNKNOWN, "", "", None, None)
+_UNJUDGED = Judgement(Level.UNKNOWN)
 
 
 class RunView:

@@ -1,4 +1,4 @@
-"""Rows of metrics: which tags stand together, and what one row says."""
+"""Rows of metrics: their order and grouping, and the content of a row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 _LOW, _HIGH, _CENTRE = "min", "max", "mean"
 #: Points that the newest one is compared with for the change column.
 _TREND_POINTS = 10
-#: Points that tell the usual range and noise of a metric.
+#: Points that give the usual range and noise of a metric.
 _RECENT_POINTS = 2000
 #: A change below this share of the p5-p95 range is not shown.
 _MATERIAL = 0.02
@@ -68,7 +68,7 @@ def make_row(run: RunView, tag: str, band: tuple[str, str] | None = None) -> Row
     judgement = run.judgement(tag)
     last = run.shown(tag).last
     value = None if last is None else last[2]
-    # no tick beside a value that is outside of its range, even before the rule is sure
+    # no tick beside a value outside of its range, even before the rule fires
     level = Level.UNKNOWN if judgement.pending else judgement.level
     return Row(tag, run.infos[tag], level, judgement, value, band)
 
