@@ -8,21 +8,21 @@ file, line and column, and the nearest valid word.
 
 from __future__ import annotations
 
-import contextlib
-import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rltui.core.cache import load, save
 from rltui.core.errors import DocumentError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Node:
-    """A value of the document and where it stands (line and column count from 1)."""
+    """A value of the document and its place; line and column count from 1. Never changed.
+
+    Not frozen, and compared by identity: thousands of them are made at start, as keys too.
+    """
 
     value: Any
     path: Path
@@ -162,69 +162,14 @@ def read_document(path: Path) -> Node:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise DocumentError(f"cannot be read: {reason}", path=path) from error
-    return parse_document(text, path, keep=True)
+    return parse_document(text, path)
 
 
-def parse_document(text: str, path: Path, *, keep: bool = False) -> Node:
-    """Parse YAML text; ``path`` is used in error messages only.
+def parse_document(text: str, path: Path) -> Node:
+    """Parse YAML text; ``path`` is used only in error messages.
 
-    With ``keep`` a text that was parsed at an earlier start is taken from the cache: PyYAML is
-    a quarter of the time that a start takes.
+    Raises DocumentError when the text is not YAML.
     """
-    if keep:
-        known = load("document", text)
-        if known is not None and (root := _unpacked(known, path)) is not None:
-            return root
-    root = _parse(text, path)
-    if keep:
-        with contextlib.suppress(ValueError):
-            save("document", text, _packed(root))
-    return root
-
-
-def _packed(node: Node) -> list[Any]:
-    """A node as JSON: [line, column, scalar or list] or [line, column, keys, values].
-
-    Raises ValueError for scalars that JSON would change: dates, bytes, NaN.
-    """
-    if isinstance(node.value, dict):
-        keys = [_packed(k) for k in node.value]
-        return [node.line, node.column, keys, [_packed(v) for v in node.value.values()]]
-    if isinstance(node.value, list):
-        return [node.line, node.column, [_packed(v) for v in node.value]]
-    plain = node.value is None or isinstance(node.value, (str, int, float))
-    if not plain or (isinstance(node.value, float) and not math.isfinite(node.value)):
-        raise ValueError
-    return [node.line, node.column, node.value]
-
-
-def _unpacked(root: Any, path: Path) -> Node | None:
-    """The node of what :func:`_packed` made; None for anything else."""
-
-    def unpack(packed: Any, depth: int) -> Node:
-        line, column, value, *more = packed
-        if type(line) is not int or type(column) is not int or depth > _MAX_DEPTH:
-            raise ValueError
-        if more:
-            (values,) = more
-            keys = [unpack(k, depth + 1) for k in value]
-            if len(keys) != len(values) or any(isinstance(k.value, (dict, list)) for k in keys):
-                raise ValueError
-            entries = (unpack(v, depth + 1) for v in values)
-            return Node(dict(zip(keys, entries, strict=True)), path, line, column)
-        if type(value) is list:
-            return Node([unpack(v, depth + 1) for v in value], path, line, column)
-        if type(value) is dict:
-            raise ValueError
-        return Node(value, path, line, column)
-
-    try:
-        return unpack(root, 0)
-    except (TypeError, ValueError):
-        return None
-
-
-def _parse(text: str, path: Path) -> Node:
     import yaml
 
     loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -249,6 +194,8 @@ def _parse(text: str, path: Path) -> Node:
         loader.dispose()
 
 
+#: The tag of texts, which need no construction.
+_TEXT = "tag:yaml.org,2002:str"
 #: Deeper nesting than this is a mistake (an alias inside itself), never a document of ours.
 _MAX_DEPTH = 32
 #: More values than this come from an alias bomb: the shipped documents have some ten thousand.
@@ -282,6 +229,8 @@ class _Converter:
             value = {self._key(k, depth + 1): self.convert(v, depth + 1) for k, v in node.value}
         elif isinstance(node, self._sequence):
             value = [self.convert(v, depth + 1) for v in node.value]
+        elif node.tag == _TEXT and (node.style or not _EXPONENT.fullmatch(node.value)):
+            value = node.value
         elif not node.style and _EXPONENT.fullmatch(node.value):
             value = float(node.value)
         else:

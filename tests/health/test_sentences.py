@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
-from rltui.health import Engine, load_rules
+from rltui.health.engine import Engine
 from rltui.health.model import Finding, FindingState
 from rltui.health.rule_cases import case_run, parse_series
+from rltui.health.rules import load_rules
 
 RULES = load_rules()
 
