@@ -1,9 +1,9 @@
 """YAML documents with positions: config, dialects, rules, themes.
 
-The only importer of PyYAML. A document is read as a tree of :class:`Node`; whoever owns the
-document takes its keys one by one with the typed accessors of :class:`Table`, and ends with
-:meth:`Table.finish`, which complains about keys that nobody took. So every error carries
-file, line and column, and the nearest valid word.
+The only importer of PyYAML. A document is parsed to a tree of :class:`Node`; its reader takes the
+keys one by one with the typed accessors of :class:`Table` and ends with :meth:`Table.finish`,
+which raises for unknown keys. So every error has file, line and column, and the most similar valid
+word.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Node:
 
 
 class Table:
-    """A mapping whose keys are taken one by one; :meth:`finish` rejects what is left over."""
+    """A mapping whose keys are taken one by one; :meth:`finish` rejects the remaining ones."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -137,7 +137,7 @@ class Table:
         yield from self._entries.items()
 
     def finish(self) -> None:
-        """Raise for the first key that was not asked for, with the nearest known one."""
+        """Raise for the first key that was not taken, with the most similar known one."""
         for key, node in self._keys.items():
             if key not in self._taken:
                 hint = nearest(key, self._taken)
@@ -145,7 +145,7 @@ class Table:
 
 
 def nearest(word: str, options: Iterable[str]) -> str | None:
-    """The option that looks most like ``word``, or None when none does."""
+    """The option most similar to ``word``, or None when none is close."""
     import difflib
 
     found = difflib.get_close_matches(word, list(options), n=1, cutoff=0.5)
@@ -196,16 +196,16 @@ def parse_document(text: str, path: Path) -> Node:
 
 #: The tag of texts, which need no construction.
 _TEXT = "tag:yaml.org,2002:str"
-#: Deeper nesting than this is a mistake (an alias inside itself), never a document of ours.
+#: Deeper nesting is a mistake (an alias inside itself).
 _MAX_DEPTH = 32
-#: More values than this come from an alias bomb: the shipped documents have some ten thousand.
+#: More values come from an alias bomb: the shipped documents have about ten thousand.
 _MAX_NODES = 500_000
-#: YAML 1.1 wants a dot and a sign in ``1e-3``; everybody else takes it as a number.
+#: YAML 1.1 requires a dot and a sign in ``1e-3``; everywhere else it is a number.
 _EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 
 
 class _Converter:
-    """Turns the nodes of PyYAML into ours, within bounds."""
+    """Converts the nodes of PyYAML, within bounds."""
 
     def __init__(self, loader: Any, path: Path) -> None:
         import yaml
