@@ -131,7 +131,7 @@ def read_text(path: Path) -> str:
 def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
     """The head of a document. Raises DocumentError when it is wrong."""
     cut = text.find(_BODY)
-    table = parse_document(text if cut < 0 else text[: cut + 1], path, keep=True).table()
+    table = parse_document(text if cut < 0 else text[: cut + 1], path).table()
     ident = table.need("id").text()
     title, inherits = table.get("title"), table.get("inherits")
     rank, scenario = table.get("rank"), table.get("scenario")
@@ -210,7 +210,7 @@ def _kind(table: Table, scenarios: Collection[str]) -> AlgorithmMark:
 
 def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry, ...]:
     """The entries of a document. Raises DocumentError when one is wrong or two are tied."""
-    table = parse_document(text, path, keep=True).table()
+    table = parse_document(text, path).table()
     body = table.get("entries")
     out: list[Entry] = []
     keys: list[Node] = []
@@ -276,7 +276,7 @@ def _check_ties(entries: list[Entry], keys: list[Node]) -> None:
         rivals = seen.setdefault((entry.pattern.literal, entry.pattern.exact), [])
         for j in rivals:
             other = entries[j]
-            if other.algorithms != entry.algorithms or not other.pattern.overlaps(entry.pattern):
+            if other.algorithms != entry.algorithms or not other.pattern.ties(entry.pattern):
                 continue
             same = other.pattern.text == entry.pattern.text
             what = "stands twice" if same else f"ties with {other.pattern.text!r}"

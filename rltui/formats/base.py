@@ -136,7 +136,7 @@ class Format(ABC):
     """One log format. The contract test of ``tests/formats`` runs on all of them.
 
     Everything that the rest of the program needs to know of a format is an attribute here, so
-    that nobody else names one.
+    that no other module names one.
     """
 
     name: str
@@ -148,7 +148,7 @@ class Format(ABC):
     lacks: str = ""
     """Why a file with a fitting name is not read, for people (see :meth:`refusal`)."""
     restarts: bool = True
-    """Whether a file that is truncated and written anew is a training that began anew. If not,
+    """Whether a file that is truncated and rewritten is a training that started again. If not,
     the same rows are written again (a CSV that gets a column) and replace what was read."""
     document: bool = False
     """Whether the file is rewritten as one document: read from its start whenever it changes;

@@ -27,7 +27,7 @@ from rltui.sources.follow.reader import Reader
 from rltui.store import Changes, RunData, Store
 
 if TYPE_CHECKING:
-    from rltui.health import Engine
+    from rltui.health.engine import Engine
 
 #: Time spent on taking batches in per tick of the app: keys stay quick while gigabytes are read.
 _DRAIN_S = 0.03
@@ -104,7 +104,7 @@ class Session:
         """Load the rules. Done by the first verdict, unless the user has a say in them: a
         mistake in the user's documents stops the start. Raises DocumentError."""
         if self._judging is None:
-            from rltui.health import Engine
+            from rltui.health.engine import Engine
 
             self._judging = Engine(open_rules(self.config, self.catalogue))
 

@@ -9,9 +9,10 @@ import pytest
 from rltui.catalogue import load_catalogue
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.health import Engine, load_rules, run_cases
+from rltui.health.engine import Engine
 from rltui.health.rule import Case, Rule, Variant
-from rltui.health.rule_cases import CaseResult, case_run, parse_series
+from rltui.health.rule_cases import CaseResult, case_run, parse_series, run_cases
+from rltui.health.rules import load_rules
 from rltui.present.kit import sentences
 
 RULES = load_rules()

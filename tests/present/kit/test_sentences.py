@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
-from rltui.health import Engine, load_rules
+from rltui.health.engine import Engine
 from rltui.health.model import Evidence, Finding, FindingState, Skipped, Words
 from rltui.health.rule_cases import case_run, parse_series
+from rltui.health.rules import load_rules
 from rltui.present.kit.sentences import facts, short, summary, why_skipped
 
 RULES = load_rules()
