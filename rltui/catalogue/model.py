@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from rltui.core.level import Direction
 
@@ -109,6 +110,26 @@ class TagInfo:
     where: str | None = None
     """``file:line`` and pattern of the catalogue entry that matched, for ``rltui explain``."""
     source: str = ""
+
+    @classmethod
+    def of_metric(cls, tag: str, metric: Metric, **changes: Any) -> TagInfo:
+        """The meaning of a tag that is a metric; ``changes`` are fields that differ from it."""
+        own = {
+            "title": metric.title,
+            "category": metric.category,
+            "also": metric.also,
+            "unit": metric.unit,
+            "direction": metric.direction,
+            "healthy": metric.healthy,
+            "meaning": metric.meaning,
+            "source": metric.source,
+            "sign": 1.0,
+            "scale": 1.0,
+            "family": None,
+            "stat": None,
+            "order": metric.order,
+        }
+        return cls(tag=tag, metric=metric, **{**own, **changes})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rltui.catalogue.dialect import Entry
 from rltui.catalogue.guess import plain_name, tag_family, unknown_tag
@@ -109,30 +110,32 @@ class Resolver:
 
     def _info(self, tag: str, entry: Entry, path: Path, labels: dict[str, str]) -> TagInfo:
         metric = entry.metric
-        title = metric.title if entry.title is None else fill(entry.title, labels)
-        unit = metric.unit if entry.unit is None else fill(entry.unit, labels)
         family = None
         if metric.stat or tag.count("/") > 1:  # train/std is no member of train/*
             family = tag_family(tag, metric.stat)
-        return TagInfo(
-            tag=tag,
-            metric=metric,
-            title=title,
-            category=entry.category or metric.category,
-            also=entry.also or metric.also,
-            unit=unit,
-            direction=entry.direction or metric.direction,
-            healthy=entry.healthy if entry.healthy_set else metric.healthy,
-            meaning=entry.meaning or metric.meaning,
+        changes: dict[str, Any] = {
+            "title": None if entry.title is None else fill(entry.title, labels),
+            "unit": None if entry.unit is None else fill(entry.unit, labels),
+            "category": entry.category,
+            "also": entry.also,
+            "direction": entry.direction,
+            "meaning": entry.meaning or None,
+            "source": entry.source or None,
+        }
+        changes = {name: value for name, value in changes.items() if value is not None}
+        if entry.healthy_set:
+            changes["healthy"] = entry.healthy
+        return TagInfo.of_metric(
+            tag,
+            metric,
+            **changes,
             sign=entry.sign,
             scale=entry.scale,
             family=family[0] if family else None,
             stat=family[1] if family else None,
             labels={**entry.labels, **labels},
-            order=metric.order,
             estimator=entry.estimator,
             where=f"{place(path, entry.line)} {entry.pattern.text}",
-            source=entry.source or metric.source,
         )
 
     def _held_out(self, info: TagInfo) -> TagInfo:

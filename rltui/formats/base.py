@@ -69,7 +69,7 @@ class Decoded:
     """The end of a console log as of now; None when it is no console or nothing is new."""
     exit_code: int | None = None
     """How the training ended, where the log says so (a tracker's exit record)."""
-    counted: bool = False
+    steps_are_row_numbers: bool = False
     """Whether the steps are row numbers, because the log tells none."""
 
 
@@ -143,7 +143,7 @@ class Format(Protocol):
         ...
 
     @property
-    def exactness(self) -> int:
+    def precision_rank(self) -> int:
         """Of several sources of one run the highest wins: 3 float64 as computed, 2 float32,
         1 rounded for people."""
         ...

@@ -11,7 +11,7 @@ class TrackerLog:
     """Base of formats whose file is known by its suffix and first bytes, one in a directory."""
 
     growth = Growth.APPENDED
-    exactness = 3
+    precision_rank = 3
     anywhere = False
     suffix: str
     ident: bytes

@@ -47,7 +47,7 @@ class TrainerState:
     )
     lacks = "no log history yet"
     growth = Growth.WHOLE
-    exactness = 3
+    precision_rank = 3
     anywhere = False
 
     def belonging(self, name: str) -> Belonging:  # noqa: ARG002 - the name is always the same

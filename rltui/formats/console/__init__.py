@@ -45,7 +45,7 @@ class Console:
     )
     lacks = "no rows of metrics in it so far"
     growth = Growth.APPENDED
-    exactness = 1
+    precision_rank = 1
     anywhere = True
 
     def belonging(self, name: str) -> Belonging:

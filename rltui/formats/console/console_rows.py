@@ -33,7 +33,7 @@ class Rows:
         self._values: list[Sequence[float]] = []
         self.taken = 0
         """Rows so far, over all calls."""
-        self.counted = False
+        self.steps_are_row_numbers = False
         """Whether steps are row numbers."""
         self.total: int | None = None
         """The planned number of steps, where the log tells it."""

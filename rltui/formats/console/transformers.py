@@ -138,7 +138,9 @@ class Trainer:
         for row, step in stepped:
             self._course.add(rows, row.names, step)
             rows.add(row.names, step, row.values, row.wall)
-        rows.counted = rows.counted or self._stepping.counted
+        rows.steps_are_row_numbers = (
+            rows.steps_are_row_numbers or self._stepping.steps_are_row_numbers
+        )
         if stepped and self._stepping.total is not None:
             rows.total = self._stepping.total
 

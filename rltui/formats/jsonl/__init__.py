@@ -38,7 +38,7 @@ class JsonLines:
     )
     lacks = ""
     growth = Growth.APPENDED
-    exactness = 3
+    precision_rank = 3
     anywhere = False
 
     def belonging(self, name: str) -> Belonging:

@@ -36,7 +36,7 @@ class Table:
     )
     lacks = "no column of it tells a step beside numbers"
     growth = Growth.REWRITTEN
-    exactness = 3
+    precision_rank = 3
     anywhere = False
 
     def belonging(self, name: str) -> Belonging:

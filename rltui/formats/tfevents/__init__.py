@@ -25,7 +25,7 @@ class TfEvents:
     )
     lacks = ""
     growth = Growth.APPENDED
-    exactness = 2
+    precision_rank = 2
     anywhere = False
 
     def __init__(self) -> None:

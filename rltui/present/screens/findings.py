@@ -288,7 +288,7 @@ def _not_judged(run: RunView, view: View, width: int, margin: int) -> list[Line]
 
 def _skipped_line(run: RunView, skipped: Skipped, width: int, view: View) -> Line:
     name = pad(view.glyphs.text(skipped.title), 22, ellipsis=view.glyphs.ellipsis)
-    names = list(dict.fromkeys(run.title_of(m) for m in skipped.missing))
+    names = list(dict.fromkeys(_title_of(run, m) for m in skipped.missing))
     why = f"no {', '.join(names)}" if names else skipped.reason or "too few points"
     room = width - 24
     text = pad(fit(view.glyphs.text(why), room, ellipsis=view.glyphs.ellipsis), room, right=True)
@@ -315,3 +315,9 @@ def _detail(
         lines += [[], heading(view.glyphs.text(info.title), width, view, note)]
         lines += chart_lines(run, finding.tag, view, width, min(left, 24))
     return lines[:height]
+
+
+def _title_of(run: RunView, key: str) -> str:
+    """Title of a metric; its key when the catalogue does not have it."""
+    metric = run.catalogue.metrics.get(key)
+    return key if metric is None else metric.title

@@ -76,7 +76,7 @@ class Finder:
         self._logdirs = tuple(Path(p) for p in logdirs)
         self._walker = Walker(formats, trackers, options or Options())
         # what accompanies a training is the last to name it: the state of a trainer, a console
-        last = [f for f in formats if f.exactness == 1 or f.growth is Growth.WHOLE]
+        last = [f for f in formats if f.precision_rank == 1 or f.growth is Growth.WHOLE]
         naming = [f for f in formats if f not in last]
         kinds = [*(f.name for f in naming), *(t.name for t in trackers), *(f.name for f in last)]
         self._rank = {kind: i for i, kind in enumerate(kinds)}
