@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
 from rltui.core.level import Direction
 
@@ -112,24 +111,25 @@ class TagInfo:
     source: str = ""
 
     @classmethod
-    def of_metric(cls, tag: str, metric: Metric, **changes: Any) -> TagInfo:
-        """The meaning of a tag that is a metric; ``changes`` are fields that differ from it."""
-        own = {
-            "title": metric.title,
-            "category": metric.category,
-            "also": metric.also,
-            "unit": metric.unit,
-            "direction": metric.direction,
-            "healthy": metric.healthy,
-            "meaning": metric.meaning,
-            "source": metric.source,
-            "sign": 1.0,
-            "scale": 1.0,
-            "family": None,
-            "stat": None,
-            "order": metric.order,
-        }
-        return cls(tag=tag, metric=metric, **{**own, **changes})
+    def of_metric(cls, tag: str, metric: Metric) -> TagInfo:
+        """The meaning of a tag that is exactly a metric of the catalogue."""
+        return cls(
+            tag=tag,
+            metric=metric,
+            title=metric.title,
+            category=metric.category,
+            also=metric.also,
+            unit=metric.unit,
+            direction=metric.direction,
+            healthy=metric.healthy,
+            meaning=metric.meaning,
+            sign=1.0,
+            scale=1.0,
+            family=None,
+            stat=None,
+            order=metric.order,
+            source=metric.source,
+        )
 
 
 @dataclass(frozen=True, slots=True)

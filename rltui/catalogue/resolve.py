@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rltui.catalogue.dialect import Entry
-from rltui.catalogue.guess import plain_name, tag_family, unknown_tag
-from rltui.catalogue.label_template import fill
+from rltui.catalogue.guess import label_text, plain_name, tag_family, unknown_tag
 from rltui.catalogue.model import Category, Metric, TagInfo
+from rltui.core.template import fill
 
 #: Categories that stay what they are under an evaluation prefix.
 _KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.SYSTEM})
@@ -110,25 +109,19 @@ class Resolver:
 
     def _info(self, tag: str, entry: Entry, path: Path, labels: dict[str, str]) -> TagInfo:
         metric = entry.metric
+        info = TagInfo.of_metric(tag, metric)
         family = None
         if metric.stat or tag.count("/") > 1:  # train/std is no member of train/*
             family = tag_family(tag, metric.stat)
-        changes: dict[str, Any] = {
-            "title": None if entry.title is None else fill(entry.title, labels),
-            "unit": None if entry.unit is None else fill(entry.unit, labels),
-            "category": entry.category,
-            "also": entry.also,
-            "direction": entry.direction,
-            "meaning": entry.meaning or None,
-            "source": entry.source or None,
-        }
-        changes = {name: value for name, value in changes.items() if value is not None}
-        if entry.healthy_set:
-            changes["healthy"] = entry.healthy
-        return TagInfo.of_metric(
-            tag,
-            metric,
-            **changes,
+        return replace(
+            info,
+            title=info.title if entry.title is None else _filled(entry.title, labels),
+            category=entry.category or info.category,
+            also=entry.also or info.also,
+            unit=info.unit if entry.unit is None else _filled(entry.unit, labels),
+            direction=entry.direction or info.direction,
+            healthy=entry.healthy if entry.healthy_set else info.healthy,
+            meaning=entry.meaning or info.meaning,
             sign=entry.sign,
             scale=entry.scale,
             family=family[0] if family else None,
@@ -136,6 +129,7 @@ class Resolver:
             labels={**entry.labels, **labels},
             estimator=entry.estimator,
             where=f"{place(path, entry.line)} {entry.pattern.text}",
+            source=entry.source or info.source,
         )
 
     def _held_out(self, info: TagInfo) -> TagInfo:
@@ -168,6 +162,10 @@ class Resolver:
         return replace(
             info, metric=held, title=held.title, category=category, also=None, healthy=None
         )
+
+
+def _filled(template: str, labels: Mapping[str, str]) -> str:
+    return fill(template, lambda name, form: label_text(labels[name], form))
 
 
 def place(path: Path, line: int) -> str:

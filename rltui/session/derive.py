@@ -28,9 +28,8 @@ def derive(
             continue
         derived = Derived(how.how, logged[how.first], logged[how.second])
         table.derive(derived)
-        found[derived.tag] = TagInfo.of_metric(
-            derived.tag, metric, source=f"rltui: {derived.how} of two logged metrics"
-        )
+        source = f"rltui: {derived.how} of two logged metrics"
+        found[derived.tag] = replace(TagInfo.of_metric(derived.tag, metric), source=source)
     return found
 
 
