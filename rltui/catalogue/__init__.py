@@ -1,6 +1,7 @@
 """What a tag means. Metrics, dialects of frameworks, scenarios, recognition.
 
-Start at :func:`load_catalogue`; data live in ``data/*.yaml``. Knows no store and no files of runs.
+Start at :func:`load_catalogue`; the data are in ``data/*.yaml``. Knows neither the store nor log
+files.
 The tables for documents are imported when they are first asked for: no screen needs them.
 """
 

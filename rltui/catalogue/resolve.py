@@ -1,4 +1,4 @@
-"""Answers what one tag means in one dialect. Memoised: a run asks for each tag often."""
+"""Resolves the meaning of a tag in a dialect. Cached: each tag is looked up often."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The entries of one document; earlier layers win over later ones where they are equal."""
+    """The entries of one document; earlier layers win over later ones."""
 
     path: Path
     entries: tuple[Entry, ...]
@@ -54,7 +54,7 @@ class Resolver:
         self._wild = [(entry, path) for *_, entry, path in wild]
 
     def resolve(self, tag: str) -> TagInfo:
-        """What ``tag`` means. Never fails: an unknown tag gets a guessed category and title."""
+        """What ``tag`` means. An unknown tag gets a guessed category and title."""
         info = self._memo.get(tag)
         if info is None:
             info = self._memo[tag] = self._resolve(tag)

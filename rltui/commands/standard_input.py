@@ -50,7 +50,7 @@ def take_pipe() -> int:
 
 @contextmanager
 def kept_open(pipe: int) -> Iterator[None]:
-    """However the block ends, the training goes on: see :func:`let_go`."""
+    """However the block ends, the training continues: see :func:`let_go`."""
     try:
         yield
     finally:
@@ -58,10 +58,10 @@ def kept_open(pipe: int) -> Iterator[None]:
 
 
 def let_go(pipe: int) -> None:
-    """Leave the pipe without ending the training: its next line would meet a closed pipe.
+    """Leave the pipe without ending the training, whose next line would hit a closed pipe.
 
-    A process that drops what still comes takes our place; it ends with the training. There is
-    none when nobody writes any more, or when it is a file.
+    A process that discards further input takes over and ends with the training. None is started for
+    a file, or when no writer is left.
     """
     with suppress(OSError):
         if not _is_written(pipe):

@@ -1,4 +1,4 @@
-"""``rltui watch``: the live app; without a path a list of what there is to watch."""
+"""``rltui watch``: the live app; without a path, a list of logs to choose from."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Judges runs by rules that stand in YAML. No metric name and no threshold in code.
+"""Judges runs by rules written in YAML. No metric name and no threshold in code.
 
-``data/rules.yaml`` holds the rules; detectors are pure functions in ``detectors``, ``decline``,
-``learning``, ``outcome`` and ``pace``. :func:`load_rules` reads the rules, :class:`Engine` runs
-them and answers with a :class:`~rltui.health.model.Report`; :func:`run_cases` tries the examples
-that stand in the rules.
+``data/rules.yaml`` holds the rules; the detectors are pure functions in
+:mod:`rltui.health.detectors`. :func:`load_rules` reads the rules, :class:`Engine` applies them and
+returns a :class:`~rltui.health.model.Report`; :func:`run_cases` runs the examples that the rules
+contain.
 
-The names below are imported when they are first used: a screen needs the words of
+The names below are imported when they are first used: a screen needs the records of
 :mod:`rltui.health.model` at once, a verdict only after the first paint.
 """
 

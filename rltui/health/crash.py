@@ -1,7 +1,7 @@
 """How a run ended, read from the end of its console log and its exit code. Pure.
 
-What is known of ends stands in ``data/endings.yaml``. Looks at names of exceptions and at the
-words of schedulers and drivers, never at metrics; it does not know whether a process still runs.
+The patterns are in ``data/endings.yaml``: names of exceptions and messages of schedulers and
+drivers, never metrics. Whether a process is still running is not known here.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rltui.core.batch import LogTail
 from rltui.core.shipped import shipped
 from rltui.core.yaml_document import Node, read_document
 
-#: Ordinary lines that may follow the telling line; with more of them the process went on.
+#: Ordinary lines that may follow the line that matched; after more of them the process went on.
 GOES_ON = 12
-#: Longest reason and longest telling line, in characters.
+#: Longest reason and longest quoted line, in characters.
 MAX_REASON, MAX_LINE = 60, 300
-#: Characters of a line that are looked at: no telling line says it later.
+#: Characters of a line that are searched: what matches begins early in a line.
 _LOOKED_AT = 600
 
 _WEIGHTS = ("root", "stop", "error", "consequence")
@@ -30,8 +30,8 @@ _PREFIX = re.compile(
     r"(?:\((?:[\w.:<>/-]+ )?pid=\d+[^)]*\)|\[(?:rank|default)\d+\]:|\d+: (?=\S)|"
     r"\[repeated \d+x across cluster\])\s?"
 )
-#: A line of a Ray actor that is not the driver: what kills the training it raises there, too
-#: (RayTaskError); an error of one sample it may have handled.
+#: A line of a Ray actor that is not the driver: an error that ends the training is raised in the
+#: driver, too (RayTaskError); one in a single sample may have been handled.
 _WORKER = re.compile(r"\((?!TaskRunner |main_task |run |train )[\w.:<>/-]+ pid=\d+")
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):|^ray\.exceptions\.\w+\(\w+\): ray::")
 _CHAINED = re.compile(r"^(?:During handling of the above exc|The above exception was the direct)")
@@ -55,11 +55,11 @@ class ExitStatus:
     reason: str
     """A few words for a header: ``CUDA out of memory``."""
     line: str
-    """The line that tells it, without prefixes; empty when only the exit code does."""
+    """The line that shows it, without prefixes; empty when only the exit code does."""
     advice: str
     source: str
     certain: bool = True
-    """False where a process may have caught the error: believe it when the log stays quiet."""
+    """False where the process may have caught the error: believe it once the log stays quiet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class _Sign:
 class _Knowledge:
     signs: tuple[_Sign, ...]
     any_line: re.Pattern[str]
-    """Matches every line that some sign of a plain line may take: a cheap first look."""
+    """Matches every line that some pattern for plain lines may match: a cheap filter."""
     aftermath: re.Pattern[str]
     caught: re.Pattern[str]
     codes: dict[int, ExitStatus]
@@ -93,16 +93,16 @@ class _Raised:
     at: int
     caught: bool
     chained: bool
-    """Another traceback follows from it."""
+    """Another traceback was caused by it."""
 
 
 @lru_cache(maxsize=16)
 def exit_status(tail: LogTail | None, exit_code: int | None = None) -> ExitStatus | None:
-    """How the run ended, or None when nothing tells that it did.
+    """How the run ended, or None when nothing shows that it did.
 
-    Only lines after the last row of metrics count: what was followed by a row was no end.
-    An exit code of 0 is believed before any line. The answers of the last few questions are
-    kept: a tail that did not change costs nothing.
+    Only lines after the last row of metrics count: a run that logged again had not ended. An exit
+    code of 0 outweighs any line. The last few results are cached, so that an unchanged tail costs
+    nothing.
     """
     known = _knowledge()
     if exit_code == 0:
@@ -119,7 +119,7 @@ def exit_status(tail: LogTail | None, exit_code: int | None = None) -> ExitStatu
 
 
 def bare(line: str) -> str:
-    """A line without what Ray, torchrun, srun and vLLM put before it."""
+    """A line without the prefixes of Ray, torchrun, srun and vLLM."""
     for _ in range(4):
         found = _PREFIX.match(line)
         if found is None:
@@ -131,7 +131,7 @@ def bare(line: str) -> str:
 def _from_code(code: int, known: _Knowledge) -> ExitStatus:
     code = 128 - code if code < 0 else code
     return known.codes.get(code) or ExitStatus(
-        ExitKind.CRASHED, f"exit code {code}", "", "The end of the log tells more.", "exit(3)"
+        ExitKind.CRASHED, f"exit code {code}", "", "The end of the log says more.", "exit(3)"
     )
 
 
@@ -200,7 +200,7 @@ def _raised(lines: list[str], known: _Knowledge) -> list[_Raised]:
                 out.append(_Raised(at, caught, _leads_on(lines, at)))
             inside = False
         elif not inside and _EXCEPTION.match(line) and before.startswith("    "):
-            out.append(_Raised(at, False, _leads_on(lines, at)))  # its head is out of reach
+            out.append(_Raised(at, False, _leads_on(lines, at)))  # began before the tail
         if line:
             before = line
     return out
@@ -211,7 +211,7 @@ def _leads_on(lines: list[str], at: int) -> bool:
 
 
 def _goes_on(lines: list[str], at: int, known: _Knowledge) -> bool:
-    """Whether so many ordinary lines follow that the process cannot have ended there."""
+    """Whether enough ordinary lines follow to show that the process did not end there."""
     ordinary = sum(1 for line in lines[at + 1 :] if known.aftermath.search(line) is None)
     return ordinary > GOES_ON
 
@@ -275,6 +275,6 @@ def _regex(node: Node) -> re.Pattern[str]:
 
 
 def _any(patterns: Sequence[str]) -> re.Pattern[str]:
-    """One expression for all; ``(?i)`` at the begin of a pattern holds for that pattern only."""
+    """One expression for all; ``(?i)`` at the start of a pattern applies to that pattern only."""
     parts = [f"(?i:{p[4:]})" if p.startswith("(?i)") else f"(?:{p})" for p in patterns]
     return re.compile("|".join(parts))

@@ -71,16 +71,14 @@ def state_findings(run: RunView) -> list[Finding]:
     step = 0 if last is None else last
     evidence = Evidence("seconds since the newest write", progress.age_s, None, step, step)
     if progress.state is RunState.STALLED:
-        return [_state("stalled", "Stalled", Level.WATCH, last, evidence, "nothing was written")]
+        return [_state("stalled", "Stalled", Level.WATCH, last, evidence)]
     crash = progress.exit_status
     if crash is None:
-        return [_state("crashed", "Crashed", Level.BAD, last, evidence, "it has ended")]
-    evidence = Evidence("how it ended", None, None, step, step, {"line": crash.line})
-    title, level = "Crashed", run.verdict.exit_level
-    if crash.kind is ExitKind.CANCELLED:
-        title = "Cancelled"
-    words = ": ".join(w for w in (crash.reason, crash.line) if w)
-    return [_state("crashed", title, level, last, evidence, words, crash.advice)]
+        return [_state("crashed", "Crashed", Level.BAD, last, evidence)]
+    facts: dict[str, float | int | str | None] = {"reason": crash.reason, "line": crash.line}
+    evidence = Evidence("how it ended", None, None, step, step, facts)
+    title = "Cancelled" if crash.kind is ExitKind.CANCELLED else "Crashed"
+    return [_state("crashed", title, run.verdict.exit_level, last, evidence, crash.advice)]
 
 
 def _state(
@@ -89,24 +87,12 @@ def _state(
     level: Level,
     since: int | None,
     evidence: Evidence,
-    summary: str,
     advice: str = "",
 ) -> Finding:
+    firing = FindingState.FIRING
     return Finding(
-        rule,
-        title,
-        level,
-        FindingState.FIRING,
-        None,
-        None,
-        since,
-        None,
-        None,
-        evidence,
-        summary,
-        summary,
-        advice,
-    )
+        rule, title, level, firing, None, None, since, None, None, evidence, None, advice
+    )  # fmt: skip
 
 
 def _over(finding: Finding, run: RunView) -> Finding:

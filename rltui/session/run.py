@@ -25,6 +25,8 @@ class RunView:
     def __init__(self, data: RunData, logdir_label: str, catalogue: Catalogue) -> None:
         self.data = data
         self.catalogue = catalogue
+        self.logdir_label = logdir_label
+        """Name of the logdir for people."""
         self.sample: RunData | None = None
         """A sample of large files, shown until they have been read; never judged."""
         self.hyperparameters = Hyperparameters()
@@ -37,7 +39,6 @@ class RunView:
         self.progress: Progress | None = None
         self.version = 0
         """Grows with every change of points, meaning, report or progress."""
-        self._logdir_label = logdir_label
         self._negated: SeriesCache[Series] = SeriesCache()
         self._tags_by_metric: _TagsByMetric | None = None
 
@@ -58,9 +59,9 @@ class RunView:
         The logdir's own name for the logdir itself, and in front of a name that says nothing.
         """
         if self.key.name == "." or self.key.name.startswith(".#"):
-            return self._logdir_label + self.key.name[1:]
+            return self.logdir_label + self.key.name[1:]
         if self.key.name.lower() in _NAMELESS:
-            return f"{self._logdir_label}/{self.key.name}"
+            return f"{self.logdir_label}/{self.key.name}"
         return self.key.name
 
     @property

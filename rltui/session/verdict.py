@@ -11,7 +11,7 @@ from rltui.health.crash import ExitKind, ExitStatus
 from rltui.health.model import Judgement, Report
 from rltui.session.progress import Progress
 
-_NOT_JUDGED = Judgement(Level.UNKNOWN, "", "", None, None)
+_NOT_JUDGED = Judgement(Level.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)

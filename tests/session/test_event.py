@@ -8,6 +8,7 @@ from dataclasses import replace
 from rltui.core.batch import Batch, LogTail
 from rltui.core.clock import ManualClock
 from rltui.core.level import Level
+from rltui.present.kit.sentences import summary
 from rltui.present.output.json_document import event_line
 from rltui.present.output.text_report import event_text
 from rltui.session import Session
@@ -83,7 +84,7 @@ def test_the_words_of_an_event() -> None:
     assert event.kind is EventKind.FIRED
     text = event_text(event, clock.now())
     assert "\n" not in text
-    assert event.finding.summary in text
+    assert summary(event.finding) in text
     document = json.loads(event_line(event))
     assert (document["schema"], document["event"]) == ("rltui.event/1", "fired")
     assert document["rule"] == "entropy_collapse"

@@ -1,6 +1,6 @@
 """The stable JSON documents: ``rltui.check/1`` and ``rltui.snapshot/1``.
 
-Strict JSON: a number that is not finite is null. Only additions within version 1.
+Strict JSON: a number that is not finite is null. Version 1 only ever gains fields.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from rltui.core.batch import Note, SourceInfo
 from rltui.core.level import Level, worst
 from rltui.health.crash import ExitStatus
 from rltui.health.model import Evidence, Finding
+from rltui.present.kit import sentences
 from rltui.session import RunView, Session
 from rltui.session.event import Event
 
@@ -54,7 +55,7 @@ def check_document(session: Session) -> Json:
 
 
 def snapshot_document(session: Session) -> Json:
-    """The verdict, and per run every metric."""
+    """The verdict, and every metric of each run."""
     document = check_document(session)
     document["schema"] = "rltui.snapshot/1"
     for run, entry in zip(session.runs(), document["runs"], strict=True):
@@ -143,15 +144,19 @@ def _finding(finding: Finding) -> Json:
         "since_wall_time": finding.since_wall_time,
         "until_step": finding.until_step,
         "evidence": _evidence(finding.evidence),
-        "summary": finding.summary,
+        "summary": sentences.summary(finding),
         "advice": finding.advice,
         **({"error": finding.error} if finding.error else {}),
     }
 
 
 def _evidence(evidence: Evidence) -> Json:
+    others, worst = evidence.others, evidence.worst
     return {
-        **evidence.extra,
+        **sentences.facts(evidence),
+        **({"worst": worst.word} if worst is not None else {}),
+        **({"also": ", ".join(others[:8]), "tags": len(others) + 1} if others else {}),
+        **({"episodes": evidence.episodes} if evidence.episodes > 1 else {}),
         "statistic": evidence.statistic,
         "value": evidence.value,
         "threshold": evidence.threshold,

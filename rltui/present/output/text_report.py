@@ -1,4 +1,4 @@
-"""Verdicts as plain text, for ``check``, ``snapshot`` and the line left on quitting."""
+"""Verdicts as plain text, for ``check``, ``snapshot`` and the line printed on quitting."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections import Counter
 from datetime import datetime, timezone
 
 from rltui.catalogue.model import Category
+from rltui.core.batch import Note
 from rltui.core.level import Level, RunState, worst
 from rltui.core.text import cell_width, clean, pad
 from rltui.health.model import Finding, FindingState
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.screens.log import ending_words
 from rltui.present.screens.metric_rows import Row, fold
@@ -28,16 +29,16 @@ def verdict_line(session: Session) -> str:
         return f"rltui: {run_verdict(runs[0])}"
     counts = Counter(r.verdict.level for r in runs)
     words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
-    ill = [r for r in runs if r.verdict.level >= Level.WATCH]
+    bad = [r for r in runs if r.verdict.level >= Level.WATCH]
     tail = ""
-    if ill:
-        ill.sort(key=lambda r: -int(r.verdict.level))
-        tail = f"; first look at {run_verdict(ill[0])}"
+    if bad:
+        bad.sort(key=lambda r: -int(r.verdict.level))
+        tail = f"; first look at {run_verdict(bad[0])}"
     return f"rltui: {len(runs)} runs: {', '.join(words)}{tail}"
 
 
 def run_verdict(run: RunView) -> str:
-    """Badge, name, where it stands and what fires, in one line."""
+    """Badge, name, progress and firing findings, in one line."""
     glyph = _GLYPHS.badge(run.verdict.level)
     firing = run.report.firing() if run.report else ()
     what = ", ".join(
@@ -104,7 +105,7 @@ def event_text(event: Event, now: float) -> str:
     glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
     level = "" if over else f" {finding.level.word}"
     what = f"{finding.title} {event.kind.value}{level}, {_when(finding)}"
-    return f"{at} {glyph} {event.run.name}: {what}: {finding.summary}"
+    return f"{at} {glyph} {event.run.name}: {what}: {sentences.summary(finding)}"
 
 
 def _ending_lines(run: RunView) -> list[str]:
@@ -124,7 +125,7 @@ def _finding_lines(run: RunView) -> list[str]:
     for finding in report.findings:
         over = finding.state is FindingState.RESOLVED
         glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
-        lines.append(f"  {glyph} {finding.title}, {_when(finding)}: {finding.summary}")
+        lines.append(f"  {glyph} {finding.title}, {_when(finding)}: {sentences.summary(finding)}")
         if not over and finding.advice:
             lines.append(f"      check: {finding.advice}")
     if not report.findings:
@@ -150,13 +151,16 @@ def _when(finding: Finding) -> str:
 
 def _note_lines(run: RunView) -> list[str]:
     notes = [n for n in run.data.files.notes if n.level >= Level.WATCH]
-    lines = []
-    for note in notes[:5]:
-        at = "" if note.offset is None else f" at byte {note.offset:,}"
-        lines.append(f"    note: {clean(note.path.name)}{at}: {note.message}")
+    lines = [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
     if len(notes) > 5:
         lines.append(f"    and {len(notes) - 5} more notes")
     return lines
+
+
+def note_text(note: Note, path: str) -> str:
+    """What is wrong with a file, and where in it."""
+    at = "" if note.offset is None else f" at byte {numbers.exact(note.offset)}"
+    return f"{clean(path)}{at}: {note.message}"
 
 
 def snapshot_text(session: Session) -> str:
@@ -182,4 +186,4 @@ def _row_line(row: Row) -> str:
     value = numbers.aligned(row.value).rstrip()
     line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, 20)} {value}{unit}"
     gap = max(1, 48 - cell_width(line))
-    return f"{line}{' ' * gap}{pad(row.judgement.healthy, 18)} {row.tag}".rstrip()
+    return f"{line}{' ' * gap}{pad(sentences.healthy(row.judgement), 18)} {row.tag}".rstrip()

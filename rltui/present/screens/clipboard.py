@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rltui.present.kit import sentences
 from rltui.present.screens.frame_model import finding_id, run_id, runs_shown
 from rltui.present.screens.view import FINDINGS, View
 from rltui.session import RunView, Session
@@ -23,7 +24,7 @@ def row_text(session: Session, view: View) -> str:
         findings = run.report.findings if run.report else ()
         for finding in findings:
             if finding_id(finding) == view.cursor.get(FINDINGS):
-                return f"{run.name}: {finding.title} ({finding.rule}): {finding.summary}"
+                return f"{run.name}: {finding.title} ({finding.rule}): {sentences.summary(finding)}"
         return ""
     return _metric_text(run, view)
 

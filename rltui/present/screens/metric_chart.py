@@ -14,19 +14,19 @@ from rltui.health.model import Finding, FindingState
 from rltui.present.chart.chart_model import XY
 from rltui.present.chart.outline import LONG, Outline
 from rltui.present.chart.render import Bar, Chart, Crosshair, Curve, Limit, Mark, render, smooth
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
 from rltui.present.screens.metric_rows import episodes
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.view import View
-from rltui.present.screens.x_axis import Axis, axis_of, lives, roomy, span_of
+from rltui.present.screens.x_axis import Axis, axis_of, is_live, padded_end, span_of
 from rltui.session import RunView
 from rltui.store import Series
 
 _LINES: RunCache[object, list[Line]] = RunCache()
 _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 
-#: More validation marks than this say nothing: every step is one.
+#: With more validation marks than this, none are drawn: every step would have one.
 _MOST_MARKS = 60
 #: Bars of findings under a chart, at most.
 _MOST_BARS = 6
@@ -95,7 +95,7 @@ def chart_of(
         log=view.log_y,
         clip=view.outliers,
         healthy=(low, high) if low is not None or high is not None else None,
-        limits=_limits(low, high, judgement.healthy),
+        limits=_limits(low, high, sentences.healthy(judgement)),
         restarts=[to_x(int(s)) for s in series.restarts],
         bars=_bars(run, tag, to_x),
         marks=marks,
@@ -105,10 +105,10 @@ def chart_of(
 
 
 def _end(run: RunView, axis: Axis, ends: tuple[float, float] | None) -> float | None:
-    """Where the x axis ends: a live run gets room for what comes."""
-    if ends is None or not lives(run):
+    """Where the x axis ends: a live run gets space for new points."""
+    if ends is None or not is_live(run):
         return None
-    return span_of(run)[2] if axis.kind == "step" else roomy(*ends)
+    return span_of(run)[2] if axis.kind == "step" else padded_end(*ends)
 
 
 def _curve(
@@ -198,7 +198,7 @@ def _rank(finding: Finding) -> int:
 
 
 def _marks(run: RunView, to_x: Callable[[float], float]) -> list[Mark]:
-    """Steps of validation, as long as they are few enough to say something."""
+    """Steps of validation, unless there are too many to be useful."""
     for tag, info in run.infos.items():
         if info.category is Category.VALIDATION:
             steps = run.shown(tag).steps

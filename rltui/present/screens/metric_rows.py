@@ -1,4 +1,4 @@
-"""Rows of metrics: which tags stand together, and what one row says."""
+"""Rows of metrics: their order and grouping, and the content of a row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rltui.store import Series
 _LOW, _HIGH, _CENTRE = "min", "max", "mean"
 #: Points that the newest one is compared with for the change column.
 _TREND_POINTS = 10
-#: Points that tell the usual range and noise of a metric.
+#: Points that give the usual range and noise of a metric.
 _RECENT_POINTS = 2000
 #: A change below this share of the p5-p95 range is not shown.
 _MATERIAL = 0.02

@@ -94,7 +94,7 @@ def _hay(offer: Offer, around: Around) -> str:
 
 def _header(view: View, width: int) -> Line:
     left: Line = [(" rltui", style(Token.ACCENT, bold=True)), ("  what to watch?", TITLE)]
-    right = f"looks again every {RESCAN_S:.0f} s"
+    right = f"searches again every {numbers.duration(RESCAN_S)}"
     gap = width - line_width(left) - cell_width(right) - 1
     if gap > 2:
         left += [(" " * gap, TEXT), (right, MUTED)]
@@ -125,7 +125,8 @@ def _nothing(offers: Offers | None, view: View, around: Around, width: int) -> l
     looked = ", ".join(offers.looked) + ", and what your running processes write"
     lines: list[Line] = [[], [("  No logs found", TITLE), (place, TITLE)], []]
     lines += paragraph(f"Looked in {looked}.", inner, MUTED, indent=2)
-    again = f"rltui keeps looking, every {RESCAN_S:.0f} s: a run appears here once it writes."
+    every = numbers.duration(RESCAN_S)
+    again = f"rltui searches again every {every}: a run appears here once it writes."
     lines += [[], *paragraph(again, inner, indent=2), []]
     for command, does in (
         ("rltui watch LOGDIR", "watch a directory that you name"),

@@ -16,6 +16,7 @@ from rltui.present.kit.line import (
     TITLE,
     Line,
     Token,
+    column,
     fit_line,
     plain,
     style,
@@ -85,8 +86,8 @@ class OfferRows:
         self._width = width
         self._roomy = roomy
         self._left = 2 if width >= 110 else 1
-        self._runs = 11 if width >= 46 else 0
-        self._age = 9 if width >= 34 else 0
+        self._runs = 12 if width >= 46 else 0
+        self._age = 10 if width >= 34 else 0
         self._wide = width >= 110
         self._path = self._formats = 0
 
@@ -150,13 +151,14 @@ class OfferRows:
             (pad(name, self._path), STRONG if live or here else TEXT),
         ]
         if self._runs:
-            line.append((pad(_runs(offer), self._runs), TEXT))
+            line.append(column(_runs(offer), self._runs))
         if self._formats:
             line.append(
                 (pad(_kinds(offer), self._formats - 2, ellipsis=glyphs.ellipsis) + "  ", MUTED)
             )
         if self._age:
-            line.append((pad(age_of(offer, self._now), self._age), TEXT if live else MUTED))
+            look = TEXT if live else MUTED
+            line.append(column(age_of(offer, self._now), self._age, look))
         writers: Line = _writer_spans(offer)
         if self._wide:
             return [self._margin([*line, *writers], here)]
@@ -174,7 +176,7 @@ class OfferRows:
 
 def _runs(offer: Offer) -> str:
     plus = "+" if offer.partial else ""
-    return f"{offer.runs:,}{plus} run{'s' if offer.runs != 1 or plus else ''}"
+    return f"{numbers.step(offer.runs)}{plus} run{'s' if offer.runs != 1 or plus else ''}"
 
 
 def _kinds(offer: Offer) -> str:

@@ -8,7 +8,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
 from rltui.health.model import FindingState
 from rltui.present.chart.outline import LONG
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -19,7 +19,7 @@ from rltui.present.kit.line import (
     line_at,
     style,
 )
-from rltui.present.kit.prose import paragraph
+from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.findings import (
     calm_lines,
     findings_pane,
@@ -97,7 +97,7 @@ def _empty(run: RunView, view: View, width: int) -> Body:
         return Body([[], [("  reading", MUTED)]])
     lines: list[Line] = [[], [("  no scalar yet", TEXT)]]
     for source in run.data.files.sources.values():
-        size = f"{source.size:,} bytes read, {source.records:,} records"
+        size = f"{numbers.exact(source.size)} bytes read, {numbers.exact(source.records)} records"
         lines.append([(f"  {clean(source.path.name)}: {size}", MUTED)])
     lines += [[(f"  {clean(n.path.name)}: {n.message}", MUTED)] for n in run.data.files.notes[:5]]
     return Body(lines)
@@ -270,7 +270,9 @@ def _narrow_title(run: RunView, tag: str, view: View, width: int) -> Line:
     findings = run.report.findings if run.report else ()
     found = next((f for f in findings if f.tag == tag), None)
     words = view.glyphs.text
-    note = words(found.short if found and found.state is FindingState.FIRING else info.unit)
+    note = words(
+        sentences.short(found) if found and found.state is FindingState.FIRING else info.unit
+    )
     title = words(info.title)
     if cell_width(note) > width - cell_width(title) - 6:
         note = ""
@@ -291,10 +293,11 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
         look = MUTED if over else style(LEVEL_TOKEN[finding.level], bold=True)
         since = f"   {span_words(finding)}"
         lines.append([("  ", TEXT), (f"{glyph} {words(finding.title)}", look), (since, MUTED)])
-        text = words(finding.summary)
+        text = words(sentences.summary(finding))
         lines += paragraph(text, inner, indent=4, limit=2, ellipsis=view.glyphs.ellipsis)
     lines.append([])
-    lines.append([("  ", TEXT), *_statistics(run, tag)])
+    facts = _statistics(run, tag)
+    lines.append([("  ", TEXT), *fact_line(facts, inner, ellipsis=view.glyphs.ellipsis)])
     if info.meaning:
         lines.append([])
         lines += paragraph(words(info.meaning), inner, indent=2, ellipsis=view.glyphs.ellipsis)
@@ -313,7 +316,8 @@ def _median(run: RunView, series: Series) -> float:
     return _MEDIANS.of(run).get(series, make, extend=extend)[1]
 
 
-def _statistics(run: RunView, tag: str) -> Line:
+def _statistics(run: RunView, tag: str) -> list[tuple[str, str]]:
+    """(name, value) of all points, the most telling first."""
     series = run.shown(tag)
     index = outline_of(run, series)  # holds the extremes
     steps = series.steps if index is None else series.steps[index]
@@ -332,8 +336,5 @@ def _statistics(run: RunView, tag: str) -> Line:
             ("max", numbers.value(values[high])),
             ("at step", numbers.step(int(steps[high]))),
         ]
-    facts += [("points", f"{series.count:,}"), ("NaN", f"{series.nonfinite:,}")]
-    line: Line = []
-    for name, text in facts:
-        line += [(f"{name} ", MUTED), (f"{text}   ", STRONG)]
-    return line
+    counts = [("points", series.count), ("NaN", series.nonfinite)]
+    return facts + [(name, numbers.step(count)) for name, count in counts]

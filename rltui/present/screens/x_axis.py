@@ -48,7 +48,7 @@ class Axis:
         return np.interp(steps.astype(np.float64), self.steps, self.at)
 
 
-def roomy(first: float, last: float) -> float:
+def padded_end(first: float, last: float) -> float:
     """The end of an axis that grows in jumps: at most a fifth of it is beyond ``last``.
 
     The lengths are 4, 5, 6 or 7 times a power of two.
@@ -60,28 +60,28 @@ def roomy(first: float, last: float) -> float:
     return first + math.ceil(length / unit - 1e-9) * unit
 
 
-def lives(run: RunView) -> bool:
-    """Whether more points are to come, as far as the clock tells."""
+def is_live(run: RunView) -> bool:
+    """Whether more points are expected, judging by the age of the newest."""
     return run.progress is not None and run.progress.state is RunState.LIVE
 
 
 def span_of(run: RunView) -> tuple[int, int, float]:
     """First step, newest step and end of the x range that all sparklines of a run share."""
-    return _SPANS.get(run, lives(run), lambda: _span(run))
+    return _SPANS.get(run, is_live(run), lambda: _span(run))
 
 
 def _span(run: RunView) -> tuple[int, int, float]:
     first, last = run.points.first_step or 0, run.points.last_step or 0
-    if not lives(run):
+    if not is_live(run):
         return first, last, float(last)
-    end, progress = roomy(first, last), run.progress
+    end, progress = padded_end(first, last), run.progress
     if progress is not None and progress.total_steps and progress.total_steps >= last:
         end = min(end, float(progress.total_steps))
     return first, last, end
 
 
 def axis_of(run: RunView, series: Series, name: str) -> Axis:
-    """The axis ``name`` for a series; steps when the run cannot tell (no times, no tokens)."""
+    """The axis ``name`` for a series; steps when the run lacks times or tokens."""
     if name in ("relative", "wall"):
         known = np.isfinite(series.wall_times)
         if known.sum() > 1:
@@ -100,7 +100,7 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
 
 
 def axes_of(run: RunView) -> tuple[str, ...]:
-    """The axes that this run has something for; always at least the step."""
+    """The axes that this run has data for; always at least the step."""
     names = ["step"]
     if run.data.first_wall_time is not None:
         names += ["relative", "wall"]
