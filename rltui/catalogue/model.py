@@ -110,6 +110,27 @@ class TagInfo:
     """``file:line`` and pattern of the catalogue entry that matched, for ``rltui explain``."""
     source: str = ""
 
+    @classmethod
+    def of_metric(cls, tag: str, metric: Metric) -> TagInfo:
+        """The meaning of a tag that is exactly a metric of the catalogue."""
+        return cls(
+            tag=tag,
+            metric=metric,
+            title=metric.title,
+            category=metric.category,
+            also=metric.also,
+            unit=metric.unit,
+            direction=metric.direction,
+            healthy=metric.healthy,
+            meaning=metric.meaning,
+            sign=1.0,
+            scale=1.0,
+            family=None,
+            stat=None,
+            order=metric.order,
+            source=metric.source,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -67,7 +67,7 @@ def _check(options: argparse.Namespace) -> int:
     if options.fail_on == "never":
         return Exit.OK
     limit = Level.WATCH if options.fail_on == "watch" else Level.BAD
-    return Exit.BAD if worst(r.level for r in runs) >= limit else Exit.OK
+    return Exit.BAD if worst(r.verdict.level for r in runs) >= limit else Exit.OK
 
 
 COMMAND = Command(

@@ -39,7 +39,7 @@ _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:\([\w.]+\))?(?::(?:\s|$)|$)")
 _LOGGED = re.compile(r"^(?:ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]+\] ?")
 
 
-class EndingKind(str, Enum):
+class ExitKind(str, Enum):
     """How a run ended."""
 
     FINISHED = "finished"
@@ -48,10 +48,10 @@ class EndingKind(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ExitStatus:
     """The end of a run and its reason."""
 
-    kind: EndingKind
+    kind: ExitKind
     reason: str
     """A few words for a header: ``CUDA out of memory``."""
     line: str
@@ -66,7 +66,7 @@ class Ending:
 class _Sign:
     """One entry of ``endings``."""
 
-    kind: EndingKind
+    kind: ExitKind
     weight: int
     exception: bool
     patterns: tuple[re.Pattern[str], ...]
@@ -83,7 +83,7 @@ class _Knowledge:
     """Matches every line that some pattern for plain lines may match: a cheap filter."""
     aftermath: re.Pattern[str]
     caught: re.Pattern[str]
-    codes: dict[int, Ending]
+    codes: dict[int, ExitStatus]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class _Raised:
 
 
 @lru_cache(maxsize=16)
-def how_it_ended(tail: LogTail | None, exit_code: int | None = None) -> Ending | None:
+def exit_status(tail: LogTail | None, exit_code: int | None = None) -> ExitStatus | None:
     """How the run ended, or None when nothing shows that it did.
 
     Only lines after the last row of metrics count: a run that logged again had not ended. An exit
@@ -113,7 +113,7 @@ def how_it_ended(tail: LogTail | None, exit_code: int | None = None) -> Ending |
     found = _from_lines([bare(line) for line in lines], known, workers, failed=failed)
     if exit_code is None:
         return found
-    if found is not None and found.kind is not EndingKind.FINISHED:
+    if found is not None and found.kind is not ExitKind.FINISHED:
         return found
     return _from_code(exit_code, known)
 
@@ -128,16 +128,16 @@ def bare(line: str) -> str:
     return _LOGGED.sub("", line[:_LOOKED_AT]).rstrip()
 
 
-def _from_code(code: int, known: _Knowledge) -> Ending:
+def _from_code(code: int, known: _Knowledge) -> ExitStatus:
     code = 128 - code if code < 0 else code
-    return known.codes.get(code) or Ending(
-        EndingKind.CRASHED, f"exit code {code}", "", "The end of the log says more.", "exit(3)"
+    return known.codes.get(code) or ExitStatus(
+        ExitKind.CRASHED, f"exit code {code}", "", "The end of the log says more.", "exit(3)"
     )
 
 
 def _from_lines(
     lines: list[str], known: _Knowledge, workers: frozenset[int], *, failed: bool
-) -> Ending | None:
+) -> ExitStatus | None:
     raised = _raised(lines, known)
     last: dict[int, bool] = {r.at: r.caught for r in raised}
     best: tuple[tuple[int, int, int, int], _Sign, re.Match[str]] | None = None
@@ -166,16 +166,16 @@ def _from_lines(
     (_, _, at, _), sign, match = best
     if not failed and _goes_on(lines, max([at, *(r.at for r in raised if not r.caught)]), known):
         return None
-    return _ending(sign, match, lines[at], certain)
+    return _exit_status(sign, match, lines[at], certain)
 
 
-def _ending(sign: _Sign, match: re.Match[str], line: str, certain: bool) -> Ending:
+def _exit_status(sign: _Sign, match: re.Match[str], line: str, certain: bool) -> ExitStatus:
     line = _cut(line.strip(), MAX_LINE)
     reason = sign.reason.replace("{line}", line)
     if match.re.groups and "{1}" in reason:
         reason = reason.replace("{1}", match[1] or "")
     reason = _cut(reason.replace("{1}", "?"), MAX_REASON)
-    return Ending(sign.kind, reason, line, sign.advice, sign.source, certain)
+    return ExitStatus(sign.kind, reason, line, sign.advice, sign.source, certain)
 
 
 def _first(patterns: Sequence[re.Pattern[str]], line: str) -> re.Match[str] | None:
@@ -218,10 +218,10 @@ def _goes_on(lines: list[str], at: int, known: _Knowledge) -> bool:
 
 @lru_cache(maxsize=1)
 def _knowledge() -> _Knowledge:
-    return read_endings(shipped("health", "data", "endings.yaml"))
+    return read_exit_signs(shipped("health", "data", "endings.yaml"))
 
 
-def read_endings(path: Path) -> _Knowledge:
+def read_exit_signs(path: Path) -> _Knowledge:
     """The document of endings. Raises DocumentError when it is wrong."""
     table = read_document(path).table()
     table.need("schema").integer()
@@ -229,8 +229,8 @@ def read_endings(path: Path) -> _Knowledge:
     codes = {}
     for key, node in table.need("exit_codes").table().pairs():
         entry = node.table()
-        codes[int(key)] = Ending(
-            EndingKind(entry.need("kind").choice(k.value for k in EndingKind)),
+        codes[int(key)] = ExitStatus(
+            ExitKind(entry.need("kind").choice(k.value for k in ExitKind)),
             entry.need("reason").text(),
             "",
             entry.need("advice").text(),
@@ -254,7 +254,7 @@ def _sign(node: Node) -> _Sign:
     table.need("id").text()
     certain = table.get("certain")
     sign = _Sign(
-        EndingKind(table.need("kind").choice(k.value for k in EndingKind)),
+        ExitKind(table.need("kind").choice(k.value for k in ExitKind)),
         _WEIGHTS.index(table.need("weight").choice(_WEIGHTS)),
         table.need("in").choice(("line", "exception")) == "exception",
         tuple(_regex(n) for n in table.need("patterns").items()),

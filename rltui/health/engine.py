@@ -40,9 +40,10 @@ class _Memory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kept:
-    """An answer and the versions of the points it was computed from."""
+    """An answer and the series that it was computed from."""
 
-    versions: tuple[int, ...]
+    content: tuple[tuple[int, int], ...]
+    """Epoch and length of each series."""
     answer: Answer
     made_at: float
 
@@ -50,8 +51,8 @@ class _Kept:
 class Engine:
     """Judges runs by a fixed set of rules.
 
-    Caches the answer of each variant for each tag of a run, keyed by the versions of the points:
-    only what changed is computed again, and an unchanged run costs nothing.
+    Caches the answer of each variant for each tag of a run, keyed by epoch and length of the
+    series: only what changed is computed again, and an unchanged run costs nothing.
     """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
@@ -112,12 +113,13 @@ class Engine:
 
     def _answer(self, memory: _Memory, task: Task, tag: str, now: float) -> Answer:
         run, key = memory.run, (task.variant.id, tag)
-        versions = tuple(run.tag_version(t) for t in (tag, *task.roles.values()))
+        series = [run.series(t) for t in (tag, *task.roles.values())]
+        content = tuple((s.epoch, s.count) for s in series)
         kept = memory.answers.get(key)
         if kept is not None:
-            if kept.versions == versions:
+            if kept.content == content:
                 return kept.answer
-            rows, judged = run.series(tag).count, kept.answer.rows
+            rows, judged = series[0].count, kept.answer.rows
             if (
                 rows > LONG_ROWS
                 and not task.variant.detector.all_rows
@@ -127,7 +129,7 @@ class Engine:
                 memory.waiting = True
                 return kept.answer
         answer = _judge(memory, task, tag)
-        memory.answers[key] = _Kept(versions, answer, now)
+        memory.answers[key] = _Kept(content, answer, now)
         return answer
 
 

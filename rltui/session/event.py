@@ -7,7 +7,7 @@ from enum import Enum
 
 from rltui.core.batch import RunKey
 from rltui.core.level import Level, RunState
-from rltui.health.crash import EndingKind
+from rltui.health.crash import ExitKind
 from rltui.health.model import Evidence, Finding, FindingState
 from rltui.session.run import RunView
 from rltui.session.session import Session
@@ -44,7 +44,7 @@ class Watcher:
         found: list[Event] = []
         known: dict[_Id, Finding] = {}
         for run in self._session.runs():
-            if run.report is None or run.data.reading:
+            if run.report is None or run.data.files.reading:
                 known.update({k: v for k, v in self._known.items() if k[0] == run.key})
                 continue
             for finding in (*state_findings(run), *run.report.findings):
@@ -72,13 +72,13 @@ def state_findings(run: RunView) -> list[Finding]:
     evidence = Evidence("seconds since the newest write", progress.age_s, None, step, step)
     if progress.state is RunState.STALLED:
         return [_state("stalled", "Stalled", Level.WATCH, last, evidence)]
-    ending = progress.ending
-    if ending is None:
+    crash = progress.exit_status
+    if crash is None:
         return [_state("crashed", "Crashed", Level.BAD, last, evidence)]
-    facts: dict[str, float | int | str | None] = {"reason": ending.reason, "line": ending.line}
+    facts: dict[str, float | int | str | None] = {"reason": crash.reason, "line": crash.line}
     evidence = Evidence("how it ended", None, None, step, step, facts)
-    title = "Cancelled" if ending.kind is EndingKind.CANCELLED else "Crashed"
-    return [_state("crashed", title, run.end_level, last, evidence, ending.advice)]
+    title = "Cancelled" if crash.kind is ExitKind.CANCELLED else "Crashed"
+    return [_state("crashed", title, run.verdict.exit_level, last, evidence, crash.advice)]
 
 
 def _state(

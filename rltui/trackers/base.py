@@ -97,7 +97,7 @@ class Tracker(Protocol):
         ...
 
     @property
-    def exactness(self) -> int:
+    def precision_rank(self) -> int:
         """As of :class:`rltui.formats.base.Format`."""
         ...
 

@@ -46,9 +46,9 @@ class LateTracker:
         return self._tracker.written_by
 
     @property
-    def exactness(self) -> int:
+    def precision_rank(self) -> int:
         """As of :class:`rltui.formats.base.Format`."""
-        return self._tracker.exactness
+        return self._tracker.precision_rank
 
     def claims_name(self, name: str) -> bool:
         """By suffix, then as the tracker does."""

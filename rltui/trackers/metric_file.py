@@ -31,7 +31,7 @@ class MetricFile:
         self.tag = tag
         self.more = False
         """Whether it is known to hold more lines than were taken."""
-        self.counted = True
+        self.steps_are_row_numbers = True
         """Whether no line has told a step."""
         self.restarted = False
         self._tail = Tail(path, clock=clock)
@@ -123,7 +123,7 @@ class MetricFile:
         if column is None:
             column = self._irregular(body, notes)
         else:
-            self.counted = False
+            self.steps_are_row_numbers = False
         self._row += lines
         return column, lines
 
@@ -163,7 +163,7 @@ class MetricFile:
                 if words:
                     notes.add(begin, f"{self.tag}: not a line of MLflow", f"{len(words)} fields")
             else:
-                self.counted = self.counted and len(words) == 2
+                self.steps_are_row_numbers = self.steps_are_row_numbers and len(words) == 2
                 steps.append(step)
                 walls.append(wall)
                 values.append(value)

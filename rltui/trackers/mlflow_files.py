@@ -48,7 +48,7 @@ class MlflowFiles:
     name = "mlflow-files"
     files = "`mlruns/EXPERIMENT/RUN/`"
     written_by = "MLflow's file store, with parameters, names and how the run ended"
-    exactness = 3
+    precision_rank = 3
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -172,7 +172,7 @@ class MlflowRun:
             notes=trouble,
             records=read.records,
             exit_code=ended,
-            counted=self._counted(),
+            steps_are_row_numbers=self._steps_are_row_numbers(),
         )
         return Followed(decoded, read.more, restarted, False, tuple(notes), bool(new or not told))
 
@@ -222,9 +222,9 @@ class MlflowRun:
                 read.columns.append(column)
         return read
 
-    def _counted(self) -> bool:
+    def _steps_are_row_numbers(self) -> bool:
         """Whether no line has told a step."""
-        counted = [f.counted for f in self._files.values() if f.offset]
+        counted = [f.steps_are_row_numbers for f in self._files.values() if f.offset]
         return bool(counted) and all(counted)
 
     def _new_settings(self) -> dict[str, object]:

@@ -287,7 +287,7 @@ class TestMemory:
     def test_derived_tags_are_judged(self) -> None:
         run = a_run({"a": [1.0] * 30, "b": [0.5] * 30})
         derived = Derived("difference", "a", "b")
-        run.derive(derived)
+        run.table.derive(derived)
         infos = {derived.tag: replace(case_info("clipfrac.policy"), tag=derived.tag)}
         report = Engine(only("clipfrac_high")).evaluate(run, infos, RECOGNITION, 0.0)
         assert sole(report).tag == derived.tag

@@ -64,7 +64,7 @@ def test_a_run_that_stalls_and_goes_on() -> None:
 def test_a_crash_is_bad() -> None:
     session, reader, watcher, clock = watched(rows(1, 60))
     watcher.events()
-    source = a_source("stdout.log", format="console", exactness=1)
+    source = a_source("stdout.log", format="console", precision_rank=1)
     tail = LogTail(("Traceback (most recent call last):", "RuntimeError: boom"), 2)
     reader.feed(replace(a_batch(steps(1, {"x": [1.0]}), source=source), tail=tail))
     session.drain()

@@ -42,6 +42,6 @@ def test_the_gates_let_through_what_the_trackers_take() -> None:
     for tracker in TRACKERS:
         assert isinstance(tracker, LateTracker)
         late = tracker._tracker
-        assert (late.name, late.exactness) == (tracker.name, tracker.exactness)
+        assert (late.name, late.precision_rank) == (tracker.name, tracker.precision_rank)
         for name in ("x.db", "x.SQLite", "x.sqlite3", "x.db3", "x.jsonl", "x.database"):
             assert tracker.claims_name(name) == late.claims_name(name)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rltui.core.batch import Note, SourceInfo
 from rltui.core.level import Level, worst
-from rltui.health.crash import Ending
+from rltui.health.crash import ExitStatus
 from rltui.health.model import Evidence, Finding
 from rltui.present.kit import sentences
 from rltui.session import RunView, Session
@@ -48,7 +48,7 @@ def check_document(session: Session) -> Json:
         "schema": "rltui.check/1",
         "logdirs": [str(p) for p in session.logdirs],
         "as_of": session.clock.now(),
-        "level": worst(r.level for r in runs).word,
+        "level": worst(r.verdict.level for r in runs).word,
         "notes": [_note(n) for n in session.notes if n.level >= Level.WATCH],
         "runs": [_run(r) for r in runs],
     }
@@ -72,15 +72,15 @@ def _run(run: RunView) -> Json:
         "framework": known.framework if known else None,
         "algorithm": known.algorithm if known else None,
         "state": progress.state.value if progress else "unknown",
-        "ending": _ending(progress.ending) if progress else None,
-        "level": run.level.word,
+        "ending": _ending(progress.exit_status) if progress else None,
+        "level": run.verdict.level.word,
         "categories": {k: v.word for k, v in report.categories.items()} if report else {},
         "first_step": run.data.first_step,
         "last_step": run.data.last_step,
         "total_steps": progress.total_steps if progress else None,
         "last_wall_time": run.data.last_wall_time,
-        "restarts": len(run.restarts),
-        "sources": [_source(s, run.data.notes) for s in run.data.sources.values()],
+        "restarts": len(run.points.restarts),
+        "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],
         "diagnoses": [],
         "skipped": [
@@ -89,7 +89,7 @@ def _run(run: RunView) -> Json:
     }
 
 
-def _ending(ending: Ending | None) -> Json | None:
+def _ending(ending: ExitStatus | None) -> Json | None:
     if ending is None:
         return None
     return {
@@ -177,7 +177,7 @@ def _metric(run: RunView, tag: str) -> Json:
         "category": info.category.value,
         "unit": info.unit,
         "direction": info.direction.value,
-        "level": run.judgement(tag).level.word,
+        "level": run.verdict.judgement(tag).level.word,
         "count": series.count,
         "nonfinite": series.nonfinite,
         "last": None if last is None else {"step": last[0], "wall_time": wall, "value": last[2]},

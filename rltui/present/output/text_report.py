@@ -27,29 +27,29 @@ def verdict_line(session: Session) -> str:
         return "rltui: no runs were found"
     if len(runs) == 1:
         return f"rltui: {run_verdict(runs[0])}"
-    counts = Counter(r.level for r in runs)
+    counts = Counter(r.verdict.level for r in runs)
     words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
-    bad = [r for r in runs if r.level >= Level.WATCH]
+    bad = [r for r in runs if r.verdict.level >= Level.WATCH]
     tail = ""
     if bad:
-        bad.sort(key=lambda r: -int(r.level))
+        bad.sort(key=lambda r: -int(r.verdict.level))
         tail = f"; first look at {run_verdict(bad[0])}"
     return f"rltui: {len(runs)} runs: {', '.join(words)}{tail}"
 
 
 def run_verdict(run: RunView) -> str:
     """Badge, name, progress and firing findings, in one line."""
-    glyph = _GLYPHS.badge(run.level)
+    glyph = _GLYPHS.badge(run.verdict.level)
     firing = run.report.firing() if run.report else ()
     what = ", ".join(
         f"{f.title} ({f.level.word} since {numbers.step(f.since_step)})" for f in firing[:4]
     )
     if len(firing) > 4:
         what += f", and {len(firing) - 4} more"
-    if run.ending is not None:
-        what = ", ".join(w for w in (ending_words(run.ending), what) if w)
+    if run.verdict.crash is not None:
+        what = ", ".join(w for w in (ending_words(run.verdict.crash), what) if w)
     if not what:
-        what = "nothing to report" if run.level is Level.OK else "not judged"
+        what = "nothing to report" if run.verdict.level is Level.OK else "not judged"
     return f"{glyph} {run.name}{_standing(run)}: {what}"
 
 
@@ -71,7 +71,7 @@ def _state_words(run: RunView) -> str:
     if progress is None:
         return ""
     age = numbers.age(progress.age_s) if progress.age_s is not None else ""
-    if progress.gone and run.ending is None:
+    if progress.gone and run.verdict.crash is None:
         return "log deleted"
     if progress.state is RunState.UNKNOWN:
         return f"ended {age} ago" if age else "state unknown"
@@ -83,15 +83,15 @@ def check_text(session: Session) -> str:
     lines: list[str] = []
     runs = session.runs()
     for run in runs:
-        lines.append(f"{_GLYPHS.badge(run.level)} {run.name}{_standing(run)}")
+        lines.append(f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}")
         lines += _ending_lines(run)
         lines += _finding_lines(run)
         lines += _note_lines(run)
-    level = worst(r.level for r in runs)
+    level = worst(r.verdict.level for r in runs)
     if len(runs) > 1:
-        counts = Counter(r.level for r in runs)
+        counts = Counter(r.verdict.level for r in runs)
         words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
-        crashed = sum(r.ending is not None for r in runs)
+        crashed = sum(r.verdict.crash is not None for r in runs)
         words += [f"{crashed} crashed"] if crashed else []
         lines.append(f"{len(runs)} runs, worst {level.word}: {', '.join(words)}")
     return "\n".join(lines) + "\n"
@@ -109,10 +109,10 @@ def event_text(event: Event, now: float) -> str:
 
 
 def _ending_lines(run: RunView) -> list[str]:
-    ending = run.ending
+    ending = run.verdict.crash
     if ending is None:
         return []
-    lines = [f"  {_GLYPHS.badge(run.end_level)} {ending_words(ending)}"]
+    lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {ending_words(ending)}"]
     lines += [f"      {ending.line}"] if ending.line else []
     return lines + ([f"      check: {ending.advice}"] if ending.advice else [])
 
@@ -131,7 +131,8 @@ def _finding_lines(run: RunView) -> list[str]:
     if not report.findings:
         count = len(report.judged)
         rules = "rule" if count == 1 else "rules"
-        well = f"    {'no finding' if run.ending else 'nothing to report'}, {count} {rules} judged"
+        what = "no finding" if run.verdict.crash else "nothing to report"
+        well = f"    {what}, {count} {rules} judged"
         lines.append(well if count else "    no rule can judge it")
     if report.skipped and report.judged:
         count = len(report.skipped)
@@ -149,7 +150,7 @@ def _when(finding: Finding) -> str:
 
 
 def _note_lines(run: RunView) -> list[str]:
-    notes = [n for n in run.data.notes if n.level >= Level.WATCH]
+    notes = [n for n in run.data.files.notes if n.level >= Level.WATCH]
     lines = [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
     if len(notes) > 5:
         lines.append(f"    and {len(notes) - 5} more notes")
@@ -166,7 +167,10 @@ def snapshot_text(session: Session) -> str:
     """Every run with its verdict and all its rows, by category."""
     parts = []
     for run in session.runs():
-        lines = [f"{_GLYPHS.badge(run.level)} {run.name}{_standing(run)}", *_finding_lines(run)]
+        lines = [
+            f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}",
+            *_finding_lines(run),
+        ]
         for category in Category:
             tags = [t for t, i in run.infos.items() if i.category is category]
             rows = fold(run, tags)

@@ -15,7 +15,7 @@ def row_text(session: Session, view: View) -> str:
     if view.screen == "runs":
         for shown in runs_shown(session, view):
             if run_id(shown.key) == view.cursor.get("runs"):
-                return f"{shown.name}\t{shown.level.word}\t{shown.data.path}"
+                return f"{shown.name}\t{shown.verdict.level.word}\t{shown.data.path}"
         return ""
     run = session.views.get(view.run) if view.run else None
     if run is None:

@@ -290,7 +290,7 @@ def _not_judged(run: RunView, view: View, width: int, margin: int) -> list[Line]
 def _skipped_line(run: RunView, skipped: Skipped, width: int, view: View) -> Line:
     ellipsis = view.glyphs.ellipsis
     name = column(view.glyphs.text(skipped.title), 23, MUTED, ellipsis=ellipsis)
-    names = list(dict.fromkeys(run.title_of(m) for m in skipped.missing))
+    names = list(dict.fromkeys(_title_of(run, m) for m in skipped.missing))
     why = sentences.why_skipped(skipped, ", ".join(names))
     text = pad(view.glyphs.text(why), width - 25, right=True, ellipsis=ellipsis)
     return [(f"{view.glyphs.unknown} ", MUTED), name, (text, MUTED)]
@@ -316,3 +316,9 @@ def _detail(
         lines += [[], heading(view.glyphs.text(info.title), width, view, note)]
         lines += chart_lines(run, finding.tag, view, width, min(left, 24))
     return lines[:height]
+
+
+def _title_of(run: RunView, key: str) -> str:
+    """Title of a metric; its key when the catalogue does not have it."""
+    metric = run.catalogue.metrics.get(key)
+    return key if metric is None else metric.title

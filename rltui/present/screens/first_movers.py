@@ -9,21 +9,19 @@ from rltui.present.kit import numbers
 from rltui.present.kit.line import ACCENT, MUTED, STRONG, Line, column
 from rltui.present.screens.findings import heading
 from rltui.present.screens.metric_rows import overview_sections
+from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
 if TYPE_CHECKING:
     from rltui.health.first_movers import Move
 
+_MOVES: RunCache[None, tuple[int | None, list[Move]]] = RunCache()
+
 
 def moves_of(run: RunView) -> tuple[int | None, list[Move]]:
     """(step of the symptom, vital signs that moved around it), kept until the run changes."""
-    held = run.memo.get("moved")
-    if held is not None and held[0] == run.version:
-        return held[1]  # type: ignore[no-any-return]
-    step, moves = _moves(run)
-    run.memo["moved"] = (run.version, (step, moves))
-    return step, moves
+    return _MOVES.get(run, None, lambda: _moves(run))
 
 
 def _moves(run: RunView) -> tuple[int | None, list[Move]]:

@@ -132,7 +132,7 @@ def _explain_tag(run: RunView, view: View, width: int) -> list[Line]:
     meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
     lines += paragraph(words(meaning), width)
     lines.append([])
-    judgement = run.judgement(tag)
+    judgement = run.verdict.judgement(tag)
     facts = [
         ("tag", info.tag),
         ("metric", info.metric.key if info.metric else "unknown"),
@@ -141,7 +141,7 @@ def _explain_tag(run: RunView, view: View, width: int) -> list[Line]:
         ("rules", ", ".join(judgement.rules)),
         ("matched by", info.where or ""),
         ("source", info.source),
-        ("logged in", ", ".join(clean(p.name) for p in run.points.origins(tag))),
+        ("logged in", ", ".join(clean(p.name) for p in run.points.table.origins(tag))),
     ]
     last = run.shown(tag).last
     if last is not None:

@@ -25,11 +25,16 @@ from rltui.present.kit.line import (
     with_ground,
 )
 from rltui.present.kit.spark import empty_digest, spark_of
-from rltui.present.screens.metric_rows import Row, Section, episodes, memo, trend
+from rltui.present.screens.metric_rows import Row, Section, episodes, trend_of
+from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import span_of
 from rltui.session import RunView
 from rltui.store import Series
+
+_ROWS: RunCache[object, Line] = RunCache()
+_SPARKS: RunSeriesCache[Line] = RunSeriesCache()
+_DIGESTS: RunSeriesCache[Digest] = RunSeriesCache()
 
 #: Units that get a shorter word in narrow panes.
 _SHORT_UNITS = {"tok/s/gpu": "tok/s", "ms/tok": "ms/tk", "steps/s": "st/s", "samples/s": "smp/s"}
@@ -93,13 +98,8 @@ class Pane:
 
 def row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool) -> Line:
     """One row, without the margin that holds the cursor bar; kept until the run changes."""
-    key = ("row", row.tag, columns, cursor, view.marker, span_of(run)[2])
-    held = run.memo.get(key)
-    if held is not None and held[0] == run.version and held[1][0] == row.level:
-        return list(held[1][1])
-    line = _row_line(run, row, columns, view, cursor=cursor)
-    run.memo[key] = (run.version, (row.level, line))
-    return list(line)
+    key = (row.tag, row.level, columns, cursor, view.marker, span_of(run)[2])
+    return list(_ROWS.get(run, key, lambda: _row_line(run, row, columns, view, cursor=cursor)))
 
 
 def _row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool) -> Line:
@@ -151,7 +151,7 @@ def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
         step = numbers.step(int(series.steps[0]))
         forms = [f"at {step}", f"@{step}"]
     else:
-        change = memo(run, row.tag, "trend", trend)
+        change = trend_of(run, row.tag)
         if change is None:
             return ""
         forms = [numbers.change(0, change, up=view.glyphs.up, down=view.glyphs.down)]
@@ -162,24 +162,20 @@ def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) 
     """The sparkline of a tag over the steps of the run, kept until its points change."""
     first, last, end = span_of(run)
     spans = episodes(run, tag)
-    name = ("spark", width, first, last, end, tuple(spans), judged, view.marker)
+    name = (width, first, last, end, tuple(spans), judged, view.marker)
 
     def draw(series: Series) -> Line:
         digest = _digest(run, series, empty_digest(first, last, end, width), last)
         return spark_of(digest, last, spans, judged, view.glyphs)
 
-    return memo(run, tag, name, draw)
+    return _SPARKS.of(run).get(run.shown(tag), draw, name=name)
 
 
 def _digest(run: RunView, series: Series, empty: Digest, last: int) -> Digest:
     """The binned points of a sparkline: only new points are added."""
-    key = ("digest", series.tag, empty.first, empty.unit, empty.width)
-    held = run.memo.get(key)
-    digest = empty
-    if held is not None and held[1].grows_to(series.steps, series.values):
-        digest = held[1]
+    name = (empty.first, empty.unit, empty.width)
+    digest = _DIGESTS.of(run).get(series, lambda _: empty, name=name, extend=lambda known, _: known)
     digest.extend(series.steps, series.values, last)
-    run.memo[key] = (series.version, digest)
     return digest
 
 

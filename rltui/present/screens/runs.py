@@ -135,7 +135,7 @@ def _entry(
 ) -> list[Line]:
     """One run: its line, and what is worst about it below."""
     glyphs = view.glyphs
-    level = run.level
+    level = run.verdict.level
     look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH)
     line: Line = [(f"{glyphs.badge(level)} ", look)]
     name_look = STRONG if level >= Level.WATCH or here else TEXT
@@ -191,11 +191,11 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
 
 def _below(session: Session, run: RunView, view: View) -> Line:
     """The second line: why it died, the worst finding, or why there is nothing to judge."""
-    if run.data.reading:
+    if run.data.files.reading:
         share = session.reading()
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
     if not run.infos:
-        size = sum(s.size for s in run.data.sources.values())
+        size = sum(s.size for s in run.data.files.sources.values())
         return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
     crashed = crashed_line(run, view)
     if crashed:

@@ -16,8 +16,11 @@ import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import RunState
+from rltui.present.screens.run_cache import RunCache
 from rltui.session import RunView
 from rltui.store import Series
+
+_SPANS: RunCache[bool, tuple[int, int, float]] = RunCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,11 +67,7 @@ def is_live(run: RunView) -> bool:
 
 def span_of(run: RunView) -> tuple[int, int, float]:
     """First step, newest step and end of the x range that all sparklines of a run share."""
-    key = ("span", is_live(run))
-    held = run.memo.get(key)
-    if held is None or held[0] != run.version:
-        held = run.memo[key] = (run.version, _span(run))
-    return held[1]
+    return _SPANS.get(run, is_live(run), lambda: _span(run))
 
 
 def _span(run: RunView) -> tuple[int, int, float]:
@@ -93,7 +92,7 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
                 return Axis("clock", "time", steps, walls)
             return Axis("time", "time", steps, walls - begin)
     if name == "tokens":
-        for tag in run.tags_of_metrics((run.roles.tokens,)):
+        for tag in run.tags_of_metrics((run.catalogue.roles.tokens,)):
             steps_at, tokens = run.series(tag).finite()
             if len(tokens) > 1:
                 return Axis("number", "tokens", steps_at.astype(np.float64), tokens)
@@ -105,6 +104,6 @@ def axes_of(run: RunView) -> tuple[str, ...]:
     names = ["step"]
     if run.data.first_wall_time is not None:
         names += ["relative", "wall"]
-    if run.tags_of_metrics((run.roles.tokens,)):
+    if run.tags_of_metrics((run.catalogue.roles.tokens,)):
         names.append("tokens")
     return tuple(names)

@@ -132,7 +132,7 @@ def _span_of(
     steps: list[int] = []
     for piece in pieces:
         decoded = form.decoder(options, path).feed(piece)
-        if decoded.counted:
+        if decoded.steps_are_row_numbers:
             return None
         blocks = [b for b in decoded.items if isinstance(b, Block) and len(b.steps)]
         if not blocks and piece is pieces[0]:

@@ -18,7 +18,7 @@ class Following:
         self._told = False
         self._more = False
         self._records = 0
-        self._counted = False
+        self._steps_are_row_numbers = False
 
     @property
     def behind(self) -> bool:
@@ -28,10 +28,10 @@ class Following:
     def _count(self, decoded: Decoded) -> None:
         """Count what was decoded."""
         self._records += decoded.records
-        self._counted = self._counted or decoded.counted
+        self._steps_are_row_numbers = self._steps_are_row_numbers or decoded.steps_are_row_numbers
 
     def _info(
-        self, kind: str, exactness: int, size: int, offset: int, modified: float
+        self, kind: str, precision_rank: int, size: int, offset: int, modified: float
     ) -> SourceInfo:
         """The state of the source as of now."""
         file = self.file
@@ -43,8 +43,8 @@ class Following:
             offset,
             self._records,
             modified,
-            exactness,
-            self._counted,
+            precision_rank,
+            self._steps_are_row_numbers,
             file.joined,
             file.alone,
         )

@@ -107,7 +107,7 @@ class Feed(Following):
 
     def _source(self, size: int, offset: int, modified: float) -> SourceInfo:
         form = self._format
-        return self._info(form.name, form.exactness, size, offset, modified)
+        return self._info(form.name, form.precision_rank, size, offset, modified)
 
     def _items(self, decoded: Decoded) -> tuple[Block | Restart, ...]:
         """The items under the tags that they have in the run."""

@@ -214,8 +214,8 @@ class PipeFeed(Following):
 
     def _batch(self, decoded: Decoded) -> Batch:
         form = self._format
-        kind, exactness = ("", 1) if form is None else (form.name, form.exactness)
-        source = self._info(kind, exactness, self.size, self.offset, self.modified)
+        kind, precision_rank = ("", 1) if form is None else (form.name, form.precision_rank)
+        source = self._info(kind, precision_rank, self.size, self.offset, self.modified)
         notes = [Note(PIPE, n.offset + self._lost, n.level, n.message) for n in decoded.notes]
         notes += self._trouble
         self._trouble = []

@@ -54,7 +54,9 @@ class TrackedFeed(Following):
     def _batch(self, followed: Followed) -> Batch:
         path, decoded = self.file.path, followed.decoded
         tracker = self._tracker
-        source = self._info(tracker.name, tracker.exactness, self.size, self.offset, self.modified)
+        source = self._info(
+            tracker.name, tracker.precision_rank, self.size, self.offset, self.modified
+        )
         notes = [Note(path, None, level, message) for level, message in followed.notes]
         notes += [Note(path, n.offset, n.level, n.message) for n in decoded.notes]
         return Batch(

@@ -23,7 +23,7 @@ _MOST_KNOWN = 10_000
 class RowStore:
     """A tracker of one dialect; see :class:`rltui.trackers.base.Tracker`."""
 
-    exactness = 3
+    precision_rank = 3
 
     def __init__(self, name: str, dialect: Dialect, clock: Clock | None = None) -> None:
         self.name = name
