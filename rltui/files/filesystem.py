@@ -1,8 +1,8 @@
-"""On what kind of file system a path lies, and whether the system tells of writes there.
+"""Kind of the file system that holds a path, and whether inotify reports every write there.
 
 inotify is silent about what other hosts write to a network file system, and about most of what
-is written below a FUSE mount. Linux tells the kinds in ``/proc/self/mountinfo`` (proc(5)); other
-systems are not asked, and unknown kinds are not trusted.
+is written below a FUSE mount. Linux lists the kinds in ``/proc/self/mountinfo`` (proc(5)); on
+other systems, and for unknown kinds, inotify is not trusted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _MOUNTINFO = Path("/proc/self/mountinfo")
-#: Directories whose kind is remembered.
+#: Directories whose kind is remembered at most.
 _MOST_KNOWN = 10_000
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
@@ -22,7 +22,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Kinds whose files are written by other hosts, or by the host of a virtual machine.
+#: Kinds whose files other hosts, or the host of a virtual machine, may write.
 _REMOTE = _words(
     """
     nfs nfs4 cifs smb3 smbfs lustre lustre_lite beegfs beegfs_nodev gpfs mmfs ceph glusterfs afs
@@ -30,14 +30,14 @@ _REMOTE = _words(
     juicefs acfs cvfs stornext quobyte fhgfs ncpfs coda drvfs
     """
 )
-#: FUSE kinds whose files are on this host; all other ones may be written elsewhere.
+#: FUSE kinds whose files are on this host; others may be written elsewhere.
 _LOCAL_FUSE = _words(
     """
     fuseblk fuse.fuse-overlayfs fuse.bindfs fuse.mergerfs fuse.encfs fuse.gocryptfs fuse.cryfs
     fuse.ntfs-3g fuse.exfat fuse.ext4 fuse.unionfs fuse.lxcfs
     """
 )
-#: Kinds of which inotify tells everything that is written on this host.
+#: Kinds for which inotify reports everything that is written on this host.
 _LOCAL = _words(
     """
     ext2 ext3 ext4 xfs btrfs zfs tmpfs ramfs overlay aufs f2fs jfs reiserfs bcachefs vfat msdos
@@ -48,16 +48,16 @@ _LOCAL = _words(
 
 @dataclass(frozen=True, slots=True)
 class FilesystemKind:
-    """What a mount is."""
+    """Kind of one mount."""
 
     name: str
-    """As the system calls it (``ext4``, ``nfs4``, ``fuse.sshfs``); empty when not known."""
+    """The system's name (``ext4``, ``nfs4``, ``fuse.sshfs``); empty when unknown."""
     remote: bool
-    """Whether files may be written without this system noticing."""
+    """Whether files may change without this system noticing."""
 
     @property
-    def tells(self) -> bool:
-        """Whether the system tells of every write: known, and not remote."""
+    def reports_writes(self) -> bool:
+        """Whether inotify reports every write: the kind is known, and not remote."""
         return self.name in _LOCAL or self.name in _LOCAL_FUSE
 
 
@@ -65,7 +65,7 @@ UNKNOWN = FilesystemKind("", False)
 
 
 class Mounts:
-    """The mounts of this process; remembers the kind of each directory. One thread."""
+    """The mounts of this process; remembers the kind of each directory. Not thread-safe."""
 
     def __init__(self, table: Path = _MOUNTINFO) -> None:
         self._table = table
@@ -74,7 +74,7 @@ class Mounts:
         self._known: dict[str, FilesystemKind] = {}
 
     def refresh(self) -> None:
-        """Read the table again; costs little, and almost nothing when it has not changed."""
+        """Read the table again; costs almost nothing when it has not changed."""
         try:
             raw = self._table.read_bytes()
         except OSError:
@@ -100,15 +100,15 @@ class Mounts:
                 return UNKNOWN
             place = above
 
-    def tells(self, directory: Path) -> bool:
-        """Whether the system tells of every write to the files of a directory."""
+    def reports_writes(self, directory: Path) -> bool:
+        """Whether inotify reports every write to the files of a directory."""
         known = self._known.get(name := str(directory))
         if known is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known = {}
             known = self.kind_of(directory)
             self._known[name] = known
-        return known.tells
+        return known.reports_writes
 
 
 def kind_of(path: Path) -> FilesystemKind:
@@ -117,7 +117,7 @@ def kind_of(path: Path) -> FilesystemKind:
 
 
 def _parse(table: str) -> dict[str, FilesystemKind]:
-    """Kind by mount point; the last of several mounts at one place is on top."""
+    """Kind by mount point; of several mounts at one place the last is on top."""
     mounts: dict[str, FilesystemKind] = {}
     for line in table.splitlines():
         before, separator, behind = line.partition(" - ")

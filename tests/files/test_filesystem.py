@@ -32,7 +32,7 @@ def test_the_longest_mount_point_counts(tmp_path: Path) -> None:
         ("/nowhere/local/x", "xfs", False),
     ):
         kind = table.kind_of(Path(path))
-        assert (kind.name, kind.remote, kind.tells) == (name, remote, not remote)
+        assert (kind.name, kind.remote, kind.reports_writes) == (name, remote, not remote)
 
 
 def test_the_last_of_two_mounts_at_one_place_is_on_top(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_blanks_in_names(tmp_path: Path) -> None:
 )
 def test_kinds(tmp_path: Path, kind: str, remote: bool, tells: bool) -> None:
     found = mounts(tmp_path, ("/", kind)).kind_of(Path("/x"))
-    assert (found.name, found.remote, found.tells) == (kind, remote, tells)
+    assert (found.name, found.remote, found.reports_writes) == (kind, remote, tells)
 
 
 def test_links_are_resolved(tmp_path: Path) -> None:
@@ -75,11 +75,11 @@ def test_links_are_resolved(tmp_path: Path) -> None:
 
 def test_a_table_that_changes(tmp_path: Path) -> None:
     table = mounts(tmp_path, ("/", "ext4"))
-    assert table.tells(Path("/data"))
+    assert table.reports_writes(Path("/data"))
     mounts(tmp_path, ("/", "ext4"), ("/data", "nfs"))
-    assert table.tells(Path("/data"))  # until it is looked at again
+    assert table.reports_writes(Path("/data"))  # until it is looked at again
     table.refresh()
-    assert not table.tells(Path("/data"))
+    assert not table.reports_writes(Path("/data"))
 
 
 @pytest.mark.parametrize("content", ["", "nonsense\n - \n1 2 3\n 1 2 3 4 5 - \n"])
@@ -88,7 +88,7 @@ def test_systems_without_a_table_are_not_trusted(tmp_path: Path, content: str) -
     if content:
         table.write_text(content)
     assert Mounts(table).kind_of(tmp_path) == UNKNOWN
-    assert not Mounts(table).tells(tmp_path)
+    assert not Mounts(table).reports_writes(tmp_path)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux tells its mounts")

@@ -86,7 +86,7 @@ class Reader:
         self._parts: dict[Path, tuple[Path, ...]] = {}
         """File that the system may tell of -> keys of the feeds that read it."""
         self._mounts = Mounts()
-        self._schedule = Schedule(self._watch, self._mounts.tells)
+        self._schedule = Schedule(self._watch, self._mounts.reports_writes)
         self._directories = Directories()
         self._unclaimed: frozenset[Path] = frozenset()
         self._known: dict[Path, int] = {}
