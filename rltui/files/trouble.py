@@ -56,7 +56,7 @@ class Trouble:
         self._retry = -math.inf
 
     def failed(self, message: str, *, gone: bool = False, now: float = 0.0) -> Notes:
-        """The attempt at ``now`` (monotonic seconds) failed; returns what to report, if anything."""
+        """An attempt at ``now`` (monotonic seconds) failed; returns what to report."""
         fresh = message != self.message
         if not self.message:
             self._since = now
@@ -79,7 +79,7 @@ class Trouble:
         return now < self._retry
 
     def over(self) -> Notes:
-        """An attempt succeeded; returns what to report, if anything."""
+        """An attempt succeeded; returns what to report."""
         self._retry = -math.inf
         if not self.message:
             return ()

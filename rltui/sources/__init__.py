@@ -1,9 +1,9 @@
-"""The files of training runs -> batches. Knows nothing of what a tag means.
+"""Finds the logs of trainings and follows them: files -> batches. Knows no metric.
 
-``logdir`` finds runs and files (``walk`` looks, ``grouping`` says which are of one training),
-``watch`` says when to look, ``tail`` reads what was appended,
-``formats`` decode it, ``feed`` joins the two for one file, ``reader`` runs all of it;
-``overview`` samples a large file before it is read.
+``discovery`` finds runs and their files: ``walk`` searches directories, ``grouping`` puts the logs
+of one training together, ``logdir`` names runs. ``follow`` reads them: ``reader`` is the way in,
+``loop`` its thread, ``schedule`` says when to poll what, a ``feed`` reads one file, store or pipe,
+and ``sample`` shows a large file before it is read.
 """
 
 from rltui.sources.discovery.logdir import discover

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def test_retries_become_rarer_the_longer_it_lasts() -> None:
             trouble.failed("is locked", now=now)
             tries.append(now)
         now += 0.25
-    pauses = [b - a for a, b in zip(tries, tries[1:], strict=False)]
+    pauses = [b - a for a, b in pairwise(tries)]
     assert pauses[0] == 0.5
     assert pauses == sorted(pauses)
     assert pauses[-1] == 5.0

@@ -50,7 +50,7 @@ def discover(
     options: Options | None = None,
 ) -> Discovery:
     """Look once. Raises SourceError for a path that is missing, unreadable or no log."""
-    return Finder(logdirs, formats, options).find()
+    return LogdirFinder(logdirs, formats, options).find()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _Place:
     hparams_only: bool = False
 
 
-class Finder:
+class LogdirFinder:
     """Looks again and again; remembers what it has learned about files. One thread."""
 
     def __init__(
