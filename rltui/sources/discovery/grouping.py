@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from rltui.core.batch import Joined
 from rltui.formats import Belonging
-from rltui.sources.discovery.walk import Candidate
+from rltui.sources.discovery.tree import Candidate
 
 #: A log over a run may be so many directories above it (verl: tensorboard_log/PROJECT/RUN).
 _LEVELS = 4

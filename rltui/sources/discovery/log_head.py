@@ -1,4 +1,4 @@
-"""What the first bytes of a log file tell: its format, and whether it is part of a run.
+"""What the first bytes of a log file show: its format, and whether it is part of a run.
 
 torch's ``add_scalars(main, {series: value})`` writes the tag ``main`` into the directory
 ``RUN/<main with / replaced by _>_<series>``, tensorboardX's into ``RUN/<main>/<series>``
@@ -21,10 +21,10 @@ from rltui.sources.discovery.path_memory import Recent
 
 #: Bytes read to learn what a file is.
 HEAD_BYTES = 1 << 16
-#: Bytes of a log's beginning and end that tell its first and last step.
+#: Bytes of a log's beginning and end in which its first and last step are looked for.
 _SPAN_BYTES = 1 << 20
-#: So many zeros at the end of what was read are a hole: bytes that have not arrived yet.
-_HOLE = 16
+#: This many zeros at the end of what was read are bytes that have not arrived yet.
+_GAP_BYTES = 16
 #: Step keys that are named when a file has none of them.
 _NAMED = 3
 
@@ -47,9 +47,11 @@ class _Claim(NamedTuple):
 
 
 class HeadReader:
-    """Reads the beginnings of files, each only until it is decided. One thread."""
+    """Reads the beginnings of files, each only until it is decided. Not thread-safe."""
 
     def __init__(self, options: Options) -> None:
+        self.opens = 0
+        """Files that were opened to learn whether a format claims them."""
         self._options = options
         self._claims: Recent[tuple[str, str], _Claim] = Recent()
         self._roles: Recent[Path, tuple[Role | str, int]] = Recent()
@@ -61,7 +63,7 @@ class HeadReader:
         return len(self._claims) + len(self._roles) + len(self._spans)
 
     def turn(self) -> None:
-        """A look at all files begins: forget those that the last one did not see."""
+        """A search begins: forget files that the last one did not see."""
         for known in (self._claims, self._roles, self._spans):
             known.turn()
 
@@ -74,8 +76,10 @@ class HeadReader:
             same = known.size == status.st_size
             if known.claimed or same or (known.decided and status.st_size > known.size):
                 return known.claimed
-        # for event files the name decides: no need to open thousands of them
-        head = b"" if form.name == "tfevents" else read_head(path)
+        head = b""
+        if not named_for_certain(form):
+            self.opens += 1
+            head = read_head(path)
         claimed = form.claims(path, head, self._options)
         if not claimed and form.anywhere and status.st_size > HEAD_BYTES:
             claimed = form.claims(path, _read_end(path, status.st_size), self._options)
@@ -91,8 +95,8 @@ class HeadReader:
         return ("", False) if known is None else (known.reason, known.decided)
 
     def span(self, path: Path, form: Format) -> tuple[int, int] | None:
-        """First and last step of a text log, by its beginning and its end; None when they do not
-        tell, or when it cannot be read."""
+        """First and last step of a text log, by its beginning and its end; None when they show
+        none, or when it cannot be read."""
         known = self._spans.get(path)
         try:
             size = path.stat().st_size
@@ -107,7 +111,7 @@ class HeadReader:
         return known[1]
 
     def role(self, path: Path, form: Format) -> Role | str:
-        """What an event file is; read again as long as it holds nothing."""
+        """What an event file is; it is read again as long as it holds nothing."""
         known = self._roles.get(path)
         if known is not None and known[0] is not Role.EMPTY:
             return known[0]
@@ -120,6 +124,11 @@ class HeadReader:
             return Role.RUN
         self._roles[path] = (role, size)
         return role
+
+
+def named_for_certain(form: Format) -> bool:
+    """Whether the name alone decides: there is no need to open thousands of event files."""
+    return form.name == "tfevents"
 
 
 def _role_of(head: bytes, form: Format) -> Role | str:
@@ -148,8 +157,8 @@ def _span_of(
 
 
 def refusal(form: Format, head: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
-    """Why a log that begins with ``head`` is not read, in plain words, and whether it will stay
-    so however it grows: its first row is complete."""
+    """Why a log that begins with ``head`` is not read, for people, and whether that is final
+    however it grows, because its first row is complete."""
     text = head.lstrip()
     if not text or form.lacks:
         words = form.lacks if text else "empty so far"
@@ -176,10 +185,10 @@ def _first_row(head: bytes, text: bytes, step_keys: Sequence[str]) -> tuple[str,
 
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
-    """The first bytes of a file; a hole at their end (NFS) is not among them. Raises OSError."""
+    """The first bytes of a file; without zeros that NFS shows at their end. Raises OSError."""
     with path.open("rb", buffering=0) as file:
         data = file.read(size) or b""
-    return data.rstrip(b"\0") if data.endswith(bytes(_HOLE)) else data
+    return data.rstrip(b"\0") if data.endswith(bytes(_GAP_BYTES)) else data
 
 
 def _read_end(path: Path, size: int, wanted: int = HEAD_BYTES) -> bytes:

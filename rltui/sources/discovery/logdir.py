@@ -35,7 +35,8 @@ from rltui.formats import FORMATS, Belonging, Format, Growth, Options
 from rltui.sources.discovery.grouping import Unit, continued, joined, name_of, units
 from rltui.sources.discovery.log_head import Role, series_of
 from rltui.sources.discovery.run_files import MAX_REFUSED, Discovery, LogFile, RunFiles
-from rltui.sources.discovery.walk import MISSING, Candidate, LogdirError, Tree, Walker, why
+from rltui.sources.discovery.tree import Candidate, LogdirError, Tree
+from rltui.sources.discovery.walk import MISSING, Walker, why
 from rltui.trackers import TRACKERS, Tracker
 
 _STAMP = re.compile(r"tfevents\.(\d{1,12})")
@@ -50,7 +51,7 @@ def discover(
     options: Options | None = None,
 ) -> Discovery:
     """Look once. Raises SourceError for a path that is missing, unreadable or no log."""
-    return LogdirFinder(logdirs, formats, options).find()
+    return RunFinder(logdirs, formats, options).find()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class _Place:
     hparams_only: bool = False
 
 
-class LogdirFinder:
+class RunFinder:
     """Looks again and again; remembers what it has learned about files. One thread."""
 
     def __init__(

@@ -9,7 +9,7 @@ from rltui.core.block import Block
 from rltui.files.tail import Polled, Tail
 from rltui.formats import Decoded, Format, Growth, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
-from rltui.sources.discovery.walk import in_checkpoint
+from rltui.sources.discovery.tree import in_checkpoint
 from rltui.sources.follow.feed import Feed
 from rltui.sources.follow.sample import Limits, overview
 

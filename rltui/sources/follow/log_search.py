@@ -13,7 +13,7 @@ from rltui.core.batch import Note
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.trouble import TroubledPaths
-from rltui.sources.discovery.logdir import LogdirFinder
+from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, RunFiles
 from rltui.sources.follow.schedule import Watching
 
@@ -30,7 +30,7 @@ class LogSearch:
 
     def __init__(
         self,
-        finder: LogdirFinder,
+        finder: RunFinder,
         logdirs: Sequence[Path],
         clock: Clock,
         watching: Watching,
@@ -57,7 +57,7 @@ class LogSearch:
         return self._trouble.notes
 
     def walk(self) -> Discovery:
-        """Search now. Raises SourceError, see :meth:`LogdirFinder.find`."""
+        """Search now. Raises SourceError, see :meth:`RunFinder.find`."""
         self._last = self._clock.monotonic()
         found = self._finder.find()
         self.walks += 1

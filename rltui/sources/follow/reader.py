@@ -11,7 +11,7 @@ from rltui.core.clock import Clock, SystemClock
 from rltui.core.stdin import PIPE
 from rltui.formats import FORMATS, Format, Options
 from rltui.formats.base import STEP_KEYS
-from rltui.sources.discovery.logdir import LogdirFinder
+from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.batch_queue import MOST_BATCHES, BatchQueue
 from rltui.sources.follow.feed import Feed
@@ -60,7 +60,7 @@ class Reader:
         self._pipe = pipe
         self._budget = budget_bytes
         watch = watch or Intervals()
-        finder = LogdirFinder(logdirs, formats, self._options)
+        finder = RunFinder(logdirs, formats, self._options)
         self._search = LogSearch(finder, logdirs, self._clock, watch, run_glob)
         self._feeds = Feeds(self._open, logdirs)
         self._queue = BatchQueue(on_batch)

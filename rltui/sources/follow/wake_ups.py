@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from rltui.sources.discovery.walk import pruned
+from rltui.sources.discovery.tree import pruned
 
 
 class WakeUps:
