@@ -1,6 +1,6 @@
 """Experiment trackers that keep their runs in a store of their own.
 
-A new tracker is one module with a class as :mod:`rltui.trackers.base` says, in
+A new tracker is one module with a class that satisfies :mod:`rltui.trackers.base`, in
 :data:`TRACKERS`. One whose runs are rows of a SQLite table needs only a dialect
 (:mod:`rltui.trackers.sqlite.schema`). The modules are imported when a name looks like a store.
 """
@@ -8,7 +8,7 @@ A new tracker is one module with a class as :mod:`rltui.trackers.base` says, in
 from __future__ import annotations
 
 from rltui.trackers.base import DATABASES, Followed, Follower, TrackedRun, Tracker
-from rltui.trackers.lazy import LateTracker
+from rltui.trackers.lazy import LazyTracker
 
 
 def _mlflow_files() -> Tracker:
@@ -31,11 +31,11 @@ def _trackio() -> Tracker:
     return RowStore("trackio", TrackioTables())
 
 
-#: In the order in which they are asked whether a store is theirs.
+#: The first one that claims a store gets it.
 TRACKERS: tuple[Tracker, ...] = (
-    LateTracker("mlflow-files", _mlflow_files, inside=("meta.yaml", "metrics")),
-    LateTracker("mlflow", _mlflow, suffixes=DATABASES),
-    LateTracker("trackio", _trackio, suffixes=DATABASES),
+    LazyTracker("mlflow-files", _mlflow_files, inside=("meta.yaml", "metrics")),
+    LazyTracker("mlflow", _mlflow, suffixes=DATABASES),
+    LazyTracker("trackio", _trackio, suffixes=DATABASES),
 )
 
 __all__ = ["TRACKERS", "Followed", "Follower", "TrackedRun", "Tracker"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from rltui.trackers.base import Follower, TrackedRun, Tracker
 
 
-class LateTracker:
+class LazyTracker:
     """See :class:`rltui.trackers.base.Tracker`."""
 
     def __init__(
@@ -24,8 +24,8 @@ class LateTracker:
         suffixes: tuple[str, ...] = (),
         inside: tuple[str, ...] = (),
     ) -> None:
-        """``suffixes`` of files, lower case, and names that are ``inside`` of a directory,
-        without which ``load`` is not asked for the tracker."""
+        """``load`` is called for a file with one of the ``suffixes`` (lower case), or for a
+        directory in which all the names ``inside`` are."""
         self.name = name
         self._load = load
         self._suffixes = suffixes
@@ -65,11 +65,11 @@ class LateTracker:
         return self._tracker.claims_directory(path, names)
 
     def runs(self, path: Path) -> Sequence[TrackedRun]:
-        """As the tracker gives them."""
+        """As the tracker returns them."""
         return self._tracker.runs(path)
 
     def parts(self, path: Path) -> frozenset[str]:
-        """As the tracker gives them."""
+        """As the tracker returns them."""
         return self._tracker.parts(path)
 
     def follow(self, path: Path, part: str) -> Follower:

@@ -5,8 +5,8 @@ of its lines is a value: ``<unix ms> <value> <step>``, then perhaps name and dig
 without a step in old stores (mlflow/store/tracking/file_store.py). ``params/`` holds one file for
 each parameter, ``tags/mlflow.runName`` the name, ``meta.yaml`` the status.
 
-A look costs one stat call for each file and folder; folders are listed again when their time
-has moved. The folders of logged models (``models/<id>/metrics``, MLflow 3) are no runs.
+A poll costs one ``stat`` for each file and folder; folders are listed again when their time has
+moved. The folders of logged models (``models/<id>/metrics``, MLflow 3) are no runs.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.core.text import clean_bytes
+from rltui.files.trouble import DELETED, Trouble, is_missing, reason_of
 from rltui.formats.base import Decoded, NoteBook, clean_tag
 from rltui.trackers.base import Followed, TrackedRun
-from rltui.trackers.folder import Folders, walk
+from rltui.trackers.folder import Folders
 from rltui.trackers.metric_column import Column, blocks_of
 from rltui.trackers.metric_file import LINE_BYTES, MetricFile
 from rltui.trackers.settings import MOST_BYTES, MOST_SETTINGS, exit_code_of, setting_of
@@ -32,13 +34,12 @@ _META = "meta.yaml"
 _MOST_META = 1 << 16
 _RUN = re.compile(rb"^run_(?:id|uuid): ", re.MULTILINE)
 _KEY = re.compile(rb"^(\w+): *(.*?) *$", re.MULTILINE)
-#: Least lines of a file that are taken at once.
+#: Fewest lines of a file that are taken at once.
 _LEAST_LINES = 16
-#: Looks at a parameter without content until that is believed: it is made before it is written.
+#: Polls that must find a parameter empty until it counts: its file exists before it is written.
 _PATIENCE = 5
 #: Places of runs that are remembered.
 _MOST_KNOWN = 100_000
-_DELETED = "was deleted or moved; what was read of it is kept"
 _NOTHING = Followed()
 
 
@@ -83,8 +84,11 @@ class MlflowFiles:
             return ()
         status = (path / _META).stat()
         size, modified = 0, status.st_mtime
-        for file in walk(path / "metrics"):
-            size, modified = size + file.size, max(modified, file.modified)
+        folders = Folders(path / "metrics", self._clock)
+        for name in folders.new():
+            with suppress(OSError):  # deleted since it was listed
+                file = Path(folders.path, name).stat()
+                size, modified = size + file.st_size, max(modified, file.st_mtime)
         return (TrackedRun("", _name_of(path, meta), size, modified),)
 
     def parts(self, path: Path) -> frozenset[str]:
@@ -98,14 +102,14 @@ class MlflowFiles:
 
 @dataclass(slots=True)
 class _Read:
-    """What one look at all metrics has brought."""
+    """What one poll of all metrics has found."""
 
     columns: list[Column] = field(default_factory=list)
     records: int = 0
     """Lines."""
     more: bool = False
     restarted: bool = False
-    """Whether a file was written anew."""
+    """Whether a file was rewritten."""
 
 
 class MlflowRun:
@@ -117,28 +121,27 @@ class MlflowRun:
         self._params = Folders(path / "params", clock)
         self._settings: dict[str, object] = {}
         self._empty: dict[str, int] = {}
-        """Parameters without content, and how often they were looked at."""
+        """Parameters without content, and how often they were read."""
         self._meta: tuple[int, int] | None = None
         self._exit_code: int | None = None
-        self._gone = False
-        self._trouble = ""
-        self._begin()
+        self._trouble = Trouble()
+        self._start_over()
 
-    def _begin(self) -> None:
-        """Forget what was read of the metrics."""
+    def _start_over(self) -> None:
+        """Start over with the metrics."""
         self._folders = Folders(self._path / "metrics", self._clock)
         self._files: dict[str, MetricFile] = {}
         self._notes = NoteBook()
-        self._told = False
+        self._begun = False
 
     @property
     def offset(self) -> int:
-        """Bytes of the metric files that were handed over."""
+        """Bytes of the metric files that were returned."""
         return sum(f.offset for f in self._files.values())
 
     @property
     def size(self) -> int:
-        """Bytes of the metric files at the last look."""
+        """Bytes of the metric files at the last poll."""
         return sum(f.size for f in self._files.values())
 
     @property
@@ -152,19 +155,19 @@ class MlflowRun:
             ended = self._look()
         except OSError as error:
             return self._failed(error)
-        back, self._gone, self._trouble = self._gone or bool(self._trouble), False, ""
-        notes: list[tuple[Level, str]] = [(Level.OK, "is back")] if back else []
+        back = bool(self._trouble.message)
+        notes = list(self._trouble.over())
         read = self._read(budget_bytes, notes)
         restarted = read.restarted
         if restarted:  # its other files belong to what was written before
-            self._begin()
+            self._start_over()
             self._list()
             read = self._read(budget_bytes, [])
         settings = self._new_settings()
         trouble = self._notes.take()
-        told, self._told = self._told, True
-        new = read.records or notes or restarted or settings or trouble or ended is not None
-        if told and not new and not read.more:
+        begun, self._begun = self._begun, True
+        new = back or read.records or notes or restarted or settings or trouble or ended is not None
+        if begun and not new and not read.more:
             return _NOTHING
         decoded = Decoded(
             blocks_of(read.columns),
@@ -174,21 +177,19 @@ class MlflowRun:
             exit_code=ended,
             counted=self._counted(),
         )
-        return Followed(decoded, read.more, restarted, False, tuple(notes), bool(new or not told))
+        return Followed(decoded, read.more, restarted, False, tuple(notes), bool(new or not begun))
 
     def _failed(self, error: OSError) -> Followed:
-        gone = isinstance(error, (FileNotFoundError, NotADirectoryError))
-        message = _DELETED if gone else f"cannot be read: {error.strerror or error}"
-        self._gone = gone
-        if message == self._trouble:
-            return Followed(gone=gone)
-        self._trouble, self._meta = message, None
-        return Followed(gone=gone, notes=((Level.WATCH, message),), changed=True)
+        gone = is_missing(error)
+        vanished = gone and not self._trouble.gone
+        notes = self._trouble.failed(DELETED if gone else reason_of(error), gone=gone)
+        self._meta = None
+        return Followed(gone=gone, notes=notes, changed=vanished or bool(notes))
 
     def _look(self) -> int | None:
-        """List what may have new names; the exit code, if it is new. Raises OSError."""
+        """List folders that may have new names; the exit code, if it is new. Raises OSError."""
         ended = None
-        status = os.stat(self._path / _META)  # noqa: PTH116 - asked at every poll
+        status = os.stat(self._path / _META)  # noqa: PTH116 - called at every poll
         stamp = status.st_ino, status.st_mtime_ns
         if stamp != self._meta:
             code = exit_code_of(_meta_of(self._path).get(b"status", b""))
@@ -206,8 +207,8 @@ class MlflowRun:
     def _read(self, budget: int, notes: list[tuple[Level, str]]) -> _Read:
         """New points of all metrics.
 
-        Of each file as many lines are taken, so that metrics that were logged together are
-        handed over together.
+        The same number of lines is taken from each file, so that metrics that were logged
+        together come together.
         """
         lines = max(_LEAST_LINES, budget // (LINE_BYTES * max(1, len(self._files))))
         read = _Read()
@@ -223,7 +224,7 @@ class MlflowRun:
         return read
 
     def _counted(self) -> bool:
-        """Whether no line has told a step."""
+        """Whether no line has a step."""
         counted = [f.counted for f in self._files.values() if f.offset]
         return bool(counted) and all(counted)
 

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean
 from rltui.trackers.base import DATABASES, TrackedRun
-from rltui.trackers.sqlite.change_log import Ledger
+from rltui.trackers.sqlite.change_log import StoreChangeLog
 from rltui.trackers.sqlite.database import is_database, look
 from rltui.trackers.sqlite.row_follower import RowFollower
 from rltui.trackers.sqlite.schema import Dialect, part_of, run_of
@@ -29,7 +29,7 @@ class RowStore:
         self.name = name
         self._dialect = dialect
         self._clock = clock or SystemClock()
-        self._ledgers: WeakValueDictionary[Path, Ledger] = WeakValueDictionary()
+        self._logs: WeakValueDictionary[Path, StoreChangeLog] = WeakValueDictionary()
         self._known: dict[Path, tuple[tuple[int, ...], bool]] = {}
 
     @property
@@ -49,8 +49,8 @@ class RowStore:
     def claims_file(self, path: Path) -> bool:
         """Whether the file is a database with the tables of this tracker.
 
-        Asked again only when it has changed, once it was found not to be one. Raises OSError
-        when it cannot be read.
+        A file that is not is examined again only when it has changed. Raises OSError when it
+        cannot be read.
         """
         status = path.stat()
         stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
@@ -73,7 +73,7 @@ class RowStore:
         return False
 
     def runs(self, path: Path) -> Sequence[TrackedRun]:
-        """All runs of the store that have values, oldest first, names made different."""
+        """All runs of the store that have values, oldest first, no two with the same name."""
         found = look(path, lambda c: self._runs(c, clean(path.stem)))
         size = path.stat().st_size // max(1, len(found))
         return _distinct([replace(run, size=size) for run in found])
@@ -91,11 +91,11 @@ class RowStore:
         return [] if table is None else self._dialect.runs(connection, table, project)
 
     def follow(self, path: Path, part: str) -> RowFollower:
-        """Follows one run; followers of one store share their looks at it."""
-        ledger = self._ledgers.get(path)
-        if ledger is None:
-            ledger = self._ledgers[path] = Ledger(path, self._dialect, self._clock)
-        return RowFollower(ledger, run_of(part))
+        """Follow one run; the followers of one store share what they find out about it."""
+        log = self._logs.get(path)
+        if log is None:
+            log = self._logs[path] = StoreChangeLog(path, self._dialect, self._clock)
+        return RowFollower(log, run_of(part))
 
 
 def _distinct(runs: Sequence[TrackedRun]) -> tuple[TrackedRun, ...]:
