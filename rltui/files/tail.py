@@ -209,7 +209,7 @@ class Tail:
         return polled
 
     def _before_gap(self, data: bytes, *, patient: bool) -> tuple[int, float, Notes]:
-        """How many bytes at the end of the file to take, when to look again, and notes."""
+        """How many bytes at the end of the file to take, when to poll again, and notes."""
         gap, now = self._gap, self._clock.monotonic()
         patient = patient and not (gap.begin >= self.offset and now >= gap.deadline)
         keep = dense_length(data, self.offset, inner=patient)

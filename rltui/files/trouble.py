@@ -104,7 +104,7 @@ class TroubledPaths:
         return tuple(self._notes.values())
 
     def update(self, found: Iterable[Note], readable: Container[Path]) -> None:
-        """Take over the trouble that a look ``found``; ``readable`` paths have none any more.
+        """Take over the trouble that a search ``found``; ``readable`` paths have none any more.
         Paths that are neither troubled nor readable are forgotten."""
         troubled = {note.path: note for note in found}
         for path, note in list(self._notes.items()):

@@ -1,6 +1,6 @@
 """What was learned about files that are still there.
 
-Files come and go for weeks: what nobody asked for during a whole search is forgotten.
+Files come and go for weeks: what a whole search does not use is forgotten.
 """
 
 from __future__ import annotations

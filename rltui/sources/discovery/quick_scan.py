@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rltui.formats import Belonging, Format
 from rltui.sources.discovery.log_head import named_for_certain
-from rltui.sources.discovery.tree import Candidate, LogdirError
+from rltui.sources.discovery.tree import Candidate, LogdirError, parents_of
 from rltui.sources.discovery.walk import Place, Walk, Walker
 
 #: Directories that frameworks make where they are started ...
@@ -32,7 +32,7 @@ _SYSTEM = (
     *("/proc", "/sys", "/dev", "/boot", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
     *("/usr", "/etc", "/snap"),
 )
-#: Entries between two looks at the clock.
+#: Entries between two checks of the clock.
 _PACE = 64
 #: Newest logs that are kept.
 _NEWEST = 16
@@ -71,7 +71,7 @@ def quick_scan(
     seconds: float,
     bounds: Bounds | None = None,
 ) -> ScanResult:
-    """Search a directory, or look at a file, for about ``seconds``. Never raises.
+    """Search a directory, or examine a file, for about ``seconds``. Never raises.
 
     ``clock`` returns seconds from any origin.
     """
@@ -97,7 +97,7 @@ def estimated_runs(found: Iterable[Candidate]) -> int:
             named += 1
         else:
             directories.add(candidate.directory)
-    whole = [d for d in directories if not any(p in directories for p in _parents(d))]
+    whole = [d for d in directories if not any(p in directories for p in parents_of(d))]
     return named + len(whole)
 
 
@@ -173,9 +173,3 @@ class _QuickWalk(Walk):
             self.partial = True
             forms = [f for f in forms if named_for_certain(f)]
         return super()._claim(place, path, status, forms)
-
-
-def _parents(directory: str) -> Iterator[str]:
-    while directory:
-        directory = directory.rpartition("/")[0]
-        yield directory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +34,13 @@ def pruned(name: str) -> bool:
 def in_checkpoint(path: Path) -> bool:
     """Whether a file lies in a checkpoint, which a later one may take the place of."""
     return CHECKPOINT.fullmatch(path.parent.name) is not None
+
+
+def parents_of(name: str) -> Iterator[str]:
+    """Relative names of the directories above, nearest first, down to the logdir (``""``)."""
+    while name:
+        name = name.rpartition("/")[0]
+        yield name
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from rltui.sources.follow.schedule import Watching
 
 #: One check in this many walks the directories even when no change time has moved.
 _FULL_WALK = 12
-#: Least seconds between two checks that the system asked for by reporting new names.
+#: Least seconds between two checks because the system reports new names.
 _REPORTED_GAP_S = 1.0
 #: Checks and walks take at most one part in this many of the time.
 _WALK_SHARE = 10

@@ -1,6 +1,6 @@
-"""A quick look at a large log: whole steps from many places, to be thrown away.
+"""A quick sample of a large log: whole steps from many places, to be thrown away.
 
-A file of gigabytes is not read but sampled: windows at equal distances, the last one at its
+A file of gigabytes is sampled before it is read: windows at equal distances, the last one at its
 end, each decoded on its own. In an event file a window begins at a record header, which is
 known by the checksum of its length, in a text log behind a newline; rows that a window cuts
 are left out. The result shows the course and the newest values; no verdict may rest on it,
@@ -28,15 +28,15 @@ from rltui.formats.tfevents.framing import (
 )
 from rltui.formats.tfevents.scalar_span import spot_at
 
-#: ``read(position, size)`` gives the bytes of a file there, fewer at its end.
+#: ``read(position, size)`` returns the bytes of a file there, fewer at its end.
 Read = Callable[[int, int], bytes]
 
-#: Records, and bytes, that are looked at to learn how long a step is.
+#: Records and bytes that are examined to learn how long a step is.
 _HEAD_RECORDS = 6000
 _HEAD_BYTES = 1 << 20
-#: Bytes before a tag in which the header of its record is looked for.
+#: Bytes before a tag in which the header of its record is searched.
 _BEFORE_TAG = 64
-#: Places with the bytes of that tag that are looked at: it may be the beginning of other tags.
+#: Places with the bytes of that tag that are examined: other tags may begin with it.
 _LEADERS = 64
 #: Steps that a window should hold.
 _STEPS = 3
@@ -46,7 +46,7 @@ _SAMPLED = ("tfevents", "jsonl")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a look at one file may cost."""
+    """What sampling one file may cost."""
 
     windows: int = 200
     window_bytes: int = 1 << 16
@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What a look at one file brought."""
+    """The sample of one file."""
 
     blocks: tuple[Block, ...] = ()
     """Whole rows in the order of the file; rows of equal tags that follow each other joined."""
@@ -69,8 +69,8 @@ class Overview:
 def overview(
     path: Path, form: Format, options: Options | None = None, limits: Limits | None = None
 ) -> Overview | None:
-    """Look at a file; None when reading it whole costs no more, or when nobody can tell what
-    a piece of it means. Raises OSError."""
+    """Sample a file; None when reading all of it costs no more, or when a piece of it means
+    nothing by itself. Raises OSError."""
     if form.name not in _SAMPLED:
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -91,7 +91,7 @@ def sample(
     options: Options | None = None,
     limits: Limits | None = None,
 ) -> Overview | None:
-    """Look at ``size`` bytes that ``read`` gives; None when all of them may be read."""
+    """Sample ``size`` bytes that ``read`` returns; None when all of them may be read."""
     limits = limits or Limits()
     if size <= limits.most_bytes:
         return None
@@ -133,7 +133,7 @@ def _places(size: int, wide: int, count: int, begin: int) -> list[int]:
 def _shape_of(head: bytes) -> tuple[int, bytes]:
     """Bytes of one step of an event file, and the tag field with which its rows begin.
 
-    (0, b"") when that cannot be told from the beginning of the file.
+    (0, b"") when the beginning of the file does not show it.
     """
     pos, seen, began, leader = 0, 0, 0, b""
     step: int | None = None
