@@ -7,19 +7,7 @@ and ``sample`` shows a large file before it is read.
 """
 
 from rltui.sources.discovery.logdir import discover
-from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
 from rltui.sources.follow.reader import Reader
-from rltui.sources.follow.sample import Limits, Overview
-from rltui.sources.follow.schedule import Intervals, Watching
+from rltui.sources.follow.schedule import Intervals
 
-__all__ = [
-    "Discovery",
-    "Intervals",
-    "Limits",
-    "LogFile",
-    "Overview",
-    "Reader",
-    "RunFiles",
-    "Watching",
-    "discover",
-]
+__all__ = ["Intervals", "Reader", "discover"]

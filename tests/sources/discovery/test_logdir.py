@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from rltui.core.errors import SourceError
-from rltui.sources import Reader, RunFiles, discover
+from rltui.sources import Reader, discover
 from rltui.sources.discovery import log_head as nested
 from rltui.sources.discovery import logdir
 from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.discovery.run_files import RunFiles
 from rltui.trackers.sqlite.database import UnreadableError
 from rltui.trackers.sqlite.sqlite_tracker import RowStore
 from tests.formats import encode

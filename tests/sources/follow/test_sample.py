@@ -14,9 +14,9 @@ from rltui.core.batch import RunKey
 from rltui.core.block import Block
 from rltui.formats import FORMATS, Decoded, Options
 from rltui.formats.tfevents.framing import masked_crc
-from rltui.sources import Limits, LogFile, Overview, RunFiles
+from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.file_feed import FileFeed
-from rltui.sources.follow.sample import overview, sample
+from rltui.sources.follow.sample import Limits, Overview, overview, sample
 from tests.formats import encode
 
 EVENTS, LINES = (next(f for f in FORMATS if f.name == n) for n in ("tfevents", "jsonl"))
