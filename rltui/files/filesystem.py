@@ -18,7 +18,14 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 #: Kinds for which inotify reports everything that is written on this host. Other hosts cannot
 #: write there, unlike to nfs, cifs, lustre, gpfs, 9p, sshfs and their like.
 _LOCAL = frozenset(
-    ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "tmpfs", "ramfs", "overlay", "aufs", "f2fs", "jfs", "reiserfs", "bcachefs", "vfat", "msdos", "exfat", "ntfs", "ntfs3", "hfs", "hfsplus", "udf", "iso9660", "squashfs", "erofs", "rootfs", "shiftfs", "nilfs2", "ubifs", "fuseblk", "fuse.fuse-overlayfs", "fuse.bindfs", "fuse.mergerfs", "fuse.encfs", "fuse.gocryptfs", "fuse.cryfs", "fuse.ntfs-3g", "fuse.exfat", "fuse.ext4", "fuse.unionfs", "fuse.lxcfs"]
+    {
+        *("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "tmpfs", "ramfs", "overlay", "aufs"),
+        *("f2fs", "jfs", "reiserfs", "bcachefs", "vfat", "msdos", "exfat", "ntfs", "ntfs3", "hfs"),
+        *("hfsplus", "udf", "iso9660", "squashfs", "erofs", "rootfs", "shiftfs", "nilfs2"),
+        *("ubifs", "fuseblk", "fuse.fuse-overlayfs", "fuse.bindfs", "fuse.mergerfs", "fuse.ext4"),
+        *("fuse.encfs", "fuse.gocryptfs", "fuse.cryfs", "fuse.ntfs-3g", "fuse.exfat"),
+        *("fuse.unionfs", "fuse.lxcfs"),
+    }
 )
 
 

@@ -59,11 +59,11 @@ class EventPlaces:
         candidates = list(candidates)
         events: dict[str, list[Candidate]] = {}
         for candidate in candidates:
-            if candidate.kind == "tfevents":
+            if _may_be_part(candidate):
                 events.setdefault(candidate.directory, []).append(candidate)
         known = []
         for candidate in candidates:
-            if candidate.kind == "tfevents" and candidate.path not in self._known:
+            if _may_be_part(candidate) and candidate.path not in self._known:
                 place = self._place(candidate, events)
                 if place is None:
                     continue
@@ -92,6 +92,10 @@ class EventPlaces:
             ):
                 return None  # nothing beside it shows that the directory is a run
         return EventPlace(name)
+
+
+def _may_be_part(candidate: Candidate) -> bool:
+    return candidate.format is not None and candidate.format.sub_runs
 
 
 def format_of(candidate: Candidate) -> Format:

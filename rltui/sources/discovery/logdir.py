@@ -28,7 +28,7 @@ from rltui.core.batch import Joined, RunKey
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.core.text import clean
 from rltui.files.trouble import VANISHED
-from rltui.formats import FORMATS, Belonging, Format, Growth, Options
+from rltui.formats import FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.event_places import EventPlaces, format_of
 from rltui.sources.discovery.grouping import Unit, continued, joined, name_of, units
 from rltui.sources.discovery.run_files import MAX_REFUSED, Discovery, LogFile, RunFiles
@@ -62,10 +62,9 @@ class RunFinder:
     ) -> None:
         self._logdirs = tuple(Path(p) for p in logdirs)
         self._walker = Walker(formats, trackers, options or Options())
-        # what accompanies a training is the last to name it: the state of a trainer, a console
-        last = [f for f in formats if f.exactness == 1 or f.growth is Growth.WHOLE]
-        naming = [f for f in formats if f not in last]
-        kinds = [*(f.name for f in naming), *(t.name for t in trackers), *(f.name for f in last)]
+        naming = [f.name for f in formats if f.names_run]
+        others = [f.name for f in formats if not f.names_run]
+        kinds = [*naming, *(t.name for t in trackers), *others]
         self._rank = {kind: i for i, kind in enumerate(kinds)}
         self._orders: dict[RunKey, dict[Path, int]] = {}
         self._names = RunNames()

@@ -16,7 +16,6 @@ from heapq import nlargest
 from pathlib import Path
 
 from rltui.formats import Belonging, Format
-from rltui.sources.discovery.log_head import named_for_certain
 from rltui.sources.discovery.tree import Candidate, LogdirError, parents_of
 from rltui.sources.discovery.walk import Place, Walk, Walker
 
@@ -171,5 +170,5 @@ class _QuickWalk(Walk):
             return forms[0] if suffix in place.claimed else None
         if self._walker.heads.opens >= self._most_opens:
             self.partial = True
-            forms = [f for f in forms if named_for_certain(f)]
+            forms = [f for f in forms if f.name_decides]
         return super()._claim(place, path, status, forms)
