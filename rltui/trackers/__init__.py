@@ -2,40 +2,48 @@
 
 A new tracker is one module with a class that satisfies :mod:`rltui.trackers.base`, in
 :data:`TRACKERS`. One whose runs are rows of a SQLite table needs only a dialect
-(:mod:`rltui.trackers.sqlite.schema`). The modules are imported when a name looks like a store.
+(:mod:`rltui.trackers.sqlite.schema`).
 """
 
 from __future__ import annotations
 
-from rltui.trackers.base import DATABASES, Followed, Follower, TrackedRun, Tracker
-from rltui.trackers.lazy import LazyTracker
+from typing import TYPE_CHECKING
+
+from rltui.trackers.base import Followed, Follower, TrackedRun, Tracker
+from rltui.trackers.mlflow_files import MlflowFiles
+from rltui.trackers.sqlite.sqlite_tracker import RowStore
+
+if TYPE_CHECKING:
+    from rltui.trackers.sqlite.schema import Dialect
 
 
-def _mlflow_files() -> Tracker:
-    from rltui.trackers.mlflow_files import MlflowFiles
-
-    return MlflowFiles()
-
-
-def _mlflow() -> Tracker:
+def _mlflow() -> Dialect:
     from rltui.trackers.sqlite.mlflow import MlflowTables
-    from rltui.trackers.sqlite.sqlite_tracker import RowStore
 
-    return RowStore("mlflow", MlflowTables())
+    return MlflowTables()
 
 
-def _trackio() -> Tracker:
-    from rltui.trackers.sqlite.sqlite_tracker import RowStore
+def _trackio() -> Dialect:
     from rltui.trackers.sqlite.trackio import TrackioTables
 
-    return RowStore("trackio", TrackioTables())
+    return TrackioTables()
 
 
 #: The first one that claims a store gets it.
 TRACKERS: tuple[Tracker, ...] = (
-    LazyTracker("mlflow-files", _mlflow_files, inside=("meta.yaml", "metrics")),
-    LazyTracker("mlflow", _mlflow, suffixes=DATABASES),
-    LazyTracker("trackio", _trackio, suffixes=DATABASES),
+    MlflowFiles(),
+    RowStore(
+        "mlflow",
+        _mlflow,
+        files="`mlflow.db`, `mlruns.db`, `*.db`",
+        written_by="MLflow's database: each of its runs, read without locking it",
+    ),
+    RowStore(
+        "trackio",
+        _trackio,
+        files="`PROJECT.db`",
+        written_by="trackio's database: each of its runs",
+    ),
 )
 
 __all__ = ["TRACKERS", "Followed", "Follower", "TrackedRun", "Tracker"]

@@ -15,9 +15,6 @@ from typing import Protocol
 from rltui.core.level import Level
 from rltui.formats.base import Decoded
 
-#: How the name of a file ends that may be a SQLite database; lower case.
-DATABASES = (".db", ".sqlite", ".sqlite3", ".db3")
-
 
 @dataclass(frozen=True, slots=True)
 class TrackedRun:

@@ -45,8 +45,6 @@ _ACTIVE = (
 class MlflowTables:
     """See :class:`rltui.trackers.sqlite.schema.Dialect`."""
 
-    files = "`mlflow.db`, `mlruns.db`, `*.db`"
-    written_by = "MLflow's database: each of its runs, read without locking it"
     row_bytes = _ROW_BYTES
 
     def table(self, connection: sqlite3.Connection) -> Table | None:

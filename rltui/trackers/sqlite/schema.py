@@ -71,16 +71,6 @@ class Dialect(Protocol):
     """One kind of store."""
 
     @property
-    def files(self) -> str:
-        """Names of its files, in Markdown, for the documentation."""
-        ...
-
-    @property
-    def written_by(self) -> str:
-        """Who writes them, for the documentation."""
-        ...
-
-    @property
     def row_bytes(self) -> int:
         """Bytes of a row in the file, roughly."""
         ...

@@ -56,8 +56,6 @@ _PLAIN = frozenset((float, int, bool, type(None)))
 class TrackioTables:
     """See :class:`rltui.trackers.sqlite.schema.Dialect`."""
 
-    files = "`PROJECT.db`"
-    written_by = "trackio's database: each of its runs"
     row_bytes = _ROW_BYTES
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
