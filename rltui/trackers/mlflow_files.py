@@ -15,12 +15,11 @@ from pathlib import Path
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean_bytes
 from rltui.trackers.base import Follower, TrackedRun
-from rltui.trackers.folder import Folders
-from rltui.trackers.settings import MOST_BYTES
 
 META = "meta.yaml"
-#: Longest meta.yaml that is read.
-_MOSTMETA = 1 << 16
+#: Bytes that are read of meta.yaml, and of a name.
+_MOST_META = 1 << 16
+_MOST_NAME = 500
 _RUN = re.compile(rb"^run_(?:id|uuid): ", re.MULTILINE)
 _KEY = re.compile(rb"^(\w+): *(.*?) *$", re.MULTILINE)
 #: Places of runs that are remembered.
@@ -54,7 +53,7 @@ class MlflowFiles:
         if path in self._known:
             return True
         try:
-            claimed = _RUN.search(read_start(path / META, _MOSTMETA)) is not None
+            claimed = _RUN.search(read_start(path / META, _MOST_META)) is not None
         except OSError:
             return False
         if claimed and len(self._known) < _MOST_KNOWN:
@@ -63,6 +62,8 @@ class MlflowFiles:
 
     def runs(self, path: Path) -> Sequence[TrackedRun]:
         """The run, or none when it was deleted (such runs stay on the disk)."""
+        from rltui.trackers.folder import Folders
+
         meta = meta_of(path)
         if _is_deleted(path, meta):
             return ()
@@ -98,7 +99,7 @@ def read_start(path: Path, most: int) -> bytes:
 
 def meta_of(path: Path) -> dict[bytes, bytes]:
     """The plain values of a run's meta.yaml, which is flat. Raises OSError."""
-    found = _KEY.findall(read_start(path / META, _MOSTMETA))
+    found = _KEY.findall(read_start(path / META, _MOST_META))
     return {key: value.strip(b"'\"") for key, value in found}
 
 
@@ -109,7 +110,7 @@ def _is_deleted(path: Path, meta: dict[bytes, bytes]) -> bool:
 def _name_of(path: Path, meta: dict[bytes, bytes]) -> str:
     """The name that the user or MLflow gave to the run; else its id."""
     try:
-        raw = read_start(path / "tags" / "mlflow.runName", MOST_BYTES)
+        raw = read_start(path / "tags" / "mlflow.runName", _MOST_NAME)
     except OSError:
         raw = b""
     shown = clean_bytes(raw.strip() or meta.get(b"run_name", b"")).strip("/")
