@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import select
 import stat
 import subprocess
 import sys
@@ -50,7 +49,7 @@ def take_pipe() -> int:
 
 @contextmanager
 def kept_open(pipe: int) -> Iterator[None]:
-    """However the block ends, the training continues: see :func:`let_go`."""
+    """However the block ends, the training goes on, see :func:`let_go`."""
     try:
         yield
     finally:
@@ -58,27 +57,13 @@ def kept_open(pipe: int) -> Iterator[None]:
 
 
 def let_go(pipe: int) -> None:
-    """Leave the pipe without ending the training, whose next line would hit a closed pipe.
+    """Leave a pipe without ending the training, whose next line would raise SIGPIPE.
 
-    A process that discards further input takes over and ends with the training. None is started for
-    a file, or when no writer is left.
+    A ``cat`` reads on in our place and ends when the writer does. Nothing smaller works: a pipe
+    must have a reader as long as the training writes, and we are about to end.
     """
     with suppress(OSError):
-        if not _is_written(pipe):
-            return
-        subprocess.Popen(
-            ["cat"],
-            stdin=pipe,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-
-def _is_written(pipe: int) -> bool:
-    mode = os.fstat(pipe).st_mode
-    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-        return False
-    poll = select.poll()
-    poll.register(pipe, select.POLLIN)
-    return not any(event & select.POLLHUP for _, event in poll.poll(0))
+        mode = os.fstat(pipe).st_mode
+        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+            null = subprocess.DEVNULL
+            subprocess.Popen(["cat"], stdin=pipe, stdout=null, stderr=null, start_new_session=True)
