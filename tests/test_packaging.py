@@ -116,6 +116,8 @@ def sdist(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def installed(wheel: Path, base: Path) -> Path:
     """A fresh environment with ``wheel`` in it; dependencies come from the one that runs this."""
+    if find_spec("pip") is None:
+        cannot("pip is not installed")
     target = base / "venv"
     venv.create(target, with_pip=False, symlinks=True)
     python = target / "bin" / "python"

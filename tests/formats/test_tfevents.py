@@ -84,10 +84,11 @@ def test_goes_on_after_a_corrupt_record_where_tensorboard_stops() -> None:
     assert len(tensorboard_points(path)) < sum(map(len, ours.values())) == 299
 
 
-def test_the_whole_corpus_equals_tensorboard(corpus: Path) -> None:
+@pytest.mark.parametrize("part", range(4))  # TensorBoard takes 25 s for all
+def test_the_whole_corpus_equals_tensorboard(corpus: Path, part: int) -> None:
     paths = [p for p in sorted(corpus.rglob("*tfevents*")) if p.is_file()]
     assert len(paths) > 50
-    for path in paths:
+    for path in paths[part::4]:
         assert_equals_tensorboard(path, whole=path.parent.name != "corrupt_record")
 
 
@@ -323,6 +324,7 @@ def test_every_wrong_bit_of_a_value_is_found_when_asked(style: str, shuffled: bo
     whole = read(b"".join(records), verify=True)
     assert whole == read(b"".join(records))
     for number in (3, 1234, 1999):
+        without = read(b"".join(records[:number] + records[number + 1 :]))
         for place in (14, 22, len(records[number]) - 5, len(records[number]) - 1):
             broken = bytearray(records[number])
             if place == len(broken) - 5 and style == "content":
@@ -331,7 +333,7 @@ def test_every_wrong_bit_of_a_value_is_found_when_asked(style: str, shuffled: bo
             data = b"".join((*records[:number], bytes(broken), *records[number + 1 :]))
             for piece in (None,) if shuffled else (None, 5000):
                 found = read(data, verify=True, piece=piece)
-                assert found == read(b"".join(records[:number] + records[number + 1 :])), place
+                assert found == without, place
 
 
 def test_checksums_of_any_length() -> None:
@@ -375,7 +377,7 @@ def test_any_order_of_tags(seed: int, style: str) -> None:
     tags = [b"group%d/name_%d" % (i % 5, i) for i in range(40)]
     plan = [
         [(s + rng.choice((0, 0, 0, 1)), t, rng.random()) for t in rng.sample(tags, 25)]
-        for s in range(120, 320)
+        for s in range(100, 200)
     ]
     data = encoded(plan, STYLES[style])
     whole = read(data)

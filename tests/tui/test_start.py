@@ -9,6 +9,8 @@ from pathlib import Path
 #: The work of a start up to the first paint, and then what it took to get there.
 _FIRST_PAINT = """
 import sys
+import numpy
+of_numpy = set(sys.modules)  # NumPy 1 imports numpy.ma by itself
 from pathlib import Path
 import rltui.tui.app
 from rltui.present.screens.frame import draw
@@ -24,7 +26,7 @@ for batch in session._reader.read_all():
 session._judge(False)
 view = View(run=next(iter(session.views)))
 assert any("loss" in text for line in draw(session, view, 160, 45).lines for text, _ in line)
-print(*(name for name in sys.argv[2:] if name in sys.modules))
+print(*(name for name in sys.argv[2:] if name in sys.modules.keys() - of_numpy))
 """
 _LATER = (
     "watchdog", "plotext", "tensorboard", "numpy.ma", "rltui.health.engine",
