@@ -1,4 +1,4 @@
-"""Metrics that no framework logs, and titles that tell tags apart."""
+"""Metrics that no framework logs, and distinct titles for tags."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Watcher:
 
 
 def state_findings(run: RunView) -> list[Finding]:
-    """A run that does not go on, as a finding: only who watches it live can tell."""
+    """A run that stopped writing, as a finding: only a live watcher sees that happen."""
     progress = run.progress
     if progress is None or progress.state not in (RunState.STALLED, RunState.CRASHED):
         return []

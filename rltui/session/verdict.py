@@ -29,7 +29,7 @@ class Verdict:
 
     @property
     def crash(self) -> ExitStatus | None:
-        """How a run ended that crashed or was cancelled, where the logs tell; else None."""
+        """How a run ended that crashed or was cancelled, where the logs show it; else None."""
         if self.progress is None or self.progress.state is not RunState.CRASHED:
             return None
         return self.progress.exit_status

@@ -60,12 +60,12 @@ class RunIdentity:
                 continue
             if path in lineage.copies and self._is_copy_still(lineage, path):
                 continue
-            twin = _coinciding(path, lineage.branches, self._compared)
-            if twin is None:
+            duplicate = _coinciding(path, lineage.branches, self._compared)
+            if duplicate is None:
                 continue
             mine = lineage.branches_of(path)[0]
-            if _equal_points(mine, twin):
-                self._run.table.touch(lineage.mark_copy(path, twin.path))
+            if _equal_points(mine, duplicate):
+                self._run.table.touch(lineage.mark_copy(path, duplicate.path))
             else:
                 found.append(path)
         return found

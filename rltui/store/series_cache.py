@@ -29,7 +29,7 @@ class SeriesCache(Generic[T]):
     ) -> T:
         """The value for a series, made when it is not known.
 
-        ``name`` tells several values of one tag apart. ``extend`` turns the value of a series
+        ``name`` distinguishes several values of one tag. ``extend`` turns the value of a series
         into that of the same series with points appended; without it that is made anew.
         """
         key = (series.tag, name)
