@@ -46,6 +46,12 @@ class CellDiffApp(App[Result]):
         self._forget_terminal()
         self.screen.refresh(layout=True)
 
+    def write_terminal(self, sequence: str) -> None:
+        """Write a control sequence that changes no cell."""
+        driver = getattr(self, "_driver", None)
+        if driver is not None:
+            driver.write(sequence)
+
     def on_mount(self) -> None:
         """Coming back from ctrl+z finds an empty screen."""
         self.app_resume_signal.subscribe(self, lambda _: self.repaint_terminal())

@@ -12,7 +12,8 @@ from rltui.catalogue.model import Category, TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.model import Judgement
-from rltui.present.screens.view import ALL, FINDINGS, OVERVIEW, View
+from rltui.present.screens.entries import words_match
+from rltui.present.screens.tabs import ALL, FINDINGS, OVERVIEW
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -91,21 +92,30 @@ def fold(run: RunView, tags: Iterable[str]) -> list[Row]:
     return [make_row(run, t, bands.get(t)) for t in ordered if t not in hidden]
 
 
-def tab_sections(run: RunView, view: View) -> list[Section]:
-    """The sections of the present tab, after the filter."""
-    if view.tab == FINDINGS:
+def tab_sections(run: RunView, tab: str, text: str = "") -> list[Section]:
+    """The sections of a tab, after the filter ``text``; kept until the run changes."""
+    key = ("sections", tab, text)
+    held = run.memo.get(key)
+    if held is None or held[0] != run.version:
+        sections = _tab_sections(run, tab)
+        if text:
+            sections = [
+                Section(s.title, tuple(r for r in s.rows if matches(r, text))) for s in sections
+            ]
+        held = run.memo[key] = (run.version, [s for s in sections if s.rows])
+    return list(held[1])
+
+
+def _tab_sections(run: RunView, tab: str) -> list[Section]:
+    if tab == FINDINGS:
         return []
-    if view.tab == OVERVIEW:
-        sections = overview_sections(run)
-    elif view.tab == ALL:
-        sections = [Section("All", tuple(make_row(run, t) for t in _by_category(run)))]
-    else:
-        category = Category(view.tab)
-        tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
-        sections = [Section(category_title(category), tuple(fold(run, tags)))]
-    if not view.filter:
-        return sections
-    return [Section(s.title, tuple(r for r in s.rows if matches(r, view.filter))) for s in sections]
+    if tab == OVERVIEW:
+        return overview_sections(run)
+    if tab == ALL:
+        return [Section("All", tuple(make_row(run, t) for t in _by_category(run)))]
+    category = Category(tab)
+    tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
+    return [Section(category_title(category), tuple(fold(run, tags)))]
 
 
 def category_title(category: Category) -> str:
@@ -189,18 +199,6 @@ def matches(row: Row, text: str) -> bool:
     """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
     key = row.info.metric.key if row.info.metric else ""
     return words_match(f"{row.title} {row.tag} {key}", text)
-
-
-def words_match(hay: str, text: str) -> bool:
-    """Whether ``hay`` holds every word of ``text`` and none that starts with ``!``."""
-    hay = hay.lower()
-    for word in text.lower().split():
-        if word.startswith("!"):
-            if len(word) > 1 and word[1:] in hay:
-                return False
-        elif word not in hay:
-            return False
-    return True
 
 
 def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:

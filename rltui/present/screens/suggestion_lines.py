@@ -19,9 +19,8 @@ from rltui.present.kit.line import (
     fit_line,
     plain,
     style,
-    with_ground,
 )
-from rltui.present.screens.keys import PICKER
+from rltui.present.screens.entries import Entry, fixed, with_margin
 from rltui.present.screens.view import View
 from rltui.sources.discovery.suggestions import Offer, Offers
 
@@ -52,11 +51,6 @@ class Around:
         elif offer.here:
             return ". (everything here)"
         return self.short(offer.path)
-
-
-def offer_id(offer: Offer) -> str:
-    """Names an offer in cursors."""
-    return str(offer.path)
 
 
 def offers_text(offers: Offers, around: Around, now: float) -> str:
@@ -90,19 +84,19 @@ class OfferRows:
         self._wide = width >= 110
         self._path = self._formats = 0
 
-    def body(self, shown: Sequence[Offer]) -> list[tuple[Line, str]]:
-        """Lines, each with the id of the offer that it belongs to, or ""."""
+    def entries(self, shown: Sequence[Offer]) -> list[Entry[Path]]:
+        """What is here, then what is elsewhere, each under its heading."""
         self._divide(shown)
         here = [o for o in shown if o.here]
         elsewhere = [o for o in shown if not o.here]
-        lines: list[tuple[Line, str]] = []
+        found: list[Entry[Path]] = []
         if here:
             place = self._around.directory
             title = f"In {self._around.short(place)}" if place is not None else "Here"
-            lines += self._section(title, here, first=True)
+            found += self._section(title, here, first=True)
         if elsewhere:
-            lines += self._section("Elsewhere" if here else "Found", elsewhere, first=not here)
-        return lines
+            found += self._section("Elsewhere" if here else "Found", elsewhere, first=not here)
+        return found
 
     def _divide(self, shown: Sequence[Offer]) -> None:
         """Give paths and formats the cells that they need, and paths the first claim."""
@@ -115,12 +109,10 @@ class OfferRows:
         self._path = min(path, rest - self._formats) if self._wide else rest - self._formats
         self._path = max(8, self._path)
 
-    def _section(self, title: str, offers: list[Offer], *, first: bool) -> list[tuple[Line, str]]:
-        lines: list[tuple[Line, str]] = [([], "")] if self._roomy or not first else []
-        lines.append((self._head(title, heads=first), ""))
-        for offer in offers:
-            lines += [(line, offer_id(offer)) for line in self._entry(offer)]
-        return lines
+    def _section(self, title: str, offers: list[Offer], *, first: bool) -> list[Entry[Path]]:
+        above: list[Line] = [[]] if self._roomy or not first else []
+        head: Entry[Path] = fixed(*above, self._head(title, heads=first))
+        return [head, *(self._entry(o) for o in offers)]
 
     def _head(self, title: str, *, heads: bool) -> Line:
         """The title of a section and a rule; in the first one the column heads stand in it."""
@@ -140,8 +132,22 @@ class OfferRows:
     def _rule(self, cells: int) -> str:
         return self._view.glyphs.rule * max(0, cells) + " "
 
-    def _entry(self, offer: Offer) -> list[Line]:
-        glyphs, here = self._view.glyphs, offer_id(offer) == self._view.cursor.get(PICKER)
+    def _entry(self, offer: Offer) -> Entry[Path]:
+        writers = _writer_spans(offer)
+        two = bool(writers) and not self._wide
+
+        def draw(cursor: bool) -> list[Line]:
+            line = self._line(offer, cursor)
+            lines = [[*line, *writers]] if self._wide else [line]
+            lines += [[("    ", TEXT), *writers]] if two else []
+            cells, left = self._width - self._left - 1, self._left
+            lines = [fit_line(x, cells, ellipsis=self._view.glyphs.ellipsis) for x in lines]
+            return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
+
+        return Entry(offer.path, draw, 1 + two)
+
+    def _line(self, offer: Offer, here: bool) -> Line:
+        glyphs = self._view.glyphs
         live = self._now - offer.modified < _LIVE_S
         glyph = glyphs.live if live else glyphs.stalled if offer.holders else glyphs.dot
         name = fit_middle(self._around.name(offer), self._path - 1, ellipsis=glyphs.ellipsis)
@@ -152,24 +158,11 @@ class OfferRows:
         if self._runs:
             line.append((pad(_runs(offer), self._runs), TEXT))
         if self._formats:
-            line.append(
-                (pad(_kinds(offer), self._formats - 2, ellipsis=glyphs.ellipsis) + "  ", MUTED)
-            )
+            kinds = pad(_kinds(offer), self._formats - 2, ellipsis=glyphs.ellipsis)
+            line.append((kinds + "  ", MUTED))
         if self._age:
             line.append((pad(age_of(offer, self._now), self._age), TEXT if live else MUTED))
-        writers: Line = _writer_spans(offer)
-        if self._wide:
-            return [self._margin([*line, *writers], here)]
-        below: list[Line] = [[("    ", TEXT), *writers]] if writers else []
-        return [self._margin(x, here) for x in (line, *below)]
-
-    def _margin(self, line: Line, here: bool) -> Line:
-        left, ellipsis = self._left, self._view.glyphs.ellipsis
-        line = fit_line(line, self._width - left - 1, ellipsis=ellipsis)
-        if not here:
-            return [(" " * left, TEXT), *line]
-        bar = (" " * (left - 1) + self._view.glyphs.cursor, style(Token.ACCENT, bold=True))
-        return [bar, *with_ground(line, Token.SEL)]
+        return line
 
 
 def _runs(offer: Offer) -> str:
