@@ -93,14 +93,16 @@ def _pick(config: Config) -> tuple[int, Path | None]:
     from rltui.core.clock import SystemClock
     from rltui.present.theme import load_theme
     from rltui.sources.offers import Scout
+    from rltui.tui.departure import Departure
     from rltui.tui.picker import PickerApp
 
     around = _around()
     scout = Scout(around.directory, os.environ, around.home)
     theme = load_theme(config.view.theme, config.theme_dirs)
     app = PickerApp(scout.find, _view(config), theme, around, SystemClock())
-    chosen = app.run(mouse=config.view.mouse)
-    return app.return_code or Exit.OK, chosen
+    with Departure(app.exit) as departure:
+        chosen = app.run(mouse=config.view.mouse)
+    return departure.code or app.return_code or Exit.OK, None if departure.code else chosen
 
 
 def has_terminal() -> bool:
@@ -122,13 +124,15 @@ def show(session: Session, config: Config) -> int:
     from rltui.present.report import verdict_line
     from rltui.present.theme import load_theme
     from rltui.tui.app import RltuiApp
+    from rltui.tui.departure import Departure, say_last
 
     theme = load_theme(config.view.theme, config.theme_dirs)
     app = RltuiApp(session, _view(config), theme, config.theme_dirs)
     gc.freeze()  # modules and documents stay: the collector need not look at them again
-    app.run(mouse=config.view.mouse)
-    sys.stdout.write(verdict_line(session) + "\n")
-    return app.return_code or Exit.OK
+    with Departure(app.exit) as departure:
+        app.run(mouse=config.view.mouse)
+        say_last(verdict_line(session) + "\n")
+    return departure.code or app.return_code or Exit.OK
 
 
 def _view(config: Config) -> View:

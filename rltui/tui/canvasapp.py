@@ -1,10 +1,7 @@
-"""What every app of rltui is (floor 6): one canvas, its palette, signals and coming back."""
+"""What every app of rltui is: one canvas, its palette, coming back from a suspension."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import signal
 from typing import TypeVar
 
 from textual.app import App, ComposeResult
@@ -17,7 +14,7 @@ Result = TypeVar("Result")
 
 
 class CanvasApp(App[Result]):
-    """Fills the terminal with a canvas; leaves in order for a signal."""
+    """Fills the terminal with a canvas."""
 
     CSS = "Screen { background: transparent; overflow: hidden; }"
     TITLE = "rltui"
@@ -32,17 +29,9 @@ class CanvasApp(App[Result]):
         yield self._canvas
 
     def _settle_in(self) -> None:
-        """Listen to signals and keys; to be called on mount."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, self._end_by, number)
+        """Listen to keys; to be called on mount."""
         self.app_resume_signal.subscribe(self, self._resumed)
         self._canvas.focus()
-
-    def _end_by(self, number: int) -> None:
-        """Leave for a signal, with the exit code that shells expect."""
-        self.exit(return_code=128 + number)
 
     def _resumed(self, _: object) -> None:
         """Back from ctrl+z: nothing that was painted is there any more."""
