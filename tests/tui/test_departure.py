@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
-import pty
 import random
 import select
 import signal
@@ -34,7 +32,7 @@ class _Watching:
     """``rltui watch`` on a pseudo terminal of 160 x 45."""
 
     def __init__(self, logdir: Path, *, controlled: bool = True) -> None:
-        self.master, slave = pty.openpty()
+        self.master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 45, 160, 0, 0))
         self.modes = termios.tcgetattr(slave)
         self.slave = slave
@@ -61,6 +59,22 @@ class _Watching:
         """Read up to ``most`` bytes, fewer where nothing more comes."""
         while most > 0 and select.select([self.master], [], [], 0.3)[0]:
             most -= len(os.read(self.master, min(most, 4096)))
+
+    def drain(self) -> None:
+        """Read what comes until the process ended, within the time that it has."""
+        end = time.monotonic() + _GONE_S
+        while self.process.poll() is None and time.monotonic() < end:
+            if select.select([self.master], [], [], 0.05)[0]:
+                self.seen += os.read(self.master, 4096)
+        while select.select([self.master], [], [], 0)[0]:
+            self.seen += os.read(self.master, 4096)
+
+    def full(self) -> None:
+        """Wait until the terminal holds as much as it takes: what is written after that waits."""
+        before, now, end = b"", b"-", time.monotonic() + _START_S
+        while before != now and time.monotonic() < end:
+            select.select([], [], [], 0.3)  # nothing tells when a writer blocks
+            before, now = now, fcntl.ioctl(self.master, termios.FIONREAD, b"....")
 
     def press(self, keys: bytes) -> None:
         os.write(self.master, keys)
@@ -101,14 +115,19 @@ def logdir(tmp_path: Path) -> Path:
         log = tmp_path / f"run{run}" / "log.jsonl"
         log.parent.mkdir()
         tags = ", ".join(f'"train/metric_{i}": {i}.5' for i in range(40))
-        log.write_text("".join(f'{{"step": {s}, "loss": {1 / (s + 1)}, {tags}}}\n' for s in range(200)))
+        log.write_text(
+            "".join(f'{{"step": {s}, "loss": {1 / (s + 1)}, {tags}}}\n' for s in range(200))
+        )
     return tmp_path
 
 
-def vanish(logdir: Path, phase: str, chance: random.Random, *, controlled: bool) -> tuple[int, float]:
+def vanish(
+    logdir: Path, phase: str, chance: random.Random, *, controlled: bool
+) -> tuple[int, float]:
     """Take the terminal away at a random moment; exit code, and the seconds that it took."""
     with _Watching(logdir, controlled=controlled) as watching:
         if phase == "loading":
+            watching.read_until(b"\x1b[?1049h")
             watching.read_some(chance.randint(1, 3000))
         else:
             watching.read_until(b"loss")
@@ -138,3 +157,63 @@ def test_a_terminal_that_vanishes_ends_the_process(logdir: Path, phase: str, see
 def test_a_terminal_that_vanishes_without_a_signal_is_noticed(logdir: Path, phase: str) -> None:
     code, _ = vanish(logdir, phase, random.Random(phase), controlled=False)
     assert code == 128 + signal.SIGHUP
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_the_terminal_as_it_was(logdir: Path, number: int) -> None:
+    with _Watching(logdir) as watching:
+        watching.read_until(b"loss")
+        watching.process.send_signal(number)
+        watching.drain()
+        assert watching.gone() == 128 + number
+        assert b"\x1b[?1049l" in watching.seen
+        assert termios.tcgetattr(watching.slave) == watching.modes
+
+
+def test_a_terminal_that_takes_nothing_holds_nobody_up(logdir: Path) -> None:
+    """Its modes are put back although the app is stuck: nobody reads what it writes."""
+    with _Watching(logdir) as watching:
+        watching.read_until(b"loss")
+        watching.press(b"1234\t" * 100)
+        watching.full()
+        watching.process.send_signal(signal.SIGTERM)
+        assert watching.gone() == 128 + signal.SIGTERM
+        assert termios.tcgetattr(watching.slave) == watching.modes
+
+
+def test_a_suspended_process_ends_for_a_signal_and_stays_off_the_screen(logdir: Path) -> None:
+    with _Watching(logdir) as watching:
+        watching.read_until(b"loss")
+        watching.press(_CTRL_Z)
+        watching.stopped()
+        watching.seen = b""
+        watching.process.send_signal(signal.SIGTERM)
+        watching.process.send_signal(signal.SIGCONT)  # what shells do for `kill %1`
+        watching.drain()
+        assert watching.gone() == 128 + signal.SIGTERM
+        assert b"\x1b[?1049h" not in watching.seen
+
+
+_SAYS_LAST = """
+import os, sys
+from rltui.tui.departure import Departure, say_last
+with Departure(lambda return_code: None) as departure:
+    say_last("a verdict\\n")
+sys.exit(departure.code)
+"""
+
+
+def test_a_last_word_to_a_pipe_that_nobody_reads_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", _SAYS_LAST]
+    process = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=_START_S,
+        check=False,
+    )
+    os.close(writer)
+    assert (process.returncode, process.stderr) == (0, b"")
