@@ -93,12 +93,14 @@ def _pick(config: Config) -> tuple[int, Path | None]:
     from rltui.core.clock import SystemClock
     from rltui.sources.discovery.suggestions import Scout
     from rltui.tui.app import PickerApp
+    from rltui.tui.departure import Departure
 
     around = _around()
     scout = Scout(around.directory, os.environ, around.home)
     app = PickerApp(scout.find, around, SystemClock(), _look(config))
-    chosen = app.run(mouse=_mouse(config))
-    return app.return_code or Exit.OK, chosen
+    with Departure(app.exit) as departure:
+        chosen = app.run(mouse=_mouse(config))
+    return departure.code or app.return_code or Exit.OK, None if departure.code else chosen
 
 
 def has_terminal() -> bool:
@@ -119,12 +121,14 @@ def show(session: Session, config: Config) -> int:
     """Run the app over a session; one line with the verdict stays in the scrollback."""
     from rltui.present.output.text_report import verdict_line
     from rltui.tui.app import RltuiApp
+    from rltui.tui.departure import Departure, say_last
 
     app = RltuiApp(session, _look(config))
     gc.freeze()  # modules and documents stay: the collector need not look at them again
-    app.run(mouse=_mouse(config))
-    sys.stdout.write(verdict_line(session) + "\n")
-    return app.return_code or Exit.OK
+    with Departure(app.exit) as departure:
+        app.run(mouse=_mouse(config))
+        say_last(verdict_line(session) + "\n")
+    return departure.code or app.return_code or Exit.OK
 
 
 def _look(config: Config) -> Look:

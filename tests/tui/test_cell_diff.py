@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, ClassVar
 
 import pyte
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.app import App, ComposeResult
+from textual.binding import BindingType
 from textual.driver import Driver
 from textual.geometry import Region, Size
 from textual.pilot import Pilot
@@ -21,7 +25,14 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, Static
 
+from rltui.tui import cell_diff
 from rltui.tui.cell_diff import CellDiffApp
+from rltui.tui.terminal_cells import (
+    PLAIN,
+    TerminalCells,
+    UnknownContentError,
+    split_clusters,
+)
 
 _LOOKS = (
     Style.parse("#a0c0e0 on #102030"),
@@ -34,9 +45,16 @@ _LOOKS = (
 )
 #: Wide and combining characters whose width pyte, Textual and wcwidth agree about.
 _TEXTS = (
-    "step 1200  reward 0.125", "loss ▁▂▃▄▅▆▇█ ⣀⣤⣶⣿", "评估 奖励 done", "🚀 lift-off 🚀", "re\u0301sume\u0301",
-    "   ", "한국어 x", "a漢b漢c", "entropy 0.5",
-)  # fmt: skip
+    "step 1200  reward 0.125",
+    "loss ▁▂▃▄▅▆▇█ ⣀⣤⣶⣿",
+    "评估 奖励 done",
+    "🚀 lift-off 🚀",
+    "re\u0301sume\u0301",
+    "   ",
+    "한국어 x",
+    "a漢b漢c",
+    "entropy 0.5",
+)
 
 
 class _Terminal:
@@ -129,7 +147,7 @@ class _Rows(ScrollView, can_focus=True):
 
 class _Modal(ModalScreen[None]):
     CSS = "_Modal { align: center middle; } #box { width: 30; height: 6; border: round white; }"
-    BINDINGS = [("escape", "dismiss", "close")]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "close")]
 
     def compose(self) -> ComposeResult:
         yield Static("A modal 漢字 screen", id="box")
@@ -160,6 +178,11 @@ class _Show(CellDiffApp[None]):
     def terminal(self) -> _Terminal:
         return self.driver.terminal
 
+    @property
+    def rows(self) -> _Rows:
+        """The list at the bottom of the stack of screens."""
+        return self.screen_stack[0].query_one(_Rows)
+
 
 def _painted_by_textual(app: _Show) -> _Terminal:
     """A terminal to which Textual wrote everything, as it is now."""
@@ -185,10 +208,10 @@ async def _check(app: _Show, pilot: Pilot[None]) -> None:
     assert shown.cursor() == tuple(app.size.clamp_offset(app.cursor_position))
 
 
-def _run(
-    scenario: Callable[[_Show, Pilot[None]], Coroutine[Any, Any, None]],
-    size: tuple[int, int] = (80, 24),
-) -> None:
+_Scenario = Callable[["_Show", Pilot[None]], Coroutine[Any, Any, None]]
+
+
+def _run(scenario: _Scenario, size: tuple[int, int] = (80, 24)) -> None:
     async def main() -> None:
         app = _Show()
         async with app.run_test(headless=False, size=size, notifications=True) as pilot:
@@ -201,81 +224,193 @@ def _run(
 # -- what happens to an app ------------------------------------------------------------------
 
 
-def _suspend(app: _Show) -> None:
+_ROW = st.lists(st.tuples(st.sampled_from(_TEXTS), st.sampled_from(_LOOKS)), max_size=4)
+_ROWS = st.lists(st.tuples(st.integers(0, 8), _ROW), min_size=1, max_size=5)
+_KEYS = "tab x 漢 backspace left home down pagedown escape shift+left ctrl+a"
+
+
+async def _news(app: _Show, pilot: Pilot[None], rows: Any) -> None:
+    for y, row in rows:
+        app.rows.put(y, row)
+
+
+async def _key(app: _Show, pilot: Pilot[None], key: Any) -> None:
+    await pilot.press(key)
+
+
+async def _resize(app: _Show, pilot: Pilot[None], size: Any) -> None:
+    app.driver.resize(*size)
+
+
+async def _event(app: _Show, pilot: Pilot[None], name: Any) -> None:
+    await _EVENTS[name](app, pilot)
+
+
+async def _modal(app: _Show, pilot: Pilot[None]) -> None:
+    if len(app.screen_stack) == 1:
+        await app.push_screen(_Modal())
+
+
+async def _palette(app: _Show, pilot: Pilot[None]) -> None:
+    app.action_command_palette()
+
+
+async def _toast(app: _Show, pilot: Pilot[None]) -> None:
+    app.notify("a toast 漢字", title="news", timeout=3600)
+
+
+async def _dark(app: _Show, pilot: Pilot[None]) -> None:
+    app.theme = "nord"
+
+
+async def _light(app: _Show, pilot: Pilot[None]) -> None:
+    app.theme = "textual-light"
+
+
+async def _suspend(app: _Show, pilot: Pilot[None]) -> None:
     app.driver.start_application_mode()
     app.driver.send_message(_RecordingDriver.SignalResume())
 
 
-_ROW = st.lists(st.tuples(st.sampled_from(_TEXTS), st.sampled_from(_LOOKS)), max_size=4)
-_NEWS = st.tuples(
-    st.just("news"), st.lists(st.tuples(st.integers(0, 8), _ROW), min_size=1, max_size=5)
+async def _spoil(app: _Show, pilot: Pilot[None]) -> None:
+    app.terminal.feed("\x1b[3;3Hspoilt")
+    app.repaint_terminal()
+
+
+async def _hover(app: _Show, pilot: Pilot[None]) -> None:
+    await pilot.hover(offset=(app.size.width - 5, 0))
+
+
+async def _select(app: _Show, pilot: Pilot[None]) -> None:
+    app.screen.text_select_all()
+
+
+async def _scroll(app: _Show, pilot: Pilot[None]) -> None:
+    app.rows.scroll_to(3, 2, animate=False)
+
+
+_EVENTS = {
+    "modal": _modal, "palette": _palette, "toast": _toast, "dark": _dark, "light": _light,
+    "suspend": _suspend, "spoil": _spoil, "hover": _hover, "select": _select, "scroll": _scroll,
+}  # fmt: skip
+_STEPS = st.one_of(
+    st.tuples(st.just(_news), _ROWS),
+    st.tuples(st.just(_key), st.sampled_from(_KEYS.split())),
+    st.tuples(st.just(_event), st.sampled_from(sorted(_EVENTS))),
+    st.tuples(st.just(_resize), st.sampled_from(((80, 24), (61, 17), (100, 30), (40, 10)))),
 )
-_KEY = st.tuples(
-    st.just("key"),
-    st.sampled_from(
-        (
-            "tab",
-            "x",
-            "漢",
-            "backspace",
-            "left",
-            "home",
-            "down",
-            "pagedown",
-            "escape",
-            "shift+left",
-            "ctrl+a",
-        )
-    ),
-)
-_EVENT = st.tuples(
-    st.just("event"),
-    st.sampled_from(("modal", "palette", "toast", "theme", "light", "suspend", "repaint", "hover", "select", "scroll")),
-)  # fmt: skip
-_SIZE = st.tuples(st.just("size"), st.sampled_from(((80, 24), (61, 17), (100, 30), (40, 10))))
 
 
-async def _do(app: _Show, pilot: Pilot[None], kind: str, value: Any) -> None:
-    rows = app.screen_stack[0].query_one(_Rows)
-    if kind == "news":
-        for y, row in value:
-            rows.put(y, row)
-    elif kind == "key":
-        await pilot.press(value)
-    elif kind == "size":
-        app.driver.resize(*value)
-    elif value == "modal" and len(app.screen_stack) == 1:
-        await app.push_screen(_Modal())
-    elif value == "palette":
-        app.action_command_palette()
-    elif value == "toast":
-        app.notify("a toast 漢字", title="news", timeout=3600)
-    elif value in ("theme", "light"):
-        app.theme = {"theme": "nord", "light": "textual-light"}[value]
-    elif value == "suspend":
-        _suspend(app)
-    elif value == "repaint":
-        app.driver.start_application_mode()
-        app.repaint_terminal()
-    elif value == "hover":
-        await pilot.hover(offset=(app.size.width - 5, 0))
-    elif value == "select":
-        app.screen.text_select_all()
-    elif value == "scroll":
-        rows.scroll_to(3, 2, animate=False)
-
-
+# Shrinking would take minutes: every example starts an app.
 @settings(
     max_examples=15,
     deadline=None,
-    phases=[Phase.explicit, Phase.generate],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-@given(st.lists(st.one_of(_NEWS, _KEY, _EVENT, _SIZE), min_size=5, max_size=14))
+@given(st.lists(_STEPS, min_size=5, max_size=14))
 def test_whatever_happens_the_terminal_shows_what_textual_would_paint(steps: list[Any]) -> None:
     async def scenario(app: _Show, pilot: Pilot[None]) -> None:
-        for kind, value in steps:
-            await _do(app, pilot, kind, value)
+        for act, value in steps:
+            await act(app, pilot, value)
             await _check(app, pilot)
 
     _run(scenario)
+
+
+# -- what it costs ---------------------------------------------------------------------------
+
+
+def test_three_cells_cost_few_bytes() -> None:
+    async def scenario(app: _Show, pilot: Pilot[None]) -> None:
+        app.rows.put(0, [("step 1200  reward 0.987", _LOOKS[0])])
+        before = len(app.terminal.written)
+        await _check(app, pilot)
+        assert 0 < len(app.terminal.written) - before < 60
+
+    _run(scenario, (160, 45))
+
+
+def test_what_did_not_change_costs_nothing() -> None:
+    async def scenario(app: _Show, pilot: Pilot[None]) -> None:
+        before = app.terminal.written
+        app.screen.refresh(layout=True)
+        app.rows.refresh()
+        app.rows.put(0, [(_TEXTS[0], _LOOKS[0] + Style.from_meta({"row": 2}))])
+        await _check(app, pilot)
+        assert app.terminal.written == before
+
+    _run(scenario)
+
+
+def test_an_update_of_an_unknown_kind_is_left_to_textual() -> None:
+    async def scenario(app: _Show, pilot: Pilot[None]) -> None:
+        app._display(app.screen, "\x1b[5;5Hunknown")
+        assert "unknown" in app.terminal.text()
+        app.repaint_terminal()
+        await _check(app, pilot)
+
+    _run(scenario)
+
+
+def test_without_the_parts_of_textual_that_it_knows_textual_paints(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario(app: _Show, pilot: Pilot[None]) -> None:
+        monkeypatch.setattr(cell_diff, "compositor", None)
+        app.rows.put(0, [("written by Textual", _LOOKS[1])])
+        await _check(app, pilot)
+        monkeypatch.undo()
+        app.rows.put(1, [("and by the diff", _LOOKS[2])])
+        await _check(app, pilot)
+        assert "written by Textual" in app.terminal.text()
+
+    _run(scenario)
+
+
+# -- characters ------------------------------------------------------------------------------
+
+
+def test_plain_characters_are_one_cell_wide_for_textual_too() -> None:
+    plain = [chr(code) for code in range(0x110000) if PLAIN.fullmatch(chr(code))]
+    assert len(plain) > 1000
+    assert {cell_len(char) for char in plain} == {1}
+
+
+@given(
+    st.text(
+        st.characters(exclude_categories=("Cs", "Cc"))
+        | st.sampled_from("❤\ufe0f👩\u200d🚀🇩🇪👍🏽é漢")
+    )
+)
+def test_clusters_are_as_wide_as_textual_lays_out(text: str) -> None:
+    try:
+        clusters = split_clusters(text)
+    except UnknownContentError:
+        return
+    assert sum(width for _, width in clusters) == cell_len(text)
+
+
+@pytest.mark.parametrize("emoji", ["❤\ufe0f", "👩\u200d🚀", "👍🏽", "🇩🇪"])
+def test_behind_an_emoji_that_terminals_draw_in_other_widths_the_rest_stands_right(
+    emoji: str,
+) -> None:
+    """pyte draws these as narrow, or as several characters: as some terminals do."""
+
+    async def scenario(app: _Show, pilot: Pilot[None]) -> None:
+        for value in ("0.1", "0.25"):
+            app.rows.put(0, [(f"{emoji} reward {value}", _LOOKS[0])])
+            await pilot.pause()
+            line = app.terminal.screen.display[0]
+            assert "".join(
+                app.terminal.screen.buffer[0][x].data for x in range(2 + len(" reward "), 20)
+            ).startswith(value)
+            assert line.rstrip().endswith("link")
+
+    _run(scenario)
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    cells = TerminalCells(ColorSystem.TRUECOLOR)
+    strip = Strip([Segment("a\x1b[2Jb\x07\x9bc\r\n", Style())])
+    assert cells.show([(0, [(0, strip)])]) == "\x1b[1;1Ha[2Jbc"

@@ -7,7 +7,7 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 
 from rltui.present.kit.line import TEXT, Line
-from rltui.present.screens.entries import fixed
+from rltui.present.screens.entries import Entry, fixed
 from rltui.present.screens.metric_rows import Section, tab_sections
 from rltui.present.screens.metric_table import columns_for, list_head, row_entries
 from rltui.present.screens.tab import (
