@@ -58,7 +58,6 @@ class ShellApp(CellDiffApp[Result]):
 
     TITLE = "rltui"
     CSS = """
-    Screen { background: $ground; layout: vertical; }
     * {
         scrollbar-background: $ground; scrollbar-background-hover: $ground;
         scrollbar-background-active: $ground; scrollbar-color: $line;
@@ -86,6 +85,7 @@ class ShellApp(CellDiffApp[Result]):
         super().__init__()
         self.register_theme(textual_theme(look.theme))
         self.set_reactive(App.theme, look.theme.name)
+        self.stylesheet.set_variables(self.get_css_variables())
         self.set_keymap(_keymap(look.keys))
 
     # -- themes ----------------------------------------------------------------------------

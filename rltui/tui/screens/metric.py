@@ -35,7 +35,7 @@ Then = Callable[["RunScreen"], object]
 class MetricScreen(ChartKeys, ShellScreen[Then], places=(METRIC,)):
     """The rows of a tab, one at a time."""
 
-    CSS = """
+    DEFAULT_CSS = """
     MetricScreen > #header { height: 1; }
     """
 

@@ -14,12 +14,12 @@ from textual.screen import ModalScreen
 
 from rltui.present.kit.line import Line, Token, line_width, style
 from rltui.present.screens.entries import Entry, fixed
-from rltui.present.screens.keys import OVERLAY
+from rltui.present.screens.keys import OVERLAY, Key
 from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 
-#: The box: cells beside the text, cells that it has at least.
+#: The box: cells beside the text (margins, scroll bar), cells that it has at least.
 _FRAME, _LEAST = 4, 44
 
 
@@ -59,7 +59,7 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
     #: Cells that the box may take of the width, at most.
     MOST = 110
 
-    CSS = """
+    DEFAULT_CSS = """
     Overlay { background: $ground 0%; align-horizontal: center; layout: vertical; }
     Overlay > #box { background: $raised; height: auto; padding: 0 0 0 2; }
     Overlay #head { height: 2; }
@@ -68,9 +68,13 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
-            yield _Head(lambda width, _: self.head(width - 2), id="head")
+            yield _Head(lambda width, _: self.head(width - 1), id="head")
             yield _Raised(id="text")
         yield Lines(lambda width, _: [self.footer(width)], id="footer")
+
+    @property
+    def keys(self) -> list[Key]:
+        return [k for k in super().keys if k.action in ("back", "close")]
 
     # -- text ------------------------------------------------------------------------------
 
@@ -89,7 +93,7 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
 
     def update(self) -> None:
         width, height = self.size
-        room = max(10, min(width - 4, self.MOST) - 2)
+        room = max(10, min(width - 5, self.MOST))
         head, text = self.head(room), self.text(room)
         cells = max((line_width(x) for x in [*head, *text]), default=0)
         box = self.query_one("#box")

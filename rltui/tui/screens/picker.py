@@ -40,7 +40,7 @@ _CONTINUE_S = 0.3
 class PickerScreen(ListScreen, places=(PICKER,)):
     """Ends the app with the path that was chosen."""
 
-    CSS = """
+    DEFAULT_CSS = """
     PickerScreen > #header { height: 1; }
     """
 

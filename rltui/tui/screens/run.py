@@ -31,7 +31,7 @@ from rltui.tui.widgets.tab_bar import TabBar
 class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
     """Overview, the category tabs, All and Findings of one run."""
 
-    CSS = """
+    DEFAULT_CSS = """
     RunScreen > #header { height: 1; }
     """
 

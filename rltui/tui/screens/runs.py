@@ -26,7 +26,7 @@ _ORDERS = ("verdict", "name", "newest")
 class RunsScreen(ListScreen, places=(RUNS,)):
     """The first screen. A run that is alone opens by itself."""
 
-    CSS = """
+    DEFAULT_CSS = """
     RunsScreen > #header, RunsScreen > #head { height: 1; }
     """
 

@@ -40,6 +40,7 @@ def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
 class ShellScreen(Screen[Result], inherit_bindings=False):
     """A screen of rltui. ``places`` are its ids in the table of keys."""
 
+    DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
     AUTO_FOCUS: ClassVar[str | None] = ""
     PLACES: ClassVar[tuple[str, ...]] = ()
 

@@ -56,6 +56,10 @@ class LineList(LinePainter, ScrollView, Generic[Id], can_focus=False, inherit_bi
     # -- what is shown ---------------------------------------------------------------------
 
     @property
+    def cells(self) -> int:
+        return self.scrollable_content_region.width
+
+    @property
     def cursor(self) -> Id | None:
         """The item at the cursor; None for an empty list."""
         return self._cursor
@@ -87,7 +91,7 @@ class LineList(LinePainter, ScrollView, Generic[Id], can_focus=False, inherit_bi
         wanted = [i for i in (self.chosen, prefer) if i is not None and i in self._places]
         self._cursor = wanted[0] if wanted else ids[0] if ids else None
         self._drawn.clear()
-        self.virtual_size = Size(self.size.width, total)
+        self.virtual_size = Size(self.cells, total)
         if in_sight:
             self._reveal()
         self.repaint()
@@ -183,7 +187,7 @@ class LineList(LinePainter, ScrollView, Generic[Id], can_focus=False, inherit_bi
 
     def on_resize(self, event: events.Resize) -> None:
         super().on_resize(event)
-        self.virtual_size = Size(self.size.width, self.virtual_size.height)
+        self.virtual_size = Size(self.cells, self.virtual_size.height)
         self._reveal()
         self.post_message(self.Scrolled())
 

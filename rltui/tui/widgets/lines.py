@@ -29,6 +29,11 @@ class LinePainter(Widget):
         """Row of the widget -> what was painted there."""
         self._palette: Palette | None = None
 
+    @property
+    def cells(self) -> int:
+        """How wide a line may be."""
+        return self.size.width
+
     def line_of(self, y: int) -> Line:
         """The line in row ``y`` of the widget, of any width."""
         raise NotImplementedError
@@ -41,7 +46,7 @@ class LinePainter(Widget):
             if new is not old and new != old:
                 del self._painted[y]
                 start, end = _span(old, new)
-                changed.append(Region(start, y, max(1, min(end, self.size.width) - start), 1))
+                changed.append(Region(start, y, max(1, min(end, self.cells) - start), 1))
         if changed:
             self.refresh(*changed)
 
@@ -73,7 +78,8 @@ class LinePainter(Widget):
         line = self.line_of(y)
         if glyphs.ascii:
             line = [(glyphs.text(text), look) for text, look in line]
-        line = fit_line(line, self.size.width, ellipsis=glyphs.ellipsis)
+        line = fit_line(line, self.cells, ellipsis=glyphs.ellipsis)
+        line = fit_line(line, self.size.width)  # the place of a scroll bar that is not needed
         return line if self.GROUND is None else with_ground(line, self.GROUND)
 
     def on_resize(self, _: events.Resize) -> None:

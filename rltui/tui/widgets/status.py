@@ -16,6 +16,8 @@ from rltui.tui.widgets.lines import Lines
 
 #: Longer texts are cut: nobody types them.
 _MOST = 200
+#: Cells that are kept for the text.
+_LEAST_CELLS = 20
 _HINTS = {
     "filter": "Enter keep  Esc clear  !word without",
     "command": "tab NAME  goto STEP  theme NAME",
@@ -41,11 +43,7 @@ class Status(Horizontal):
 
     DEFAULT_CSS = """
     Status { height: 1; }
-    Status > #sign { width: 2; display: none; }
-    Status > Prompt { display: none; }
-    Status > #hint { width: auto; display: none; }
-    Status.-editing > * { display: block; }
-    Status.-editing > #keys { display: none; }
+    Status > #sign { width: 2; }
     """
 
     class Filtered(Message):
@@ -77,8 +75,17 @@ class Status(Horizontal):
     def compose(self) -> ComposeResult:
         yield Lines(self._keys, id="keys")
         yield Lines(self._sign, id="sign")
-        yield Prompt(max_length=_MOST, select_on_focus=False)
+        prompt = Prompt(max_length=_MOST, select_on_focus=False)
+        prompt.cursor_blink = False  # which would paint twice a second
+        yield prompt
         yield Lines(self._hint, id="hint")
+
+    def on_mount(self) -> None:
+        self._arrange()
+
+    def _arrange(self) -> None:
+        for part in self.children:
+            part.display = bool(self.editing) != (part.id == "keys")
 
     def update(self) -> None:
         """Draw again."""
@@ -108,7 +115,7 @@ class Status(Horizontal):
     def show_note(self) -> None:
         """What the filter left may have changed."""
         hint = self.query_one("#hint", Lines)
-        room = self.size.width // 2
+        room = max(0, self.size.width - _LEAST_CELLS)
         hint.styles.width = min(room, len(self._hint_text()))
         hint.update()
 
@@ -121,7 +128,7 @@ class Status(Horizontal):
         with prompt.prevent(Input.Changed):
             prompt.value = self.filter if what == "filter" else ""
         prompt.cursor_position = len(prompt.value)
-        self.add_class("-editing")
+        self._arrange()
         self.update()
         self.show_note()
         prompt.focus()
@@ -132,7 +139,7 @@ class Status(Horizontal):
         kind, self.editing = self.editing, ""
         if not keep and kind != "command" and self.filter:
             self._set_filter("")
-        self.remove_class("-editing")
+        self._arrange()
         self.screen.set_focus(None)
         self.update()
         return active
