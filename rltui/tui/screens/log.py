@@ -19,6 +19,8 @@ class LogScreen(Overlay):
         self._session = session
         self._run = run
         self._follows = True
+        self._at = 0
+        """First line in sight."""
 
     def head(self, width: int) -> list[Line]:
         run = self._session.views.get(self._run)
@@ -38,6 +40,10 @@ class LogScreen(Overlay):
             self.lines.scroll_end(animate=False)
 
     def on_line_list_scrolled(self) -> None:
-        """At the end it follows, elsewhere it stands still."""
-        lines = self.lines
-        self._follows = lines.scroll_offset.y >= lines.max_scroll_y
+        """At the end it follows; who scrolls back wants it to stand still."""
+        at = self.lines.scroll_offset.y
+        if at >= self.lines.max_scroll_y:
+            self._follows = True
+        elif at < self._at:
+            self._follows = False
+        self._at = at
