@@ -203,7 +203,7 @@ def test_environment_of_every_type() -> None:
     ("variable", "value", "says"),
     [
         ("RLTUI_VIEW_THEM", "light", "unknown key 'them'; did you mean 'theme'?"),
-        ("RLTUI_VIEW_MOUSE", "maybe", "expected true or false, found 'maybe'"),
+        ("RLTUI_VIEW_MOUSE", "maybe", "one of auto, on, off"),
         ("RLTUI_VIEW_SMOOTH", "much", "expected a number"),
         ("RLTUI_VIEW_SMOOTH", "nan", "finite"),
         ("RLTUI_VIEW_MARKER", "brail", "did you mean 'braille'?"),

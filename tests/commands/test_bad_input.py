@@ -13,7 +13,8 @@ import pytest
 
 from rltui.core.clock import ManualClock
 from rltui.core.text import cell_width
-from rltui.present.screens.view import TABS, View
+from rltui.present.screens.tabs import TABS
+from rltui.present.screens.view import View
 from rltui.session import Session
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
