@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rltui.core.clock import ManualClock
+from tests.ids import short_id
 from tests.places import DEV
 
 # One profile for everybody: the same examples in every run and no clock. HYPOTHESIS_PROFILE=hunt
@@ -21,6 +22,11 @@ settings.register_profile(
     "hunt", deadline=None, database=None, max_examples=2000, suppress_health_check=_QUIET
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Short ids that are the same in every worker of pytest-xdist."""
+    return short_id(val)
 
 
 @pytest.fixture

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from tests.places import ROOT
 
-DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -35,6 +40,17 @@ def verbs_of_the_parser() -> set[str]:
         if isinstance(action, argparse._SubParsersAction)
         for name in action.choices
     }
+
+
+def load_script(name: str) -> ModuleType:
+    """A module of scripts/, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_the_test_command_is_marked() -> None:
@@ -98,14 +114,22 @@ def test_the_licence_is_whole() -> None:
     assert "END OF TERMS AND CONDITIONS" in text
 
 
-def test_generated_pages_are_up_to_date() -> None:
-    """`python scripts/generate_docs.py` rewrites them."""
-    spec = importlib.util.spec_from_file_location(
-        "generate_docs", ROOT / "scripts/generate_docs.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+@pytest.mark.parametrize("script", ["generate_docs", "package_map"])
+def test_generated_pages_are_up_to_date(script: str) -> None:
+    """`make docs` rewrites them."""
+    if script == "package_map":
+        pytest.importorskip("grimp")
+    module = load_script(script)
     for path, text in module.documents().items():
-        assert path.read_text(encoding="utf-8") == text, f"{path.name} is stale"
+        assert path.read_text(encoding="utf-8") == text, f"{path.name} is stale: make docs"
+
+
+def test_every_target_of_make_that_is_named_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", read(ROOT / "Makefile"), re.MULTILINE))
+    assert {"check", "test", "docs", "pictures", "bench", "lint", "format"} <= targets
+    texts = [*DOCUMENTS, ROOT / ".ci" / "run", ROOT / ".github" / "workflows" / "ci.yml"]
+    for path in filter(Path.exists, texts):
+        commands = r"`[^`]+`|^.*run: .*$|^ *phase .*$|^make .*$"
+        code = "\n".join(re.findall(commands, read(path), re.MULTILINE))
+        for words in re.findall(r"\bmake(?: --[a-z-]+)*((?: [a-z]+\b(?!=))+)", code):
+            assert set(words.split()) <= targets, f"make{words} in {path.name}"

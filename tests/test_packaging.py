@@ -34,7 +34,7 @@ from pathlib import Path
 import rltui
 from rltui.config import Config, load_config
 from rltui.core.shipped import shipped
-from rltui.present import theme
+from rltui.present.kit import theme
 assert Path(rltui.__file__).is_relative_to(sys.argv[1]), rltui.__file__
 assert load_config(shipped("config.example.yaml"), {}, {}) == Config()
 names = sorted(path.stem for path in shipped("themes").glob("*.yaml"))
@@ -116,6 +116,8 @@ def sdist(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def installed(wheel: Path, base: Path) -> Path:
     """A fresh environment with ``wheel`` in it; dependencies come from the one that runs this."""
+    if find_spec("pip") is None:
+        cannot("pip is not installed")
     target = base / "venv"
     venv.create(target, with_pip=False, symlinks=True)
     python = target / "bin" / "python"

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from rltui.catalogue.label_template import check_template
+from rltui.catalogue.guess import LABEL_FORMATS
 from rltui.catalogue.metrics import check_key, read_category, read_direction, read_range
 from rltui.catalogue.model import Category, Metric, Range
 from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
 from rltui.core.level import Direction
+from rltui.core.template import read_template
 from rltui.core.yaml_document import Node, Table, parse_document
 
 _BODY = "\nentries:"
@@ -244,7 +245,7 @@ def _entry(
     table.finish()
     for template in (title, unit):
         if template is not None:
-            check_template(template, pattern.names)
+            read_template(template, pattern.names, LABEL_FORMATS)
     if sign is not None and sign.number() not in (1.0, -1.0):
         sign.fail("sign is 1 or -1")
     return Entry(

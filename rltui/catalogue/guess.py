@@ -57,6 +57,20 @@ def guess_category(tag: str) -> Category:
     return Category.OTHER
 
 
+#: How a label may appear in a title: ``{name}`` is its last path part, ``{name:words}`` the same
+#: as words (with the part before it where that is only a statistic), ``{name:full}`` all of it.
+LABEL_FORMATS = ("words", "full")
+
+
+def label_text(label: str, form: str = "") -> str:
+    """A label as one of :data:`LABEL_FORMATS`."""
+    if form == "full":
+        return label
+    if form == "words":
+        return short_title(label)
+    return label.rstrip("/").rpartition("/")[2] or label
+
+
 def short_title(tag: str) -> str:
     """A readable short form: the last part, with the one before it where that is needed.
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rltui.catalogue.dialect import Entry
-from rltui.catalogue.guess import plain_name, tag_family, unknown_tag
-from rltui.catalogue.label_template import fill
+from rltui.catalogue.guess import label_text, plain_name, tag_family, unknown_tag
 from rltui.catalogue.model import Category, Metric, TagInfo
+from rltui.core.template import fill
 
 #: Categories that stay what they are under an evaluation prefix.
 _KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.SYSTEM})
@@ -109,8 +109,8 @@ class Resolver:
 
     def _info(self, tag: str, entry: Entry, path: Path, labels: dict[str, str]) -> TagInfo:
         metric = entry.metric
-        title = metric.title if entry.title is None else fill(entry.title, labels)
-        unit = metric.unit if entry.unit is None else fill(entry.unit, labels)
+        title = metric.title if entry.title is None else _filled(entry.title, labels)
+        unit = metric.unit if entry.unit is None else _filled(entry.unit, labels)
         family = None
         if metric.stat or tag.count("/") > 1:  # train/std is no member of train/*
             family = tag_family(tag, metric.stat)
@@ -165,6 +165,10 @@ class Resolver:
         return replace(
             info, metric=held, title=held.title, category=category, also=None, healthy=None
         )
+
+
+def _filled(template: str, labels: Mapping[str, str]) -> str:
+    return fill(template, lambda name, form: label_text(labels[name], form))
 
 
 def place(path: Path, line: int) -> str:

@@ -20,8 +20,6 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 #: A backslash that would read like one of our escapes is escaped itself, so that the text
 #: ``\\x1b`` and the character of that number stay different.
 _LOOKS_ESCAPED = re.compile(r"\\(?=x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
-#: Longer texts (samples) are not worth a place in the cache.
-_CACHED_CHARS = 512
 
 
 def _escape(char: str) -> str:
@@ -36,18 +34,11 @@ def clean(text: str) -> str:
 
     Clean once, on the way in: the result of another call would escape the escapes.
     """
-    return _cached(text) if len(text) <= _CACHED_CHARS else _clean(text)
-
-
-def _clean(text: str) -> str:
     if "\\" in text:
         text = _LOOKS_ESCAPED.sub(r"\\x5c", text)
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escape(c) if unicodedata.category(c) in _UNSAFE else c for c in text)
-
-
-_cached = lru_cache(maxsize=65536)(_clean)
 
 
 def clean_bytes(raw: bytes) -> str:

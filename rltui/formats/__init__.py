@@ -1,47 +1,50 @@
-"""The log formats: one module each, all of them in :data:`FORMATS`.
+"""The log formats, one module or package each; :data:`FORMATS` lists them.
 
-A new format is one class with ``name``, ``claims_name``, ``claims`` and ``decoder`` (see
-:mod:`rltui.formats.base`); the contract test takes it from here.
+A new format is one subclass of :class:`rltui.formats.base.Format` in that list, and a sample of
+its files in ``tests/formats``: the contract test then runs on it.
 """
 
 from __future__ import annotations
 
 from rltui.formats.base import (
+    HEAD_BYTES,
     Belonging,
     Decoded,
     Decoder,
     DecoderNote,
     Format,
-    Growth,
     Options,
+    RowSpan,
+    Sampler,
 )
 from rltui.formats.console import Console
 from rltui.formats.jsonl import JsonLines
 from rltui.formats.swanlab import SwanLab
-from rltui.formats.table import Table
+from rltui.formats.table import CsvTable
 from rltui.formats.tfevents import TfEvents
 from rltui.formats.trainer_state import TrainerState
 from rltui.formats.wandb import Wandb
 
-#: In the order in which they are asked whether a file is theirs, and in which they give a run
-#: of several logs its name.
+#: In the order in which they may claim a file, and in which a run of several logs gets its name.
 FORMATS: tuple[Format, ...] = (
     TfEvents(),
     JsonLines(),
     Wandb(),
     SwanLab(),
     TrainerState(),
-    Table(),
+    CsvTable(),
     Console(),
 )
 
 __all__ = [
     "FORMATS",
+    "HEAD_BYTES",
     "Belonging",
     "Decoded",
     "Decoder",
     "DecoderNote",
     "Format",
-    "Growth",
     "Options",
+    "RowSpan",
+    "Sampler",
 ]

@@ -1,22 +1,26 @@
-"""What a log format is: a claim and an I/O-free decoder. Opens no file.
+"""What a log format is: a claim, abilities, and a decoder. Does no I/O.
 
 A decoder is fed the bytes of one file in order, in pieces of any size, and keeps what it
-cannot use yet. The points that come out do not depend on how the bytes were split.
-Stores that are no stream of bytes (databases) are :mod:`rltui.trackers`.
+cannot use yet. The decoded points do not depend on how the bytes were split.
+Stores that are not a stream of bytes (databases) are in :mod:`rltui.trackers`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from rltui.core.batch import LogTail, Restart, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean, clean_bytes
 
+#: Bytes of the beginning of a file by which a format recognises it.
+HEAD_BYTES = 1 << 16
 #: Longest tag that is kept, in characters; longer ones are cut (see :func:`clean_tag`).
 MAX_TAG = 1024
 #: Longest text point that is kept, in bytes of the log.
@@ -31,24 +35,24 @@ STEP_KEYS = (
     *("iteration", "training_iteration", "iterations", "iter", "update", "updates"),
     *("num_updates", "total_steps", "epoch", "epochs", "episode", "episodes"),
 )
-#: Those that count passes or episodes: better than nothing, but a row that tells only these, in
-#: a log whose rows tell more, stands where the row before stands.
+#: Those that count passes or episodes. In a log with finer steps, a row that has only one of
+#: these gets the step of the row before it.
 COARSE_KEYS = frozenset(("epoch", "epochs", "episode", "episodes"))
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Choices of the user that concern decoding."""
+    """What the user can choose about decoding."""
 
     verify: bool = False
     """Check the checksum of every payload (slow), not only those that fail to decode."""
     step_keys: tuple[str, ...] = STEP_KEYS
-    """Names under which a row of a text log tells its step, best first."""
+    """Names of the step in a row of a text log, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecoderNote:
-    """Something that could not be taken as it is; ``offset`` in bytes from the file's start."""
+    """Something that could not be read; ``offset`` in bytes from the start of the file."""
 
     offset: int
     level: Level
@@ -57,33 +61,20 @@ class DecoderNote:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What one call of ``feed`` brought, in file order."""
+    """What one call of ``feed`` decoded, in file order."""
 
     items: tuple[Block | Restart, ...] = ()
     texts: tuple[TextPoint, ...] = ()
     hparams: dict[str, object] = field(default_factory=dict)
     notes: tuple[DecoderNote, ...] = ()
     records: int = 0
-    """Records (event records or lines) that this call used up, broken ones included."""
+    """Records (event records or lines) that this call consumed, broken ones included."""
     tail: LogTail | None = None
-    """The end of a console log as of now; None when it is no console or nothing is new."""
+    """The last lines of a console log; None when they have not changed or there is no console."""
     exit_code: int | None = None
-    """How the training ended, where the log says so (a tracker's exit record)."""
+    """Exit code of the training, where the log has it (a tracker's exit record)."""
     counted: bool = False
-    """Whether the steps are row numbers, because the log tells none."""
-
-
-class Growth(Enum):
-    """How a file of a format changes while a training writes it."""
-
-    APPENDED = "appended"
-    """Only at its end; when it begins anew, the training began anew."""
-    REWRITTEN = "rewritten"
-    """At its end, and now and then from its start with the same rows (a CSV that gets a
-    column): what was read before is dropped then."""
-    WHOLE = "whole"
-    """Rewritten as one document: read from its start whenever it changes; what was read
-    before is dropped as soon as the new content gives points."""
+    """Whether the steps are row numbers, because the log has no steps."""
 
 
 class Belonging(Enum):
@@ -92,19 +83,19 @@ class Belonging(Enum):
     DIRECTORY = "directory"
     """All of them are one run, that of the directory."""
     NAME = "name"
-    """Each is a run of its own and gives it its name (``exp1.jsonl``), unless something in
-    the files shows that they are of one run."""
+    """Each is a run of its own and names it (``exp1.jsonl``), unless the files show that they
+    belong to one run."""
 
 
 class Decoder(Protocol):
     """Turns the bytes of one file, fed in order, into blocks. Never raises for bad data."""
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """Take the next bytes of the file.
+        """Decode the next bytes of the file.
 
-        ``more`` promises that further bytes follow at once: the decoder may then keep an
-        unfinished row to hand over whole rows. With ``more`` False everything that is
-        complete comes out; an unfinished record at the end always waits.
+        ``more`` promises that further bytes follow at once: the decoder may then hold an
+        unfinished row back to return it whole. With ``more`` False everything complete is
+        returned; only an unfinished record at the end waits.
         """
         ...
 
@@ -114,66 +105,99 @@ class Decoder(Protocol):
         ...
 
 
-class Format(Protocol):
-    """One log format; the contract test of ``tests/sources`` takes every one of them."""
+class RowSpan(NamedTuple):
+    """Where rows lie in a window of a file, in bytes from its beginning."""
+
+    begin: int
+    """-1 when the window holds no row."""
+    end: int
+    whole: bool
+    """Whether no row between is cut."""
+
+
+class Sampler(Protocol):
+    """Finds the rows in windows of a file that is too large to be read at once."""
 
     @property
-    def name(self) -> str:
-        """Shown to the user: ``tfevents``, ``jsonl``."""
+    def step_bytes(self) -> int:
+        """Bytes of one step at the beginning of the file; 0 when unknown."""
         ...
 
-    @property
-    def files(self) -> str:
-        """Names of its files, in Markdown, for the documentation."""
+    def rows_in(self, window: bytes, *, first: bool, last: bool) -> RowSpan:
+        """The rows of a window; ``first`` and ``last``: the file begins or ends with it."""
         ...
 
-    @property
-    def written_by(self) -> str:
-        """Who writes them, for the documentation."""
+    def decoder(self) -> Decoder:
+        """A fresh decoder for one window; shares no state with those that read the file."""
         ...
 
-    @property
-    def lacks(self) -> str:
-        """Why a file of its name is not read, for people; empty when its first row tells."""
-        ...
 
-    @property
-    def growth(self) -> Growth:
-        """How its files change."""
-        ...
+class Format(ABC):
+    """One log format. The contract test of ``tests/formats`` runs on all of them.
 
-    @property
-    def exactness(self) -> int:
-        """Of several sources of one run the highest wins: 3 float64 as computed, 2 float32,
-        1 rounded for people."""
-        ...
+    Everything that the rest of the program needs to know of a format is an attribute here, so
+    that nobody else names one.
+    """
 
-    @property
-    def anywhere(self) -> bool:
-        """Whether the first row may come after any amount of other text (a console log): then
-        ``claims`` is also asked with the last lines of a long file as its head."""
-        ...
+    name: str
+    """Shown to the user: ``tfevents``, ``jsonl``."""
+    files: str
+    """Names of its files, in Markdown, for the documentation."""
+    written_by: str
+    """Who writes them, for the documentation."""
+    lacks: str = ""
+    """Why a file with a fitting name is not read, for people (see :meth:`refusal`)."""
+    restarts: bool = True
+    """Whether a file that is truncated and written anew is a training that began anew. If not,
+    the same rows are written again (a CSV that gets a column) and replace what was read."""
+    document: bool = False
+    """Whether the file is rewritten as one document: read from its start whenever it changes;
+    new content replaces the old as soon as it has points."""
+    exactness: int = 3
+    """Of several sources of one run the highest wins: 3 float64 as computed, 2 float32,
+    1 rounded for people."""
+    names_run: bool = True
+    """Whether a run of several logs takes its name from files of this format before all others."""
+    anywhere: bool = False
+    """Whether the first row may follow any amount of other text (a console log): then
+    :meth:`claims` also gets the last lines of a long file as its head."""
+    name_decides: bool = False
+    """Whether :meth:`claims` depends on the name alone, so that no file has to be opened."""
+    sub_runs: bool = False
+    """Whether a file in a directory below a run may be a series of that run (TensorBoard's
+    ``add_scalars`` and ``add_hparams``)."""
 
     def belonging(self, name: str) -> Belonging:
         """How a file of this base name belongs to its directory: ``progress.csv`` is that of
         the directory, ``exp1.jsonl`` names a run."""
-        ...
+        return Belonging.DIRECTORY
 
+    @abstractmethod
     def claims_name(self, name: str) -> bool:
-        """Whether a file of this base name may be of this format (cheap, no I/O)."""
-        ...
+        """Whether a file of this base name may be of this format. Cheap; does no I/O."""
 
+    @abstractmethod
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
-        """Whether the file is of this format; ``head`` is how it begins (may be empty)."""
-        ...
+        """Whether the file is of this format; ``head``: its first bytes, at most
+        :data:`HEAD_BYTES`, possibly none. Does no I/O."""
 
+    def refusal(self, head: bytes, options: Options) -> tuple[str, bool]:
+        """Why a file with this head is not claimed, for people, and whether that is final,
+        however the file grows."""
+        return (self.lacks if head.strip() else "empty so far"), False
+
+    @abstractmethod
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        """A fresh decoder for one file; ``path`` only for what its name tells, never opened."""
-        ...
+        """A fresh decoder for one file; only the name of ``path`` is used, it is never opened."""
+
+    def sampler(self) -> Callable[[bytes, Options], Sampler] | None:
+        """Makes a sampler from the first bytes of a file; None when a record in the middle of a
+        file cannot be found or means nothing without those before it."""
+        return None
 
 
 class NoteBook:
-    """Collects the notes of one decoder without flooding: the first few, then round counts."""
+    """Collects the notes of one decoder: of each kind the first few, then counts of 10, 100, ..."""
 
     _SHOWN = 5
 
@@ -182,7 +206,7 @@ class NoteBook:
         self._new: list[DecoderNote] = []
 
     def add(self, offset: int, kind: str, detail: str = "", level: Level = Level.WATCH) -> None:
-        """Note trouble of one ``kind`` (also the message); counted per kind."""
+        """Add a note; ``kind`` is its message, and notes are counted by kind."""
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         if count <= self._SHOWN:
             text = f"{kind}: {detail}" if detail else kind
@@ -197,9 +221,9 @@ class NoteBook:
 
 
 def clean_tag(raw: bytes | str) -> str:
-    """A tag from the log made harmless and of bounded length; different tags stay different.
+    """A tag from the log, cleaned and of bounded length; different tags stay different.
 
-    A tag beyond :data:`MAX_TAG` characters is cut and gets a checksum of the whole instead.
+    A tag longer than :data:`MAX_TAG` characters is cut and ends with a hash of the whole tag.
     """
     tag = clean_bytes(raw) if isinstance(raw, bytes) else clean(raw)
     if len(tag) <= MAX_TAG:
@@ -211,7 +235,7 @@ def clean_tag(raw: bytes | str) -> str:
 
 
 def clean_text(raw: bytes | str) -> str:
-    """A text from the log made harmless line by line; newlines stay, tabs become blanks."""
+    """A text from the log, cleaned line by line; newlines stay, tabs become blanks."""
     if isinstance(raw, str):
         raw = raw.encode("utf-8", "surrogatepass")
     lines = raw.replace(b"\r\n", b"\n").replace(b"\t", b"    ").split(b"\n")

@@ -23,7 +23,7 @@ FILE_HEADER = Struct("<4sHB")
 CHUNK_HEADER = Struct("<IHB")
 FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 #: A longer record is skipped: it holds no row of metrics.
-_MAX_RECORD = 1 << 26
+_MAX_RECORD = 1 << 24
 #: Bytes checked at most while looking for an intact chunk in one broken block.
 _MAX_SEARCH = 1 << 20
 

@@ -21,7 +21,7 @@ import numpy as np
 import orjson
 
 from rltui.core.text import clean
-from rltui.formats.base import Belonging, Decoded, Decoder, Growth, NoteBook, Options
+from rltui.formats.base import Decoded, Decoder, Format, NoteBook, Options
 from rltui.formats.naming import transformers_tag
 from rltui.formats.row_sink import RowSink, layout_of
 
@@ -36,7 +36,7 @@ _STEPS = 1 << 63
 _STRUCTURE = re.compile(rb'[{}"\\]')
 
 
-class TrainerState:
+class TrainerState(Format):
     """The format ``trainer_state``."""
 
     name = "trainer_state"
@@ -46,13 +46,9 @@ class TrainerState:
         "the newest checkpoint's while there is no other"
     )
     lacks = "no log history yet"
-    growth = Growth.WHOLE
-    exactness = 3
-    anywhere = False
-
-    def belonging(self, name: str) -> Belonging:  # noqa: ARG002 - the name is always the same
-        """That of the directory."""
-        return Belonging.DIRECTORY
+    restarts = False
+    document = True
+    names_run = False
 
     def claims_name(self, name: str) -> bool:
         """One name only."""
@@ -62,15 +58,15 @@ class TrainerState:
         self,
         path: Path,
         head: bytes,
-        options: Options | None = None,  # noqa: ARG002
+        options: Options | None = None,
     ) -> bool:
         """Whether it begins as an object: the history may stand beyond the head."""
         return self.claims_name(path.name) and head.lstrip().startswith(b"{")
 
     def decoder(
         self,
-        options: Options | None = None,  # noqa: ARG002
-        path: Path | None = None,  # noqa: ARG002
+        options: Options | None = None,
+        path: Path | None = None,
     ) -> Decoder:
         """A fresh decoder for one reading of the file."""
         return TrainerStateDecoder()

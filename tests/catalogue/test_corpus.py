@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rltui.catalogue import Catalogue
+from tests.ids import path_id
 from tests.places import DEV
 
 FRAMEWORKS = {
@@ -49,7 +50,7 @@ def _tags(path: Path) -> set[str]:
 
 
 @pytest.mark.skipif(not DEV.is_dir(), reason=f"no corpus at {DEV}")
-@pytest.mark.parametrize("path", _logs(), ids=lambda p: str(p.relative_to(DEV)))
+@pytest.mark.parametrize("path", _logs(), ids=lambda p: path_id(p.relative_to(DEV)))
 def test_log(path: Path, catalogue: Catalogue) -> None:
     tags = _tags(path)
     if not tags:

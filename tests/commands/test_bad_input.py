@@ -57,11 +57,11 @@ def test_paths_that_no_system_takes(cli: Cli, name: str) -> None:
     assert "Traceback" not in result.err
 
 
-def refuse(call: Callable[..., Any], part: str) -> Callable[..., Any]:
-    """``call``, with Permission denied for every path that holds ``part``."""
+def refuse(call: Callable[..., Any], place: Path) -> Callable[..., Any]:
+    """``call``, with Permission denied for ``place`` and what is below it."""
 
     def refused(path: Any, *rest: Any, **named: Any) -> Any:
-        if isinstance(path, (str, os.PathLike)) and part in os.fspath(path):
+        if isinstance(path, (str, os.PathLike)) and Path(path).is_relative_to(place):
             raise PermissionError(13, "Permission denied", str(path))
         return call(path, *rest, **named)
 
@@ -69,7 +69,7 @@ def refuse(call: Callable[..., Any], part: str) -> Callable[..., Any]:
 
 
 def test_an_unreadable_logdir(cli: Cli, well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "scandir", refuse(os.scandir, "well"))
+    monkeypatch.setattr(os, "scandir", refuse(os.scandir, well))
     result = cli("check", well)
     assert (result.code, result.out) == (2, "")
     assert result.err == f"rltui: {well}: cannot be read: Permission denied\n"
@@ -78,7 +78,7 @@ def test_an_unreadable_logdir(cli: Cli, well: Path, monkeypatch: pytest.MonkeyPa
 def test_a_logdir_that_cannot_be_looked_at(
     cli: Cli, well: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Path, "stat", refuse(Path.stat, "well"))
+    monkeypatch.setattr(Path, "stat", refuse(Path.stat, well))
     result = cli("check", well)
     assert (result.code, result.out) == (2, "")
     assert "Permission denied" in result.err
@@ -87,7 +87,7 @@ def test_a_logdir_that_cannot_be_looked_at(
 def test_an_unreadable_directory_among_good_ones_is_passed_over(
     cli: Cli, ill: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "scandir", refuse(os.scandir, os.sep + "a"))
+    monkeypatch.setattr(os, "scandir", refuse(os.scandir, ill / "a"))
     result = cli("check", ill, "--json", "--fail-on", "never")
     assert result.code == 0
     assert [r["run"] for r in json.loads(result.out)["runs"]] == ["b/calm", "nan"]

@@ -41,6 +41,14 @@ def assert_training_goes_on(process: subprocess.Popen[bytes]) -> None:
         process.stdin.write(ROW * 1000)  # more than a pipe holds; raises when nobody reads
 
 
+@pytest.fixture(autouse=True)
+def _interruptible() -> Iterator[None]:
+    """Children inherit an ignored SIGINT, which is what a test run in the background has."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def ended() -> Iterator[list[subprocess.Popen[bytes]]]:
     found: list[subprocess.Popen[bytes]] = []

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.formats import FORMATS, Belonging, Decoded, Format, Growth
-from tests.formats import encode
+from rltui.formats import FORMATS, Belonging, Decoded, Format
+from tests.formats import contract, encode
 from tests.formats.sample import Sample, samples
 
 SAMPLES = samples()
@@ -27,7 +27,7 @@ def _decoder(sample: Sample) -> encode.Decoder:
 @pytest.mark.parametrize("form", FORMATS, ids=lambda f: f.name)
 def test_every_format_has_a_sample(form: Format) -> None:
     assert form.name in {s.format for s in SAMPLES}
-    assert isinstance(form.growth, Growth)
+    assert not (form.restarts and form.document)
     assert 1 <= form.exactness <= 3
 
 
@@ -77,7 +77,7 @@ def test_grows_by_one_byte(sample: Sample) -> None:
 
 @ALL
 def test_points_come_out_as_soon_as_they_are_complete(sample: Sample) -> None:
-    if sample.late or sample.form.growth is Growth.WHOLE:
+    if sample.late or sample.form.document:
         pytest.skip("a row of this format is not complete at its end")
     decoder = _decoder(sample)
     for number, row in enumerate(sample.rows):
@@ -89,7 +89,7 @@ def test_points_come_out_as_soon_as_they_are_complete(sample: Sample) -> None:
 @pytest.mark.parametrize("where", [0, 1, 6])
 @pytest.mark.parametrize("piece", [None, 1, 7, 100])
 def test_garbage_loses_nothing_that_follows(sample: Sample, where: int, piece: int | None) -> None:
-    if sample.form.growth is Growth.WHOLE:
+    if sample.form.document:
         pytest.skip("a broken document is waited for as a whole")
     where = max(where, sample.preamble) if sample.form.name != "tfevents" else where
     data = b"".join((*sample.rows[:where], sample.garbage, *sample.rows[where:]))
@@ -103,7 +103,7 @@ def test_garbage_loses_nothing_that_follows(sample: Sample, where: int, piece: i
 
 @ALL
 def test_much_garbage_makes_few_notes(sample: Sample) -> None:
-    if sample.form.growth is Growth.WHOLE:
+    if sample.form.document:
         pytest.skip("a broken document is waited for as a whole")
     rows = sample.rows[sample.preamble :] * 100
     preamble = b"".join(sample.rows[: sample.preamble])
@@ -151,3 +151,28 @@ def test_tags_of_10_kb_are_cut_and_stay_different(sample: Sample) -> None:
     found = points(sample, sample.tagged(tuple("x" * 10_000 + end for end in "ab")))
     assert len(found) == 2
     assert all(len(t) <= 1024 for t in found)
+
+
+@ALL
+@pytest.mark.parametrize("fill", [b"9", b'"x,'], ids=["digits", "quotes"])
+def test_a_record_without_end_takes_bounded_memory(sample: Sample, fill: bytes) -> None:
+    if sample.form.document:
+        pytest.skip("a document is held as a whole, up to a limit of its own")
+    contract.check_endless_record(lambda: _decoder(sample), sample, fill)
+
+
+@ALL
+def test_garbage_without_end_takes_bounded_memory(sample: Sample) -> None:
+    if sample.form.document:
+        pytest.skip("a document is held as a whole, up to a limit of its own")
+    contract.check_endless_garbage(lambda: _decoder(sample), sample)
+
+
+@ALL
+def test_a_new_decoder_knows_nothing_of_the_last_one(sample: Sample) -> None:
+    contract.check_fresh_start(sample.form, sample)
+
+
+@ALL
+def test_points_do_not_change_once_they_are_returned(sample: Sample) -> None:
+    contract.check_points_stay(lambda: _decoder(sample), sample)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rltui.core.block import Block
 from rltui.formats import Belonging, Decoded, Options
-from rltui.formats.table import Table
+from rltui.formats.table import CsvTable
 from rltui.formats.table import table_decoder as decoder
 from rltui.formats.table.table_line import MAX_QUOTED
 from tests import places
@@ -25,7 +25,7 @@ FIXTURES = places.FIXTURES / "csv"
 
 def decode(data: bytes | str, name: str = "x.csv", *, piece: int | None = None) -> list[Decoded]:
     raw = data.encode() if isinstance(data, str) else data
-    return encode.feed_all(Table().decoder(None, Path(name)), raw, piece=piece)
+    return encode.feed_all(CsvTable().decoder(None, Path(name)), raw, piece=piece)
 
 
 def values(data: bytes | str, name: str = "x.csv") -> dict[str, list[tuple[int, float]]]:
@@ -153,7 +153,7 @@ def test_the_best_step_column_counts(header: str, step: str) -> None:
 
 
 def test_step_keys_of_the_user_come_first() -> None:
-    form = Table().decoder(Options(step_keys=("reward",)), None)
+    form = CsvTable().decoder(Options(step_keys=("reward",)), None)
     assert plain([form.feed(b"step,reward\n1,70\n")]) == {"step": [(70, 1.0)]}
 
 
@@ -237,7 +237,7 @@ def test_a_row_without_a_step_is_left_out() -> None:
 
 
 def test_an_unfinished_last_line_waits_as_it_may_grow() -> None:
-    form = Table().decoder()
+    form = CsvTable().decoder()
     assert plain([form.feed(b"step,a\n1,2\n2,3")]) == {"a": [(1, 2.0)]}
     assert plain([form.feed(b"4\n")]) == {"a": [(2, 34.0)]}
 
@@ -267,7 +267,7 @@ def test_an_open_quote_is_given_up_after_some_bytes() -> None:
 
 def test_giant_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoder, "MAX_LINE", 1000)
-    form = Table().decoder()
+    form = CsvTable().decoder()
     parts = [form.feed(b"step,a\n1,")]
     parts += [form.feed(b"9" * 300) for _ in range(10)]
     parts.append(form.feed(b"\n2,5\n"))
@@ -310,15 +310,15 @@ def test_a_piece_from_the_middle_of_a_table_gives_nothing() -> None:
     ],
 )
 def test_claims(name: str, head: str, claimed: bool) -> None:
-    assert Table().claims(Path(name), head.encode()) is claimed
+    assert CsvTable().claims(Path(name), head.encode()) is claimed
 
 
 def test_belonging() -> None:
     fixed = ("progress.csv", "progress_eval.csv", "metrics.csv", "logs.csv", "0.monitor.csv")
-    assert {Table().belonging(n) for n in (*fixed, "eval.csv", "results.csv")} == {
+    assert {CsvTable().belonging(n) for n in (*fixed, "eval.csv", "results.csv")} == {
         Belonging.DIRECTORY
     }
-    assert {Table().belonging(n) for n in ("exp1.csv", "PPO_LunarLander_log_0.csv")} == {
+    assert {CsvTable().belonging(n) for n in ("exp1.csv", "PPO_LunarLander_log_0.csv")} == {
         Belonging.NAME
     }
 
@@ -348,4 +348,4 @@ def test_arbitrary_bytes_never_raise(data: bytes, piece: int) -> None:
     parts = decode(begin + data + b"\n" + begin + b"5,1\n" * 2, piece=piece)
     assert isinstance(parts, list)
     decode(data, piece=piece)
-    Table().claims(Path("x.csv"), data)
+    CsvTable().claims(Path("x.csv"), data)

@@ -16,6 +16,7 @@ import pytest
 from rltui.formats import FORMATS, Format
 from rltui.formats.tfevents import TfEvents
 from tests.formats import encode
+from tests.ids import path_id
 from tests.places import CORPORA
 
 DEV, PUBLIC = CORPORA / "dev", CORPORA / "public"
@@ -94,7 +95,7 @@ def mismatches(text: Values, events: Values, tags: set[str]) -> list[str]:
 
 
 @pytest.mark.skipif(not DEV.is_dir(), reason=f"no corpus at {DEV}")
-@pytest.mark.parametrize("pair", _pairs(), ids=lambda p: str(p.text.relative_to(DEV)))
+@pytest.mark.parametrize("pair", _pairs(), ids=lambda p: path_id(p.text.relative_to(DEV)))
 def test_text_log_equals_event_file(pair: Pair) -> None:
     text = values_of(form_of(pair.text), pair.text)
     events = {

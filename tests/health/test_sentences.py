@@ -109,7 +109,7 @@ def test_steps_have_separators() -> None:
     assert "at step 507,904" in finding.summary
 
 
-@pytest.mark.parametrize(("rule", "case"), [(r, c) for r in RULES for c in r.cases], ids=str)
+@pytest.mark.parametrize(("rule", "case"), [(r, c) for r in RULES for c in r.cases])
 def test_value_and_threshold_of_every_case_are_of_one_row(rule: object, case: object) -> None:
     series = {k: parse_series(t) for k, t in case.series.items()}  # type: ignore[attr-defined]
     made = case_run(series, scenario=case.scenario)  # type: ignore[attr-defined]

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from rltui.core.batch import Batch, RunKey
-from rltui.formats import Growth
 from rltui.sources import Intervals, Reader
 from rltui.store import Series, Store
 from tests.formats.sample import Sample, samples
 
-SAMPLES = [s for s in samples() if s.form.growth is not Growth.WHOLE]
+SAMPLES = [s for s in samples() if not s.form.document]
 ALL = pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: f"{s.format} {s.variant}".strip())
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 #: The work of a start up to the first paint, and then what it took to get there.
 _FIRST_PAINT = """
 import sys
+import numpy
+of_numpy = set(sys.modules)  # NumPy 1 imports numpy.ma by itself
 from pathlib import Path
 import asyncio
 from rltui.present.kit.theme import load_theme
@@ -35,7 +37,7 @@ async def show():
         await pilot.pause()
         shown = app.screen.query_one("#rows")
         assert any("loss" in text for text, _ in shown.line_of(1)), shown.line_of(1)
-        print(*(name for name in sys.argv[2:] if name in sys.modules))
+        print(*(name for name in sys.argv[2:] if name in sys.modules.keys() - of_numpy))
 
 asyncio.run(show())
 """

@@ -1,8 +1,8 @@
-"""Console logs of trainings: what a trainer printed, saved by the shell, Slurm, nohup
-or W&B. A dialect is one module with its recogniser; :mod:`.decoder` finds the lines.
+"""Console logs: what a trainer printed, saved by the shell, Slurm, nohup or W&B.
 
-Values are rounded for people. Times without a zone are no wall times: the zone of the training
-machine is not in the log.
+Each dialect is a module with its recogniser; :mod:`.console_decoder` finds the lines. Values
+are rounded for people. A time without a zone is not used as wall time, since the log does not
+say in which zone the machine is.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rltui.formats.base import Belonging, Decoder, Growth, Options
+from rltui.formats.base import Belonging, Decoder, Format, Options
 
-#: Endings and names of console logs; a name without any ending must speak of a training.
+#: Suffixes and names of console logs; a name without a suffix must contain a word of these.
 _NAMES = re.compile(
     r".*\.(?:log|out|stdout)"
     r"|stdout.*"
@@ -20,7 +20,7 @@ _NAMES = re.compile(
     r"|(?:[^.]*[_-])?(?:train|training|log|console|output|nohup)(?:[_-][^.]*)?",
     re.IGNORECASE | re.DOTALL,
 )
-#: Names that say nothing of the run: it is that of the directory.
+#: Names that do not identify a run: the directory does.
 _OF_DIRECTORY = re.compile(
     r"(?:stdout|console|output|log|train|training|run|nohup|main|trainer|std)"
     r"(?:\.(?:log|out|txt|stdout))?|stdout\.[\w.]*|log_\d{9,11}\.txt",
@@ -33,7 +33,7 @@ _PROMISES = re.compile(
 )
 
 
-class Console:
+class Console(Format):
     """The format ``console``."""
 
     name = "console"
@@ -44,8 +44,8 @@ class Console:
         "training died"
     )
     lacks = "no rows of metrics in it so far"
-    growth = Growth.APPENDED
     exactness = 1
+    names_run = False
     anywhere = True
 
     def belonging(self, name: str) -> Belonging:
@@ -56,10 +56,10 @@ class Console:
         """By suffix, or by a word in a name without one."""
         return _NAMES.fullmatch(name) is not None
 
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:  # noqa: ARG002
+    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         """Whether the head holds a row of a dialect, or what announces one.
 
-        Asks nothing of the name, so that a file that was named on the command line may have any.
+        Ignores the name: a file given on the command line may have any.
         """
         from rltui.formats.console.console_decoder import ConsoleDecoder
 
@@ -69,8 +69,8 @@ class Console:
 
     def decoder(
         self,
-        options: Options | None = None,  # noqa: ARG002
-        path: Path | None = None,  # noqa: ARG002
+        options: Options | None = None,
+        path: Path | None = None,
     ) -> Decoder:
         """A fresh decoder for one file."""
         from rltui.formats.console.console_decoder import ConsoleDecoder

@@ -10,7 +10,7 @@ are passed over.
 from __future__ import annotations
 
 from rltui.formats.console.console_line import number, plain
-from rltui.formats.console.console_rows import Course, Rows
+from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
 #: Rows that tell the step, best first.
 _STEPS = (
@@ -34,28 +34,28 @@ _MAX_FOREIGN = 200
 _FIRST = (b"|", b"-")
 
 
-class Table:
+class BoxedTable:
     """The dialect of boxed tables."""
 
     markers = (b"-----------\n",)
     weak = False
 
     def __init__(self) -> None:
-        self._course = Course()
+        self._restarts_at = RestartDetector()
         self.open = False
         self._foreign = 0
         """Lines of others since the last line of the box."""
         self._group = b""
         self._cells: dict[bytes, bytes] = {}
 
-    def take(self, line: bytes, rows: Rows) -> bool:  # noqa: ARG002
+    def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """A line of dashes may begin a box: the lines after it show whether it does."""
         self.open = not plain(line).strip(b"- ")
         self._foreign, self._group = 0, b""
         self._cells = {}
         return False
 
-    def follow(self, line: bytes, rows: Rows) -> None:
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """A line below dashes: a cell, the end of the box, or a line of others."""
         first = line[:1]
         if first not in _FIRST:
@@ -84,7 +84,7 @@ class Table:
         elif len(self._cells) < _MAX_ROWS:
             self._cells[self._group + key if raw.startswith(b"    ") else key] = value
 
-    def _row(self, cells: dict[bytes, bytes], rows: Rows) -> None:
+    def _row(self, cells: dict[bytes, bytes], rows: ConsoleRows) -> None:
         for key in _STEPS:
             told = number(cells[key]) if key in cells else None
             if told is not None and told.is_integer():
@@ -101,5 +101,5 @@ class Table:
                 values.append(value)
         found, step = tuple(names), int(told)
         if names:
-            self._course.add(rows, found, step)
+            self._restarts_at.add(rows, found, step)
             rows.add(found, step, values)

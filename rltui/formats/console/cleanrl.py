@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from rltui.formats.console.console_line import NUMBER, plain
-from rltui.formats.console.console_rows import Course, Rows
+from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
 _EPISODE = re.compile(
     rb"global_step=(\d{1,18}), (?:\w+=[^,]{1,40}, )*?episodic_return=\[?\s*(" + NUMBER + rb")\s*\]?"
@@ -29,13 +29,13 @@ class CleanRl:
     open = False
 
     def __init__(self) -> None:
-        self._course = Course()
+        self._restarts_at = RestartDetector()
         self._step: int | None = None
 
-    def follow(self, line: bytes, rows: Rows) -> None:
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """Never open."""
 
-    def take(self, line: bytes, rows: Rows) -> bool:
+    def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         text = plain(line)
         found = _EPISODE.search(text)
@@ -43,7 +43,7 @@ class CleanRl:
             self._step = step = int(found[1])
             names = _BOTH if found[3] else _RETURN
             values = [float(found[2])] + ([float(found[3])] if found[3] else [])
-            self._course.add(rows, _RETURN, step)
+            self._restarts_at.add(rows, _RETURN, step)
             rows.add(names, step, values)
             return True
         speed = _SPEED.match(text)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook
-from rltui.formats.console.boxed_table import Table
+from rltui.formats.console.boxed_table import BoxedTable
 from rltui.formats.console.cleanrl import CleanRl
 from rltui.formats.console.console_dialect import Dialect
-from rltui.formats.console.console_rows import Rows
-from rltui.formats.console.generic import Own
-from rltui.formats.console.legged_gym import RlGames, Rsl
-from rltui.formats.console.logger_record import Record
-from rltui.formats.console.prime_rl import Piped
-from rltui.formats.console.terminal_tail import Screen
-from rltui.formats.console.transformers import Trainer
+from rltui.formats.console.console_rows import ConsoleRows
+from rltui.formats.console.generic import Generic
+from rltui.formats.console.legged_gym import LeggedGym, RlGames
+from rltui.formats.console.logger_record import LoggerRecord
+from rltui.formats.console.prime_rl import PrimeRl
+from rltui.formats.console.terminal_tail import TerminalTail
+from rltui.formats.console.transformers import Transformers
 from rltui.formats.console.verl import Verl
 
 #: A longer line holds no row.
@@ -35,14 +35,14 @@ def dialects() -> list[Dialect]:
     """Fresh ones, in the order in which they are asked; guesses last."""
     return [
         Verl(),
-        Trainer(),
-        Record(),
-        Table(),
-        Piped(),
-        Rsl(),
+        Transformers(),
+        LoggerRecord(),
+        BoxedTable(),
+        PrimeRl(),
+        LeggedGym(),
         RlGames(),
         CleanRl(),
-        Own(),
+        Generic(),
     ]
 
 
@@ -55,8 +55,8 @@ class ConsoleDecoder:
         self._dialects = dialects()
         self._found: set[Dialect] = set()
         self._hits = 0
-        self._rows = Rows()
-        self._screen = Screen()
+        self._rows = ConsoleRows()
+        self._screen = TerminalTail()
         self._notes = NoteBook()
         self._parts: list[bytes] = []
         self._have = 0

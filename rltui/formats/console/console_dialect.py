@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rltui.formats.console.console_rows import Rows
+from rltui.formats.console.console_rows import ConsoleRows
 
 
 class Dialect(Protocol):
@@ -25,10 +25,10 @@ class Dialect(Protocol):
         """Whether it wants the lines that follow, whatever they hold."""
         ...
 
-    def take(self, line: bytes, rows: Rows) -> bool:
+    def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """Read a line (raw, without its end); whether it is a row of this dialect."""
         ...
 
-    def follow(self, line: bytes, rows: Rows) -> None:
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """Read a line that follows while the dialect is open."""
         ...

@@ -21,7 +21,7 @@ _LOOKED_AT = 3
 _MAX_KEYS = 10_000
 
 
-class Rows:
+class ConsoleRows:
     """Gathers the rows of one call of ``feed``; owned by one decoder."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Rows:
         self._steps, self._walls, self._values = [], [], []
 
 
-class Course:
+class RestartDetector:
     """Sees where a stream of rows starts again at a lower step.
 
     Equal steps are ordinary, and so is a row of other metrics at a lower step (an evaluation
@@ -92,7 +92,7 @@ class Course:
         self._rows = 0
         self._believed = True
 
-    def add(self, rows: Rows, names: tuple[bytes, ...], step: int) -> None:
+    def add(self, rows: ConsoleRows, names: tuple[bytes, ...], step: int) -> None:
         """Tell that a row of these names comes next; makes the restart when it is one."""
         self._rows += 1
         if len(names) <= _LOOKED_AT:

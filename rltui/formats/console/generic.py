@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from rltui.formats.console.console_line import NUMBER, plain, rank_of, wall_time
-from rltui.formats.console.console_rows import Course, Rows
+from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
 #: Longer lines are texts.
 _MAX_LINE = 2000
@@ -66,7 +66,7 @@ class _Place:
     """Where its pairs begin."""
 
 
-class Own:
+class Generic:
     """The dialect of everybody else."""
 
     markers = (b"tep", b"poch", b"ter", b"TEP", b"POCH", b"ITER", b"pdate", b"pisode", b"atch")
@@ -74,7 +74,7 @@ class Own:
     open = False
 
     def __init__(self) -> None:
-        self._course = Course()
+        self._restarts_at = RestartDetector()
         self._forms: dict[tuple[bytes, ...], tuple[int, list[float], float] | None] = {}
         """Names of a row -> the first row, until a second one has come."""
         self._step: int | None = None
@@ -89,10 +89,10 @@ class Own:
         self._rank: bytes | None = None
         self._patterns: list[tuple[re.Pattern[bytes], tuple[bytes, ...]]] = []
 
-    def follow(self, line: bytes, rows: Rows) -> None:
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """Never open."""
 
-    def take(self, line: bytes, rows: Rows) -> bool:
+    def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         if len(line) > _MAX_LINE or not (b"\x1b" in line or _QUICK.search(line, 0, _HEAD_BYTES)):
             return False
@@ -129,7 +129,12 @@ class Own:
         return names, values
 
     def _row(
-        self, names: tuple[bytes, ...], values: list[float], step: int, wall: float, rows: Rows
+        self,
+        names: tuple[bytes, ...],
+        values: list[float],
+        step: int,
+        wall: float,
+        rows: ConsoleRows,
     ) -> bool:
         if names not in self._forms:
             if len(self._forms) >= _MAX_FORMS:
@@ -139,13 +144,13 @@ class Own:
         first = self._forms[names]
         if first is not None:
             self._forms[names] = None
-            self._course.add(rows, names, first[0])
+            self._restarts_at.add(rows, names, first[0])
             rows.add(names, *first)
-        self._course.add(rows, names, step)
+        self._restarts_at.add(rows, names, step)
         rows.add(names, step, values, wall)
         return True
 
-    def _step_of(self, place: _Place, rows: Rows) -> int:
+    def _step_of(self, place: _Place, rows: ConsoleRows) -> int:
         """The step over all epochs."""
         step = place.step
         if place.rank == _ORDER[b"epoc"]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from rltui.formats.console.console_line import NUMBER, plain
-from rltui.formats.console.console_rows import Course, Rows
+from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
 _ITERATION = re.compile(rb"Learning iteration (\d{1,15})/(\d{1,15})")
 _LINE = re.compile(rb"^([A-Za-z][\w/ .()-]{0,120}?):\s+(" + NUMBER + rb")(?: ?s| steps/s)?$")
@@ -43,14 +43,14 @@ _GAMES_NAMES = (
 )
 
 
-class Rsl:
+class LeggedGym:
     """The dialect of rsl_rl and Isaac Lab."""
 
     markers = (b"Learning iteration ",)
     weak = False
 
     def __init__(self) -> None:
-        self._course = Course()
+        self._restarts_at = RestartDetector()
         self._step: int | None = None
         self._cells: dict[bytes, float] = {}
         self._lines = 0
@@ -60,7 +60,7 @@ class Rsl:
         """Whether a block goes on."""
         return self._step is not None
 
-    def take(self, line: bytes, rows: Rows) -> bool:
+    def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         found = _ITERATION.search(plain(line))
         if not found:
@@ -69,7 +69,7 @@ class Rsl:
         rows.total = int(found[2])
         return True
 
-    def follow(self, line: bytes, rows: Rows) -> None:
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """A line of a block; the row is complete where the totals begin."""
         text = plain(line)
         self._lines += 1
@@ -89,11 +89,11 @@ class Rsl:
         if found and not found[1].startswith(_TOTALS):
             self._cells[_rsl_name(found[1])] = float(found[2])
 
-    def _finish(self, rows: Rows) -> None:
+    def _finish(self, rows: ConsoleRows) -> None:
         step, self._step = self._step, None
         if step is not None:
             names = tuple(self._cells)
-            self._course.add(rows, names, step)
+            self._restarts_at.add(rows, names, step)
             rows.add(names, step, list(self._cells.values()))
 
 
@@ -116,12 +116,12 @@ class RlGames:
     open = False
 
     def __init__(self) -> None:
-        self._course = Course()
+        self._restarts_at = RestartDetector()
 
-    def follow(self, line: bytes, rows: Rows) -> None:
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """Never open."""
 
-    def take(self, line: bytes, rows: Rows) -> bool:
+    def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         found = _GAMES.search(plain(line))
         if not found:
@@ -131,6 +131,6 @@ class RlGames:
         total = found[7] if by_frames else found[5]
         if total:
             rows.total = int(total)
-        self._course.add(rows, _GAMES_NAMES, step)
+        self._restarts_at.add(rows, _GAMES_NAMES, step)
         rows.add(_GAMES_NAMES, step, [float(found[i]) for i in (1, 2, 3)])
         return True

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import orjson
 
 from rltui.formats.console.console_line import plain, wall_time
-from rltui.formats.console.console_rows import Course, Rows
-from rltui.formats.console.printed_dict import MAX_BYTES, Printed, pairs
+from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
+from rltui.formats.console.printed_dict import MAX_BYTES, PrintedDict, pairs
 
 _SLIME = re.compile(rb"(?:^|[\s-])(step|rollout|perf|eval|passrate) (\d{1,18}): (?=\{['\"])")
 _SKYRL = re.compile(rb"(?:^|\s)Step (\d{1,18}): *(\{'.*)?$")
@@ -26,15 +26,15 @@ _PLANS = ("total_steps", "max_steps")
 _DEPTH = 8
 
 
-class Record:
+class LoggerRecord:
     """The dialect of dicts and JSON objects with a step."""
 
     markers = (b": {'", b'{"', b"Step ")
     weak = False
 
     def __init__(self) -> None:
-        self._courses: dict[bytes, Course] = {}
-        self._printed: Printed | None = None
+        self._detectors: dict[bytes, RestartDetector] = {}
+        self._printed: PrintedDict | None = None
         self._step = 0
         self._wall = math.nan
 
@@ -43,7 +43,7 @@ class Record:
         """Whether the dict of SkyRL goes on."""
         return self._printed is not None
 
-    def follow(self, line: bytes, rows: Rows) -> None:
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """A further line of a printed dict."""
         text = plain(line)
         printed = self._printed
@@ -54,7 +54,7 @@ class Record:
         if cells:
             self._add(b"step", self._step, tuple(cells), list(cells.values()), self._wall, rows)
 
-    def take(self, line: bytes, rows: Rows) -> bool:
+    def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         if len(line) > MAX_BYTES:
             return False
@@ -69,14 +69,14 @@ class Record:
         skyrl = _SKYRL.search(text)
         if skyrl:
             self._step, self._wall = int(skyrl[1]), wall_time(text)
-            self._printed = Printed(skyrl[2] or b"{")
+            self._printed = PrintedDict(skyrl[2] or b"{")
             if skyrl[2]:
                 self.follow(b"", rows)
             else:
                 self._printed = _Expected()
         return False
 
-    def _slime(self, text: bytes, found: re.Match[bytes], rows: Rows) -> bool:
+    def _slime(self, text: bytes, found: re.Match[bytes], rows: ConsoleRows) -> bool:
         body = text[found.end() :].rstrip()
         read = pairs(body) if body.endswith(b"}") else None
         if read is None or not read[0]:
@@ -89,7 +89,7 @@ class Record:
         self._add(found[1], int(step), names, list(cells.values()), wall_time(text), rows)
         return True
 
-    def _json(self, line: bytes, rows: Rows) -> bool:
+    def _json(self, line: bytes, rows: ConsoleRows) -> bool:
         at = line.find(b'{"')
         body = line[at:].rstrip()
         if not body.endswith(b"}") or (b"step" not in body and b"iteration" not in body):
@@ -122,13 +122,13 @@ class Record:
         names: tuple[bytes, ...],
         values: list[float],
         wall: float,
-        rows: Rows,
+        rows: ConsoleRows,
     ) -> None:
-        self._courses.setdefault(axis, Course()).add(rows, names, step)
+        self._detectors.setdefault(axis, RestartDetector()).add(rows, names, step)
         rows.add(names, step, values, wall)
 
 
-class _Expected(Printed):
+class _Expected(PrintedDict):
     """A dict that begins on the next line, or not at all."""
 
     def __init__(self) -> None:

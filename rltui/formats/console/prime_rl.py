@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from rltui.formats.console.console_line import NUMBER, number, plain, wall_time
-from rltui.formats.console.console_rows import Course, Rows
+from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
 _HEAD = re.compile(rb"(?:^|\s)(Micro )?Step (\d{1,18}) \| ")
 _FIELD = re.compile(
@@ -32,7 +32,7 @@ _PRIME = {
 }
 
 
-class Piped:
+class PrimeRl:
     """The dialect of torchtune and prime-rl."""
 
     markers = (b"Step ",)
@@ -40,12 +40,12 @@ class Piped:
     open = False
 
     def __init__(self) -> None:
-        self._course = Course()
+        self._restarts_at = RestartDetector()
 
-    def follow(self, line: bytes, rows: Rows) -> None:
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """Never open."""
 
-    def take(self, line: bytes, rows: Rows) -> bool:
+    def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         if b" | " not in line:
             return False
@@ -59,7 +59,7 @@ class Piped:
             return False
         names = tuple(cells)
         step = int(found[2])
-        self._course.add(rows, names, step)
+        self._restarts_at.add(rows, names, step)
         rows.add(names, step, list(cells.values()), wall_time(text))
         return True
 

@@ -20,7 +20,7 @@ _PAIR = re.compile(
 )
 
 
-class Layout:
+class DictLayout:
     """The names of the dict before: one with the same names costs only its values."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ def pairs(body: bytes) -> tuple[tuple[bytes, ...], list[float]] | None:
     return None if body[end:].strip(b", \n") != b"}" else (tuple(names), values)
 
 
-class Printed:
+class PrintedDict:
     """Puts together a dict that stands on several lines, plain or as ``pprint``'s strings."""
 
     def __init__(self, first: bytes, before: bytes = b"") -> None:

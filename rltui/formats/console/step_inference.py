@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 #: So many rows are held back until a bar tells the step; then they are counted.
-_MAX_HELD = 256
+_MAX_PENDING = 256
 #: So many of them when the bar has ended already.
 _MAX_HEAP = 40
 _MAX_ENDED = 1000
@@ -23,7 +23,7 @@ _MAX_ENDED = 1000
 _RESUMED = 20
 
 
-class Kind(Enum):
+class RowKind(Enum):
     """What a row is about."""
 
     TRAIN = "train"
@@ -34,10 +34,10 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class PendingRow:
     """A row without a step."""
 
-    kind: Kind
+    kind: RowKind
     names: tuple[bytes, ...]
     values: list[float]
     wall: float
@@ -51,10 +51,10 @@ class _Mode(Enum):
     """Rows come in heaps, late."""
 
 
-Stepped = list[tuple[Held, int]]
+Stepped = list[tuple[PendingRow, int]]
 
 
-class Stepping:
+class StepInference:
     """Gives steps to rows, in order. ``interval`` is set where the log tells it."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Stepping:
         """Step of the newest row of training."""
         self._rows = 0
         """Rows of training since the bar began."""
-        self._held: list[Held] = []
+        self._pending: list[PendingRow] = []
         self._fresh = False
         """Whether no bar has come since the newest row."""
         self._other: tuple[int, int] | None = None
@@ -99,7 +99,7 @@ class Stepping:
         if self._bar == 0 < done and not self._first_bar:
             self._first_bar = done
         self._bar, self._other = done, None
-        if self._held:
+        if self._pending:
             return self._settle(torn)
         if self._fresh and self._mode is _Mode.BESIDE and not torn:
             self._correct(done)
@@ -119,10 +119,10 @@ class Stepping:
         self._bar = self._first_bar = done
         return settled
 
-    def row(self, row: Held, epoch: float, planned: float = math.nan) -> Stepped:
+    def row(self, row: PendingRow, epoch: float, planned: float = math.nan) -> Stepped:
         """A row came; what has a step now comes back. ``planned``: the steps that the closing
         row tells."""
-        if row.kind is Kind.TRAIN and self._other is not None and self.total == self._bar:
+        if row.kind is RowKind.TRAIN and self._other is not None and self.total == self._bar:
             # the bar of this training has ended, and another one runs
             settled = self._count()
             self._begin(self._other[1])
@@ -132,31 +132,31 @@ class Stepping:
             return [(row, self._without_bar(row.kind, epoch))]
         if self._bar == self.total and self._mode is _Mode.UNKNOWN:
             return self._after_all(row, epoch, planned)
-        if row.kind is not Kind.TRAIN and not self._held:
-            shown = self._bar if self._mode is not _Mode.BLIND or row.kind is Kind.SUMMARY else 0
+        if row.kind is not RowKind.TRAIN and not self._pending:
+            shown = self._bar if self._mode is not _Mode.BLIND or row.kind is RowKind.SUMMARY else 0
             return [(row, max(self._last, shown))]
-        self._rows += row.kind is Kind.TRAIN
-        if self.interval is None or self._mode is _Mode.UNKNOWN or self._held:
-            return self._hold(row)
+        self._rows += row.kind is RowKind.TRAIN
+        if self.interval is None or self._mode is _Mode.UNKNOWN or self._pending:
+            return self._wait_for_bar(row)
         self._fresh = True
         self._last = self._next()
         return [(row, self._last)]
 
-    def _after_all(self, row: Held, epoch: float, planned: float) -> Stepped:
+    def _after_all(self, row: PendingRow, epoch: float, planned: float) -> Stepped:
         """The bar has ended before the first row: it is that of something else, or all rows of
         a short training were in the buffer. The closing row tells which."""
-        if row.kind is not Kind.SUMMARY:
-            if row.kind is Kind.TRAIN:
+        if row.kind is not RowKind.SUMMARY:
+            if row.kind is RowKind.TRAIN:
                 self._rows += 1
                 self._newest_epoch = epoch
-            self._held.append(row)
-            if len(self._held) < _MAX_HEAP:
+            self._pending.append(row)
+            if len(self._pending) < _MAX_HEAP:
                 return []
             self.total = None
             return self._count()
         rows = self._rows
         total = next((t for t in self._ended if abs(planned - t) <= 0.02 * t + 1), 0)
-        self._held.append(row)
+        self._pending.append(row)
         if not rows or not total:
             self.total = None
             return self._count()
@@ -167,21 +167,21 @@ class Stepping:
             low, high = total // (rows + 1) + 1, max(1, total // rows)
             self.interval = min(max(round(at), low), high) if math.isfinite(at) else high
         self.total, self._bar, self._first_bar = total, total, 0
-        held, self._held = self._held, []
-        stepped = self._spread(held, False)
+        pending, self._pending = self._pending, []
+        stepped = self._spread(pending, False)
         return [*stepped[:-1], (row, total)]
 
-    def _hold(self, row: Held) -> Stepped:
+    def _wait_for_bar(self, row: PendingRow) -> Stepped:
         """Wait for a bar, but not for ever."""
-        self._held.append(row)
-        if len(self._held) < _MAX_HELD:
+        self._pending.append(row)
+        if len(self._pending) < _MAX_PENDING:
             return []
         self.total = None
         return self._count()
 
     def lost(self) -> None:
         """A row was torn and cannot be put together."""
-        if self._held:
+        if self._pending:
             return
         if self._mode is _Mode.BLIND or (self.total is None and self._steps):
             self._last += self.interval or 1
@@ -204,13 +204,13 @@ class Stepping:
 
     def _settle(self, torn: bool) -> Stepped:
         """A bar came behind held rows."""
-        trained = sum(h.kind is Kind.TRAIN for h in self._held)
+        trained = sum(h.kind is RowKind.TRAIN for h in self._pending)
         if self._mode is _Mode.UNKNOWN:
             beside = trained <= 1 and not torn
             self._mode = _Mode.BESIDE if beside else _Mode.BLIND
         elif trained > 1 or torn:
             self._mode = _Mode.BLIND
-        held, self._held = self._held, []
+        pending, self._pending = self._pending, []
         if self._mode is _Mode.BESIDE:
             step = max(self._bar, 1)
             if self.interval is None and self._last:
@@ -218,22 +218,22 @@ class Stepping:
             elif self._first_bar <= 1 and step == 1 and self.interval is None:
                 pass  # the first step may be logged whatever the interval is
             self._last = step
-            return [(h, step) for h in held]
-        return self._spread(held, torn)
+            return [(h, step) for h in pending]
+        return self._spread(pending, torn)
 
-    def _spread(self, held: list[Held], torn: bool) -> Stepped:
+    def _spread(self, pending: list[PendingRow], torn: bool) -> Stepped:
         """Rows that came together: the newest is of about the step of the bar."""
         start = self._last
         if not start and self._first_bar > _RESUMED:
             start = self._first_bar - 1
-        trained = sum(h.kind is Kind.TRAIN for h in held)
+        trained = sum(h.kind is RowKind.TRAIN for h in pending)
         if self.interval is None and trained:
             self.interval = max(1, round((self._bar - start) / (trained + torn)))
         every = self.interval or 1
         self._last = start
         stepped: Stepped = []
-        for row in held:
-            if row.kind is Kind.TRAIN:
+        for row in pending:
+            if row.kind is RowKind.TRAIN:
                 self._last = (self._last // every + 1) * every
             stepped.append((row, self._last))
         return stepped
@@ -245,21 +245,21 @@ class Stepping:
 
     def _count(self) -> Stepped:
         """Give steps to held rows without a bar."""
-        held, self._held = self._held, []
+        pending, self._pending = self._pending, []
         stepped: Stepped = []
-        for row in held:
-            if row.kind is Kind.TRAIN:
+        for row in pending:
+            if row.kind is RowKind.TRAIN:
                 self._last += self.interval or 1
                 self.counted = self.counted or self.interval is None
             stepped.append((row, self._last))
         return stepped
 
-    def _without_bar(self, kind: Kind, epoch: float) -> int:
+    def _without_bar(self, kind: RowKind, epoch: float) -> int:
         """Number the rows, by the interval where it is known.
 
         An epoch that falls back is a training that began again, from where the epoch was.
         """
-        if kind is not Kind.TRAIN:
+        if kind is not RowKind.TRAIN:
             return self._last
         if self._epochs and epoch < self._epochs[-1]:
             at = bisect_left(self._epochs, epoch)

@@ -22,7 +22,7 @@ _OVERWRITES = 32
 _ERASE = re.compile(rb"\x1b\[[02]?K")
 
 
-class Screen:
+class TerminalTail:
     """Keeps the last lines; fed with every byte, and costs only what is at its end."""
 
     def __init__(self) -> None:

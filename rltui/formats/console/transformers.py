@@ -13,9 +13,9 @@ import math
 import re
 
 from rltui.formats.console.console_line import ANSI, plain, rank_of, wall_time
-from rltui.formats.console.console_rows import Course, Rows
-from rltui.formats.console.printed_dict import MAX_BYTES, Layout, pairs
-from rltui.formats.console.step_inference import Held, Kind, Stepped, Stepping
+from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
+from rltui.formats.console.printed_dict import MAX_BYTES, DictLayout, pairs
+from rltui.formats.console.step_inference import PendingRow, RowKind, StepInference, Stepped
 
 #: A bar of tqdm without a description, or with that of ms-swift.
 _BAR = re.compile(
@@ -29,7 +29,7 @@ _OF_ALL = re.compile(rb"'global_step/max_steps': '(\d{1,15})/(\d{1,15})'")
 _STEPS = (b"step", b"global_step", b"_step", b"iteration")
 
 
-class Trainer:
+class Transformers:
     """The dialect of printed dicts."""
 
     markers = (b"{'", b"it/s", b"s/it", b"logging_steps", b"Total optimization steps")
@@ -37,20 +37,20 @@ class Trainer:
     open = False
 
     def __init__(self) -> None:
-        self._stepping = Stepping()
-        self._course = Course()
-        self._layout = Layout()
+        self._inference = StepInference()
+        self._restarts_at = RestartDetector()
+        self._layout = DictLayout()
         self._torn = b""
         self._names: tuple[bytes, ...] = ()
-        self._mapped: tuple[tuple[bytes, ...], Kind] = ((), Kind.TRAIN)
+        self._mapped: tuple[tuple[bytes, ...], RowKind] = ((), RowKind.TRAIN)
         self._rank: bytes | None = None
         self._bare = False
         """Whether rows without a logger's prefix were seen."""
 
-    def follow(self, line: bytes, rows: Rows) -> None:
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """Never open."""
 
-    def take(self, line: bytes, rows: Rows) -> bool:
+    def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         if b"\x1b" in line:
             line = ANSI.sub(b"", line)
@@ -66,15 +66,15 @@ class Trainer:
             return False
         return self._dict(line, begin, line.find(b"]", bar.end()) + 1 if bar else 0, rows)
 
-    def _bar(self, done: int, total: int, rows: Rows) -> None:
-        stepped = self._stepping.bar(done, total, bool(self._torn))
+    def _bar(self, done: int, total: int, rows: ConsoleRows) -> None:
+        stepped = self._inference.bar(done, total, bool(self._torn))
         if stepped:
             self._give(stepped, rows)
 
-    def _dict(self, line: bytes, begin: int, after: int, rows: Rows) -> bool:
+    def _dict(self, line: bytes, begin: int, after: int, rows: ConsoleRows) -> bool:
         if self._torn:
             self._torn = b""
-            self._stepping.lost()
+            self._inference.lost()
         end = line.find(b"}", begin) + 1
         if not end:
             self._tear(line[begin:])
@@ -92,7 +92,11 @@ class Trainer:
         return self._row(line, begin, found, rows)
 
     def _row(
-        self, line: bytes, begin: int, found: tuple[tuple[bytes, ...], list[float]], rows: Rows
+        self,
+        line: bytes,
+        begin: int,
+        found: tuple[tuple[bytes, ...], list[float]],
+        rows: ConsoleRows,
     ) -> bool:
         names, values = found
         wall = wall_time(line[:begin])
@@ -105,14 +109,14 @@ class Trainer:
         if names != self._names:
             self._names, self._mapped = names, _rewritten(names)
         tags, kind = self._mapped
-        held = Held(kind, tags, values, wall)
+        pending = PendingRow(kind, tags, values, wall)
         if told:
             rows.total = int(told[2])
-            self._give([(held, int(told[1]))], rows)
+            self._give([(pending, int(told[1]))], rows)
             return True
         epoch = values[names.index(b"epoch")]
-        planned = math.nan if kind is not Kind.SUMMARY else _planned(names, values)
-        self._give(self._stepping.row(held, epoch, planned), rows)
+        planned = math.nan if kind is not RowKind.SUMMARY else _planned(names, values)
+        self._give(self._inference.row(pending, epoch, planned), rows)
         return True
 
     def _own(
@@ -121,7 +125,7 @@ class Trainer:
         names: tuple[bytes, ...],
         values: list[float],
         wall: float,
-        rows: Rows,
+        rows: ConsoleRows,
     ) -> bool:
         """A dict of an own loop that tells its step; its names stay."""
         at = names.index(key)
@@ -130,24 +134,25 @@ class Trainer:
             return False
         names = names[:at] + names[at + 1 :]
         self._give(
-            [(Held(Kind.EVAL, names, values[:at] + values[at + 1 :], wall), int(step))], rows
+            [(PendingRow(RowKind.EVAL, names, values[:at] + values[at + 1 :], wall), int(step))],
+            rows,
         )
         return True
 
-    def _give(self, stepped: Stepped, rows: Rows) -> None:
+    def _give(self, stepped: Stepped, rows: ConsoleRows) -> None:
         for row, step in stepped:
-            self._course.add(rows, row.names, step)
+            self._restarts_at.add(rows, row.names, step)
             rows.add(row.names, step, row.values, row.wall)
-        rows.counted = rows.counted or self._stepping.counted
-        if stepped and self._stepping.total is not None:
-            rows.total = self._stepping.total
+        rows.counted = rows.counted or self._inference.counted
+        if stepped and self._inference.total is not None:
+            rows.total = self._inference.total
 
     def _tear(self, part: bytes) -> None:
         """Keep the beginning of a row that a flushed buffer has torn."""
         if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
             self._torn = part
 
-    def _mend(self, rest: bytes, line: bytes, rows: Rows) -> bool:
+    def _mend(self, rest: bytes, line: bytes, rows: ConsoleRows) -> bool:
         """The end of a torn row, behind a bar: right when it has the names of the last row."""
         end = rest.find(b"}") + 1
         if not end:
@@ -155,15 +160,15 @@ class Trainer:
         body, self._torn = self._torn + rest[:end], b""
         found = pairs(body)
         if found is None or found[0] != self._names:
-            self._stepping.lost()
+            self._inference.lost()
             return False
         return self._row(line, 0, found, rows)
 
-    def _hint(self, line: bytes, rows: Rows) -> None:
+    def _hint(self, line: bytes, rows: ConsoleRows) -> None:
         """What the log tells of the plan, before the first row."""
         told = _TOLD.search(line)
         if told:
-            self._stepping.tell_interval(int(told[1]))
+            self._inference.tell_interval(int(told[1]))
         plan = _PLAN.search(line)
         if plan and plan[1].strip(b","):
             rows.total = int(plan[1].replace(b",", b""))
@@ -176,7 +181,7 @@ def _planned(names: tuple[bytes, ...], values: list[float]) -> float:
     return cells.get(b"train_runtime", math.nan) * speed
 
 
-def _rewritten(names: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], Kind]:
+def _rewritten(names: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], RowKind]:
     """The names in TensorBoard, and what the row is about."""
     tags = []
     for name in names:
@@ -186,7 +191,7 @@ def _rewritten(names: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], Kind]:
             tags.append(b"train/" + name)
     about = [n for n in names if n != b"epoch"]
     if b"train_runtime" in names:
-        return tuple(tags), Kind.SUMMARY
+        return tuple(tags), RowKind.SUMMARY
     if about and all(n.startswith((b"eval_", b"test_")) for n in about):
-        return tuple(tags), Kind.EVAL
-    return tuple(tags), Kind.TRAIN
+        return tuple(tags), RowKind.EVAL
+    return tuple(tags), RowKind.TRAIN

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from rltui.formats.console.console_line import number, plain, wall_time
-from rltui.formats.console.console_rows import Course, Rows
-from rltui.formats.console.printed_dict import Printed
+from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
+from rltui.formats.console.printed_dict import PrintedDict
 
 _ROW = re.compile(rb"(?:^|[\s\])%|])step:(-?\d{1,18}) - (?=[^\s:])")
 #: W&B's longest console line, in characters.
@@ -28,12 +28,12 @@ class Verl:
     weak = False
 
     def __init__(self) -> None:
-        self._course = Course()
+        self._restarts_at = RestartDetector()
         self._names: tuple[bytes, ...] = ()
         self._begins: tuple[bytes, ...] = ()
         """The beginnings of the fields of the last row, names with their colons."""
         self._ends: tuple[int, ...] = ()
-        self._printed: Printed | None = None
+        self._printed: PrintedDict | None = None
         self._initial: dict[bytes, float] = {}
         """The validation before the first step: its step is known when a row comes."""
 
@@ -42,13 +42,13 @@ class Verl:
         """Whether a printed dict goes on."""
         return self._printed is not None
 
-    def follow(self, line: bytes, rows: Rows) -> None:  # noqa: ARG002
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """A further line of a printed dict."""
         if self._printed is not None and self._printed.add(plain(line)):
             self._initial = self._printed.numbers()
             self._printed = None
 
-    def take(self, line: bytes, rows: Rows) -> bool:
+    def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         found = _ROW.search(line)
         if not found:
@@ -63,7 +63,7 @@ class Verl:
             return False
         step = int(found.group(1))
         self._before(names, step, rows)
-        self._course.add(rows, names, step)
+        self._restarts_at.add(rows, names, step)
         rows.add(names, step, values, wall_time(line))
         return True
 
@@ -86,7 +86,7 @@ class Verl:
         self._ends = tuple(len(begin) for begin in self._begins)
         return names, values
 
-    def _other(self, line: bytes, rows: Rows) -> None:
+    def _other(self, line: bytes, rows: ConsoleRows) -> None:
         """A line that is no row: the validation before the first step, the progress bar."""
         plan = _PLAN.search(line)
         if plan:
@@ -94,10 +94,10 @@ class Verl:
         text = plain(line)
         found = _VALIDATION.search(text)
         if found:
-            self._printed = Printed(text[found.end() - 1 :], text[: found.start()])
+            self._printed = PrintedDict(text[found.end() - 1 :], text[: found.start()])
             self.follow(b"", rows)
 
-    def _before(self, names: tuple[bytes, ...], step: int, rows: Rows) -> None:
+    def _before(self, names: tuple[bytes, ...], step: int, rows: ConsoleRows) -> None:
         """The first row after a validation tells its step: verl logs both under one step,
         and what is missing in the row was cut."""
         if not self._initial:

@@ -1,23 +1,24 @@
 """JSON lines: one object per logged step.
 
 ``{"step": 7, "data": {"actor/pg_loss": -0.01}}`` (verl) or ``{"step": 7, "loss": 0.5}``.
-Nested objects are joined with ``/``; NaN and Infinity tokens are read although they are not
-JSON; null is a NaN (verl writes NaN so); booleans are 0 and 1; texts and lists are no values.
-Frameworks with words of their own are in :mod:`rltui.formats.jsonl.jsonl_dialect`; samples of
-a model are told from metrics in :mod:`rltui.formats.jsonl.claim`.
+Names of nested objects are joined with ``/``; NaN and Infinity tokens are accepted although
+they are not JSON; null is NaN (as verl writes it); booleans are 0 and 1; texts and lists are
+not values. Frameworks with their own keys are in :mod:`rltui.formats.jsonl.jsonl_dialect`;
+:mod:`rltui.formats.jsonl.claim` separates metrics from samples of a model.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
-from rltui.formats.base import Belonging, Decoder, Growth, Options
+from rltui.formats.base import Belonging, Decoder, Format, Options, Sampler
 
 _SUFFIXES = (".jsonl", ".ndjson")
 #: JSON lines with the suffix of JSON: SB3 (``progress<suffix>.json``), Ray Tune, detectron2, mm.
 _JSON = re.compile(r"(progress.*|result|metrics|scalars|train_?log|log)\.json")
-#: Names that writers give to every run alike, so that only the directory tells runs apart.
+#: Names that writers give to every run, so that only the directory identifies it.
 _NAMELESS = re.compile(
     r"(metrics|scores|logging|trainer_log|progress.*|results?|scalars|history|losses?|rewards?"
     r"|logs?(_\d+)?|(train|training|eval|val)([_-]?(metrics|logs?|history|losses|progress))?)"
@@ -27,7 +28,7 @@ _NAMELESS = re.compile(
 _SAMPLES = re.compile(r"((train|val)_data_step\d+|traces|aggregated_results)\.jsonl")
 
 
-class JsonLines:
+class JsonLines(Format):
     """The format ``jsonl``."""
 
     name = "jsonl"
@@ -36,17 +37,13 @@ class JsonLines:
         "verl's file logger, RLlib, SB3, ms-swift, LLaMA-Factory, prime-rl, torchtune, Dreamer: "
         "flat or nested rows with a step; samples are left alone"
     )
-    lacks = ""
-    growth = Growth.APPENDED
-    exactness = 3
-    anywhere = False
 
     def belonging(self, name: str) -> Belonging:
         """verl names the file by the experiment; most others give a fixed name."""
         return Belonging.DIRECTORY if _NAMELESS.fullmatch(name) else Belonging.NAME
 
     def claims_name(self, name: str) -> bool:
-        """By suffix, and some names of JSON files that hold lines."""
+        """By suffix, and by some names of ``.json`` files that hold JSON lines."""
         if name.endswith(_SUFFIXES):
             return _SAMPLES.fullmatch(name) is None
         return name.endswith(".json") and _JSON.fullmatch(name) is not None
@@ -59,10 +56,22 @@ class JsonLines:
 
         return holds_metrics(head, (options or Options()).step_keys)
 
+    def refusal(self, head: bytes, options: Options) -> tuple[str, bool]:
+        """By the first row, which further bytes cannot change once it is complete."""
+        from rltui.formats.jsonl.claim import refusal
+
+        return refusal(head, options.step_keys)
+
+    def sampler(self) -> Callable[[bytes, Options], Sampler]:
+        """Every line means the same anywhere in the file."""
+        from rltui.formats.jsonl.jsonl_sampler import JsonlSampler
+
+        return JsonlSampler
+
     def decoder(
         self,
         options: Options | None = None,
-        path: Path | None = None,  # noqa: ARG002
+        path: Path | None = None,
     ) -> Decoder:
         """A fresh decoder for one file."""
         from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder

@@ -6,15 +6,19 @@ dumps): such rows have texts, or lists of messages, and many of them the same st
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
 
+from rltui.formats.base import HEAD_BYTES
 from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import find_step, flatten, objects, settings_of
 
 #: Rows that are looked at.
 _ROWS = 40
+#: Step keys named in the reason when a file has none of them.
+_NAMED = 3
 #: So many rows of one step and equal keys are samples (verl writes one file per step).
 _SAME_STEP = 16
 #: A text of more characters is no label of a metric.
@@ -110,3 +114,26 @@ def _of_one_step(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> bool:
     if len(rows) < _SAME_STEP or len({tuple(row) for row in rows}) > 1:
         return False
     return len({find_step(row, keys) for row in rows}) == 1
+
+
+def refusal(head: bytes, keys: Sequence[str]) -> tuple[str, bool]:
+    """Why a file with this head is not read, for people, and whether that is final: its first
+    row is complete."""
+    text = head.lstrip()
+    line, newline, _ = text.partition(b"\n")
+    final = bool(newline) or len(head) >= HEAD_BYTES
+    names = ", ".join(keys[:_NAMED]) + (" and others" if len(keys) > _NAMED else "")
+    no_step = f"rows have no step (looked for {names})"
+    try:
+        row, _ = json.JSONDecoder().raw_decode(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        if not text:
+            return "empty so far", final
+        if newline or not line.startswith(b"{"):
+            return "not valid JSON", final
+        return (no_step if final else "its first row is not complete yet"), final
+    if not isinstance(row, dict):
+        return "rows are not JSON objects", final
+    if not any(isinstance(row.get(key), (int, float)) for key in keys):
+        return no_step, final
+    return "rows are texts, not metrics", final

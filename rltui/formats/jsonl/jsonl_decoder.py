@@ -31,7 +31,7 @@ from rltui.formats.jsonl.jsonl_row import (
 from rltui.formats.row_sink import RowSink, layout_of
 
 #: A longer line is skipped: it is no row of metrics.
-MAX_LINE = 1 << 26
+MAX_LINE = 1 << 24
 #: Longest unfinished line for which it is tried whether it is complete without its newline.
 _MAX_EAGER = 1 << 20
 

@@ -24,8 +24,8 @@ class SwanLab(TrackerLog):
 
     def decoder(
         self,
-        options: Options | None = None,  # noqa: ARG002
-        path: Path | None = None,  # noqa: ARG002
+        options: Options | None = None,
+        path: Path | None = None,
     ) -> Decoder:
         """A fresh decoder for one file."""
         from rltui.formats.swanlab.swanlab_decoder import SwanLabDecoder

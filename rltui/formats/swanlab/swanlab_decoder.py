@@ -17,12 +17,21 @@ import numpy as np
 from rltui.core.block import FloatArray, IntArray
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.leveldb import Framing, RecordReader
+from rltui.formats.protobuf import (
+    BYTES,
+    FIXED64,
+    VARINT,
+    MalformedError,
+    fields,
+    integer,
+    signed,
+    timestamp,
+    varint,
+)
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.swanlab import SwanLab
-from rltui.formats.tfevents.event_record import MalformedError, fields, signed, varint
-from rltui.formats.wandb.output import Output
-from rltui.formats.wandb.wandb_config import Settings
-from rltui.formats.wandb.wandb_item import seconds
+from rltui.formats.wandb.output import ConsoleOutput
+from rltui.formats.wandb.wandb_config import RunSettings
 
 FRAMING = Framing(SwanLab.ident, 0xE1D6, 2)
 _START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
@@ -77,8 +86,8 @@ class SwanLabDecoder:
         self._notes = NoteBook()
         self._reader = RecordReader(FRAMING, self._notes)
         self._sink = RowSink()
-        self._settings = Settings()
-        self._output = Output()
+        self._settings = RunSettings()
+        self._output = ConsoleOutput()
         self._exit_code: int | None = None
         self._columns: dict[bytes, _Column] = {}
         """Raw key -> its values."""
@@ -93,7 +102,7 @@ class SwanLabDecoder:
         self._step = 0
         """That of the newest scalar that is no system metric."""
 
-    def feed(self, data: bytes, *, more: bool = False) -> Decoded:  # noqa: ARG002
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         """See :class:`rltui.formats.base.Decoder`."""
         records = self._reader.feed(data)
         heads, times, steps = self._heads, self._times, self._steps
@@ -133,7 +142,7 @@ class SwanLabDecoder:
             ((_, _, start, stop),) = fields(head, 0, len(head))
             if time[0] != len(time) - 1:
                 return False
-            self._times[time] = seconds(time, 1, len(time))
+            self._times[time] = timestamp(time, 1, len(time))
             self._steps[step] = signed(varint(step, 0, len(step))[0]) if step is not None else 0
         except ValueError:  # also a MalformedError
             return False
@@ -163,7 +172,7 @@ class SwanLabDecoder:
     def _record(self, data: bytes, offset: int) -> None:
         try:
             for number, wire, start, stop in fields(data, 0, len(data)):
-                if wire == 2:
+                if wire == BYTES:
                     self._field(number, data, start, stop)
         except MalformedError as error:
             self._notes.add(offset, "broken record", str(error))
@@ -173,28 +182,28 @@ class SwanLabDecoder:
             self._scalar(data, start, stop)
         elif number == _LOG:
             for inner, wire, a, b in fields(data, start, stop):
-                if inner == 1 and wire == 2:
+                if inner == 1 and wire == BYTES:
                     self._output.line(data[a:b])
         elif number == _FINISH:
             self._finish(data, start, stop)
         elif number == _START:
             for inner, wire, a, b in fields(data, start, stop):
-                if inner in _START_TEXTS and wire == 2 and b > a:
+                if inner in _START_TEXTS and wire == BYTES and b > a:
                     text = data[a:b].decode("utf-8", "replace")
                     self._settings.add(_START_TEXTS[inner], text)
 
     def _scalar(self, data: bytes, start: int, stop: int) -> None:
         key, step, wall, value = b"", 0, math.nan, _ZERO
         for number, wire, a, b in fields(data, start, stop):
-            if number == 1 and wire == 2:
+            if number == 1 and wire == BYTES:
                 key = data[a:b]
-            elif number == 2 and wire == 0:
-                step = signed(varint(data, a, b)[0])
-            elif number == 4 and wire == 2:
-                wall = seconds(data, a, b)
-            elif number == 5 and wire == 2:
+            elif number == 2 and wire == VARINT:
+                step = integer(data, a, b)
+            elif number == 4 and wire == BYTES:
+                wall = timestamp(data, a, b)
+            elif number == 5 and wire == BYTES:
                 for inner, kind, c, d in fields(data, a, b):
-                    if inner == 1 and kind == 1:
+                    if inner == 1 and kind == FIXED64:
                         value = data[c:d]
         if key:
             self._add(self._column(key), step, wall, value)
@@ -203,9 +212,9 @@ class SwanLabDecoder:
         """``FinishRecord``: state 1 (finished 1, crashed 2, aborted 3), error 2."""
         state = 0
         for number, wire, a, b in fields(data, start, stop):
-            if number == 1 and wire == 0:
+            if number == 1 and wire == VARINT:
                 state = varint(data, a, b)[0]
-            elif number == 2 and wire == 2 and b > a:
+            elif number == 2 and wire == BYTES and b > a:
                 self._output.line(data[a:b].rstrip(b"\n"))
         if state:
             self._exit_code = 0 if state == _FINISHED else 1

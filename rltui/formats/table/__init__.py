@@ -3,7 +3,7 @@
 SB3 ``progress.csv`` and ``monitor.csv``, Lightning ``metrics.csv``, Ray ``progress.csv``, acme
 ``logs.csv``, Spinning Up ``progress.txt``, and any table with a step column and a number. Some
 writers rewrite the file when a column is added (SB3, Lightning). A last line without its newline
-may still grow and waits. Data sets, which have no step, are refused by their beginning.
+may still grow, so it waits. Data sets, which have no step, are refused by their first rows.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rltui.formats.base import Belonging, Decoder, Growth, Options
+from rltui.formats.base import Belonging, Decoder, Format, Options
 
 _SUFFIXES = (".csv", ".tsv")
 #: Names that only trainers give, whatever the directory.
 _FIXED = re.compile(r"progress.*\.(csv|txt)|metrics\.csv|logs\.csv|(.*\.)?monitor\.csv")
-#: Names that writers give to every run alike, so that only the directory tells runs apart.
+#: Names that writers give to every run, so that only the directory identifies it.
 _NAMELESS = re.compile(
     r"progress.*\.(csv|txt)|(.*\.)?monitor\.csv"
     r"|(metrics|logs?|results?|scalars|history|losses?|rewards?|statistics|stats"
@@ -25,7 +25,7 @@ _NAMELESS = re.compile(
 )
 
 
-class Table:
+class CsvTable(Format):
     """The format ``csv``."""
 
     name = "csv"
@@ -34,10 +34,8 @@ class Table:
         "SB3, its Monitor, RLlib, Lightning, acme, Spinning Up, own loops: any table with a "
         "step and numbers"
     )
-    lacks = "no column of it tells a step beside numbers"
-    growth = Growth.REWRITTEN
-    exactness = 3
-    anywhere = False
+    lacks = "no step column beside numbers"
+    restarts = False
 
     def belonging(self, name: str) -> Belonging:
         """Most writers give a fixed name; another one was chosen by a person."""
@@ -57,7 +55,7 @@ class Table:
         return holds_log(head, path.name, (options or Options()).step_keys, fixed)
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        """A fresh decoder for one file; the name tells the environment of a Monitor file."""
+        """A fresh decoder for one file; a Monitor file has its environment in its name."""
         from rltui.formats.table.table_decoder import TableDecoder
 
         return TableDecoder(options or Options(), path)

@@ -15,7 +15,7 @@ import numpy as np
 from rltui.core.batch import Restart
 from rltui.core.block import Block, BoolArray, FloatArray
 from rltui.formats.naming import is_ray_gap
-from rltui.formats.table.table_column import Columns, Kind
+from rltui.formats.table.table_column import Columns, TableKind
 
 #: Steps are below this in absolute value.
 _STEPS = float(1 << 63)
@@ -24,7 +24,7 @@ _MILLISECONDS_FROM = 1e12
 
 
 @dataclass(slots=True)
-class Rows:
+class TableRows:
     """Rows of one header: of each column that holds numbers, by position, the values."""
 
     count: int
@@ -35,7 +35,7 @@ class Rows:
     """Wall times that stand as texts, where the column has such."""
 
 
-class Collector:
+class BlockCollector:
     """Makes the blocks of one table; owned by its decoder."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Collector:
         """A file of Monitor says when its environment was made."""
         self._began, self._clock = time, -math.inf
 
-    def take(self, columns: Columns, rows: Rows) -> bool:
+    def take(self, columns: Columns, rows: TableRows) -> bool:
         """Keep the rows as blocks; False when one of them tells no step and is left out."""
         steps, told = self._steps_in(columns, rows)
         walls, timed = self._walls(columns, rows)
@@ -74,7 +74,7 @@ class Collector:
             self.items.append(Block(tags, whole, walls[here], np.column_stack(chosen)))
         return bool(told.all())
 
-    def _steps_in(self, columns: Columns, rows: Rows) -> tuple[FloatArray, BoolArray]:
+    def _steps_in(self, columns: Columns, rows: TableRows) -> tuple[FloatArray, BoolArray]:
         """(n,) steps and (count,) whether the row tells one."""
         steps, told = np.zeros(rows.count), np.zeros(rows.count, bool)
         for i in columns.steps:
@@ -84,17 +84,17 @@ class Collector:
             here = ~told & (np.abs(values) < _STEPS)
             if i in rows.absent:
                 here &= ~rows.absent[i]
-            if columns.kind is Kind.RAY and i != columns.steps[-1]:
+            if columns.kind is TableKind.RAY and i != columns.steps[-1]:
                 here &= values != 0
             steps[here] = values[here]
             told |= here
-        if columns.kind is Kind.MONITOR:
+        if columns.kind is TableKind.MONITOR:
             steps = np.cumsum(np.concatenate(([self._env_steps], steps)))[1:]
             self._env_steps = float(steps[-1])
             told &= np.abs(steps) < _STEPS
         return steps, told
 
-    def _walls(self, columns: Columns, rows: Rows) -> tuple[FloatArray, BoolArray]:
+    def _walls(self, columns: Columns, rows: TableRows) -> tuple[FloatArray, BoolArray]:
         """(n,) wall times, NaN for none, and whether the wall column told them."""
         if rows.walls is not None:
             return rows.walls, np.ones(rows.count, bool)
@@ -102,7 +102,7 @@ class Collector:
         if columns.wall not in rows.values:
             return walls, timed
         values = rows.values[columns.wall]
-        if columns.kind is Kind.MONITOR:
+        if columns.kind is TableKind.MONITOR:
             return self._monitor_walls(values), timed
         scaled = np.where(values > _MILLISECONDS_FROM, values / 1000, values)
         timed = (scaled > 1e9) & (scaled < 1e11)
@@ -125,7 +125,7 @@ class Collector:
 
 
 def _groups(
-    columns: Columns, rows: Rows, told: BoolArray, timed: BoolArray
+    columns: Columns, rows: TableRows, told: BoolArray, timed: BoolArray
 ) -> Iterable[tuple[BoolArray, list[int]]]:
     """(n,) rows and the metrics (numbers in ``columns.metrics``) that are there in all of them."""
     groups: dict[bytes, tuple[BoolArray, list[int]]] = {}
@@ -137,7 +137,7 @@ def _groups(
             here = here & ~rows.absent[column]
         if column == columns.wall:
             here = here & ~timed
-        if columns.kind is Kind.RAY and is_ray_gap(columns.tags[number], math.nan):
+        if columns.kind is TableKind.RAY and is_ray_gap(columns.tags[number], math.nan):
             here = here & ~np.isnan(rows.values[column])
         if here.any():
             groups.setdefault(here.tobytes(), (here, []))[1].append(number)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rltui.formats.table.table_cell import is_gap, number_of
-from rltui.formats.table.table_column import Columns, Kind, columns_of
-from rltui.formats.table.table_line import Row, rows_of
+from rltui.formats.table.table_column import Columns, TableKind, columns_of
+from rltui.formats.table.table_line import TableRow, rows_of
 
 #: Rows of the head that are looked at.
 _ROWS = 200
@@ -72,13 +72,15 @@ def holds_log(head: bytes, file_name: str, step_keys: Sequence[str], fixed: bool
     columns = columns_of(names, step_keys, file_name)
     if not columns.steps or not columns.metrics:
         return False
-    if columns.kind is not Kind.PLAIN:
+    if columns.kind is not TableKind.PLAIN:
         return True
     if len(whole) == 1:  # no row yet
         return fixed or len(lines[-1]) < len(head) // 2
     body = b"".join(line + b"\n" for line in whole[1:])
     found = (
-        r.cells for r in rows_of(body, delimiter, lambda: columns.size, last=True) if type(r) is Row
+        r.cells
+        for r in rows_of(body, delimiter, lambda: columns.size, last=True)
+        if type(r) is TableRow
     )
     rows = [cells for cells in found if cells is not None and len(cells) == columns.size]
     return bool(rows) and _are_figures(rows, columns, fixed)

@@ -30,7 +30,7 @@ _MONITOR_FILE = re.compile(r"(?:(?P<env>.*)\.)?monitor\.csv")
 _MONITOR_COLUMNS = {"r", "l", "t"}
 
 
-class Kind(Enum):
+class TableKind(Enum):
     """How the rows of a table are read."""
 
     PLAIN = "plain"
@@ -44,7 +44,7 @@ class Kind(Enum):
 class Columns:
     """The columns of a table, by position."""
 
-    kind: Kind
+    kind: TableKind
     names: tuple[str, ...]
     """As the header has them."""
     steps: tuple[int, ...]
@@ -76,7 +76,7 @@ def columns_of(
     metrics = tuple(i for i, n in enumerate(stripped) if n and i != step)
     tags = [n if n.startswith(prefix) else prefix + n for n in (stripped[i] for i in metrics)]
     return Columns(
-        Kind.PLAIN, stripped, (step,) if step >= 0 else (), wall, metrics, _distinct(tags)
+        TableKind.PLAIN, stripped, (step,) if step >= 0 else (), wall, metrics, _distinct(tags)
     )
 
 
@@ -114,7 +114,7 @@ def _ray(names: tuple[str, ...]) -> Columns:
     )
     tags = _distinct([ray_tag(names[i]) for i in metrics])
     wall = names.index("timestamp") if "timestamp" in names else -1
-    return Columns(Kind.RAY, names, steps, wall, metrics, tags)
+    return Columns(TableKind.RAY, names, steps, wall, metrics, tags)
 
 
 def _monitor(names: tuple[str, ...], file_name: str) -> Columns:
@@ -125,7 +125,7 @@ def _monitor(names: tuple[str, ...], file_name: str) -> Columns:
     prefix = "monitor/" if env in ("", "0") else f"monitor/{env}/"
     metrics = tuple(i for i, n in enumerate(names) if n and n != "t")
     tags = _distinct([prefix + names[i] for i in metrics])
-    return Columns(Kind.MONITOR, names, (names.index("l"),), names.index("t"), metrics, tags)
+    return Columns(TableKind.MONITOR, names, (names.index("l"),), names.index("t"), metrics, tags)
 
 
 def _distinct(tags: Sequence[str]) -> tuple[str, ...]:

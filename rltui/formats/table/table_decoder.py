@@ -17,11 +17,11 @@ from rltui.core.block import BoolArray, FloatArray
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook, Options
 from rltui.formats.quantity import wall_of
-from rltui.formats.table.collect import Collector, Rows
+from rltui.formats.table.collect import BlockCollector, TableRows
 from rltui.formats.table.head import delimiter_of, is_header, split_line
 from rltui.formats.table.table_cell import is_gap, number_of, numbers_of, plain_cells
 from rltui.formats.table.table_column import Columns, columns_of, step_column
-from rltui.formats.table.table_line import MAX_QUOTED, Open, rows_of
+from rltui.formats.table.table_line import MAX_QUOTED, OpenRow, rows_of
 
 #: A longer line is skipped: it is no row of metrics.
 MAX_LINE = 1 << 24
@@ -50,9 +50,9 @@ class TableDecoder:
         self._delimiter = ","
         self._texts: set[int] = set()
         self._numbers: set[int] = set()
-        self._collector = Collector()
+        self._collector = BlockCollector()
 
-    def feed(self, data: bytes, *, more: bool = False) -> Decoded:  # noqa: ARG002
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         """See :class:`rltui.formats.base.Decoder`; no row is held back."""
         if data:
             self._parts.append(data)
@@ -167,7 +167,7 @@ class TableDecoder:
             return self._careful(piece, offset, last)
         values, absent = plain
         every = range(columns.size)
-        rows = Rows(
+        rows = TableRows(
             len(values),
             {i: values[:, i] for i in every},
             {} if absent is None else {i: absent[:, i] for i in every},
@@ -192,7 +192,7 @@ class TableDecoder:
         """Take lines cell by cell; returns the bytes used up."""
         batch: list[list[str]] = []
         for row in rows_of(piece, self._delimiter, self._size, last=last):
-            if isinstance(row, Open):
+            if isinstance(row, OpenRow):
                 self._cells(batch, offset)
                 return row.offset
             self._records += 1
@@ -232,7 +232,7 @@ class TableDecoder:
         columns = self._columns
         if not batch or columns is None:
             return
-        rows = Rows(len(batch), {}, {})
+        rows = TableRows(len(batch), {}, {})
         table = list(zip(*batch, strict=True))
         for i in {
             *columns.steps,
@@ -245,7 +245,7 @@ class TableDecoder:
                 rows.values[i], rows.absent[i] = numbers_of(table[i])
         self._take(columns, rows, offset)
 
-    def _take(self, columns: Columns, rows: Rows, offset: int) -> None:
+    def _take(self, columns: Columns, rows: TableRows, offset: int) -> None:
         if columns.steps and not self._collector.take(columns, rows):
             self._notes.add(offset, "row without a step", level=Level.OK)
 

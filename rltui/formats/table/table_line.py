@@ -20,7 +20,7 @@ _OPEN = "unexpected end of data"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One row, or a line that is none (``cells`` None)."""
 
     offset: int
@@ -29,7 +29,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenRow:
     """The piece ends inside a quoted cell of the row that begins here."""
 
     offset: int
@@ -37,7 +37,7 @@ class Open:
 
 def rows_of(
     piece: bytes, delimiter: str, size: Callable[[], int], *, last: bool
-) -> Iterator[Row | Open]:
+) -> Iterator[TableRow | OpenRow]:
     """The rows of whole lines; blank lines are left out.
 
     ``size`` tells the usual number of cells at the moment. An :class:`Open` is the last that
@@ -56,17 +56,17 @@ def rows_of(
             except csv.Error as error:
                 broken, is_open = True, last and str(error).startswith(_OPEN)
                 if is_open and not lines.swallows(begin, len(lines.texts), size()):
-                    yield Open(lines.starts[begin])
+                    yield OpenRow(lines.starts[begin])
                     return
             if cells is None and not broken:
                 return
             end = first + reader.line_num
             if end - begin > 1 and (broken or lines.swallows(begin, end, size())):
-                yield Row(lines.starts[begin], None)
+                yield TableRow(lines.starts[begin], None)
                 begin += 1
                 break
             if cells is None or len(cells) > 1 or (cells and cells[0].strip()):
-                yield Row(lines.starts[begin], cells)
+                yield TableRow(lines.starts[begin], cells)
             begin = end
 
 

@@ -1,21 +1,25 @@
 """TensorBoard event files: torch, tensorboardX, TF2, and everything built on them.
 
-Modules: ``framing`` (records and checksums), ``record`` (one payload), ``spot`` (one scalar
-record), ``moment`` (shared wall times), ``template`` (whole steps at once), ``scan`` (records in
-any order), ``odd`` (text, hyperparameters), ``decoder`` (all of it together).
+Modules: ``framing`` (records and checksums), ``event_record`` (one payload), ``scalar_span`` (one
+scalar record), ``step_group`` (shared wall times), ``step_template`` (whole steps at once),
+``scan`` (records in any order), ``non_scalar`` (text, hyperparameters), ``event_decoder`` (all of
+it together), ``event_sampler`` (windows of large files).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from rltui.formats.base import Belonging, Decoder, Growth, Options
+from rltui.formats.base import Belonging, Decoder, Format, Options, Sampler
 from rltui.formats.tfevents.event_decoder import TfEventsDecoder
+from rltui.formats.tfevents.event_sampler import EventSampler
 from rltui.formats.tfevents.step_template import TemplateCache
 
 
-class TfEvents:
-    """The format ``tfevents``. Its decoders share templates: runs of a project log alike."""
+class TfEvents(Format):
+    """The format ``tfevents``. Its decoders share templates, since runs of a project log the
+    same tags."""
 
     name = "tfevents"
     files = "`*tfevents*`"
@@ -23,35 +27,38 @@ class TfEvents:
         "TensorBoard writers of torch, TensorFlow and tensorboardX: old and new scalar styles, "
         "text, hyperparameters, several files a run, resumed runs"
     )
-    lacks = ""
-    growth = Growth.APPENDED
     exactness = 2
-    anywhere = False
+    name_decides = True
+    sub_runs = True
 
     def __init__(self) -> None:
         self._templates = TemplateCache()
 
-    def belonging(self, name: str) -> Belonging:  # noqa: ARG002
-        """As TensorBoard does it: a directory is a run."""
+    def belonging(self, name: str) -> Belonging:
+        """As in TensorBoard, a directory is a run."""
         return Belonging.DIRECTORY
 
     def claims_name(self, name: str) -> bool:
-        """As TensorBoard does it (tensorboard/backend/event_processing/io_wrapper.py)."""
+        """As in TensorBoard (tensorboard/backend/event_processing/io_wrapper.py)."""
         return "tfevents" in name and not name.endswith(".profile-empty")
 
     def claims(
         self,
         path: Path,
-        head: bytes,  # noqa: ARG002 - the name decides
-        options: Options | None = None,  # noqa: ARG002
+        head: bytes,
+        options: Options | None = None,
     ) -> bool:
-        """The name decides: an event file may be empty, or corrupt at its very beginning."""
+        """By name: an event file may be empty or corrupt from its first byte."""
         return self.claims_name(path.name)
+
+    def sampler(self) -> Callable[[bytes, Options], Sampler]:
+        """Records are found anywhere by the checksums of their headers."""
+        return EventSampler
 
     def decoder(
         self,
         options: Options | None = None,
-        path: Path | None = None,  # noqa: ARG002
+        path: Path | None = None,
     ) -> Decoder:
         """A fresh decoder for one file."""
         return TfEventsDecoder(options or Options(), self._templates)

@@ -1,4 +1,4 @@
-"""The decoder of event files: templates for the bulk, record by record for the rest."""
+"""The decoder of event files: templates for most rows, record by record for the rest."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from rltui.core.batch import TextPoint
 from rltui.formats.base import Decoded, NoteBook, Options, clean_tag
+from rltui.formats.protobuf import MalformedError
 from rltui.formats.row_sink import RowSink, layout_of
-from rltui.formats.tfevents import non_scalar as odd
-from rltui.formats.tfevents.checksum import believed, fits
+from rltui.formats.tfevents import non_scalar
+from rltui.formats.tfevents.checksum import checksum_fits, is_intact
 from rltui.formats.tfevents.event_record import (
     DOUBLE,
     FLOAT,
     TENSOR,
     Event,
-    MalformedError,
     Value,
     number_at,
     parse_event,
@@ -25,30 +25,37 @@ from rltui.formats.tfevents.framing import (
     next_header,
     valid_header,
 )
-from rltui.formats.tfevents.scalar_span import SCALARS, Run, Spot, collect_run, is_number, spot_at
+from rltui.formats.tfevents.scalar_span import (
+    SCALARS,
+    ScalarRun,
+    ScalarSpan,
+    collect_run,
+    is_number,
+    scalar_at,
+)
 from rltui.formats.tfevents.scan import scan
-from rltui.formats.tfevents.step_group import BEGINNING, Moment
-from rltui.formats.tfevents.step_template import Template, TemplateCache
+from rltui.formats.tfevents.step_group import NO_GROUP, StepGroup
+from rltui.formats.tfevents.step_template import StepTemplate, TemplateCache
 
-#: A row that is longer than this is handed over in pieces rather than waited for.
+#: Longer rows are returned in pieces instead of held back until they are complete.
 _MAX_HELD = 1 << 20
 #: A run of fewer records is not worth a template.
 _MIN_TEMPLATE = 4
-#: Bytes of new data that are joined with the unfinished rest of the data before.
+#: Bytes of new data that are joined with the unfinished rest of the previous data.
 _SEAM = 1 << 16
-#: Records that may be read one by one before a scan is tried, at first and between scans.
+#: Records read one by one before a scan is tried: at first, and after a scan.
 _PATIENCE = 512
 _PATIENCE_AFTER_SCAN = 16
-#: Templates that may be learned before one of them has fitted; from then on learning a further
-#: one counts as patience lost.
+#: Templates learned without any match, after which further records use up the patience even
+#: if a template is learned from them.
 _TRUST = 16
-#: Bytes of the first scan; every further one takes twice as many.
+#: Bytes of the first scan; each further one covers twice as many.
 _MIN_WINDOW = 1 << 18
 _MAX_WINDOW = 1 << 21
 
 
 class TfEventsDecoder:
-    """Decodes one event file. Not thread-safe; the cache of templates is shared by runs."""
+    """Decodes one event file. Not thread-safe; runs share the cache of templates."""
 
     def __init__(self, options: Options, shared: TemplateCache) -> None:
         self._verify = options.verify
@@ -60,7 +67,7 @@ class TfEventsDecoder:
         self._offset = 0
         self._lost = False
         self._held = False
-        self._moment = BEGINNING
+        self._step_group = NO_GROUP
         self._plugins: dict[bytes, bytes] = {}
         self._sink = RowSink()
         self._notes = NoteBook()
@@ -68,7 +75,7 @@ class TfEventsDecoder:
         self._hparams: dict[str, object] = {}
         self._records = 0
         self._sizes: dict[tuple[bytes, int], int] = {}
-        """Bytes of the last run with this beginning that no template fitted."""
+        """Bytes of the newest run of records with this beginning that matched no template."""
         self._patience = _PATIENCE
         self._trust = _TRUST
         self._window = _MIN_WINDOW
@@ -89,10 +96,10 @@ class TfEventsDecoder:
         return self._take()
 
     def _advance(self, more: bool) -> None:
-        """Parse what waits and keep the rest."""
+        """Parse the waiting bytes and keep the rest."""
         scanning = self._patience <= _PATIENCE_AFTER_SCAN
         if len(self._waiting) == 2 and len(self._waiting[1]) > 2 * _SEAM and not scanning:
-            # Joining two large pieces costs more than decoding them: join only the seam
+            # joining two large pieces costs more than decoding them, so only the seam is joined
             tail, data = self._waiting
             used = self._parse(tail + data[:_SEAM], 0, True)
             if used >= len(tail):
@@ -119,7 +126,7 @@ class TfEventsDecoder:
         return decoded
 
     def _parse(self, data: bytes, pos: int, more: bool) -> int:
-        """Use up as many records as possible from ``pos`` on; returns where it stopped."""
+        """Decode as many records as possible from ``pos`` on; returns where it stopped."""
         end = len(data)
         self._held, self._need = False, HEADER_BYTES
         while True:
@@ -135,7 +142,7 @@ class TfEventsDecoder:
             if pos + length + FRAME_BYTES > end:
                 self._need = length + FRAME_BYTES
                 return pos
-            if not believed(data, pos, length):
+            if not is_intact(data, pos, length):
                 if pos + length + FRAME_BYTES + HEADER_BYTES > end:
                     self._need = length + FRAME_BYTES + HEADER_BYTES
                     return pos
@@ -154,7 +161,7 @@ class TfEventsDecoder:
         self._lost = True
 
     def _search(self, data: bytes, pos: int) -> int:
-        """Position of the next record header, or of the bytes that may yet become one."""
+        """Position of the next record header, or of the bytes that may still become one."""
         found = next_header(data, pos)
         if found >= 0:
             self._lost = False
@@ -162,28 +169,28 @@ class TfEventsDecoder:
         return max(pos, len(data) - HEADER_BYTES + 1)
 
     def _record(self, data: bytes, pos: int, length: int, more: bool) -> int:
-        """Decode at least the record at ``pos``; returns bytes used, 0 to wait for more."""
-        spot = spot_at(data, pos, length, self._plugins, self._verify)
-        if spot is None:
+        """Decode at least the record at ``pos``; returns bytes consumed, 0 to wait for more."""
+        scalar = scalar_at(data, pos, length, self._plugins, self._verify)
+        if scalar is None:
             return self._event(data, pos, length)
-        used = self._by_template(data, spot, more)
+        used = self._by_template(data, scalar, more)
         if used is None and self._patience <= 0:
             used = self._by_scan(data, pos)
-        return self._by_run(data, spot, more) if used is None else used
+        return self._by_run(data, scalar, more) if used is None else used
 
-    def _by_template(self, data: bytes, spot: Spot, more: bool) -> int | None:
-        """Take rows that equal a known template; None when none does, 0 to wait for more."""
-        key, start, end = (spot.tag, spot.length), spot.start, len(data)
+    def _by_template(self, data: bytes, scalar: ScalarSpan, more: bool) -> int | None:
+        """Decode rows that equal a known template; None when none match, 0 to wait for more."""
+        key, start, end = (scalar.tag, scalar.length), scalar.start, len(data)
         for template in (*self._own.get(key), *self._shared.get(key)):
             if template.size > end - start:
                 if more and template.size < _MAX_HELD:
                     return 0
                 continue
             pos = start
-            for match in template.rows(data, pos, end, self._moment, self._verify):
+            for match in template.rows(data, pos, end, self._step_group, self._verify):
                 for layout, values in match.parts:
                     self._sink.rows(layout, match.steps, match.walls, values)
-                self._moment = match.moment
+                self._step_group = match.step_group
                 pos += len(match.steps) * template.size
                 self._records += len(match.steps) * template.count
                 self._patience = min(_PATIENCE, self._patience + len(match.steps) * template.count)
@@ -192,33 +199,33 @@ class TfEventsDecoder:
                 return pos - start
         return None
 
-    def _by_run(self, data: bytes, spot: Spot, more: bool) -> int:
-        """Read records one by one as long as they belong together."""
-        run = collect_run(data, spot, self._moment, self._plugins, self._verify)
+    def _by_run(self, data: bytes, scalar: ScalarSpan, more: bool) -> int:
+        """Decode records one by one as long as they belong to the same row."""
+        run = collect_run(data, scalar, self._step_group, self._plugins, self._verify)
         if run.torn and more and run.size < _MAX_HELD:
             return 0
-        self._moment = run.moment
-        self._records += len(run.spots)
+        self._step_group = run.step_group
+        self._records += len(run.scalars)
         if self._learn(data, run) and self._trust > 0:
             self._trust -= 1
         else:
-            self._patience -= len(run.spots)
-        if len(run.spots) == 1:
-            step, wall = run.moment.step, run.moment.wall
-            self._sink.point(spot.tag, step, wall, spot.value, spot.kind == DOUBLE)
+            self._patience -= len(run.scalars)
+        if len(run.scalars) == 1:
+            step, wall = run.step_group.step, run.step_group.wall
+            self._sink.point(scalar.tag, step, wall, scalar.value, scalar.kind == DOUBLE)
             return run.size
         for kind, dtype in ((FLOAT, np.float32), (DOUBLE, np.float64)):
-            chosen = [s for s in run.spots if s.kind == kind]
+            chosen = [s for s in run.scalars if s.kind == kind]
             if chosen:
                 layout = layout_of(tuple(s.tag for s in chosen), dtype)
                 values = [s.value for s in chosen]
-                self._sink.row(layout, run.moment.step, run.moment.wall, values)
+                self._sink.row(layout, run.step_group.step, run.step_group.wall, values)
         return run.size
 
     def _by_scan(self, data: bytes, pos: int) -> int | None:
-        """Take the next records whatever their order; None when that does not work either."""
+        """Decode the next records in any order; None when that fails too."""
         found = scan(
-            data, pos, self._window, self._moment, self._plugins, self._ends_scan, self._verify
+            data, pos, self._window, self._step_group, self._plugins, self._ends_scan, self._verify
         )
         self._patience = _PATIENCE_AFTER_SCAN
         if found is None:
@@ -226,15 +233,15 @@ class TfEventsDecoder:
         self._window = min(2 * self._window, _MAX_WINDOW)
         for column in found.columns:
             self._sink.rows(column.layout, column.steps, column.walls, column.values)
-        self._moment = found.moment
+        self._step_group = found.step_group
         self._records += found.records
         for place, length in found.others:
             self._event(data, place, length)
         return found.stop - pos
 
     def _ends_scan(self, data: bytes, pos: int, length: int) -> bool:
-        """Whether a record that is no plain scalar matters for the records around it."""
-        if self._verify and not fits(data, pos, length):
+        """Whether a record that is not a plain scalar affects the records around it."""
+        if self._verify and not checksum_fits(data, pos, length):
             return True
         try:
             event = parse_event(data, pos + HEADER_BYTES, length)
@@ -247,32 +254,32 @@ class TfEventsDecoder:
             for value in event.values
         )
 
-    def _learn(self, data: bytes, run: Run) -> bool:
-        """Make a template of a run, unless it may be half a row of a known one."""
-        key = (run.spots[0].tag, run.spots[0].length)
-        if len(run.spots) < _MIN_TEMPLATE or not Template.fits(run.spots):
+    def _learn(self, data: bytes, run: ScalarRun) -> bool:
+        """Make a template from a run, unless it may be half a row of a known template."""
+        key = (run.scalars[0].tag, run.scalars[0].length)
+        if len(run.scalars) < _MIN_TEMPLATE or not StepTemplate.is_possible(run.scalars):
             return False
         if self._own.get(key) or self._shared.get(key):
             seen, self._sizes[key] = self._sizes.get(key), run.size
             if run.torn or seen != run.size:
                 return False
-        template = Template(data, run.spots)
+        template = StepTemplate(data, run.scalars)
         (self._shared if template.free else self._own).add(key, template)
         return True
 
     def _event(self, data: bytes, pos: int, length: int) -> int:
-        """Decode one record of any kind; returns the bytes used."""
+        """Decode one record of any kind; returns the bytes consumed."""
         self._records += 1
-        if self._verify and not fits(data, pos, length):
+        if self._verify and not checksum_fits(data, pos, length):
             self._lose(pos, "corrupt record: its checksum is wrong")
             return 1
         try:
             event = parse_event(data, pos + HEADER_BYTES, length)
         except MalformedError as problem:
-            if fits(data, pos, length):
+            if checksum_fits(data, pos, length):
                 self._notes.add(self._offset + pos, "record is no event", str(problem))
                 return length + FRAME_BYTES
-            # the length may be that of a torn record with others behind it: look inside
+            # a torn record's length may cover later records: search inside it
             self._lose(pos, "corrupt record: its checksum is wrong")
             return 1
         if event.restart:
@@ -285,24 +292,24 @@ class TfEventsDecoder:
         plugin = self._plugin(value)
         if is_number(value, self._plugins):
             self._number(event, value, number_at(data, value), value.kind == DOUBLE)
-        elif plugin == odd.TEXT and value.tensor is not None:
-            text = odd.text_of(data[slice(*value.tensor)])
+        elif plugin == non_scalar.TEXT and value.tensor is not None:
+            text = non_scalar.text_of(data[slice(*value.tensor)])
             if text is not None:
-                wall = Moment(event.step, event.signed_bits).wall
+                wall = StepGroup(event.step, event.signed_bits).wall
                 self._texts.append(TextPoint(clean_tag(value.tag), event.step, wall, text))
-        elif plugin == odd.HPARAMS and value.content is not None:
-            self._hparams.update(odd.hparams_of(data[slice(*value.content)]))
+        elif plugin == non_scalar.HPARAMS and value.content is not None:
+            self._hparams.update(non_scalar.hparams_of(data[slice(*value.content)]))
         elif value.kind == TENSOR and plugin == SCALARS and value.tensor is not None:
-            number = odd.number_of(data[slice(*value.tensor)])
+            number = non_scalar.number_of(data[slice(*value.tensor)])
             if number is not None:
                 self._number(event, value, number, True)
 
     def _plugin(self, value: Value) -> bytes:
-        """The plugin of a value; the first event of a tag names it for all."""
+        """The plugin of a value; the first event of a tag names it for all events."""
         if value.plugin:
             return self._plugins.setdefault(value.tag, value.plugin)
         return self._plugins.get(value.tag, SCALARS)
 
     def _number(self, event: Event, value: Value, number: float, double: bool) -> None:
-        self._moment = self._moment.next(event.step, event.signed_bits)
-        self._sink.point(value.tag, event.step, self._moment.wall, number, double)
+        self._step_group = self._step_group.next(event.step, event.signed_bits)
+        self._sink.point(value.tag, event.step, self._step_group.wall, number, double)

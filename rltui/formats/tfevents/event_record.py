@@ -1,4 +1,4 @@
-"""One event payload: protobuf wire format by hand, as far as scalars need it.
+"""The payload of one event record, parsed as far as scalars need it.
 
 Field numbers (tensorflow/tensorboard:tensorboard/compat/proto/{event,summary,tensor}.proto):
 Event wall_time=1 step=2 summary=5 session_log=7; Summary value=1; Value tag=1 simple_value=2
@@ -8,11 +8,21 @@ TensorProto dtype=1 shape=2 content=4 float_val=5 double_val=6; SessionLog statu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from struct import Struct, error
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+from rltui.formats.protobuf import (
+    BYTES,
+    FIXED32,
+    FIXED64,
+    VARINT,
+    MalformedError,
+    fields,
+    integer,
+    signed,
+    varint,
+)
+
 _DT_FLOAT, _DT_DOUBLE = 1, 2
 _F4, _F8, _U8 = Struct("<f"), Struct("<d"), Struct("<Q")
 _SESSION_START = 1
@@ -23,24 +33,20 @@ _SIMPLE_KEY, _SIMPLE_BYTES = 0x15, 5
 FLOAT, DOUBLE, TENSOR, OTHER = "f4", "f8", "tensor", ""
 
 
-class MalformedError(ValueError):
-    """The payload is not an event."""
-
-
 @dataclass(slots=True)
 class Value:
     """One ``Summary.Value``. Positions are absolute in the buffer that was parsed."""
 
     tag: bytes
     kind: str = OTHER
-    """FLOAT, DOUBLE: a number at ``pos``; TENSOR: some other tensor; OTHER: not a tensor."""
+    """FLOAT or DOUBLE: a number at ``pos``; TENSOR: another tensor; OTHER: not a tensor."""
     pos: int = -1
     tensor: tuple[int, int] | None = None
     plugin: bytes | None = None
     content: tuple[int, int] | None = None
-    """Where the plugin's own data lie."""
+    """Span of the plugin's own data."""
     elements: int = 1
-    """Number of elements by the tensor's shape."""
+    """Number of elements according to the tensor's shape."""
 
 
 @dataclass(slots=True)
@@ -52,11 +58,11 @@ class Event:
     step: int = 0
     step_pos: int = -1
     step_width: int = 0
-    """Bytes of the step's varint; 0 when it is left out."""
+    """Bytes of the step's varint; 0 when it is omitted."""
     values: list[Value] = field(default_factory=list)
     restart: bool = False
     plain: bool = True
-    """Whether it is wall time, step and summary in this order: fit for a template."""
+    """Whether it consists of wall time, step and one value in this order, as templates need."""
 
     @property
     def signed_bits(self) -> int:
@@ -64,53 +70,11 @@ class Event:
         return signed(self.wall_bits)
 
 
-def varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
-    """(value, position behind it). Raises MalformedError when it is torn or too long."""
-    value = shift = 0
-    while pos < end:
-        byte = data[pos]
-        pos += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, pos
-        shift += 7
-        if shift > 63:
-            break
-    raise MalformedError("broken varint")
-
-
-def signed(value: int) -> int:
-    """A 64 bit varint as a signed integer."""
-    return value - (1 << 64) if value >> 63 else value
-
-
-def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-    """(field number, wire type, start, end) of each field; a varint spans its bytes."""
-    while pos < end:
-        key, pos = varint(data, pos, end)
-        number, wire = key >> 3, key & 7
-        start = pos
-        if wire == _VARINT:
-            _, pos = varint(data, pos, end)
-        elif wire == _BYTES:
-            length, start = varint(data, pos, end)
-            pos = start + length
-        elif wire == _FIXED32:
-            pos += 4
-        elif wire == _FIXED64:
-            pos += 8
-        else:
-            raise MalformedError(f"wire type {wire}")
-        if pos > end or not number:
-            raise MalformedError("field beyond the end")
-        yield number, wire, start, pos
-
-
 def parse_simple(data: bytes, pos: int, length: int) -> tuple[bytes, int, int, int] | None:
     """(tag, step, width of the step, position of the value) of a ``simple_value`` event.
 
-    None when it is not exactly wall time, step and one float value: :func:`parse_event` then
-    knows more. This is the shape of almost every record, and the hot path.
+    None unless it is exactly wall time, step and one float value; :func:`parse_event` reads the
+    others. Almost every record has this shape: this is the hot path.
     """
     end = pos + length
     if length < 20 or data[pos] != 0x09:
@@ -135,22 +99,22 @@ def parse_simple(data: bytes, pos: int, length: int) -> tuple[bytes, int, int, i
 
 
 def parse_event(data: bytes, pos: int, length: int) -> Event:
-    """Any event. Raises MalformedError when the payload is not one."""
+    """Parse any event. Raises MalformedError when the payload is not an event."""
     event, end = Event(), pos + length
     order: list[int] = []
     try:
         for number, wire, start, stop in fields(data, pos, end):
             order.append(number)
-            if number == 1 and wire == _FIXED64:
+            if number == 1 and wire == FIXED64:
                 event.wall_bits = _U8.unpack_from(data, start)[0]
-            elif number == 2 and wire == _VARINT:
-                event.step = signed(varint(data, start, stop)[0])
+            elif number == 2 and wire == VARINT:
+                event.step = integer(data, start, stop)
                 event.step_pos, event.step_width = start, stop - start
-            elif number == 5 and wire == _BYTES:
+            elif number == 5 and wire == BYTES:
                 for inner, kind, a, b in fields(data, start, stop):
-                    if inner == 1 and kind == _BYTES:
+                    if inner == 1 and kind == BYTES:
                         event.values.append(_value(data, a, b))
-            elif number == 7 and wire == _BYTES:
+            elif number == 7 and wire == BYTES:
                 event.restart = _is_start(data, start, stop)
     except (error, IndexError) as problem:
         raise MalformedError(str(problem)) from problem
@@ -165,7 +129,7 @@ def number_at(data: bytes, value: Value) -> float:
 
 def _is_start(data: bytes, pos: int, end: int) -> bool:
     return any(
-        number == 1 and wire == _VARINT and varint(data, a, b)[0] == _SESSION_START
+        number == 1 and wire == VARINT and varint(data, a, b)[0] == _SESSION_START
         for number, wire, a, b in fields(data, pos, end)
     )
 
@@ -173,13 +137,13 @@ def _is_start(data: bytes, pos: int, end: int) -> bool:
 def _value(data: bytes, pos: int, end: int) -> Value:
     value = Value(b"")
     for number, wire, start, stop in fields(data, pos, end):
-        if number == 1 and wire == _BYTES:
+        if number == 1 and wire == BYTES:
             value.tag = data[start:stop]
-        elif number == 2 and wire == _FIXED32:
+        elif number == 2 and wire == FIXED32:
             value.kind, value.pos = FLOAT, start
-        elif number == 8 and wire == _BYTES:
+        elif number == 8 and wire == BYTES:
             value.tensor = (start, stop)
-        elif number == 9 and wire == _BYTES:
+        elif number == 9 and wire == BYTES:
             _metadata(data, start, stop, value)
     if value.tensor is not None and value.kind == OTHER:
         value.kind = TENSOR
@@ -189,28 +153,28 @@ def _value(data: bytes, pos: int, end: int) -> Value:
 
 def _metadata(data: bytes, pos: int, end: int, value: Value) -> None:
     for number, wire, start, stop in fields(data, pos, end):
-        if number == 1 and wire == _BYTES:
+        if number == 1 and wire == BYTES:
             for inner, kind, a, b in fields(data, start, stop):
-                if inner == 1 and kind == _BYTES:
+                if inner == 1 and kind == BYTES:
                     value.plugin = data[a:b]
-                elif inner == 2 and kind == _BYTES:
+                elif inner == 2 and kind == BYTES:
                     value.content = (a, b)
 
 
 def _tensor(data: bytes, pos: int, end: int, value: Value) -> None:
     """Find the number of a float or double tensor with one element."""
-    dtype, spots = 0, []
+    dtype, scalars = 0, []
     for number, wire, start, stop in fields(data, pos, end):
-        if number == 1 and wire == _VARINT:
+        if number == 1 and wire == VARINT:
             dtype = varint(data, start, stop)[0]
-        elif number == 2 and wire == _BYTES:
+        elif number == 2 and wire == BYTES:
             value.elements = _elements(data, start, stop)
-        elif number in (4, 5, 6) and wire in (_BYTES, _FIXED32, _FIXED64):
-            spots.append((number, start, stop - start))
+        elif number in (4, 5, 6) and wire in (BYTES, FIXED32, FIXED64):
+            scalars.append((number, start, stop - start))
     own = {_DT_FLOAT: (5, 4, FLOAT), _DT_DOUBLE: (6, 8, DOUBLE)}.get(dtype)
-    if own is None or value.elements != 1 or len(spots) != 1:
+    if own is None or value.elements != 1 or len(scalars) != 1:
         return
-    number, start, size = spots[0]
+    number, start, size = scalars[0]
     if number in (4, own[0]) and size == own[1]:
         value.kind, value.pos = own[2], start
 
@@ -218,10 +182,10 @@ def _tensor(data: bytes, pos: int, end: int, value: Value) -> None:
 def _elements(data: bytes, pos: int, end: int) -> int:
     total = 1
     for number, wire, start, stop in fields(data, pos, end):
-        if number == 2 and wire == _BYTES:
+        if number == 2 and wire == BYTES:
             size = 0
             for inner, kind, a, b in fields(data, start, stop):
-                if inner == 1 and kind == _VARINT:
-                    size = signed(varint(data, a, b)[0])
+                if inner == 1 and kind == VARINT:
+                    size = integer(data, a, b)
             total *= size
     return total

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from struct import Struct
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,14 @@ from numpy.typing import NDArray
 #: length (uint64), masked checksum of its 8 bytes (uint32), little endian.
 HEADER = Struct("<QI")
 HEADER_BYTES = HEADER.size
-#: Bytes of a record beside its payload: the header and the payload's checksum.
+#: Bytes of a record besides its payload: the header and the payload's checksum.
 FRAME_BYTES = HEADER_BYTES + 4
-#: A longer payload is not believed even when its checksum fits: nobody logs such a record,
-#: and waiting for it would hold the whole file in memory.
+#: Longer payloads are rejected even when the checksum of the length fits: nobody logs such a
+#: record, and waiting for it would hold the whole file in memory.
 MAX_PAYLOAD = 1 << 28
 
 _MASK_DELTA = 0xA282EAD8
+_Crc = TypeVar("_Crc", int, NDArray[np.uint32])
 
 
 def _make_table() -> tuple[int, ...]:
@@ -33,7 +35,7 @@ def _make_table() -> tuple[int, ...]:
     return tuple(table)
 
 
-#: What a byte does to a CRC-32C.
+#: What each byte contributes to a CRC-32C.
 TABLE = _make_table()
 
 
@@ -45,22 +47,26 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
+def masked(crc: _Crc) -> _Crc:
+    """Checksums, one or an array, as they are stored in the file."""
+    return ((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF  # type: ignore[return-value]
+
+
 def masked_crc(data: bytes) -> int:
-    """The checksum as it stands in the file."""
-    crc = crc32c(data)
-    return ((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF
+    """The checksum of ``data`` as it is stored in the file."""
+    return masked(crc32c(data))
 
 
 @lru_cache(maxsize=4096)
 def length_crc(length: int) -> int:
-    """The checksum that belongs to a length field; lengths repeat, so it is cached."""
+    """The checksum of a length field; cached, since lengths repeat."""
     return masked_crc(length.to_bytes(8, "little"))
 
 
 def valid_header(data: bytes, pos: int) -> int:
-    """Payload length of the record at ``pos``, or -1 when it is no record header.
+    """Payload length of the record at ``pos``, or -1 when there is no record header.
 
-    The caller makes sure that 12 bytes are there.
+    ``data`` must hold 12 bytes from ``pos`` on.
     """
     length, crc = HEADER.unpack_from(data, pos)
     return length if length <= MAX_PAYLOAD and length_crc(length) == crc else -1
@@ -69,8 +75,8 @@ def valid_header(data: bytes, pos: int) -> int:
 def next_header(data: bytes, start: int) -> int:
     """Position of the first record header at or after ``start``, or -1.
 
-    Only headers whose 12 bytes are in ``data`` are found. An empty payload is not believed,
-    so that a hole of zero bytes is passed over quickly.
+    Only headers whose 12 bytes are in ``data`` are found. Empty payloads are ignored, so that
+    a hole of zero bytes is skipped quickly.
     """
     for begin in range(start, len(data) - HEADER_BYTES + 1, _WINDOW):
         stop = min(len(data), begin + _WINDOW + HEADER_BYTES - 1)
@@ -93,12 +99,11 @@ def _first_in(data: bytes, begin: int, stop: int) -> int:
     crc = np.full(len(places), 0xFFFFFFFF, np.uint32)
     for offset in range(8):
         crc = _NP_TABLE[(crc ^ window[places + offset]) & 0xFF] ^ (crc >> 8)
-    crc ^= np.uint32(0xFFFFFFFF)
-    crc = ((crc >> 15) | (crc << 17)) + np.uint32(_MASK_DELTA)
-    told = np.zeros(len(places), np.uint32)
+    crc = masked(crc ^ np.uint32(0xFFFFFFFF))
+    stored = np.zeros(len(places), np.uint32)
     for offset in range(4):
-        told |= window[places + 8 + offset].astype(np.uint32) << (8 * offset)
-    for place in places[crc == told].tolist():
+        stored |= window[places + 8 + offset].astype(np.uint32) << (8 * offset)
+    for place in places[crc == stored].tolist():
         if valid_header(data, begin + place) >= 0:
             return begin + int(place)
     return -1

@@ -1,7 +1,7 @@
-"""Summary values that are no plain float: text, hyperparameters, other number types.
+"""Summary values other than floats: text, hyperparameters, other number types.
 
-Uses TensorBoard's protobuf messages, imported when the first such value comes: they cost
-20 ms and most files need them never or once.
+Uses TensorBoard's protobuf messages, imported with the first such value: the import takes 20 ms
+and most files do not need it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def number_of(tensor: bytes) -> float | None:
 
 
 def text_of(tensor: bytes) -> str | None:
-    """The strings of a text tensor, one per line, made harmless; None when it has none."""
-    from rltui.formats.tfevents.event_record import MalformedError, fields
+    """The strings of a text tensor, one per line, cleaned; None when it has none."""
+    from rltui.formats.protobuf import MalformedError, fields
 
     try:
         parts = [tensor[a:b] for n, _, a, b in fields(tensor, 0, len(tensor)) if n == _STRING_VAL]
@@ -47,7 +47,7 @@ def text_of(tensor: bytes) -> str | None:
 
 
 def hparams_of(content: bytes) -> dict[str, object]:
-    """Hyperparameters of a ``_hparams_/session_start_info`` record; empty for other ones."""
+    """Hyperparameters of a ``_hparams_/session_start_info`` record; empty for other records."""
     from google.protobuf.message import DecodeError
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 

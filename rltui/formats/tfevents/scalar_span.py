@@ -1,4 +1,4 @@
-"""One scalar record and runs of them, found one by one."""
+"""Single scalar records, and runs of them, found one by one."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import NamedTuple
 
-from rltui.formats.tfevents.checksum import believed, fits
+from rltui.formats.protobuf import MalformedError
+from rltui.formats.tfevents.checksum import checksum_fits, is_intact
 from rltui.formats.tfevents.event_record import (
     DOUBLE,
     FLOAT,
-    MalformedError,
     Value,
     number_at,
     parse_event,
     parse_simple,
 )
 from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, valid_header
-from rltui.formats.tfevents.step_group import Moment
+from rltui.formats.tfevents.step_group import StepGroup
 
 SCALARS = b"scalars"
 _F4, _I8 = Struct("<f"), Struct("<q")
 
 
-class Spot(NamedTuple):
-    """Where one scalar record lies in the buffer and what it holds."""
+class ScalarSpan(NamedTuple):
+    """The position of one scalar record in the buffer, and its content."""
 
     start: int
     """Position of the record's header."""
@@ -40,7 +40,7 @@ class Spot(NamedTuple):
     """The wall time's double as a signed integer."""
     value: float
     free: bool = True
-    """Whether the record alone says that it is a scalar, whatever the file said before."""
+    """Whether the record alone shows that it is a scalar, without the records before it."""
 
     @property
     def stop(self) -> int:
@@ -48,30 +48,32 @@ class Spot(NamedTuple):
         return self.start + self.length + FRAME_BYTES
 
 
-def spot_at(
+def scalar_at(
     data: bytes,
     pos: int,
     length: int,
     plugins: Mapping[bytes, bytes],
     verify: bool = False,
-) -> Spot | None:
+) -> ScalarSpan | None:
     """The record at ``pos`` when it is wall time, step and one float or double scalar.
 
-    ``plugins`` says which plugin a tag named earlier in the file. None for anything else,
-    broken payloads included, and, if ``verify``, those with a wrong checksum.
+    ``plugins`` has the plugins that tags named earlier in the file. None for anything else,
+    broken payloads included, and, with ``verify``, those with a wrong checksum.
     """
-    spot = _spot_at(data, pos, length, plugins)
-    return None if spot is None or (verify and not fits(data, pos, length)) else spot
+    scalar = _scalar_at(data, pos, length, plugins)
+    return None if scalar is None or (verify and not checksum_fits(data, pos, length)) else scalar
 
 
-def _spot_at(data: bytes, pos: int, length: int, plugins: Mapping[bytes, bytes]) -> Spot | None:
+def _scalar_at(
+    data: bytes, pos: int, length: int, plugins: Mapping[bytes, bytes]
+) -> ScalarSpan | None:
     payload = pos + HEADER_BYTES
     simple = parse_simple(data, payload, length)
     if simple is not None:
         tag, step, width, place = simple
         bits = _I8.unpack_from(data, payload + 1)[0]
         number = _F4.unpack_from(data, place)[0]
-        return Spot(pos, length, tag, FLOAT, place, step, width, bits, number)
+        return ScalarSpan(pos, length, tag, FLOAT, place, step, width, bits, number)
     try:
         event = parse_event(data, payload, length)
     except MalformedError:
@@ -79,7 +81,7 @@ def _spot_at(data: bytes, pos: int, length: int, plugins: Mapping[bytes, bytes])
     if not event.plain or not is_number(event.values[0], plugins):
         return None
     value, bits = event.values[0], event.signed_bits
-    return Spot(
+    return ScalarSpan(
         pos,
         length,
         value.tag,
@@ -107,43 +109,47 @@ def is_number(value: Value, plugins: Mapping[bytes, bytes]) -> bool:
 
 
 @dataclass(slots=True)
-class Run:
-    """Consecutive scalar records of one moment with distinct tags."""
+class ScalarRun:
+    """Consecutive scalar records of one step group with distinct tags."""
 
-    moment: Moment
-    spots: list[Spot] = field(default_factory=list)
+    step_group: StepGroup
+    scalars: list[ScalarSpan] = field(default_factory=list)
     torn: bool = False
     """Whether it ended because the data ended."""
 
     @property
     def size(self) -> int:
         """Bytes from the first record to behind the last."""
-        return self.spots[-1].stop - self.spots[0].start
+        return self.scalars[-1].stop - self.scalars[0].start
 
 
 def collect_run(
-    data: bytes, spot: Spot, moment: Moment, plugins: Mapping[bytes, bytes], verify: bool
-) -> Run:
-    """The run that begins with ``spot``, which is believed; ``moment`` is the one before it."""
-    run = Run(moment.next(spot.step, spot.bits), [spot])
-    moment, width, tags, end = run.moment, spot.step_width, {spot.tag}, len(data)
+    data: bytes,
+    scalar: ScalarSpan,
+    step_group: StepGroup,
+    plugins: Mapping[bytes, bytes],
+    verify: bool,
+) -> ScalarRun:
+    """The run that begins with the intact record ``scalar``; ``step_group`` precedes it."""
+    run = ScalarRun(step_group.next(scalar.step, scalar.bits), [scalar])
+    step_group, width, tags, end = run.step_group, scalar.step_width, {scalar.tag}, len(data)
     while True:
-        pos = spot.stop
+        pos = scalar.stop
         length = valid_header(data, pos) if end - pos >= HEADER_BYTES else -1
         run.torn = end - pos < HEADER_BYTES or (length >= 0 and pos + length + FRAME_BYTES > end)
-        if length < 0 and len(run.spots) > 1 and not believed(data, spot.start, spot.length):
-            run.spots.pop()
+        if length < 0 and len(run.scalars) > 1 and not is_intact(data, scalar.start, scalar.length):
+            run.scalars.pop()
         if length < 0 or run.torn:
             return run
-        following = spot_at(data, pos, length, plugins, verify)
+        following = scalar_at(data, pos, length, plugins, verify)
         if (
             following is None
             or following.tag in tags
-            or following.step != moment.step
+            or following.step != step_group.step
             or following.step_width != width
-            or not moment.holds(following.bits)
+            or not step_group.holds(following.bits)
         ):
             return run
-        spot = following
-        tags.add(spot.tag)
-        run.spots.append(spot)
+        scalar = following
+        tags.add(scalar.tag)
+        run.scalars.append(scalar)

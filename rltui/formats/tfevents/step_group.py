@@ -11,13 +11,12 @@ _MASK64 = (1 << 64) - 1
 SECOND_BITS = 1 << 22
 
 
-class Moment(NamedTuple):
-    """Records in a row that carry the same step and lie within a second of the first of them.
+class StepGroup(NamedTuple):
+    """Consecutive records with the same step, within a second of the first of them.
 
-    They all get the wall time of the first, so that a row needs one wall time only. The rule
-    looks only at what came before, hence it does not depend on how a file is split. Wall
-    times are compared as the integers of their bits: a second is 2**22 in the years 2004 to
-    2038, and less of a second before that.
+    All get the wall time of the first, so that a row needs only one. The rule depends only on
+    earlier records, hence not on how a file is split. Wall times are compared as the integers of
+    their bits: a second is 2**22 units in the years 2004 to 2038, and more before 2004.
     """
 
     step: int
@@ -26,14 +25,14 @@ class Moment(NamedTuple):
     open: bool = True
     """False before the first record."""
 
-    def next(self, step: int, bits: int) -> Moment:
-        """The moment of a record that follows."""
+    def next(self, step: int, bits: int) -> StepGroup:
+        """The group of the next record."""
         if self.open and step == self.step and self.holds(bits):
             return self
-        return Moment(step, bits)
+        return StepGroup(step, bits)
 
     def holds(self, bits: int) -> bool:
-        """Whether a wall time lies within a second of the moment's."""
+        """Whether a wall time lies within a second of the group's."""
         return (bits - self.bits + SECOND_BITS - 1) & _MASK64 < 2 * SECOND_BITS - 1
 
     @property
@@ -42,4 +41,4 @@ class Moment(NamedTuple):
         return float(_F8.unpack(_I8.pack(self.bits))[0])
 
 
-BEGINNING = Moment(0, 0, False)
+NO_GROUP = StepGroup(0, 0, False)

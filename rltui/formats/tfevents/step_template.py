@@ -2,10 +2,10 @@
 
 A training loop logs the same tags in the same order at every step, so the bytes of one step
 repeat: only wall time, step, value and payload checksum change. The bytes behind a template
-are viewed as rows of its length; OR and AND over the rows equal the template in every other
-byte if and only if every length, length checksum, key and tag byte does. Steps must agree
-within a row, which is checked for every record: otherwise values would land at wrong steps
-and nobody would notice.
+are viewed as rows of its length; OR and AND over the rows equal the template in all other
+bytes if and only if every length, length checksum, key and tag byte does. The steps within a
+row must be equal, which is checked for every record: otherwise values would silently be
+stored at wrong steps.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.formats.row_sink import Layout, layout_of
-from rltui.formats.tfevents.checksum import believed
-from rltui.formats.tfevents.checksum_table import Fields, Proof
+from rltui.formats.tfevents.checksum import MAX_BYTES, checksums_fit, is_intact
 from rltui.formats.tfevents.event_record import DOUBLE, FLOAT
 from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES
-from rltui.formats.tfevents.scalar_span import Spot
-from rltui.formats.tfevents.step_group import SECOND_BITS, Moment
+from rltui.formats.tfevents.scalar_span import ScalarSpan
+from rltui.formats.tfevents.step_group import SECOND_BITS, StepGroup
 
-#: Bytes of rows that are compared at a time: they stay in the second level cache.
+#: Bytes of rows compared at a time, so that they stay in the L2 cache.
 _GROUP_BYTES = 1 << 18
 _WIDTH = {FLOAT: 4, DOUBLE: 8}
 
@@ -38,130 +37,129 @@ class Match:
     steps: IntArray
     walls: FloatArray
     parts: tuple[tuple[Layout, ValueArray], ...]
-    moment: Moment
-    """The moment that the last row belongs to."""
+    step_group: StepGroup
+    """The one that the last row belongs to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Face:
-    """The values of one type within a template."""
+class _DtypeGroup:
+    """The values of one dtype within a template."""
 
     layout: Layout
     places: IntArray
     dtype: str
 
 
-class Template:
-    """Immutable, but for its proof; shared by the decoders of all runs."""
+class StepTemplate:
+    """One logged row. Immutable; shared by the decoders of all runs."""
 
-    def __init__(self, data: bytes, spots: Sequence[Spot]) -> None:
-        start = spots[0].start
-        last = spots[-1]
+    def __init__(self, data: bytes, scalars: Sequence[ScalarSpan]) -> None:
+        start = scalars[0].start
+        last = scalars[-1]
         self.size = last.start + last.length + FRAME_BYTES - start
         """Bytes of one row."""
-        self.count = len(spots)
+        self.count = len(scalars)
         """Records (and tags) of one row."""
         self._last = last.length
-        self.free = all(s.free for s in spots)
+        self.free = all(s.free for s in scalars)
         self._width = last.step_width
         self._const = np.frombuffer(data, np.uint8, self.size, start).copy()
         self._mask = np.full(self.size, 0xFF, np.uint8)
         walls = []
-        for spot in spots:
-            payload = spot.start - start + HEADER_BYTES
-            value = spot.value_pos - start
+        for scalar in scalars:
+            payload = scalar.start - start + HEADER_BYTES
+            value = scalar.value_pos - start
             walls.append(payload + 1)
             self._mask[payload + 1 : payload + 9] = 0
             self._mask[payload + 10 : payload + 10 + self._width] = 0
-            self._mask[value : value + _WIDTH[spot.kind]] = 0
-            self._mask[payload + spot.length : payload + spot.length + 4] = 0
+            self._mask[value : value + _WIDTH[scalar.kind]] = 0
+            self._mask[payload + scalar.length : payload + scalar.length + 4] = 0
         self._const &= self._mask
-        self._ends = np.array([s.stop - start - 4 for s in spots])
-        """Where the payloads end."""
-        self._values = np.array([s.value_pos - start for s in spots])
-        self._doubles = np.array([s.kind == DOUBLE for s in spots])
-        self._proven: Proof | None = None
+        self._starts = np.array([s.start - start for s in scalars])
+        self._lengths = np.array([s.length for s in scalars])
         self._walls = np.array(walls)
         self._steps = self._walls + 9
-        self._faces = tuple(
-            _Face(
-                layout_of(tuple(s.tag for s in spots if s.kind == kind), dtype),
-                np.array([s.value_pos - start for s in spots if s.kind == kind]),
+        self._dtype_groups = tuple(
+            _DtypeGroup(
+                layout_of(tuple(s.tag for s in scalars if s.kind == kind), dtype),
+                np.array([s.value_pos - start for s in scalars if s.kind == kind]),
                 word,
             )
             for kind, dtype, word in ((FLOAT, np.float32, "<u4"), (DOUBLE, np.float64, "<u8"))
-            if any(s.kind == kind for s in spots)
+            if any(s.kind == kind for s in scalars)
         )
 
     @staticmethod
-    def fits(spots: Sequence[Spot]) -> bool:
-        """Whether a template can be made: a step of more than 8 bytes (negative) cannot, and a
-        tag that is not worth a table of checksums."""
-        return spots[0].step_width <= 8 and max(s.length for s in spots) <= Proof.MAX_PAYLOAD
-
-    @property
-    def _proof(self) -> Proof:
-        """Made when it is first asked for: checksums are seldom verified."""
-        if self._proven is None:
-            fields = Fields(self._walls, self._width, self._values, self._doubles, self._ends)
-            self._proven = Proof(self._const, fields)
-        return self._proven
+    def is_possible(scalars: Sequence[ScalarSpan]) -> bool:
+        """Whether the records can make a template: not with a step of more than 8 bytes (a
+        negative one), nor with payloads too long for :func:`checksums_fit`."""
+        return scalars[0].step_width <= 8 and max(s.length for s in scalars) <= MAX_BYTES
 
     def rows(
-        self, data: bytes, pos: int, end: int, moment: Moment, verify: bool = False
+        self, data: bytes, pos: int, end: int, step_group: StepGroup, verify: bool = False
     ) -> Iterator[Match]:
-        """The whole rows from ``pos`` on that equal the template, group by group.
+        """The whole rows from ``pos`` on that equal the template, in chunks.
 
-        They end before a row whose last record is not to be believed, or, if ``verify``, with
-        a wrong checksum.
+        They end before a row whose last record is not intact, or, with ``verify``, before one
+        with a wrong checksum.
         """
-        left, group, size = (end - pos) // self.size, 1, self.size
+        left, chunk, size = (end - pos) // self.size, 1, self.size
         most = max(1, _GROUP_BYTES // size)
         while left:
-            group = min(group, left)
-            fitting = self._equal_rows(data, pos, group)
-            if fitting and not self._ends_well(data, pos + fitting * size):
+            chunk = min(chunk, left)
+            fitting = self._equal_rows(data, pos, chunk)
+            if fitting and not self._ends_intact(data, pos + fitting * size):
                 fitting -= 1
             if fitting and verify:
-                fitting = self._proof.sound(data, pos, fitting)
-            match = self._take(data, pos, fitting, moment) if fitting else None
+                fitting = self._intact_rows(data, pos, fitting)
+            match = self._take(data, pos, fitting, step_group) if fitting else None
             if match is None:
                 return
             yield match
             taken = len(match.steps)
-            if taken < group:
+            if taken < chunk:
                 return
-            moment = match.moment
+            step_group = match.step_group
             pos += taken * size
             left -= taken
-            group = min(most, group * 8)
+            chunk = min(most, chunk * 8)
 
-    def _equal_rows(self, data: bytes, pos: int, group: int) -> int:
-        """How many of the next ``group`` rows equal the template in all constant bytes."""
-        rows = np.frombuffer(data, np.uint8, group * self.size, pos).reshape(group, self.size)
-        if group == 1:
+    def _equal_rows(self, data: bytes, pos: int, count: int) -> int:
+        """How many of the next ``count`` rows equal the template in all constant bytes."""
+        rows = np.frombuffer(data, np.uint8, count * self.size, pos).reshape(count, self.size)
+        if count == 1:
             return int(not ((rows[0] & self._mask) != self._const).any())
         low = np.bitwise_and.reduce(rows, axis=0)
         high = np.bitwise_or.reduce(rows, axis=0)
         low &= self._mask
         high &= self._mask
         if np.array_equal(low, self._const) and np.array_equal(high, self._const):
-            return group
+            return count
         wrong = ((rows & self._mask) != self._const).any(axis=1)
         return int(wrong.argmax())
 
-    def _ends_well(self, data: bytes, stop: int) -> bool:
-        """Whether the last record of a row is to be believed; the others are followed by one."""
-        length = self._last
-        return believed(data, stop - length - FRAME_BYTES, length)
+    def _intact_rows(self, data: bytes, pos: int, count: int) -> int:
+        """How many of ``count`` rows from ``pos`` on precede one with a wrong checksum."""
+        begins = np.arange(pos, pos + count * self.size, self.size)[:, None]
+        intact = np.ones(count, bool)
+        for length in np.unique(self._lengths).tolist():
+            places = begins + self._starts[self._lengths == length]
+            fit = checksums_fit(data, places.reshape(-1), length)
+            intact &= fit.reshape(places.shape).all(axis=1)
+        return count if intact.all() else int(intact.argmin())
 
-    def _take(self, data: bytes, pos: int, count: int, moment: Moment) -> Match | None:
-        """Steps, wall times and values of ``count`` equal rows; fewer where a row is mixed."""
+    def _ends_intact(self, data: bytes, stop: int) -> bool:
+        """Whether the last record of a row is intact; the others are each followed by one."""
+        length = self._last
+        return is_intact(data, stop - length - FRAME_BYTES, length)
+
+    def _take(self, data: bytes, pos: int, count: int, step_group: StepGroup) -> Match | None:
+        """Steps, wall times and values of ``count`` equal rows, up to one with mixed steps."""
         steps, count = self._row_steps(data, pos, count)
         if not count:
             return None
         bits = self._gather(data, pos, count, self._walls, "<i8")
-        anchors = _anchors(steps[:count], bits[:, 0], moment)
+        anchors = _anchors(steps[:count], bits[:, 0], step_group)
         near = (bits - anchors[:, None] + (SECOND_BITS - 1)).view(np.uint64) < 2 * SECOND_BITS - 1
         if not near.all():
             count = int((~near.all(axis=1)).argmax())
@@ -170,9 +168,9 @@ class Template:
         anchors = np.ascontiguousarray(anchors[:count])
         parts = tuple(
             (f.layout, self._gather(data, pos, count, f.places, f.dtype).view(f.layout.dtype))
-            for f in self._faces
+            for f in self._dtype_groups
         )
-        last = Moment(int(steps[count - 1]), int(anchors[-1]))
+        last = StepGroup(int(steps[count - 1]), int(anchors[-1]))
         return Match(steps[:count], anchors.view(np.float64), parts, last)
 
     def _row_steps(self, data: bytes, pos: int, count: int) -> tuple[IntArray, int]:
@@ -198,8 +196,8 @@ class Template:
     ) -> NDArray[Any]:
         """(count, m) words at ``places`` of each row.
 
-        Every byte of the rows starts a word in this view (it overlaps itself), so that numpy
-        can gather words that are not aligned.
+        In this overlapping view every byte of a row begins a word, so that numpy can gather
+        words that are not aligned.
         """
         wide = int(word[-1])
         view: NDArray[Any] = np.ndarray(
@@ -208,37 +206,37 @@ class Template:
         return view[:, places]
 
 
-def _anchors(steps: IntArray, walls: IntArray, moment: Moment) -> IntArray:
-    """The wall time (bits) at which the moment of each row began (see rows.Moment)."""
+def _anchors(steps: IntArray, walls: IntArray, step_group: StepGroup) -> IntArray:
+    """The wall time (bits) at which the step group of each row began."""
     anchors: IntArray = walls.copy()
-    if steps[0] != moment.step and not (steps[1:] == steps[:-1]).any():
+    if steps[0] != step_group.step and not (steps[1:] == steps[:-1]).any():
         return anchors
     for row, (step, wall) in enumerate(zip(steps.tolist(), walls.tolist(), strict=True)):
-        moment = moment.next(step, wall)
-        anchors[row] = moment.bits
+        step_group = step_group.next(step, wall)
+        anchors[row] = step_group.bits
     return anchors
 
 
+_MAX_KEYS = 512
+
+
 class TemplateCache:
-    """Templates by the first bytes of their first record; a few per beginning."""
+    """Templates by the tag and payload length of their first record, a few for each."""
 
     _PER_KEY = 6
 
     def __init__(self) -> None:
-        self._known: dict[tuple[bytes, int], tuple[Template, ...]] = {}
+        self._known: dict[tuple[bytes, int], tuple[StepTemplate, ...]] = {}
 
-    def get(self, key: tuple[bytes, int]) -> tuple[Template, ...]:
+    def get(self, key: tuple[bytes, int]) -> tuple[StepTemplate, ...]:
         """Templates whose first record has this tag and payload length, longest first."""
         return self._known.get(key, ())
 
-    def add(self, key: tuple[bytes, int], template: Template) -> None:
-        """Keep a template; the oldest of its key goes when there are too many."""
+    def add(self, key: tuple[bytes, int], template: StepTemplate) -> None:
+        """Keep a template; when its key has too many, the shortest is dropped."""
         kept = self._known.get(key, ())
         if len(kept) >= self._PER_KEY:
             kept = tuple(t for t in kept if t is not min(kept, key=lambda t: t.size))
         self._known[key] = tuple(sorted((*kept, template), key=lambda t: -t.size))
         if len(self._known) > _MAX_KEYS:
             self._known.pop(next(iter(self._known)))
-
-
-_MAX_KEYS = 512

@@ -27,8 +27,8 @@ class Wandb(TrackerLog):
 
     def decoder(
         self,
-        options: Options | None = None,  # noqa: ARG002
-        path: Path | None = None,  # noqa: ARG002
+        options: Options | None = None,
+        path: Path | None = None,
     ) -> Decoder:
         """A fresh decoder for one file."""
         from rltui.formats.wandb.wandb_decoder import WandbDecoder

@@ -22,7 +22,7 @@ STEPS = float(1 << 63)
 
 
 @dataclass(slots=True)
-class Table:
+class ShapeRows:
     """The rows of one shape."""
 
     shape: Shape
@@ -46,7 +46,7 @@ class Table:
 
 
 @dataclass(slots=True)
-class Place:
+class RunPosition:
     """Where the run stands: what later rows without a step metric of their own go by."""
 
     last: dict[bytes, float] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Place:
     """Start of the run, seconds since the epoch."""
 
 
-def tables_of(order: list[Shape]) -> tuple[list[Table], int]:
+def rows_by_shape(order: list[Shape]) -> tuple[list[ShapeRows], int]:
     """Take the rows of the shapes, ``order`` being the shape of each row.
 
     Returns also the number of rows that were dropped because numbers in them are broken.
@@ -67,7 +67,7 @@ def tables_of(order: list[Shape]) -> tuple[list[Table], int]:
         where.setdefault(shape, []).append(number)
     tables, dropped = [], 0
     for shape, numbers in where.items():
-        table = Table(shape, np.array(numbers), shape.take())
+        table = ShapeRows(shape, np.array(numbers), shape.take())
         if not shape.system:
             fit = np.abs(table.values[:, shape.column[STEP]]) < STEPS
             if not fit.all():
@@ -80,7 +80,7 @@ def tables_of(order: list[Shape]) -> tuple[list[Table], int]:
 class Assembly:
     """One batch of rows on its way to the sink."""
 
-    def __init__(self, tables: list[Table], count: int, axes: Axes, place: Place) -> None:
+    def __init__(self, tables: list[ShapeRows], count: int, axes: Axes, place: RunPosition) -> None:
         self._tables = tables
         self._axes = axes
         self._place = place

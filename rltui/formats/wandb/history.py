@@ -7,10 +7,10 @@ import math
 from rltui.core.batch import Restart, TextPoint
 from rltui.core.block import Block
 from rltui.formats.base import MAX_TEXT, NoteBook, clean_tag, clean_text
+from rltui.formats.protobuf import BYTES, fields, timestamp
 from rltui.formats.row_sink import RowSink
-from rltui.formats.tfevents.event_record import fields
-from rltui.formats.wandb.assembly import STEPS, Assembly, Place, tables_of
-from rltui.formats.wandb.shape import NUMBERS, TIME, Shape, Template, distinct
+from rltui.formats.wandb.assembly import STEPS, Assembly, RunPosition, rows_by_shape
+from rltui.formats.wandb.shape import NUMBERS, TIME, RowTemplate, Shape, distinct
 from rltui.formats.wandb.step_metric import STEP, Axes
 from rltui.formats.wandb.wandb_item import (
     Cells,
@@ -20,7 +20,6 @@ from rltui.formats.wandb.wandb_item import (
     item_bytes,
     item_of,
     quick_cells,
-    seconds,
     token_of,
 )
 from rltui.formats.wandb.wandb_row import read_row
@@ -38,15 +37,15 @@ class History:
         self._names = Names()
         self._axes = Axes()
         self._shapes: dict[tuple[frozenset[bytes], bool], Shape] = {}
-        self._templates: dict[frozenset[bytes], Template] = {}
-        self._template: Template | None = None
+        self._templates: dict[frozenset[bytes], RowTemplate] = {}
+        self._template: RowTemplate | None = None
         """That of the row before."""
         self._find = quick_cells
         self._order: list[Shape] = []
         """The shape of each row that has not been handed over."""
         self._since = 0
         """Position in the file of the first of them."""
-        self._place = Place()
+        self._place = RunPosition()
         self._new_texts: list[tuple[int, bytes, float, str]] = []
         """(number of the row, name, wall time, text) of those rows."""
         self._texts: list[TextPoint] = []
@@ -88,7 +87,7 @@ class History:
         shape = self._add(row.numbers)
         if row.plain and len(shape.names) == len(row.numbers):
             heads = tuple(row.heads[name] for name in shape.names)
-            template = Template(heads, tuple(row.words), shape)
+            template = RowTemplate(heads, tuple(row.words), shape)
             known = frozenset(heads + tuple(row.words))
             if known in self._templates:
                 self._find = all_cells  # the row has heads that the quick way misses
@@ -115,9 +114,9 @@ class History:
         numbers: dict[bytes, bytes] = {}
         wall = math.nan
         for number, wire, a, b in fields(data, start, stop):
-            if number == 2 and wire == 2:
-                wall = seconds(data, a, b)
-            elif number == 3 and wire == 2:
+            if number == 2 and wire == BYTES:
+                wall = timestamp(data, a, b)
+            elif number == 3 and wire == BYTES:
                 head, value = item_of(data, a, b)
                 name = b".".join(self._names.of(head)).removeprefix(b"system.")
                 if name and NUMBERS.fullmatch(value) and b"," not in value:
@@ -150,7 +149,7 @@ class History:
         texts, self._new_texts = self._new_texts, []
         if not order:
             return
-        tables, dropped = tables_of(order)
+        tables, dropped = rows_by_shape(order)
         if dropped:
             self._notes.add(self._since, "row with broken numbers, here or later")
         assembly = Assembly(tables, len(order), self._axes, self._place)

@@ -17,7 +17,7 @@ _MAX_PARTIAL = 4 * MAX_CHARS
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 
-class Output:
+class ConsoleOutput:
     """What the streams of a process wrote last. Owned by one decoder."""
 
     def __init__(self) -> None:

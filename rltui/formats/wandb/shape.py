@@ -76,7 +76,7 @@ def distinct(names: list[bytes]) -> tuple[bytes, ...]:
     return tuple(found.values())
 
 
-class Template:
+class RowTemplate:
     """How a row with exactly these heads, in any order, is taken at once. The hot path."""
 
     def __init__(self, numbers: tuple[bytes, ...], words: tuple[bytes, ...], shape: Shape) -> None:

@@ -6,7 +6,7 @@ Without a definition it is ``_step``, the number of the history row. HF's traine
 
 from __future__ import annotations
 
-from rltui.formats.tfevents.event_record import fields, varint
+from rltui.formats.protobuf import BYTES, fields, integer
 
 STEP = b"_step"
 #: More definitions are not kept.
@@ -36,12 +36,11 @@ class Axes:
         texts: dict[int, bytes] = {}
         overwrite = False
         for number, wire, a, b in fields(data, start, stop):
-            if wire == 2 and number in (1, 2, 4):
+            if wire == BYTES and number in (1, 2, 4):
                 texts[number] = data[a:b]
-            elif wire == 2 and number == 9:
-                overwrite = any(
-                    n == 1 and w == 0 and varint(data, c, d)[0] for n, w, c, d in fields(data, a, b)
-                )
+            elif wire == BYTES and number == 9:
+                control = fields(data, a, b)
+                overwrite = any(n == 1 and integer(data, c, d) for n, _, c, d in control)
         table, name, most = self._exact, texts.get(1, b""), _MAX_EXACT
         if not name:
             table, name, most = self._globs, texts.get(2, b"").removesuffix(b"*"), _MAX_GLOBS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from rltui.formats.base import clean_tag, clean_text
-from rltui.formats.tfevents.event_record import fields
+from rltui.formats.protobuf import BYTES, fields
 from rltui.formats.wandb.wandb_item import Names, item_of
 from rltui.formats.wandb.wandb_row import leaves, parsed
 
@@ -14,7 +14,7 @@ _MAX_SETTINGS = 10_000
 _MAX_CHARS = 1000
 
 
-class Settings:
+class RunSettings:
     """Owned by one decoder."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Settings:
     def update(self, data: bytes, start: int, stop: int) -> None:
         """Take a ``ConfigRecord``: update 1. Raises MalformedError when it is none."""
         for number, wire, a, b in fields(data, start, stop):
-            if number == 1 and wire == 2:
+            if number == 1 and wire == BYTES:
                 head, value = item_of(data, a, b)
                 name = self._names.of(head)
                 if name and name[0] != b"_wandb":

@@ -11,12 +11,11 @@ import math
 
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.leveldb import Framing, RecordReader
-from rltui.formats.tfevents.event_record import MalformedError, fields, signed, varint
+from rltui.formats.protobuf import BYTES, VARINT, MalformedError, fields, integer, timestamp, varint
 from rltui.formats.wandb import Wandb
 from rltui.formats.wandb.history import History
-from rltui.formats.wandb.output import Output
-from rltui.formats.wandb.wandb_config import Settings
-from rltui.formats.wandb.wandb_item import seconds
+from rltui.formats.wandb.output import ConsoleOutput
+from rltui.formats.wandb.wandb_config import RunSettings
 
 FRAMING = Framing(Wandb.ident, 0xBEE1, 0)
 _HISTORY, _OUTPUT, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 12, 13, 17, 18
@@ -34,11 +33,11 @@ class WandbDecoder:
         self._notes = NoteBook()
         self._reader = RecordReader(FRAMING, self._notes)
         self._history = History(self._notes)
-        self._settings = Settings()
-        self._output = Output()
+        self._settings = RunSettings()
+        self._output = ConsoleOutput()
         self._exit_code: int | None = None
 
-    def feed(self, data: bytes, *, more: bool = False) -> Decoded:  # noqa: ARG002
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         """See :class:`rltui.formats.base.Decoder`."""
         records = self._reader.feed(data)
         for offset, record in records:
@@ -75,7 +74,7 @@ class WandbDecoder:
                 self._history.row(data, start, end, offset)
                 return
         for number, wire, start, stop in fields(data, pos, end):
-            if wire == 2:
+            if wire == BYTES:
                 self._field(number, data, start, stop, offset)
 
     def _field(self, number: int, data: bytes, start: int, stop: int, offset: int) -> None:
@@ -95,16 +94,16 @@ class WandbDecoder:
         elif number == _EXIT:
             self._exit_code = 0
             for inner, wire, a, b in fields(data, start, stop):
-                if inner == 1 and wire == 0:
-                    self._exit_code = signed(varint(data, a, b)[0])
+                if inner == 1 and wire == VARINT:
+                    self._exit_code = integer(data, a, b)
 
     def _console(self, data: bytes, start: int, stop: int) -> None:
         """``OutputRecord`` and ``OutputRawRecord``: output_type 1, line 3."""
         stream, line = 0, b""
         for number, wire, a, b in fields(data, start, stop):
-            if number == 1 and wire == 0:
+            if number == 1 and wire == VARINT:
                 stream = varint(data, a, b)[0] & 1
-            elif number == 3 and wire == 2:
+            elif number == 3 and wire == BYTES:
                 line = data[a:b]
         self._output.write(line, stream)
 
@@ -113,14 +112,14 @@ class WandbDecoder:
         start_time 17."""
         started, step = math.nan, 0
         for number, wire, a, b in fields(data, start, stop):
-            if number == 14 and wire == 0:
-                step = signed(varint(data, a, b)[0])
-            elif wire != 2:
+            if number == 14 and wire == VARINT:
+                step = integer(data, a, b)
+            elif wire != BYTES:
                 continue
             elif number == 4:
                 self._settings.update(data, a, b)
             elif number == 17:
-                started = seconds(data, a, b)
+                started = timestamp(data, a, b)
             elif number in _RUN_TEXTS and b > a:
                 text = data[a:b].decode("utf-8", "replace")
                 self._settings.add(_RUN_TEXTS[number], text)

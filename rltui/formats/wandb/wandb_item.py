@@ -13,7 +13,7 @@ import math
 import re
 from struct import Struct
 
-from rltui.formats.tfevents.event_record import MalformedError, fields, signed, varint
+from rltui.formats.protobuf import BYTES, FIXED64, VARINT, MalformedError, encoded, fields, varint
 
 #: Name of a value, as parts: ``("train/loss",)``, or ``("hist", "bins")`` of a nested one.
 Name = tuple[bytes, ...]
@@ -74,7 +74,7 @@ def is_rest(data: bytes, stop: int, rest: int) -> bool:
 def _careful(data: bytes, start: int, stop: int) -> Cells:
     cells: Cells = []
     for number, wire, a, b in fields(data, start, stop):
-        if number == 1 and wire == 2:
+        if number == 1 and wire == BYTES:
             cells.append(item_of(data, a, b))
     return cells
 
@@ -83,31 +83,22 @@ def item_of(data: bytes, start: int, stop: int) -> tuple[bytes, bytes]:
     """(head, value) of one item. Raises MalformedError when it is none."""
     head, value = b"", b""
     for number, wire, a, b in fields(data, start, stop):
-        if number in (1, 2) and wire == 2:
-            head += bytes((number << 3 | 2,)) + _length(b - a) + data[a:b]
-        elif number in (8, 16) and wire == 2:
+        if number in (1, 2) and wire == BYTES:
+            head += bytes((number << 3 | 2,)) + encoded(b - a) + data[a:b]
+        elif number in (8, 16) and wire == BYTES:
             value = data[a:b]
-        elif number == 3 and wire == 0:
+        elif number == 3 and wire == VARINT:
             value = b"null"
-        elif number == 4 and wire == 0:
+        elif number == 4 and wire == VARINT:
             value = b"true" if varint(data, a, b)[0] else b"false"
-        elif number == 5 and wire == 0:
+        elif number == 5 and wire == VARINT:
             zigzag = varint(data, a, b)[0]
             value = b"%d" % (zigzag >> 1 ^ -(zigzag & 1))
-        elif number == 6 and wire == 1:
+        elif number == 6 and wire == FIXED64:
             value = token_of(_DOUBLE.unpack_from(data, a)[0])
-        elif number == 7 and wire == 2:
+        elif number == 7 and wire == BYTES:
             value = json.dumps(data[a:b].decode("utf-8", "replace")).encode()
     return head, value
-
-
-def _length(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def token_of(number: float) -> bytes:
@@ -138,14 +129,3 @@ def _name(head: bytes) -> Name:
         return tuple(head[a:b] for _, _, a, b in fields(head, 0, len(head)))
     except MalformedError:
         return ()
-
-
-def seconds(data: bytes, start: int, stop: int) -> float:
-    """A ``google.protobuf.Timestamp`` as seconds since the epoch."""
-    whole = nanos = 0
-    for number, wire, a, b in fields(data, start, stop):
-        if wire == 0 and number == 1:
-            whole = signed(varint(data, a, b)[0])
-        elif wire == 0 and number == 2:
-            nanos = signed(varint(data, a, b)[0])
-    return whole + nanos / 1e9

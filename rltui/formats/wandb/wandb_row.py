@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from rltui.formats.tfevents.event_record import fields, signed, varint
+from rltui.formats.protobuf import BYTES, VARINT, fields, integer
 from rltui.formats.wandb.shape import NUMBERS, QUOTED, is_word
 from rltui.formats.wandb.step_metric import STEP
 from rltui.formats.wandb.wandb_item import Name, Names, cells_of, token_of
@@ -23,7 +23,7 @@ _PROSE = re.compile(r"\S\s+\S+\s+\S|\S\n\S")
 
 
 @dataclass(slots=True)
-class Row:
+class HistoryRow:
     """What a history record says."""
 
     numbers: dict[bytes, bytes] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class Row:
     """Whether a value could not be read."""
 
 
-def read_row(data: bytes, start: int, stop: int, names: Names) -> Row:
+def read_row(data: bytes, start: int, stop: int, names: Names) -> HistoryRow:
     """Take a ``HistoryRecord`` apart. Raises MalformedError when it is none."""
-    row = Row()
+    row = HistoryRow()
     cells = [(head, names.of(head), value) for head, value in cells_of(data, start, stop)]
     media = {name[:-1] for _, name, _ in cells if len(name) > 1 and name[-1] == b"_type"}
     for head, name, value in cells:
@@ -67,17 +67,17 @@ def _is_part(name: Name, media: set[Name]) -> bool:
     return any(name[:size] in media for size in range(1, len(name)))
 
 
-def _number_row(row: Row, data: bytes, start: int, stop: int) -> None:
+def _number_row(row: HistoryRow, data: bytes, start: int, stop: int) -> None:
     """The step from ``HistoryStep``: older SDKs need not write it as an item."""
     for number, wire, a, b in fields(data, start, stop):
-        if number == 2 and wire == 2:
+        if number == 2 and wire == BYTES:
             row.numbers[STEP] = b"0"
             for inner, kind, c, d in fields(data, a, b):
-                if inner == 1 and kind == 0:
-                    row.numbers[STEP] = b"%d" % signed(varint(data, c, d)[0])
+                if inner == 1 and kind == VARINT:
+                    row.numbers[STEP] = b"%d" % integer(data, c, d)
 
 
-def _odd(row: Row, name: bytes, value: bytes) -> bool:
+def _odd(row: HistoryRow, name: bytes, value: bytes) -> bool:
     """A long text, a quoted number, or a dict that older SDKs did not take apart.
 
     Returns False for media, which are passed over.

@@ -8,7 +8,6 @@ torch's ``add_scalars(main, {series: value})`` writes the tag ``main`` into the 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from enum import Enum
@@ -16,17 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rltui.core.block import Block
-from rltui.formats import Format, Options
+from rltui.formats import HEAD_BYTES, Format, Options
 from rltui.sources.discovery.path_memory import Recent
 
-#: Bytes read to learn what a file is.
-HEAD_BYTES = 1 << 16
 #: Bytes of a log's beginning and end that tell its first and last step.
 _SPAN_BYTES = 1 << 20
 #: So many zeros at the end of what was read are a hole: bytes that have not arrived yet.
 _HOLE = 16
-#: Step keys that are named when a file has none of them.
-_NAMED = 3
 
 
 class Role(Enum):
@@ -74,14 +69,13 @@ class HeadReader:
             same = known.size == status.st_size
             if known.claimed or same or (known.decided and status.st_size > known.size):
                 return known.claimed
-        # for event files the name decides: no need to open thousands of them
-        head = b"" if form.name == "tfevents" else read_head(path)
+        head = b"" if form.name_decides else read_head(path)
         claimed = form.claims(path, head, self._options)
         if not claimed and form.anywhere and status.st_size > HEAD_BYTES:
             claimed = form.claims(path, _read_end(path, status.st_size), self._options)
         reason, decided = "", True
         if not claimed:
-            reason, decided = refusal(form, head, self._options.step_keys)
+            reason, decided = form.refusal(head, self._options)
         self._claims[key] = _Claim(identity, status.st_size, claimed, decided, reason)
         return claimed
 
@@ -145,34 +139,6 @@ def _span_of(
             return None
         steps += [int(s) for b in blocks for s in (b.steps[0], b.steps[-1])]
     return (steps[0], max(steps)) if steps else None
-
-
-def refusal(form: Format, head: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
-    """Why a log that begins with ``head`` is not read, in plain words, and whether it will stay
-    so however it grows: its first row is complete."""
-    text = head.lstrip()
-    if not text or form.lacks:
-        words = form.lacks if text else "empty so far"
-        return words, not form.lacks and len(head) >= HEAD_BYTES
-    return _first_row(head, text, step_keys)
-
-
-def _first_row(head: bytes, text: bytes, step_keys: Sequence[str]) -> tuple[str, bool]:
-    line, newline, _ = text.partition(b"\n")
-    decided = bool(newline) or len(head) >= HEAD_BYTES
-    names = ", ".join(step_keys[:_NAMED]) + (" and others" if len(step_keys) > _NAMED else "")
-    no_step = f"rows have no step (looked for {names})"
-    try:
-        row, _ = json.JSONDecoder().raw_decode(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        if newline or not line.startswith(b"{"):
-            return "not valid JSON", decided
-        return (no_step if decided else "its first row is not complete yet"), decided
-    if not isinstance(row, dict):
-        return "rows are no JSON objects", decided
-    if not any(isinstance(row.get(key), (int, float)) for key in step_keys):
-        return no_step, decided
-    return "rows are texts, not metrics", decided
 
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:

@@ -31,7 +31,7 @@ from rltui.core.batch import Joined, Note, RunKey
 from rltui.core.level import Level
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.core.text import clean
-from rltui.formats import FORMATS, Belonging, Format, Growth, Options
+from rltui.formats import FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.grouping import Unit, continued, joined, name_of, units
 from rltui.sources.discovery.log_head import Role, series_of
 from rltui.sources.discovery.run_files import MAX_REFUSED, Discovery, LogFile, RunFiles
@@ -75,10 +75,9 @@ class Finder:
     ) -> None:
         self._logdirs = tuple(Path(p) for p in logdirs)
         self._walker = Walker(formats, trackers, options or Options())
-        # what accompanies a training is the last to name it: the state of a trainer, a console
-        last = [f for f in formats if f.exactness == 1 or f.growth is Growth.WHOLE]
-        naming = [f for f in formats if f not in last]
-        kinds = [*(f.name for f in naming), *(t.name for t in trackers), *(f.name for f in last)]
+        naming = [f.name for f in formats if f.names_run]
+        others = [f.name for f in formats if not f.names_run]
+        kinds = [*naming, *(t.name for t in trackers), *others]
         self._rank = {kind: i for i, kind in enumerate(kinds)}
         self._orders: dict[RunKey, dict[Path, int]] = {}
         self._names: dict[tuple[int, str], str] = {}
@@ -343,11 +342,12 @@ class Finder:
         """Find the runs of new event files; returns the files whose run is known."""
         events: dict[str, list[Candidate]] = {}
         for candidate in tree.candidates:
-            if candidate.kind == "tfevents":
+            if candidate.format is not None and candidate.format.sub_runs:
                 events.setdefault(candidate.directory, []).append(candidate)
         known = []
         for candidate in tree.candidates:
-            if candidate.kind == "tfevents" and candidate.path not in self._places:
+            form = candidate.format
+            if form is not None and form.sub_runs and candidate.path not in self._places:
                 place = self._place(candidate, events)
                 if place is None:
                     continue

@@ -281,7 +281,7 @@ class Glancer:
         for form in self._formats:
             if not form.claims_name(path.name):
                 continue
-            if not (trusted or form.name == "tfevents" or self._opens(form, path, status, found)):
+            if not (trusted or form.name_decides or self._opens(form, path, status, found)):
                 continue
             found.add(path, form.name, status.st_mtime)
             belonging = form.belonging(path.name)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rltui.core.batch import Batch, Note, Restart, SourceInfo
 from rltui.core.block import Block
 from rltui.files.tail import Polled, Tail
-from rltui.formats import Decoded, Growth, Options
+from rltui.formats import Decoded, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.feed import Following
 from rltui.sources.follow.sample import Limits, overview
@@ -21,9 +21,8 @@ class Feed(Following):
         super().__init__(run, file)
         self._format = file.format
         self._options = options
-        growth = file.format.growth
-        self._rewritten = growth is Growth.REWRITTEN
-        self._whole = growth is Growth.WHOLE
+        self._whole = file.format.document
+        self._rewritten = not (file.format.restarts or self._whole)
         self.tail = Tail(file.path, whole=self._whole, rewritten=self._rewritten)
         self._decoder = file.format.decoder(options, file.path)
 

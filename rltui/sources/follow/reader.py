@@ -18,7 +18,7 @@ from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.core.stdin import PIPE
 from rltui.files.filesystem import Mounts
-from rltui.formats import FORMATS, Format, Growth, Options
+from rltui.formats import FORMATS, Format, Options
 from rltui.formats.base import STEP_KEYS
 from rltui.sources.discovery.logdir import VANISHED, Finder
 from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
@@ -414,7 +414,7 @@ class Reader:
         """Whether a later checkpoint has taken the place of a file that vanished, and holds all
         that it held (``save_total_limit`` of the HF Trainer)."""
         form = feed.file.format
-        if form is None or form.growth is not Growth.WHOLE or not in_checkpoint(feed.file.path):
+        if form is None or not form.document or not in_checkpoint(feed.file.path):
             return False
         if not self._has_successor(feed) and self._pace.may_walk(self._clock.monotonic()):
             self._rescan()  # it may have been written since the last look

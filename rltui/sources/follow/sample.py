@@ -1,8 +1,7 @@
 """A quick look at a large log: whole steps from many places, to be thrown away.
 
 A file of gigabytes is not read but sampled: windows at equal distances, the last one at its
-end, each decoded on its own. In an event file a window begins at a record header, which is
-known by the checksum of its length, in a text log behind a newline; rows that a window cuts
+end, each decoded on its own (see :class:`rltui.formats.base.Sampler`); rows that a window cuts
 are left out. The result shows the course and the newest values; no verdict may rest on it,
 and it says nothing about restarts. The full read replaces it.
 """
@@ -18,30 +17,15 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.block import Block, IntArray
-from rltui.formats import Format, Options
-from rltui.formats.tfevents import TfEvents
-from rltui.formats.tfevents.framing import (
-    FRAME_BYTES,
-    HEADER_BYTES,
-    next_header,
-    valid_header,
-)
-from rltui.formats.tfevents.scalar_span import spot_at
+from rltui.formats import Format, Options, Sampler
 
 #: ``read(position, size)`` gives the bytes of a file there, fewer at its end.
 Read = Callable[[int, int], bytes]
 
-#: Records, and bytes, that are looked at to learn how long a step is.
-_HEAD_RECORDS = 6000
+#: Bytes read to learn how long a step is.
 _HEAD_BYTES = 1 << 20
-#: Bytes before a tag in which the header of its record is looked for.
-_BEFORE_TAG = 64
-#: Places with the bytes of that tag that are looked at: it may be the beginning of other tags.
-_LEADERS = 64
 #: Steps that a window should hold.
 _STEPS = 3
-#: Formats whose records can be found anywhere in a file and mean the same there.
-_SAMPLED = ("tfevents", "jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +53,9 @@ class Overview:
 def overview(
     path: Path, form: Format, options: Options | None = None, limits: Limits | None = None
 ) -> Overview | None:
-    """Look at a file; None when reading it whole costs no more, or when nobody can tell what
-    a piece of it means. Raises OSError."""
-    if form.name not in _SAMPLED:
+    """Sample a file; None when reading it whole costs no more, or when its format cannot be
+    sampled. Raises OSError."""
+    if form.sampler() is None:
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
@@ -95,29 +79,20 @@ def sample(
     limits = limits or Limits()
     if size <= limits.most_bytes:
         return None
-    events = form.name == "tfevents"
-    # templates of pieces of rows must not get among those of the reader
-    form = TfEvents() if events else form
+    make = form.sampler()
+    if make is None:
+        return None
     head = read(0, min(_HEAD_BYTES, limits.most_bytes // 4))
-    step_bytes, leader = _shape_of(head) if events else (head.find(b"\n") + 1, b"")
-    wide = max(limits.window_bytes, _STEPS * step_bytes)
+    sampler = make(head, options or Options())
+    wide = max(limits.window_bytes, _STEPS * sampler.step_bytes)
     count = min(limits.windows, max(1, (limits.most_bytes - len(head)) // wide))
-    first, cut = head[:wide], False
-    if events:
-        end = _led(first, leader, range(len(first), HEADER_BYTES, -1))
-        first, cut = (first[:end], False) if end > 0 else (first, True)
-    blocks = _decode(form, options, first, not cut, False)
+    first = head[:wide]
+    blocks = _decode(sampler, first, first=True, last=False)
     taken = len(head)
-    for start in _places(size, wide, count, len(head[:wide])):
+    for start in _places(size, wide, count, len(first)):
         data = read(start, wide)
         taken += len(data)
-        last = start + len(data) >= size
-        if events:
-            begin, end, whole = _rows_within(data, leader, last)
-        else:
-            begin, end, whole = data.find(b"\n") + 1 or -1, len(data), True
-        if begin >= 0:
-            blocks += _decode(form, options, data[begin:end], whole, last)
+        blocks += _decode(sampler, data, first=False, last=start + len(data) >= size)
     return Overview(_joined(blocks), taken, size)
 
 
@@ -130,82 +105,13 @@ def _places(size: int, wide: int, count: int, begin: int) -> list[int]:
     return [*range(begin, last - wide + 1, stride), last]
 
 
-def _shape_of(head: bytes) -> tuple[int, bytes]:
-    """Bytes of one step of an event file, and the tag field with which its rows begin.
-
-    (0, b"") when that cannot be told from the beginning of the file.
-    """
-    pos, seen, began, leader = 0, 0, 0, b""
-    step: int | None = None
-    while pos + HEADER_BYTES <= len(head) and seen < _HEAD_RECORDS:
-        length = valid_header(head, pos)
-        if length < 0 or pos + length + FRAME_BYTES > len(head):
-            break
-        spot = spot_at(head, pos, length, {})
-        if spot is not None:
-            seen += 1
-            if step is not None and spot.step != step:
-                if leader:
-                    return pos - began, leader
-                began, leader = pos, _tag_field(spot.tag)
-            step = spot.step
-        pos += length + FRAME_BYTES
-    # a step that does not end within the head: as long as what was seen of it
-    return (pos if step is not None else 0), leader
-
-
-def _tag_field(tag: bytes) -> bytes:
-    size, out = len(tag), bytearray(b"\x0a")
-    while size > 127:
-        out.append(size & 127 | 128)
-        size >>= 7
-    out.append(size)
-    return bytes(out) + tag
-
-
-def _rows_within(data: bytes, leader: bytes, last: bool) -> tuple[int, int, bool]:
-    """(begin, end) of the rows in a window of an event file, and whether none is cut.
-
-    Best from the first to the last record with the tag that begins a row (or to the end of the
-    file); else from any record on. ``begin`` is -1 when there is no record.
-    """
-    begin = _led(data, leader, range(HEADER_BYTES, len(data)))
+def _decode(sampler: Sampler, window: bytes, *, first: bool, last: bool) -> list[Block]:
+    """The rows of one window. Where rows may be cut, the first and the last step are left out,
+    except where the file ends."""
+    begin, end, whole = sampler.rows_in(window, first=first, last=last)
     if begin < 0:
-        return next_header(data, 1), len(data), False
-    if last:
-        return begin, len(data), True
-    end = _led(data, leader, range(len(data), begin, -1))
-    return (begin, end, True) if end > begin else (begin, len(data), False)
-
-
-def _led(data: bytes, leader: bytes, span: range) -> int:
-    """Position of the first record with the tag field ``leader``, searched along ``span``."""
-    if not leader or not span:
-        return -1
-    low, high = min(span[0], span[-1]), max(span[0], span[-1])
-    for _ in range(_LEADERS):
-        place = data.find(leader, low, high) if span.step > 0 else data.rfind(leader, low, high)
-        if place < 0:
-            return -1
-        for pos in range(place - HEADER_BYTES, max(-1, place - _BEFORE_TAG), -1):
-            length = valid_header(data, pos)
-            if place - pos < length and pos + length + FRAME_BYTES <= len(data):
-                spot = spot_at(data, pos, length, {})
-                if spot is not None and _tag_field(spot.tag) == leader:
-                    return pos
-        if span.step > 0:
-            low = place + 1
-        else:
-            high = place + len(leader) - 1
-    return -1
-
-
-def _decode(
-    form: Format, options: Options | None, data: bytes, whole: bool, last: bool
-) -> list[Block]:
-    """The rows of one window; unless ``whole``, without the first step, and without the last
-    one unless ``last`` says that the file ends there."""
-    items = form.decoder(options).feed(data).items
+        return []
+    items = sampler.decoder().feed(window[begin:end]).items
     blocks = [i for i in items if isinstance(i, Block) and len(i.steps)]
     if not blocks or whole:
         return blocks

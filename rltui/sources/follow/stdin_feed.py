@@ -16,8 +16,7 @@ from rltui.core.batch import Batch, Note
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.core.stdin import PIPE
-from rltui.formats import Decoded, Decoder, Format, Options
-from rltui.sources.discovery.log_head import HEAD_BYTES
+from rltui.formats import HEAD_BYTES, Decoded, Decoder, Format, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.feed import Following
 

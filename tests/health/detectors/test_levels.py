@@ -42,9 +42,7 @@ def _columns(signal: Signal) -> list[np.ndarray]:
     return [np.asarray(c) for c in (*columns, *signal.facts.values())]
 
 
-@pytest.mark.parametrize(
-    ("variant", "level"), SETTINGS, ids=lambda v: v.id if isinstance(v, Variant) else v.word
-)
+@pytest.mark.parametrize(("variant", "level"), SETTINGS)
 @settings(max_examples=15)
 @given(x=_series(), other=_series(), part=st.floats(0.05, 0.95))
 def test_verdict_on_a_prefix_is_the_prefix_of_the_verdict(
@@ -106,7 +104,7 @@ def test_windows_of_nothing() -> None:
     assert not spans(np.zeros(0, dtype=bool), 1, 1)
 
 
-@pytest.mark.parametrize(("variant", "level"), SETTINGS, ids=str)
+@pytest.mark.parametrize(("variant", "level"), SETTINGS)
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_detectors_bear_short_runs(variant: Variant, level: object, n: int) -> None:
     rows = Rows(np.ones(n), np.arange(n), dict.fromkeys(variant.roles, np.ones(n)))

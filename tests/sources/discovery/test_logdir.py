@@ -297,7 +297,7 @@ REFUSED = {
     '{"prompt": "x"}\n': NO_STEP,
     '{"prompt": "x"}': NO_STEP,
     '{"ste': "its first row is not complete yet",
-    "[1, 2]\n": "rows are no JSON objects",
+    "[1, 2]\n": "rows are not JSON objects",
     '{"step": 1, "prompt": "x", "answer": "y"}\n': "rows are texts, not metrics",
     '{"prompt": "' + 70_000 * "x": NO_STEP,
 }

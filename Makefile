@@ -1,0 +1,63 @@
+# One command for each thing that is done every day; `make` lists them.
+PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
+#: Workers of pytest: a number, or auto for one per core.
+N ?= auto
+#: What `make test` runs: paths, node ids, options.
+T ?= tests
+OUT ?= build/pictures
+
+.DEFAULT_GOAL := help
+.PHONY: help check static test packaging lint format types walls docs pictures bench lowest rooms
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+check: ## all that CI checks, but for the clean clone
+	@$(MAKE) --no-print-directory static
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory packaging
+
+static: lint types walls ## linters, types and import contracts
+
+test: ## the tests, or some: make test T=tests/store, T='-k crosshair'
+	$(PYTHON) -m pytest -q $(if $(filter tests,$(T)),-n $(N)) $(T)
+
+packaging: ## wheel, sdist and editable install
+	RLTUI_PACKAGING=require $(PYTHON) -m pytest -q tests/test_packaging.py
+
+lint: ## ruff: rules and formatting, nothing is changed
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+
+format: ## ruff: mend and format
+	$(PYTHON) -m ruff check --fix .
+	$(PYTHON) -m ruff format .
+
+types: ## mypy, strict
+	$(PYTHON) -m mypy
+
+walls: ## import contracts
+	$(PYTHON) -c "from importlinter.cli import lint_imports_command as c; c()"
+
+docs: ## the generated pages of docs/ and the tables of the README
+	$(PYTHON) scripts/generate_docs.py
+	$(PYTHON) scripts/package_map.py
+
+pictures: ## the README's picture; every screen, size and theme into OUT=build/pictures
+	$(PYTHON) scripts/make_pictures.py --all $(OUT)
+	$(PYTHON) scripts/make_pictures.py
+
+bench: ## what benchmarks/RESULTS.md measures (minutes)
+	$(PYTHON) -m benchmarks.read
+	$(PYTHON) -m benchmarks.live
+
+rooms: ## how often control crosses packages for one row, one key, one rule
+	$(PYTHON) scripts/room_changes.py
+
+lowest: ## the tests with the oldest dependencies that pyproject allows (needs uv)
+	uv venv --quiet --allow-existing --python 3.10 .venv-lowest
+	uv pip compile --quiet --python-version 3.10 --resolution lowest-direct --extra parquet \
+		pyproject.toml --output-file .venv-lowest/lowest.txt
+	uv pip install --quiet --python .venv-lowest/bin/python \
+		--constraint .venv-lowest/lowest.txt --editable '.[dev]'
+	.venv-lowest/bin/python -m pytest -q -n $(N)

@@ -1,0 +1,266 @@
+"""Draws every screen of the app from demo data, the same pixels in every run.
+
+    python scripts/make_pictures.py                   the README's picture, docs/overview.png
+    python scripts/make_pictures.py --all DIRECTORY   every screen, size and theme as SVG
+    python scripts/make_pictures.py --all DIRECTORY --png --only metric --size 120x36
+
+The real command runs headless: keys go in, Textual's screenshot comes out. PNG needs
+``pip install 'rltui[pictures]'`` and a monospace font with block characters (DejaVu Sans Mono).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import io
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from rltui import cli
+from rltui.commands import watch
+from rltui.core.clock import SystemClock
+from rltui.demo import DemoRun
+
+ROOT = Path(__file__).resolve().parent.parent
+SIZES = ((80, 24), (120, 36), (160, 45), (200, 50))
+THEMES = ("dark", "light")
+#: The time at which all pictures are taken; nothing moves while they are.
+NOW = 1_800_000_000.0
+_SEED, _STEPS, _TOTAL = 7, 127, 400
+#: run -> its story; the names order the list of runs.
+_RUNS = {
+    "grpo-7b-base": "healthy",
+    "grpo-7b-entropy": "entropy-collapse",
+    "grpo-7b-lr": "kl-blowup",
+    "grpo-7b-nan": "nan",
+}
+_DIED = """\
+Traceback (most recent call last):
+  File "main_ppo.py", line 212, in fit
+    batch = self.actor_rollout_wg.generate_sequences(batch)
+RuntimeError: CUDA error: device-side assert triggered
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """One picture: what is watched, and the keys that lead to it."""
+
+    name: str
+    keys: tuple[str, ...]
+    logdir: str = "runs/grpo-7b-lr"
+    """Argument of ``rltui watch``; empty for the list of what could be watched."""
+
+
+SHOTS = (
+    Shot("picker", (), ""),
+    Shot("runs", (), "runs"),
+    Shot("runs-filter", ("slash", *"base"), "runs"),
+    Shot("overview", ()),
+    Shot("overview-healthy", (), "runs/grpo-7b-base"),
+    Shot("overview-died", (), "runs/grpo-7b-nan"),
+    Shot("validation", ("2",)),
+    Shot("actor", ("3",)),
+    Shot("critic", ("4",)),
+    Shot("length", ("5",)),
+    Shot("timing", ("6",)),
+    Shot("perf", ("7",)),
+    Shot("balance", ("8",)),
+    Shot("findings", ("9",)),
+    Shot("all", ("0",)),
+    Shot("filter", ("3", "slash", *"kl")),
+    Shot("metric", ("3", "enter")),
+    Shot("metric-zoom", ("3", "enter", *["plus"] * 3, *["left"] * 4)),
+    Shot("finding", ("9", "enter")),
+    Shot("explain", ("3", "e")),
+    Shot("log", ("t",), "runs/grpo-7b-nan"),
+    Shot("help", ("question_mark",)),
+    Shot("command", ("colon", *"goto 5")),
+    Shot("palette", ("ctrl+p",)),
+)
+#: The picture of the README.
+README = Shot("overview", ())
+README_SIZE = (120, 36)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One file to write, without its suffix."""
+
+    shot: Shot
+    size: tuple[int, int]
+    theme: str
+    target: Path
+    suffixes: tuple[str, ...]
+
+
+def write_logs(directory: Path) -> None:
+    """The demo runs, and the console log of the one that died."""
+    for name, scenario in _RUNS.items():
+        run = DemoRun(directory / name, scenario, _SEED, _TOTAL)
+        with run:
+            run.write_history(_STEPS)
+        (events,) = run.directory.iterdir()
+        events.rename(events.with_name("events.out.tfevents.1800000000.trainer-0.1.0"))
+    console = directory / "grpo-7b-nan" / "train.log"
+    console.write_text(_console_log(console.parent) + _DIED, encoding="utf-8")
+    for path in sorted(directory.rglob("*"), reverse=True):
+        os.utime(path, (NOW, NOW))
+
+
+def _console_log(logdir: Path) -> str:
+    """What verl prints of the run in ``logdir``."""
+    from rltui.session import Session
+
+    session = Session([logdir])
+    session.scan()
+    session.read_all()
+    (run,) = session.runs()
+    rows: dict[int, list[str]] = {}
+    for tag in run.data.tags:
+        series = run.series(tag)
+        for step, value in zip(series.steps.tolist(), series.values.tolist(), strict=True):
+            rows.setdefault(step, []).append(f"{tag}:{value}")
+    return "".join(f"step:{s} - {' - '.join(v)}\n" for s, v in sorted(rows.items()))
+
+
+@contextlib.contextmanager
+def quiet_place() -> Iterator[Path]:
+    """A directory with the logs in it, as working and home directory, at a time that stands."""
+    before = Path.cwd()
+    environ = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "TMPDIR")}
+    with (
+        tempfile.TemporaryDirectory(prefix="rltui-pictures-") as made,
+        patch.object(SystemClock, "now", lambda _: NOW),
+    ):
+        place = Path(made) / "home"
+        place.mkdir()
+        environ |= {"HOME": str(place), "TEXTUAL_ANIMATIONS": "none", "COLORTERM": "truecolor"}
+        with patch.dict(os.environ, environ, clear=True):
+            os.chdir(place)
+            try:
+                write_logs(place / "runs")
+                yield place
+            finally:
+                os.chdir(before)
+
+
+def take(shot: Shot, size: tuple[int, int], theme: str) -> str:
+    """SVG of ``shot``, taken in the working directory of :func:`quiet_place`."""
+    from textual.app import App
+
+    found: list[str] = []
+
+    def run(app: App[Any], **_: object) -> None:
+        found.append(asyncio.run(_drive(app, shot, size)))
+
+    arguments = ["watch", "--theme", theme, "--marker", "braille", *filter(None, [shot.logdir])]
+    with (
+        patch.object(App, "run", run),
+        patch.object(watch, "has_terminal", lambda: True),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        cli.main(arguments)
+    if not found:
+        raise RuntimeError(f"rltui {' '.join(arguments)} opened no app")
+    return found[0]
+
+
+async def _drive(app: Any, shot: Shot, size: tuple[int, int]) -> str:
+    async with app.run_test(size=size) as pilot:
+        await _settled(app, pilot)
+        for key in shot.keys:
+            await pilot.press(key)
+            await _settled(app, pilot, polls=1)
+        return await _settled(app, pilot)
+
+
+async def _settled(app: Any, pilot: Any, polls: int = 4) -> str:
+    """The screen, when it has stayed the same for ``polls`` tenths of a second."""
+    from textual.widgets import Input
+
+    last, same = "", 0
+    for _ in range(200):
+        for widget in app.screen.query(Input):
+            widget.cursor_blink = False
+        await pilot.pause(0.1 if polls > 1 else 0.0)
+        svg = app.export_screenshot(title="rltui")
+        same = same + 1 if svg == last else 0
+        last = svg
+        if same >= polls:
+            return svg
+    raise RuntimeError("the screen does not come to rest")
+
+
+def as_png(svg: str) -> bytes:
+    """``svg`` drawn with the fonts of this machine."""
+    try:
+        import resvg_py
+    except ModuleNotFoundError:
+        raise SystemExit("PNG needs: pip install -e '.[pictures]'") from None
+
+    local = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+    local = local.replace("Fira Code", "DejaVu Sans Mono")
+    return bytes(resvg_py.svg_to_bytes(svg_string=local))
+
+
+def write(jobs: list[Job]) -> list[Path]:
+    """Take the pictures of ``jobs``; run in a process of its own."""
+    written = []
+    with quiet_place():
+        for job in jobs:
+            svg = take(job.shot, job.size, job.theme)
+            job.target.parent.mkdir(parents=True, exist_ok=True)
+            for suffix in job.suffixes:
+                path = job.target.with_name(job.target.name + suffix)
+                path.write_bytes(as_png(svg) if suffix == ".png" else svg.encode())
+                written.append(path)
+    return written
+
+
+def jobs_of(options: argparse.Namespace) -> list[list[Job]]:
+    """The work, in parts for one process each."""
+    if options.all is None:
+        return [[Job(README, README_SIZE, "dark", ROOT / "docs" / "overview", (".png",))]]
+    sizes = [s for s in SIZES if options.size in (None, f"{s[0]}x{s[1]}")]
+    shots = [s for s in SHOTS if options.only in (None, s.name)]
+    target = options.all.resolve()
+    suffixes = (".svg", ".png") if options.png else (".svg",)
+    return [
+        [
+            Job(shot, size, theme, target / f"{shot.name}-{size[0]}x{size[1]}-{theme}", suffixes)
+            for shot in shots
+        ]
+        for size in sizes
+        for theme in THEMES
+    ]
+
+
+def main() -> int:
+    """Parse, draw, name what was written."""
+    parser = argparse.ArgumentParser(description="draw the screens of rltui from demo data")
+    parser.add_argument("--all", type=Path, metavar="DIRECTORY", help="every screen, into here")
+    parser.add_argument("--png", action="store_true", help="PNG beside the SVG")
+    parser.add_argument("--only", choices=[s.name for s in SHOTS], help="one screen")
+    parser.add_argument("--size", choices=[f"{w}x{h}" for w, h in SIZES], help="one size")
+    options = parser.parse_args()
+    parts = jobs_of(options)
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        for written in pool.map(write, parts):
+            for path in written:
+                print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Templates: fields, formats, errors with their place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.core.errors import DocumentError
+from rltui.core.template import Field, fill, parse, read_template
+from rltui.core.yaml_document import Node
+
+
+def _node(text: str) -> Node:
+    return Node(text, Path("x.yaml"), 3, 7)
+
+
+def test_parts_keep_their_order() -> None:
+    assert parse("a {b}{c:%} d") == ("a ", Field("b"), Field("c", "%"), " d")
+    assert parse("plain") == ("plain",)
+    assert parse("") == ()
+
+
+def test_every_field_is_shown_by_the_caller() -> None:
+    assert fill("{a} and {b:full}", lambda name, form: f"<{name}|{form}>") == "<a|> and <b|full>"
+    assert fill("no field", lambda name, form: "") == "no field"
+
+
+@pytest.mark.parametrize("text", ["{", "}", "{A}", "{a!r}", "{a.b}", "{}", "{{a}}", "{a:b:c}"])
+def test_stray_braces_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="a field looks like"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{sourse}", "unknown field 'sourse'; did you mean 'source'?"),
+        ("{source:loud}", "format 'loud' is not one of words, full"),
+        ("{source", "not a template"),
+    ],
+)
+def test_errors_name_the_place(text: str, message: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        read_template(_node(text), ("source", "n"), ("words", "full"))
+    assert str(caught.value).startswith("x.yaml:3:7: ")
+    assert message in str(caught.value)
+
+
+def test_a_good_template_is_returned_as_it_is() -> None:
+    assert read_template(_node("val {source:words}"), ("source",), ("words",)) == (
+        "val {source:words}"
+    )
