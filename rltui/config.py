@@ -22,6 +22,7 @@ from rltui.core.errors import UsageError
 from rltui.core.yaml_document import Node, nearest, read_document
 
 MARKERS = ("auto", "braille", "block", "ascii")
+MOUSE = ("auto", "on", "off")
 X_AXES = ("step", "relative", "wall", "tokens")
 
 
@@ -39,8 +40,9 @@ class ViewConfig:
     theme: str = _setting("dark")
     """Name of a theme: a shipped one, or one of the user's ``themes/`` directory."""
     marker: str = _setting("auto", choices=MARKERS)
-    """How curves are drawn; ``auto`` depends on locale and terminal."""
-    mouse: bool = _setting(True)
+    """How curves are drawn; ``auto`` decides by locale and terminal."""
+    mouse: str = _setting("auto", choices=MOUSE)
+    """``auto`` leaves the mouse to the terminal over ssh, so that text can be selected there."""
     x_axis: str = _setting("step", choices=X_AXES)
     """The x axis of charts when the app starts."""
     smooth: float = _setting(0.0, low=0.0, high=0.999)
@@ -238,6 +240,8 @@ def _checked_node(node: Node, default: object, limits: Mapping[str, Any]) -> obj
         value = node.integer()
     elif isinstance(default, float):
         value = node.number()
+    elif isinstance(node.value, bool) and limits["choices"] == MOUSE:
+        value = _switch(node.value)  # YAML takes the words on and off for true and false
     else:
         value = node.choice(limits["choices"]) if limits["choices"] else node.text()
     if problem := _outside(value, limits):
@@ -378,8 +382,10 @@ def _assign(config: Config, section: str, key: str, value: object, origin: str) 
     if key not in known:
         raise UsageError(f"{origin}: unknown key {key!r}{_did_you_mean(key, known)}")
     setting = known[key]
-    checked = _converted(value, setting.default, origin)
     choices = setting.metadata["choices"]
+    if choices == MOUSE and str(value).lower() in _WORDS:
+        value = _switch(_WORDS[str(value).lower()])
+    checked = _converted(value, setting.default, origin)
     if choices and checked not in choices:
         words = ", ".join(choices)
         hint = _did_you_mean(str(checked), choices)
@@ -393,6 +399,10 @@ def _assign(config: Config, section: str, key: str, value: object, origin: str) 
 
 _WORDS = {"1": True, "true": True, "yes": True, "on": True}
 _WORDS |= {"0": False, "false": False, "no": False, "off": False}
+
+
+def _switch(on: bool) -> str:
+    return "on" if on else "off"
 
 
 def _converted(value: object, default: object, origin: str) -> object:

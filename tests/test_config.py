@@ -86,7 +86,7 @@ dialects: [more, /abs/dialects]
 keys: {quit: q, help: [f1, "?"], pin: []}
 """,
     )
-    assert config.view == ViewConfig("light", "ascii", False, "wall", 0.6)
+    assert config.view == ViewConfig("light", "ascii", "off", "wall", 0.6)
     assert config.watch == WatchConfig(1.0, 30.0, 60.5, False)
     assert config.metrics == {
         "actor/entropy": MetricOverride(low=0.3, title="Entropy", category="actor"),
@@ -118,7 +118,7 @@ def test_empty_places_are_defaults(tmp_path: Path, text: str) -> None:
         ("view:\n  x_axis: steps\n", "2:11", "did you mean 'step'?"),
         ("view:\n  smooth: 1.5\n", "2:11", "at most 0.999"),
         ("view:\n  smooth: .nan\n", "2:11", "finite"),
-        ("view:\n  mouse: 1\n", "2:10", "expected true or false"),
+        ("view:\n  mouse: offf\n", "2:10", "did you mean 'off'?"),
         ("view:\n  theme: ''\n", "2:10", "must not be empty"),
         ("view: 3\n", "1:7", "expected a mapping"),
         ("watch: {fast_s: 0}\n", "1:17", "at least 0.01"),
@@ -193,7 +193,7 @@ def test_environment_of_every_type() -> None:
         "HOME": "/nowhere",
     }
     config = load_config(None, environ, {})
-    assert config.view == ViewConfig(mouse=False, x_axis="tokens")
+    assert config.view == ViewConfig(mouse="off", x_axis="tokens")
     assert config.watch == WatchConfig(fast_s=1.5)
     assert config.rules.mute == ("nan", "stalled")
     assert config.dialects == (Path("/a"), Path("/b"))
@@ -203,7 +203,7 @@ def test_environment_of_every_type() -> None:
     ("variable", "value", "says"),
     [
         ("RLTUI_VIEW_THEM", "light", "unknown key 'them'; did you mean 'theme'?"),
-        ("RLTUI_VIEW_MOUSE", "maybe", "expected true or false, found 'maybe'"),
+        ("RLTUI_VIEW_MOUSE", "maybe", "one of auto, on, off"),
         ("RLTUI_VIEW_SMOOTH", "much", "expected a number"),
         ("RLTUI_VIEW_SMOOTH", "nan", "finite"),
         ("RLTUI_VIEW_MARKER", "brail", "did you mean 'braille'?"),
@@ -225,7 +225,7 @@ def test_wrong_flags_are_named() -> None:
     with pytest.raises(UsageError, match="no such section"):
         load_config(None, {"HOME": "/nowhere"}, {"vew.marker": "ascii"})
     config = load_config(None, {"HOME": "/nowhere"}, {"view.mouse": False, "view.smooth": 0.5})
-    assert config.view == ViewConfig(mouse=False, smooth=0.5)
+    assert config.view == ViewConfig(mouse="off", smooth=0.5)
 
 
 def test_directories_lie_beside_the_file(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import stat
 import subprocess
@@ -49,10 +50,12 @@ def take_pipe() -> int:
 
 @contextmanager
 def kept_open(pipe: int) -> Iterator[None]:
-    """However the block ends, the training goes on, see :func:`let_go`."""
+    """However the block ends, the training goes on: see :func:`let_go`."""
+    atexit.register(let_go, pipe)  # an end by force runs this only
     try:
         yield
     finally:
+        atexit.unregister(let_go)
         let_go(pipe)
 
 

@@ -25,8 +25,8 @@ from rltui.core.errors import UsageError
 if TYPE_CHECKING:
     from rltui.config import Config
     from rltui.present.screens.suggestion_lines import PathDisplay
-    from rltui.present.screens.view import View
     from rltui.session import Session
+    from rltui.tui.shell import Look
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,16 +91,16 @@ def _list_suggestions() -> int:
 def _pick(config: Config) -> tuple[int, Path | None]:
     """Exit code, and the path that the user chose on a screen; None when they left it."""
     from rltui.core.clock import SystemClock
-    from rltui.present.kit.theme import load_theme
     from rltui.sources.discovery.suggestions import LogdirFinder
-    from rltui.tui.picker import PickerApp
+    from rltui.tui.app import PickerApp
+    from rltui.tui.departure import Departure
 
     paths = _path_display()
     finder = LogdirFinder(paths.directory, os.environ, paths.home)
-    theme = load_theme(config.view.theme, config.theme_dirs)
-    app = PickerApp(finder.find, _view(config), theme, paths, SystemClock())
-    chosen = app.run(mouse=config.view.mouse)
-    return app.return_code or Exit.OK, chosen
+    app = PickerApp(finder.find, paths, SystemClock(), _look(config))
+    with Departure(app.exit) as departure:
+        chosen = app.run(mouse=_mouse(config))
+    return departure.code or app.return_code or Exit.OK, None if departure.code else chosen
 
 
 def has_terminal() -> bool:
@@ -119,29 +119,35 @@ def need_terminal() -> None:
 
 def show(session: Session, config: Config) -> int:
     """Run the app over a session; one line with the verdict stays in the scrollback."""
-    from rltui.present.kit.theme import load_theme
     from rltui.present.output.text_report import verdict_line
     from rltui.tui.app import RltuiApp
+    from rltui.tui.departure import Departure, say_last
 
-    theme = load_theme(config.view.theme, config.theme_dirs)
-    app = RltuiApp(session, _view(config), theme, config.theme_dirs)
+    app = RltuiApp(session, _look(config))
     gc.freeze()  # modules and documents stay: the collector need not look at them again
-    app.run(mouse=config.view.mouse)
-    sys.stdout.write(verdict_line(session) + "\n")
-    return app.return_code or Exit.OK
+    with Departure(app.exit) as departure:
+        app.run(mouse=_mouse(config))
+        say_last(verdict_line(session) + "\n")
+    return departure.code or app.return_code or Exit.OK
 
 
-def _view(config: Config) -> View:
-    """How the screen begins."""
+def _look(config: Config) -> Look:
+    """How the app begins."""
+    from rltui.present.kit.theme import load_theme
     from rltui.present.screens.keys import keys_of
     from rltui.present.screens.view import View
+    from rltui.tui.shell import Look
 
-    return View(
-        axis=config.view.x_axis,
-        smooth=config.view.smooth,
-        marker=marker_of(config),
-        keys=keys_of(config),
-    )
+    view = View(config.view.x_axis, config.view.smooth, marker=marker_of(config))
+    theme = load_theme(config.view.theme, config.theme_dirs)
+    return Look(view, theme, keys_of(config), config.theme_dirs)
+
+
+def _mouse(config: Config) -> bool:
+    """Whether the app listens to the mouse: over ssh the terminal keeps it, for selecting."""
+    if config.view.mouse != "auto":
+        return config.view.mouse == "on"
+    return not (os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"))
 
 
 def marker_of(config: Config) -> str:

@@ -1,4 +1,4 @@
-"""Tokens of a theme to Rich styles.
+"""Tokens of a theme to Rich styles, and our themes to those of Textual and back.
 
 Truecolour, 256 colours, the 16 ANSI names and no colour at all are four palettes of the same
 theme; which one is used is decided once, from the terminal.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from rich.color import Color
 from rich.style import Style as RichStyle
+from textual.theme import Theme as TextualTheme
 
 from rltui.present.kit.line import Style, Token
-from rltui.present.kit.theme import DEFAULT, Theme
+from rltui.present.kit.theme import DEFAULT, Theme, completed, is_colour
 
 _ATTRIBUTES = frozenset({"bold", "dim", "reverse"})
 
@@ -72,3 +73,76 @@ def depth_of(color_system: str | None, no_color: bool) -> str:
     if no_color or color_system is None:
         return "none"
     return {"truecolor": "truecolor", "256": "256"}.get(color_system, "16")
+
+
+#: Token -> names of Textual's colours that stand for it, the best first.
+_NAMES: dict[Token, tuple[str, ...]] = {
+    Token.BG: ("background",),
+    Token.RAISED: ("surface",),
+    Token.TEXT: ("foreground",),
+    Token.ACCENT: ("text-primary", "primary"),
+    Token.OK: ("text-success", "success"),
+    Token.WATCH: ("text-warning", "warning"),
+    Token.BAD: ("text-error", "error"),
+    Token.SERIES: ("text-secondary", "secondary"),
+}
+
+
+def textual_theme(theme: Theme) -> TextualTheme:
+    """Our theme as one of Textual's, for its palette, inputs and scroll bars."""
+    ground = "#000000" if theme.dark else "#ffffff"
+    ink = "#ffffff" if theme.dark else "#000000"
+    grounds = (Token.BG, Token.RAISED, Token.SEL)
+
+    def colour(token: Token) -> str:
+        found = theme.colours[token]
+        return found if found != DEFAULT else ground if token in grounds else ink
+
+    return TextualTheme(
+        name=theme.name,
+        primary=colour(Token.ACCENT),
+        secondary=colour(Token.SERIES),
+        accent=colour(Token.ACCENT),
+        warning=colour(Token.WATCH),
+        error=colour(Token.BAD),
+        success=colour(Token.OK),
+        foreground=colour(Token.TEXT),
+        background=colour(Token.BG),
+        surface=colour(Token.RAISED),
+        panel=colour(Token.RAISED),
+        dark=theme.dark,
+        variables={
+            "input-cursor-background": colour(Token.ACCENT),
+            "input-cursor-foreground": colour(Token.BG),
+            "input-selection-background": colour(Token.LINE),
+        },
+    )
+
+
+def tokens_of(theme: TextualTheme) -> Theme:
+    """A theme of Textual as one of ours; what it does not say is mixed from what it does."""
+    named = theme.to_color_system().generate()
+    found = {}
+    for token, names in _NAMES.items():
+        colours = [c for n in names if is_colour(c := named.get(n, "")[:7])]
+        if colours:
+            found[token] = colours[0].lower()
+    if Token.BG not in found:  # the terminal's own colours
+        found = {}
+    return completed(theme.name, theme.dark, found, terminal=Token.BG not in found)
+
+
+def css_variables(theme: Theme) -> dict[str, str]:
+    """Our tokens as variables of style sheets."""
+
+    def colour(token: Token) -> str:
+        return "ansi_default" if theme.colours[token] == DEFAULT else theme.colours[token]
+
+    return {
+        "ground": colour(Token.BG),
+        "raised": colour(Token.RAISED),
+        "sel": colour(Token.SEL),
+        "line": colour(Token.LINE),
+        "muted": colour(Token.MUTED),
+        "text-token": colour(Token.TEXT),
+    }

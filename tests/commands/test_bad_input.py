@@ -13,13 +13,13 @@ import pytest
 
 from rltui.core.clock import ManualClock
 from rltui.core.text import cell_width
-from rltui.present.kit.line import plain
-from rltui.present.screens.frame import draw
-from rltui.present.screens.view import TABS, View
+from rltui.present.screens.tabs import TABS
+from rltui.present.screens.view import View
 from rltui.session import Session
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 from tests.formats.encode import event, header, simple
+from tests.present.screens.parts import assert_harmless, parts_of_run, parts_of_runs
 
 READERS = ("check", "snapshot", "plot")
 
@@ -311,14 +311,11 @@ def evil_session(evil: Path) -> Session:
 
 
 def test_no_screen_shows_what_a_log_wants(evil_session: Session) -> None:
-    for key in [None, *evil_session.views]:
-        for tab in TABS:
-            for screen in ("list", "metric", "runs"):
-                for size in ((24, 6), (80, 24), (160, 45)):
-                    view = View(run=key, tab=tab.id, screen=screen)
-                    for overlay in ("", "explain"):
-                        view.overlay = overlay
-                        frame = draw(evil_session, view, *size)
-                        for line in frame.lines:
-                            assert plain(line).isprintable()
-                            assert cell_width(plain(line)) == size[0]
+    view = View()
+    for width, height in ((24, 6), (80, 24), (160, 45)):
+        for run in evil_session.runs():
+            for tab in TABS:
+                for lines in parts_of_run(run, tab.id, view, width, height):
+                    assert_harmless(lines, width, view)
+        for lines in parts_of_runs(evil_session, view, width):
+            assert_harmless(lines, width, view)

@@ -12,27 +12,38 @@ import sys
 import numpy
 of_numpy = set(sys.modules)  # NumPy 1 imports numpy.ma by itself
 from pathlib import Path
-import rltui.tui.app
-from rltui.present.screens.frame import draw
+import asyncio
 from rltui.present.kit.theme import load_theme
 from rltui.present.screens.view import View
 from rltui.session import Session
+from rltui.tui.app import RltuiApp
+from rltui.tui.shell import Look
 
-load_theme("dark", ())
 session = Session([Path(sys.argv[1])])
 session.scan()
 for batch in session._reader.read_all():
     session._apply(batch)
-session._judging.judge(verdicts=False)
-view = View(run=next(iter(session.views)))
-assert any("loss" in text for line in draw(session, view, 160, 45).lines for text, _ in line)
-print(*(name for name in sys.argv[2:] if name in sys.modules.keys() - of_numpy))
+session._judge(False)
+session.start = session.stop = lambda: None  # no thread: what it imports comes later
+app = RltuiApp(session, Look(View(), load_theme("dark")))
+
+async def show():
+    async with app.run_test(size=(160, 45)) as pilot:
+        app.pump._unpainted = True
+        app.pump._session.drain = lambda **_: type(session).drain(session, verdicts=False)
+        app.pump.pull()
+        await pilot.pause()
+        await pilot.pause()
+        shown = app.screen.query_one("#rows")
+        assert any("loss" in text for text, _ in shown.line_of(1)), shown.line_of(1)
+        print(*(name for name in sys.argv[2:] if name in sys.modules.keys() - of_numpy))
+
+asyncio.run(show())
 """
 _LATER = (
     "watchdog", "plotext", "tensorboard", "numpy.ma", "rltui.health.engine",
     "rltui.health.rules", "rltui.catalogue.doc_tables", "rltui.present.screens.help",
-    "rltui.present.screens.metric",
-    "rltui.present.screens.runs", "rltui.formats.console.console_decoder",
+    "rltui.present.screens.metric", "rltui.formats.console.console_decoder",
     "rltui.formats.table.table_decoder", "rltui.formats.wandb.wandb_decoder",
 )  # fmt: skip
 

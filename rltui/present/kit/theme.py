@@ -70,6 +70,42 @@ class Theme:
     path: Path | None = None
 
 
+def is_colour(text: str) -> bool:
+    """Whether this is ``#rrggbb``."""
+    return _HEX.match(text) is not None
+
+
+def completed(
+    name: str, dark: bool, colours: Mapping[Token, str], *, terminal: bool = False
+) -> Theme:
+    """A theme of a few colours; the rest is derived, or taken from ours.
+
+    With ``terminal`` ours is the one that leaves the terminal its own colours.
+    """
+    given = {t: (c, nearest_256(c), _base_ansi(c, t)) for t, c in colours.items()}
+    base = _read(shipped("themes", "terminal.yaml")) if terminal else _base(dark)
+    _fill(given, [t for t in Token if t not in given], base)
+    return _theme(name, dark, given)
+
+
+def _theme(
+    name: str,
+    dark: bool,
+    given: Mapping[Token, _Entry],
+    ansi: bool = False,
+    path: Path | None = None,
+) -> Theme:
+    return Theme(
+        name=name,
+        dark=dark,
+        colours=MappingProxyType({t: given[t][0] for t in Token}),
+        colours256=MappingProxyType({t: given[t][1] for t in Token}),
+        ansi16=MappingProxyType({t: given[t][2] for t in Token}),
+        ansi=ansi,
+        path=path,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class FailedTheme:
     """A theme file that cannot be used, and why (one sentence, with file, line and column)."""
@@ -139,15 +175,7 @@ def _read(path: Path) -> Theme:
         if path.resolve() == shipped("themes", f"{_BASES[dark]}.yaml").resolve():
             table.node.fail(f"colour {missing[0].value!r} is missing")
         _fill(given, missing, _base(dark))
-    return Theme(
-        name=name,
-        dark=dark,
-        colours=MappingProxyType({t: given[t][0] for t in Token}),
-        colours256=MappingProxyType({t: given[t][1] for t in Token}),
-        ansi16=MappingProxyType({t: given[t][2] for t in Token}),
-        ansi=ansi_node.boolean() if ansi_node else False,
-        path=path,
-    )
+    return _theme(name, dark, given, ansi_node.boolean() if ansi_node else False, path)
 
 
 _Entry = tuple[str, int, str]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
 from rltui.health.model import Finding, FindingState, Skipped
@@ -17,16 +20,27 @@ from rltui.present.kit.line import (
     Token,
     column,
     fit_line,
-    line_at,
     line_width,
     style,
-    with_ground,
 )
 from rltui.present.kit.prose import paragraph
-from rltui.present.screens.frame_model import Body, finding_id
+from rltui.present.screens.entries import Entry, fixed, indented, with_margin
 from rltui.present.screens.metric_chart import chart_lines
-from rltui.present.screens.view import FINDINGS, View
+from rltui.present.screens.view import View
 from rltui.session import RunView
+
+
+class FindingId(NamedTuple):
+    """Names a finding within a run, the same as long as its episode lives."""
+
+    rule: str
+    tag: str | None
+    since_step: int | None
+
+
+def finding_id(finding: Finding) -> FindingId:
+    """The id of a finding."""
+    return FindingId(finding.rule, finding.tag, finding.since_step)
 
 
 def heading(title: str, width: int, view: View, note: str = "") -> Line:
@@ -208,72 +222,77 @@ def _steps_words(finding: Finding) -> str:
     return f"{numbers.step(evidence.step_first)} to {numbers.step(evidence.step_last)}"
 
 
-def findings_body(run: RunView, view: View, width: int, height: int) -> Body:
-    """The tab: the list at the left, the finding at the cursor at the right (or below)."""
-    report = run.report
-    if report is None:
-        return Body([[("  no verdict before the run has been read", MUTED)]])
+@dataclass(frozen=True, slots=True)
+class FindingsLayout:
+    """Where the list and the finding at the cursor stand; widths and heights in cells."""
+
+    margin: int
+    """Cells left of the list, for the cursor bar."""
+    rows: int
+    """Width of a line of the list."""
+    left: int
+    """Width of the list, with its margin and what parts it from the detail."""
+    side: int
+    """Width of the detail beside the list; 0 when it stands below."""
+    list_height: int
+
+
+def findings_layout(width: int, height: int, lines: int) -> FindingsLayout:
+    """The layout of the tab for a list of ``lines`` lines."""
     margin = 2 if width >= 110 else 1
-    two_panes = width >= 100
-    list_width = (42 if width < 150 else 52) if two_panes else width - margin - 1
-    ids = [finding_id(f) for f in report.findings]
-    cursor = view.cursor.get(FINDINGS)
-    if ids and (cursor not in ids or FINDINGS not in view.moved):
-        cursor = view.cursor[FINDINGS] = ids[0]
-    lines, hits = _list(run, view, list_width, margin, cursor)
-    chosen = next((f for f in report.findings if finding_id(f) == cursor), None)
-    if two_panes:
-        lines += [[], *_not_judged(run, view, list_width, margin)]
-        pane_width = width - margin - list_width - 4 - 1
-        right = _detail(run, chosen, view, pane_width, height)
-        rows = max(len(lines), len(right))
-        joined = [
-            [*fit_line(line_at(lines, i), margin + list_width), ("    ", TEXT), *line_at(right, i)]
-            for i in range(min(rows, height))
-        ]
-        return Body(joined, ids, hits)
-    room = max(0, height - len(lines))
-    detail = _detail(run, chosen, view, width - margin - 1, room) if room >= 4 else []
-    below: list[Line] = [[(" " * margin, TEXT), *x] for x in detail]
-    lines = [*lines, *below]
-    if height - len(lines) >= 3:
-        lines += [[], *_not_judged(run, view, list_width, margin)]
-    return Body(lines[:height], ids, hits)
+    if width >= 100:
+        rows = 42 if width < 150 else 52
+        left = margin + rows + 4
+        return FindingsLayout(margin, rows, left, width - left - 1, height)
+    listed = min(lines, max(3, height // 2 if height >= 12 else height))
+    return FindingsLayout(margin, max(1, width - margin - 1), width, 0, max(1, listed))
 
 
-def _list(
-    run: RunView, view: View, width: int, margin: int, cursor: str | None
-) -> tuple[list[Line], dict[int, str]]:
+def finding_entries(
+    run: RunView, view: View, width: int, margin: int, *, skipped: bool
+) -> list[Entry[FindingId]]:
+    """The list: what fires, what is over, and with ``skipped`` what could not be judged."""
     report = run.report
     if report is None:
-        return [], {}
-    lines: list[Line] = []
-    hits: dict[int, str] = {}
-    blank: Line = [(" " * margin, TEXT)]
-
-    def put(line: Line) -> None:
-        lines.append([*blank, *line])
-
+        return [fixed([("  no verdict before the run has been read", MUTED)])]
+    entries: list[Entry[FindingId]] = []
     for title, group in (("Firing", report.firing()), ("Over", report.resolved())):
         if not group and title == "Over":
             continue
-        if lines:
-            lines.append([])
         note = counts(run).replace("  ", " ") if title == "Firing" else str(len(group))
-        put(heading(title, width, view, note if group else "none"))
-        for finding in group:
-            name = finding_id(finding)
-            hits[len(lines)] = name
-            line = finding_line(finding, width, view, now=True)
-            if name == cursor:
-                bar = (" " * (margin - 1) + view.glyphs.cursor, style(Token.ACCENT, bold=True))
-                lines.append([bar, *with_ground(fit_line(line, width), Token.SEL)])
-            else:
-                put(line)
+        head = heading(title, width, view, note if group else "none")
+        entries += [fixed([])] if entries else []
+        entries.append(fixed(*indented([head], margin)))
+        entries += [_entry(f, width, margin, view) for f in group]
         if not group:
-            for line in calm_lines(run, width, view)[:2]:
-                put(line)
-    return lines, hits
+            entries.append(fixed(*indented(calm_lines(run, width, view)[:2], margin)))
+    if skipped and report.skipped:
+        entries += [fixed([]), fixed(*_not_judged(run, view, width, margin))]
+    return entries
+
+
+def _entry(finding: Finding, width: int, margin: int, view: View) -> Entry[FindingId]:
+    def draw(cursor: bool) -> list[Line]:
+        line = finding_line(finding, width, view, now=True)
+        return [with_margin(line, width, margin, view, cursor=cursor)]
+
+    return Entry(finding_id(finding), draw)
+
+
+def find(run: RunView, wanted: FindingId | None) -> Finding | None:
+    """The finding of that id."""
+    findings = run.report.findings if run.report else ()
+    return next((f for f in findings if finding_id(f) == wanted), None)
+
+
+def detail_below(
+    run: RunView, finding: Finding | None, view: View, width: int, height: int
+) -> list[Line]:
+    """Under a narrow list: the finding, and what could not be judged where there is room."""
+    lines = finding_detail(run, finding, view, width, height) if height >= 4 else []
+    if height - len(lines) >= 3:
+        lines += [[], *_not_judged(run, view, width, 0)]
+    return lines[:height]
 
 
 def _not_judged(run: RunView, view: View, width: int, margin: int) -> list[Line]:
@@ -296,7 +315,7 @@ def _skipped_line(run: RunView, skipped: Skipped, width: int, view: View) -> Lin
     return [(f"{view.glyphs.unknown} ", MUTED), name, (text, MUTED)]
 
 
-def _detail(
+def finding_detail(
     run: RunView, finding: Finding | None, view: View, width: int, height: int
 ) -> list[Line]:
     """The finding at the cursor: sentence, evidence, advice, chart."""

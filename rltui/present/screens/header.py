@@ -1,32 +1,28 @@
-"""Line 1 (which run, how far, how well), the tabs, and the footer."""
+"""Line 1: which run, how far, how well."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from rltui.core.level import Level, RunState
-from rltui.core.text import cell_width, fit, fit_middle
+from rltui.core.text import fit_middle
 from rltui.health.crash import ExitKind
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
-    ACCENT,
-    LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
     TEXT,
     TITLE,
     Line,
-    Span,
     Token,
     fit_line,
     line_width,
     style,
     with_ground,
 )
-from rltui.present.screens.keys import keys_for
 from rltui.present.screens.log import ending_words
-from rltui.present.screens.view import ALL, FINDINGS, OVERVIEW, TABS, Tab, View
+from rltui.present.screens.view import View
 from rltui.session import Progress, RunView
 
 _STATE_TOKEN = {
@@ -189,13 +185,17 @@ def _between(left: Line, right: Line, width: int) -> Line:
     return with_ground(fit_line(line, width), Token.RAISED)
 
 
-def runs_header(runs: list[RunView], label: str, view: View, width: int) -> Line:
-    """Line 1 of the list of runs."""
+def runs_header(runs: list[RunView], label: str, view: View, width: int, expected: int = 0) -> Line:
+    """Line 1 of the list of runs; ``expected`` is how many there are, read or not."""
     states = [r.progress.state for r in runs if r.progress]
     parts = [_Part([(label, TITLE)], 0, 0 if width < 150 else 2)]
     if width >= 150:
         parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
-    parts.append(_Part([(f"{len(runs)} run{'s' if len(runs) != 1 else ''}", TEXT)], 10))
+    total = max(expected, len(runs))
+    done = sum(not (r.data.files.reading or r.data.memory.loading) for r in runs)
+    runs_word = "run" if total == 1 else "runs"
+    words = f"{done} of {total} read" if done < total else f"{total} {runs_word}"
+    parts.append(_Part([(words, TEXT)], 10))
     for state in (RunState.LIVE, RunState.STALLED, RunState.CRASHED, RunState.FINISHED):
         count = states.count(state)
         if count:
@@ -215,143 +215,3 @@ def runs_header(runs: list[RunView], label: str, view: View, width: int) -> Line
     if not right and Level.OK in levels:
         right = [(f"{view.glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True))]
     return _between(_drop_to_fit(parts, width - line_width(right) - 3), right, width)
-
-
-@dataclass(frozen=True, slots=True)
-class TabSpot:
-    """Where a tab stands on its line, for the mouse and the underline."""
-
-    id: str
-    start: int
-    end: int
-
-
-def tabs_of(run: RunView) -> list[Tab]:
-    """The tabs that this run has something for; Overview, Findings and All always."""
-    have = {i.category for i in run.infos.values()} | {
-        i.also for i in run.infos.values() if i.also is not None
-    }
-    return [t for t in TABS if t.category is None or t.category in have]
-
-
-def tab_line(run: RunView, view: View, width: int) -> tuple[Line, list[TabSpot]]:
-    """Line 2 and where each tab stands on it."""
-    tabs = tabs_of(run)
-    if width < 80:
-        tabs = _worst_tabs(run, view, tabs)
-    for gap, form in ((3, "title"), (2, "medium"), (1, "short")):
-        if gap == 3 and width < 150:
-            continue
-        labels = [_tab_label(run, view, t, form) for t in tabs]
-        left = 2 if width >= 110 else 0
-        needed = [
-            line_width(x) + gap
-            for x, t in zip(labels, tabs, strict=True)
-            if t.key or t.id == view.tab
-        ]
-        if form == "short" or left + sum(needed) - gap <= width:
-            break
-    return _place_tabs(tabs, labels, view, width, gap, left)
-
-
-def _place_tabs(
-    tabs: list[Tab], labels: list[Line], view: View, width: int, gap: int, left: int
-) -> tuple[Line, list[TabSpot]]:
-    widths = [line_width(x) for x in labels]
-    first = 0
-    active = next((i for i, t in enumerate(tabs) if t.id == view.tab), 0)
-    while first < active and left + sum(w + gap for w in widths[first : active + 1]) - gap > width:
-        first += 1
-    line: Line = [(" " * left, TEXT)] if left else []
-    spots: list[TabSpot] = []
-    x = left
-    for tab, label, w in list(zip(tabs, labels, widths, strict=True))[first:]:
-        if spots:
-            line.append((" " * gap, TEXT))
-            x += gap
-        spots.append(TabSpot(tab.id, x, x + w))
-        line.extend(label)
-        x += w
-    return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
-
-
-def _tab_label(run: RunView, view: View, tab: Tab, form: str) -> Line:
-    active = tab.id == view.tab
-    name = tab.title if active and form == "short" else getattr(tab, form)
-    look = style(Token.STRONG, bold=True, underline=active and form == "short") if active else TEXT
-    line: Line = []
-    if tab.key:
-        line.append((f"{tab.key} ", style(Token.ACCENT) if active else MUTED))
-    line.append((name, look))
-    line.extend(_tab_badge(run, view, tab, "" if form == "short" else " "))
-    return line
-
-
-def _tab_badge(run: RunView, view: View, tab: Tab, gap: str) -> list[Span]:
-    if tab.id == ALL:
-        return [(f" {len(run.infos)}", MUTED)] if gap else []
-    if tab.id == FINDINGS:
-        return [(f" {len(run.report.firing()) if run.report else 0}", MUTED)]
-    if tab.id == OVERVIEW:
-        level = run.verdict.level
-    elif tab.category is not None:
-        level = run.verdict.category_level(tab.category)
-    if level is Level.UNKNOWN:
-        return []
-    return [(gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
-
-
-def _worst_tabs(run: RunView, view: View, tabs: list[Tab]) -> list[Tab]:
-    """Below 80 cells: the active tab and the worst three."""
-
-    def level(tab: Tab) -> Level:
-        return run.verdict.category_level(tab.category) if tab.category else Level.UNKNOWN
-
-    ranked = sorted(tabs, key=lambda t: (-level(t), tabs.index(t)))[:3]
-    return [t for t in tabs if t.id == view.tab or t in ranked]
-
-
-def tab_rule(spots: list[TabSpot], view: View, width: int) -> Line:
-    """Line 3: a rule with the active tab underlined."""
-    glyphs = view.glyphs
-    for spot in spots:
-        if spot.id == view.tab:
-            start, end = max(0, spot.start), min(width, spot.end)
-            return [
-                (glyphs.rule * start, RULE),
-                (glyphs.heavy * (end - start), ACCENT),
-                (glyphs.rule * (width - end), RULE),
-            ]
-    return [(glyphs.rule * width, RULE)]
-
-
-def footer_line(view: View, width: int, right: str, actions: tuple[str, ...] = ()) -> Line:
-    """The last line: the keys that work here (or those of ``actions``), the state of the view."""
-    if view.message:
-        return with_ground(fit_line([(f" {view.message}", TEXT)], width), Token.RAISED)
-    shown = [k for k in keys_for(view.key_screen, view.keys) if k.footer]
-    if actions:
-        shown = [k for k in shown if k.action in actions]
-    if view.overlay:
-        shown = [k for k in shown if k.action in ("back", "quit")]
-    order = {k.action: i for i, k in enumerate(shown)}
-    room = width - (cell_width(right) + 3 if right else 1) - 1
-    while len(shown) > 2 and _footer_width(shown) > room:
-        shown.remove(max(shown, key=lambda k: k.rank))
-    shown.sort(key=lambda k: (k.action != "help", k.action == "quit", k.rank, order[k.action]))
-    line: Line = [(" ", TEXT)]
-    for i, key in enumerate(shown):
-        name = key.footer_key or key.shown.split("  ")[0]
-        line.append((("  " if i else "") + name, style(Token.ACCENT, bold=True)))
-        line.append((f" {key.footer}", TEXT))
-    line = fit_line(line, width - cell_width(right) - 1) if right else line
-    if right:
-        line = [*line, (fit(right, width), MUTED)]
-    return with_ground(fit_line(line, width), Token.RAISED)
-
-
-def _footer_width(keys: list) -> int:  # type: ignore[type-arg]
-    return sum(
-        cell_width(k.footer_key or k.shown.split("  ")[0]) + 1 + cell_width(k.footer) + 2
-        for k in keys
-    )

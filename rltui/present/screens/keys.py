@@ -13,13 +13,16 @@ from rltui.config import Config
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
 
-#: Screens on which a key can work.
+#: Screens on which a key can work; a tab of findings has keys of its own.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
 EVERYWHERE = (RUNS, LIST, FINDINGS, METRIC)
 #: The list of logs to choose from, before there is anything to watch.
 PICKER = "picker"
-_ALWAYS = (*EVERYWHERE, PICKER)
+#: Help, an explanation or the log over a screen.
+OVERLAY = "overlay"
+_ALWAYS = (*EVERYWHERE, PICKER, OVERLAY)
 _LISTS = (RUNS, LIST, FINDINGS, PICKER)
+_RUN = (LIST, FINDINGS, METRIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +45,23 @@ class Key:
     """Lower stays longer when the footer gets narrow."""
     footer_key: str = ""
     """How the footer writes the key, when shorter than ``shown``."""
+    handler: str = ""
+    """What carries it out, when not ``action``: ``app.NAME`` is a method of the app. The screens
+    check it when they are defined."""
+    by_key: bool = False
+    """The handler gets the key that was pressed."""
 
 
 _MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
 
 KEYS: tuple[Key, ...] = (
     Key("help", ("question_mark",), "?", "this help", _ALL, _ALWAYS, "help", 0),
-    Key("up", ("up", "k"), "↑  k", "row up", _MOVE, _LISTS),
-    Key("down", ("down", "j"), "↓  j", "row down", _MOVE, _LISTS),
+    Key("up", ("up", "k"), "↑  k", "row up", _MOVE, (*_LISTS, OVERLAY)),
+    Key("down", ("down", "j"), "↓  j", "row down", _MOVE, (*_LISTS, OVERLAY)),
     Key("previous_metric", ("up", "k"), "↑  k", "previous metric", _MOVE, (METRIC,)),
     Key("next_metric", ("down", "j"), "↓  j", "next metric", _MOVE, (METRIC,)),
-    Key("first", ("g", "home"), "g  Home", "first row", _MOVE, _LISTS),
-    Key("last", ("G", "end"), "G  End", "last row", _MOVE, _LISTS),
+    Key("first", ("g", "home"), "g  Home", "first row", _MOVE, (*_LISTS, OVERLAY)),
+    Key("last", ("G", "end"), "G  End", "last row", _MOVE, (*_LISTS, OVERLAY)),
     Key("first_step", ("g", "home"), "g  Home", "crosshair to the first step", _MOVE, (METRIC,)),
     Key("last_step", ("G", "end"), "G  End", "crosshair to the newest step", _MOVE, (METRIC,)),
     Key(
@@ -62,7 +70,7 @@ KEYS: tuple[Key, ...] = (
         "Ctrl+U  PgUp",
         "half a page up",
         _MOVE,
-        _LISTS,
+        (*_LISTS, OVERLAY),
     ),
     Key(
         "half_down",
@@ -70,21 +78,22 @@ KEYS: tuple[Key, ...] = (
         "Ctrl+D  PgDn",
         "half a page down",
         _MOVE,
-        _LISTS,
+        (*_LISTS, OVERLAY),
     ),
-    Key("tab", tuple("1234567890"), "1 … 9  0", "tab", _MOVE, (LIST, FINDINGS, METRIC)),
+    Key("tab", tuple("1234567890"), "1 … 9  0", "tab", _MOVE, _RUN, by_key=True),
     Key(
         "previous_tab",
         ("left_square_bracket",),
         "[",
         "previous tab",
         _MOVE,
-        (LIST, FINDINGS, METRIC),
+        _RUN,
     ),
-    Key("next_tab", ("right_square_bracket",), "]", "next tab", _MOVE, (LIST, FINDINGS, METRIC)),
+    Key("next_tab", ("right_square_bracket",), "]", "next tab", _MOVE, _RUN),
     Key("left", ("left", "h"), "←  h", "previous tab", _MOVE, (LIST, FINDINGS)),
     Key("right", ("right", "l"), "→  l", "next tab", _MOVE, (LIST, FINDINGS)),
-    Key("focus", ("tab", "shift+tab"), "Tab", "next, previous section", _MOVE, (LIST,)),
+    Key("next_section", ("tab",), "Tab", "next section", _MOVE, (LIST,)),
+    Key("previous_section", ("shift+tab",), "Shift+Tab", "previous section", _MOVE, (LIST,)),
     Key("enter", ("enter",), "Enter", "open", _MOVE, _LISTS, "open", 2),
     Key("back", ("escape",), "Esc", "back, clear the filter", _MOVE, _ALWAYS, "back", 3),
     Key(
@@ -93,11 +102,11 @@ KEYS: tuple[Key, ...] = (
         "!",
         "next finding",
         _MOVE,
-        (LIST, FINDINGS, METRIC),
+        _RUN,
         "next finding",
         4,
     ),
-    Key("runs", ("r",), "r", "list of runs", _MOVE, (LIST, FINDINGS, METRIC), "runs", 5),
+    Key("runs", ("r",), "r", "list of runs", _MOVE, _RUN, "runs", 5),
     Key(
         "filter",
         ("slash",),
@@ -136,7 +145,7 @@ KEYS: tuple[Key, ...] = (
         "e",
         "explain the metric or finding",
         _ALL,
-        (LIST, FINDINGS, METRIC),
+        (*_RUN, OVERLAY),
         "explain",
         6,
     ),
@@ -146,24 +155,34 @@ KEYS: tuple[Key, ...] = (
         "t",
         "tail of the console log",
         _ALL,
-        (LIST, FINDINGS, METRIC),
+        (*_RUN, OVERLAY),
         rank=13,
     ),
-    Key("pause", ("p",), "p", "pause the view", _ALL, rank=11),
+    Key("pause", ("p",), "p", "pause the view", _ALL, rank=11, handler="app.pause"),
     Key("copy", ("y",), "y", "copy the row as text", _ALL, footer="copy", rank=12),
     Key("command", ("colon",), ":", "command: tab, theme, goto, q", _ALL),
-    Key("palette", ("ctrl+p",), "Ctrl+P", "command palette", _ALL),
-    Key("suspend", ("ctrl+z",), "Ctrl+Z", "suspend", _ALL, _ALWAYS),
+    Key(
+        "palette",
+        ("ctrl+p",),
+        "Ctrl+P",
+        "command palette: themes",
+        _ALL,
+        (*EVERYWHERE, PICKER),
+        handler="app.command_palette",
+    ),
+    Key("suspend", ("ctrl+z",), "Ctrl+Z", "suspend", _ALL, _ALWAYS, handler="app.suspend_process"),
     Key(
         "quit",
         ("q", "ctrl+c"),
-        "q",
+        "q  Ctrl+C",
         "quit; the training is never touched",
         _ALL,
-        _ALWAYS,
+        (*EVERYWHERE, PICKER),
         footer="quit",
         rank=0,
+        handler="app.quit",
     ),
+    Key("close", ("q",), "q", "close", _ALL, (OVERLAY,), "close", 0),
 )
 
 

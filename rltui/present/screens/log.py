@@ -1,6 +1,8 @@
-"""The end of a run's console log as an overlay, and the words for how a run ended."""
+"""The end of a run's console log, and the words for how a run ended."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.core.text import clean, fit_middle
@@ -29,27 +31,32 @@ def ending_words(ending: ExitStatus) -> str:
     return f"{word}: {ending.reason}"
 
 
-def tail_overlay(run: RunView | None, view: View, width: int, height: int) -> list[Line]:
-    """The last lines of the console log that was written last, at most ``height`` lines."""
-    data = run.data if run else None
-    if run is None or data is None or not data.files.tails:
-        told = "no console log of this run is known; name it beside the directory: "
-        return [*paragraph(told + "rltui watch DIR FILE", width, MUTED)]
-    path = max(data.files.tails, key=lambda p: data.files.sources[p].modified)
-    size = data.files.sources[path].size
+def log_head(run: RunView, view: View, width: int) -> list[Line]:
+    """Above the log: which file it is, and how the run ended."""
+    path = _newest_log(run)
+    if path is None:
+        return [[("Log ", TITLE)], [(view.glyphs.rule * width, RULE)]]
     head: Line = [("Log ", TITLE)]
     room = max(10, width - 26)
     name = clean(str(path)) if path != PIPE else PIPE_NAME
     head.append((fit_middle(name, room, ellipsis=view.glyphs.ellipsis), MUTED))
+    size = run.data.files.sources[path].size
     head = [*fit_line(head, max(10, width - 20)), (f"{size:>9,} bytes", MUTED)]
-    lines = [head, [(view.glyphs.rule * width, RULE)], *_ending_lines(run, width)]
-    shown = _log_lines(run, list(data.files.tails[path].lines), view, width)
-    room = max(1, height - len(lines))
-    last = max(0, len(shown) - room)
-    if view.overlay_follows or view.overlay_offset >= last:
-        view.overlay_offset, view.overlay_follows = last, True
-    begin = view.overlay_offset
-    return [*lines, *shown[begin : begin + room]]
+    return [head, [(view.glyphs.rule * width, RULE)], *_ending_lines(run, width)]
+
+
+def log_lines(run: RunView, view: View, width: int) -> list[Line]:
+    """The last lines of the console log that was written last."""
+    path = _newest_log(run)
+    if path is None:
+        advice = "no console log of this run is known; name it beside the directory: "
+        return paragraph(advice + "rltui watch DIR FILE", width, MUTED)
+    return _log_lines(run, list(run.data.files.tails[path].lines), view, width)
+
+
+def _newest_log(run: RunView) -> Path | None:
+    data = run.data.files
+    return max(data.tails, key=lambda p: data.sources[p].modified, default=None)
 
 
 def _ending_lines(run: RunView, width: int) -> list[Line]:

@@ -21,13 +21,13 @@ from rltui.present.kit.line import (
     style,
 )
 from rltui.present.kit.prose import fact_line, paragraph
+from rltui.present.screens.entries import beside, indented
 from rltui.present.screens.findings import badge_of, heading, span_words
-from rltui.present.screens.frame_model import Body
-from rltui.present.screens.metric_chart import chart_lines, smoothed_last
-from rltui.present.screens.metric_rows import Row, make_row
+from rltui.present.screens.metric_chart import Zoom, chart_lines, smoothed_last
+from rltui.present.screens.metric_rows import Row, make_row, overview_sections, tab_sections
 from rltui.present.screens.metric_table import Columns, row_line
-from rltui.present.screens.tab import cached_sections
-from rltui.present.screens.view import TAB_BY_ID, View
+from rltui.present.screens.tabs import TAB_BY_ID
+from rltui.present.screens.view import View
 from rltui.session import RunView
 from rltui.store.series import mean_of
 
@@ -35,36 +35,38 @@ _SIDE = 38
 """Cells of the pane at the right of the chart."""
 
 
-def metric_body(run: RunView, view: View, width: int, height: int) -> Body:
-    """The metric at the cursor of the present tab, in ``width`` x ``height``."""
-    rows = [r for s in cached_sections(run, view) for r in s.rows]
-    items = [r.tag for r in rows]
-    tag = view.cursor.get(view.tab)
+def metric_lines(
+    run: RunView,
+    tab: str,
+    tag: str,
+    view: View,
+    zoom: Zoom,
+    width: int,
+    height: int,
+) -> list[Line]:
+    """The metric ``tag`` as a row of the tab ``tab``, in ``width`` x ``height``."""
     if tag not in run.infos:
-        return Body([[], [("  this metric is no longer logged", MUTED)]], items)
+        return [[], [("  this metric is no longer logged", MUTED)]]
+    rows = [r for s in tab_sections(run, tab) for r in s.rows]
     margin = 2 if width >= 110 else 1
     inner = width - margin - 1
     row = next((r for r in rows if r.tag == tag), make_row(run, tag))
-    blank: Line = [(" " * margin, TEXT)]
-    head = [*blank, *_head(row, items, view, inner)]
-    rule: Line = [*blank, (view.glyphs.rule * inner, RULE)]
-    lines = [head, rule] if height >= 16 else [head]
+    head = _head(row, [r.tag for r in rows], tab, view, inner)
+    lines = [head, [(view.glyphs.rule * inner, RULE)]] if height >= 16 else [head]
     room = height - len(lines)
-    if width >= 110:
-        lines += _beside(run, row, view, inner, room, margin)
-    else:
-        lines += _below(run, row, view, inner, room, margin)
-    return Body(lines[:height], items)
+    part = _beside if width >= 110 else _below
+    lines += part(run, row, view, zoom, inner, room)
+    return indented(lines, margin)[:height]
 
 
-def _head(row: Row, items: list[str], view: View, width: int) -> Line:
+def _head(row: Row, items: list[str], tab: str, view: View, width: int) -> Line:
     words = view.glyphs.text
     token = LEVEL_TOKEN[row.level]
     left: Line = [(f"{view.glyphs.badge(row.level)} ", style(token, bold=True))]
     left += [(words(row.title), TITLE), (f"  {words(row.info.unit)}", MUTED)]
     tags = row.tag + (", min, max" if row.band else "")
     left.append((f"   {tags}", MUTED))
-    where = TAB_BY_ID[view.tab].title
+    where = TAB_BY_ID[tab].title
     right = where
     if row.tag in items:
         right = f"{where}  {items.index(row.tag) + 1} of {len(items)}"
@@ -72,38 +74,31 @@ def _head(row: Row, items: list[str], view: View, width: int) -> Line:
     return [*fit_line(left, room, ellipsis=view.glyphs.ellipsis), (f" {right}", MUTED)]
 
 
-def _beside(run: RunView, row: Row, view: View, width: int, height: int, margin: int) -> list[Line]:
+def _beside(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
     chart_width = width - _SIDE - 4
-    chart = chart_lines(run, row.tag, view, chart_width, height, band=row.band, full=True)
-    side = _side(run, row, view, _SIDE, height)
-    blank = (" " * margin, TEXT)
-    lines: list[Line] = []
-    for i in range(height):
-        left = chart[i] if i < len(chart) else []
-        right = side[i] if i < len(side) else []
-        lines.append([blank, *fit_line(left, chart_width), (" " * 4, TEXT), *right])
-    return lines
+    chart = chart_lines(run, row.tag, view, chart_width, height, band=row.band, zoom=zoom)
+    side = _side(run, row, view, zoom, _SIDE, height)
+    return beside(chart, side, chart_width, 4, height)
 
 
-def _below(run: RunView, row: Row, view: View, width: int, height: int, margin: int) -> list[Line]:
+def _below(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
     facts = 3 if height >= 14 else 0
-    chart = chart_lines(run, row.tag, view, width, height - facts, band=row.band, full=True)
-    blank = (" " * margin, TEXT)
-    lines: list[Line] = [[blank, *x] for x in chart]
+    lines = chart_lines(run, row.tag, view, width, height - facts, band=row.band, zoom=zoom)
+    lines = list(lines)
     if facts:
-        found = _judgement(run, row, view, width)[:1]
-        lines += [[blank, *x] for x in found]
-        pairs = [(name, value) for name, value, _ in _statistics(run, row, view)]
-        lines.append([blank, *fact_line(pairs, width, ellipsis=view.glyphs.ellipsis)])
+        lines += _judgement(run, row, view, width)[:1]
+        found = _statistics(run, row, view, zoom)
+        pairs = [(name, value) for name, value, _ in found]
+        lines.append(fact_line(pairs, width, ellipsis=view.glyphs.ellipsis))
     return lines
 
 
-def _side(run: RunView, row: Row, view: View, width: int, height: int) -> list[Line]:
+def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
     """Judgement, statistics, meaning and related rows, as far as there is room."""
     lines = [heading("Judgement", width, view), *_judgement(run, row, view, width), []]
-    note = "visible" if view.window is not None else ""
+    note = "visible" if zoom.window is not None else ""
     lines.append(heading("Statistics", width, view, note))
-    for name, value, where in _statistics(run, row, view):
+    for name, value, where in _statistics(run, row, view, zoom):
         lines.append([column(name, 12, MUTED), column(value, 12, STRONG), (where, MUTED)])
     meaning = row.info.meaning
     if meaning and height - len(lines) > 4:
@@ -157,12 +152,12 @@ def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
     return lines
 
 
-def _statistics(run: RunView, row: Row, view: View) -> list[tuple[str, str, str]]:
+def _statistics(run: RunView, row: Row, view: View, zoom: Zoom) -> list[tuple[str, str, str]]:
     """(name, value, where) of the visible points."""
     series = run.shown(row.tag)
     steps, values = series.finite()
-    if view.window is not None:
-        inside = (steps >= view.window[0]) & (steps <= view.window[1])
+    if zoom.window is not None:
+        inside = (steps >= zoom.window[0]) & (steps <= zoom.window[1])
         steps, values = steps[inside], values[inside]
     last = series.last
     facts = [("newest", numbers.value(last[2] if last else None), "")]
@@ -178,8 +173,8 @@ def _statistics(run: RunView, row: Row, view: View) -> list[tuple[str, str, str]
             ("start", numbers.value(values[0]), ""),
         ]
     seen = series.values
-    if view.window is not None:
-        low_step, high_step = view.window
+    if zoom.window is not None:
+        low_step, high_step = zoom.window
         seen = seen[(series.steps >= low_step) & (series.steps <= high_step)]
     nonfinite = int(seen.size - np.count_nonzero(np.isfinite(seen)))
     nan = f"{numbers.step(nonfinite)} NaN or Inf" if nonfinite else "no NaN"
@@ -191,8 +186,6 @@ def _statistics(run: RunView, row: Row, view: View) -> list[tuple[str, str, str]
 
 def _related(run: RunView, row: Row) -> list[Row]:
     """Vital signs, those that are ill first: what usually moves together."""
-    from rltui.present.screens.metric_rows import overview_sections
-
     rows = [r for s in overview_sections(run) for r in s.rows if r.tag != row.tag]
     rows.sort(key=lambda r: -int(r.level))
     return rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,19 @@ _MOST_MARKS = 60
 _MOST_BARS = 6
 
 
+@dataclass(frozen=True, slots=True)
+class Zoom:
+    """The part of a chart that is looked at closely."""
+
+    crosshair: int | None = None
+    """The step at the crosshair."""
+    window: tuple[float, float] | None = None
+    """The visible steps, None for the whole run."""
+
+
+WHOLE_RUN = Zoom()
+
+
 def chart_lines(
     run: RunView,
     tag: str,
@@ -40,21 +53,18 @@ def chart_lines(
     height: int,
     *,
     band: tuple[str, str] | None = None,
-    full: bool = False,
+    zoom: Zoom = WHOLE_RUN,
     small: bool = False,
 ) -> list[Line]:
     """The chart of ``tag`` in exactly ``width`` x ``height`` cells.
 
-    ``full`` is the metric screen: crosshair and zoom apply; ``small`` leaves out the x axis and
-    all but the ends of the y axis. Kept until the run or the view
-    changes.
+    ``small`` leaves out the x axis and all but the ends of the y axis. Kept until the run, the
+    view or the zoom changes.
     """
-    options = (view.smooth, view.log_y, view.outliers, view.axis, view.marker)
-    place = (view.crosshair, view.window) if full else ()
-    key = ("chart", tag, width, height, options, place, full, small, band, span_of(run)[2])
+    key = ("chart", tag, width, height, view, zoom, small, band, span_of(run)[2])
 
     def draw() -> list[Line]:
-        chart = chart_of(run, tag, view, band=band, full=full)
+        chart = chart_of(run, tag, view, band=band, zoom=zoom)
         if small:
             chart = replace(
                 chart, bars=(), marks=(), limits=(), x_axis=False, ends=True, newest=False
@@ -65,7 +75,12 @@ def chart_lines(
 
 
 def chart_of(
-    run: RunView, tag: str, view: View, *, band: tuple[str, str] | None = None, full: bool = False
+    run: RunView,
+    tag: str,
+    view: View,
+    *,
+    band: tuple[str, str] | None = None,
+    zoom: Zoom = WHOLE_RUN,
 ) -> Chart:
     """The request for the chart of one tag."""
     series, judgement = run.shown(tag), run.verdict.judgement(tag)
@@ -78,8 +93,7 @@ def chart_of(
     judged = bool(judgement.rules) or judgement.level is not Level.UNKNOWN
     low, high = run.verdict.limits(tag)
     # averages, quantiles and readings need every point, and so does a part that is enlarged
-    enlarged = full and (view.window is not None or view.crosshair is not None)
-    exact = view.smooth > 0 or view.outliers or enlarged
+    exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
     first, last = run.points.first_step, run.points.last_step
     ends = None if first is None or last is None else (to_x(first), to_x(last))
     marks = _marks(run, to_x)
@@ -88,7 +102,7 @@ def chart_of(
         first=None if ends is None else ends[0],
         last=None if ends is None else ends[1],
         end=_end(run, axis, ends),
-        window=_window(view, to_x) if full else None,
+        window=None if zoom.window is None else (to_x(zoom.window[0]), to_x(zoom.window[1])),
         x_kind=axis.kind,
         x_unit=axis.unit,
         smooth=view.smooth,
@@ -100,7 +114,7 @@ def chart_of(
         bars=_bars(run, tag, to_x),
         marks=marks,
         marks_title="val" if marks else "restart",
-        crosshair=_crosshair(view, to_x) if full else None,
+        crosshair=None if zoom.crosshair is None else Crosshair(to_x(zoom.crosshair)),
     )
 
 
@@ -149,16 +163,6 @@ def outline_of(run: RunView, series: Series) -> IntArray | None:
 
     known = _OUTLINES.of(run).get(series, lambda s: extend(Outline(), s), extend=extend)
     return known.index
-
-
-def _window(view: View, to_x: Callable[[float], float]) -> tuple[float, float] | None:
-    if view.window is None:
-        return None
-    return to_x(view.window[0]), to_x(view.window[1])
-
-
-def _crosshair(view: View, to_x: Callable[[float], float]) -> Crosshair | None:
-    return None if view.crosshair is None else Crosshair(to_x(view.crosshair))
 
 
 def _limits(low: float | None, high: float | None, words: str) -> list[Limit]:

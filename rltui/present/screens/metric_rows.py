@@ -11,8 +11,9 @@ from rltui.catalogue.model import Category, TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.model import Judgement
+from rltui.present.screens.entries import words_match
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
-from rltui.present.screens.view import ALL, FINDINGS, OVERVIEW, View
+from rltui.present.screens.tabs import ALL, FINDINGS, OVERVIEW
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -63,6 +64,7 @@ class Section:
         return max((r.level for r in self.rows), default=Level.UNKNOWN)
 
 
+_SECTIONS: RunCache[tuple[str, str], list[Section]] = RunCache()
 _OVERVIEW: RunCache[None, list[Section]] = RunCache()
 _FAMILY_ENDS: RunCache[None, dict[str, dict[str, str]]] = RunCache()
 
@@ -94,21 +96,30 @@ def fold(run: RunView, tags: Iterable[str]) -> list[Row]:
     return [make_row(run, t, bands.get(t)) for t in ordered if t not in hidden]
 
 
-def tab_sections(run: RunView, view: View) -> list[Section]:
-    """The sections of the present tab, after the filter."""
-    if view.tab == FINDINGS:
+def tab_sections(run: RunView, tab: str, text: str = "") -> list[Section]:
+    """The sections of a tab, after the filter ``text``; kept until the run changes."""
+    return list(_SECTIONS.get(run, (tab, text), lambda: _matching_sections(run, tab, text)))
+
+
+def _matching_sections(run: RunView, tab: str, text: str) -> list[Section]:
+    sections = _tab_sections(run, tab)
+    if text:
+        sections = [
+            Section(s.title, tuple(r for r in s.rows if matches(r, text))) for s in sections
+        ]
+    return [s for s in sections if s.rows]
+
+
+def _tab_sections(run: RunView, tab: str) -> list[Section]:
+    if tab == FINDINGS:
         return []
-    if view.tab == OVERVIEW:
-        sections = overview_sections(run)
-    elif view.tab == ALL:
-        sections = [Section("All", tuple(make_row(run, t) for t in _by_category(run)))]
-    else:
-        category = Category(view.tab)
-        tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
-        sections = [Section(category_title(category), tuple(fold(run, tags)))]
-    if not view.filter:
-        return sections
-    return [Section(s.title, tuple(r for r in s.rows if matches(r, view.filter))) for s in sections]
+    if tab == OVERVIEW:
+        return overview_sections(run)
+    if tab == ALL:
+        return [Section("All", tuple(make_row(run, t) for t in _by_category(run)))]
+    category = Category(tab)
+    tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
+    return [Section(category_title(category), tuple(fold(run, tags)))]
 
 
 def category_title(category: Category) -> str:
@@ -190,18 +201,6 @@ def matches(row: Row, text: str) -> bool:
     """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
     key = row.info.metric.key if row.info.metric else ""
     return words_match(f"{row.title} {row.tag} {key}", text)
-
-
-def words_match(hay: str, text: str) -> bool:
-    """Whether ``hay`` holds every word of ``text`` and none that starts with ``!``."""
-    hay = hay.lower()
-    for word in text.lower().split():
-        if word.startswith("!"):
-            if len(word) > 1 and word[1:] in hay:
-                return False
-        elif word not in hay:
-            return False
-    return True
 
 
 def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:

@@ -22,9 +22,9 @@ from rltui.present.kit.line import (
     fit_line,
     line_width,
     style,
-    with_ground,
 )
 from rltui.present.kit.spark import empty_digest, spark_of
+from rltui.present.screens.entries import Entry, fixed, with_margin
 from rltui.present.screens.metric_rows import Row, Section, episodes, trend_of
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.view import View
@@ -84,16 +84,6 @@ def columns_for(width: int) -> Columns:
     if width >= 34:
         return Columns(width - 24, 0, 0, 10, 0)
     return Columns(max(4, width - 13), 0, 0, 0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Pane:
-    """Lines of a pane and which row each belongs to (None: heading or blank)."""
-
-    lines: list[Line]
-    tags: list[str | None]
-    every: list[str | None]
-    """``tags`` of the whole pane, of which ``lines`` may be a window."""
 
 
 def row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool) -> Line:
@@ -216,69 +206,71 @@ def _heads(line: Line, columns: Columns, rule: str, spark_head: str) -> Line:
     return line
 
 
-def table_pane(
-    run: RunView,
-    sections: Sequence[Section],
-    width: int,
-    height: int,
-    view: View,
-    cursor: str | None,
-    *,
-    scroll: bool,
-    margin: int = 2,
-) -> Pane:
-    """Sections as lines: ``margin`` cells for the cursor bar, then rows of ``width`` cells.
-
-    With ``scroll`` the rows are a window around the cursor and the heading says which; without
-    it, rows that matter least are left out so that every section shows.
-    """
-    columns = columns_for(width)
-    if scroll and len(sections) == 1:
-        return _scrolled(run, sections[0], columns, height, view, cursor, margin)
-    blanks = height >= 26
-    chosen = _fit_sections(sections, height, blanks)
-    blanks = blanks and _needed(chosen, True) <= height
-    lines: list[Line] = []
-    tags: list[str | None] = []
-    for i, section in enumerate(chosen):
-        if i and blanks:
-            lines.append([])
-            tags.append(None)
+def table_entries(
+    run: RunView, sections: Sequence[Section], columns: Columns, view: View, margin: int
+) -> list[Entry[str]]:
+    """The rows of some sections, each under its heading; the first one holds the column heads."""
+    entries: list[Entry[str]] = []
+    for i, section in enumerate(sections):
         head = section_line(
             section.title,
-            width,
+            columns.width,
             view,
             level=section.level,
             heads=columns if i == 0 else None,
             spark_head=_spark_head(run, columns),
         )
-        lines.append([(" " * margin, TEXT), *head])
-        tags.append(None)
-        for row in section.rows:
-            lines.append(_with_cursor(run, row, columns, view, cursor, margin))
-            tags.append(row.tag)
-    return _around(Pane(lines, tags, tags), cursor, height)
+        entries.append(fixed([(" " * margin, TEXT), *head]))
+        entries += row_entries(run, section.rows, columns, view, margin)
+    return entries
 
 
-def _around(pane: Pane, cursor: str | None, height: int) -> Pane:
-    """The lines around the cursor, when even the fewest rows are too many for the height."""
-    if len(pane.lines) <= height:
-        return pane
-    at = pane.tags.index(cursor) if cursor in pane.tags else 0
-    start = max(0, min(at - height // 2, len(pane.lines) - height))
-    visible = slice(start, start + height)
-    return Pane(pane.lines[visible], pane.tags[visible], pane.every)
+def row_entries(
+    run: RunView, rows: Sequence[Row], columns: Columns, view: View, margin: int
+) -> list[Entry[str]]:
+    """One entry per row."""
+    return [_entry(run, row, columns, view, margin) for row in rows]
 
 
-def _with_cursor(
-    run: RunView, row: Row, columns: Columns, view: View, cursor: str | None, margin: int
+def _entry(run: RunView, row: Row, columns: Columns, view: View, margin: int) -> Entry[str]:
+    def draw(cursor: bool) -> list[Line]:
+        line = row_line(run, row, columns, view, cursor=cursor)
+        return [with_margin(line, columns.width, margin, view, cursor=cursor)]
+
+    return Entry(row.tag, draw)
+
+
+def fitted(sections: Sequence[Section], height: int) -> tuple[list[Section], bool]:
+    """The sections with as many rows as fit, and whether blank lines fit between them.
+
+    Rows that matter least are left out so that every section shows.
+    """
+    blanks = height >= 26
+    chosen = _fit_sections(sections, height, blanks)
+    return chosen, blanks and _needed(chosen, True) <= height
+
+
+def list_head(
+    run: RunView,
+    section: Section,
+    columns: Columns,
+    view: View,
+    visible: tuple[int, int],
 ) -> Line:
-    here = row.tag == cursor
-    line = row_line(run, row, columns, view, cursor=here)
-    if not here:
-        return [(" " * margin, TEXT), *line]
-    bar = (" " * (margin - 1) + view.glyphs.cursor, style(Token.ACCENT, bold=True))
-    return [bar, *with_ground(fit_line(line, columns.width), Token.SEL)]
+    """The heading of a list that scrolls: how many rows, or which of them are visible."""
+    first, last = visible
+    count = len(section.rows)
+    title = f"{section.title} {count}"
+    if last - first < count:
+        title = f"{section.title} {first + 1}–{last} of {count}"
+    return section_line(
+        view.glyphs.text(title),
+        columns.width,
+        view,
+        level=section.level,
+        heads=columns,
+        spark_head=_spark_head(run, columns),
+    )
 
 
 def _spark_head(run: RunView, columns: Columns) -> str:
@@ -310,38 +302,3 @@ def _fit_sections(sections: Sequence[Section], height: int, blanks: bool) -> lis
                 break
             longest.remove([x for x in longest if x.level <= level][-1])
     return [Section(s.title, tuple(r)) for s, r in zip(sections, rows, strict=True)]
-
-
-def _scrolled(
-    run: RunView,
-    section: Section,
-    columns: Columns,
-    height: int,
-    view: View,
-    cursor: str | None,
-    margin: int,
-) -> Pane:
-    rows = section.rows
-    room, key = max(1, height - 1), view.tab
-    index = next((i for i, r in enumerate(rows) if r.tag == cursor), 0)
-    offset = min(max(view.offset.get(key, 0), index - room + 1), index)
-    offset = max(0, min(offset, len(rows) - room))
-    view.offset[key] = offset
-    shown = rows[offset : offset + room]
-    title = f"{section.title} {len(rows)}"
-    if len(rows) > room:
-        title = f"{section.title} {offset + 1}–{offset + len(shown)} of {len(rows)}"
-    head = section_line(
-        view.glyphs.text(title),
-        columns.width,
-        view,
-        level=section.level,
-        heads=columns,
-        spark_head=_spark_head(run, columns),
-    )
-    lines: list[Line] = [[(" " * margin, TEXT), *head]]
-    tags: list[str | None] = [None]
-    for row in shown:
-        lines.append(_with_cursor(run, row, columns, view, cursor, margin))
-        tags.append(row.tag)
-    return Pane(lines, tags, tags)

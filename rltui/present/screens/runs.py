@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from rltui.core.batch import RunKey
 from rltui.core.level import Level
-from rltui.core.text import cell_width, pad
+from rltui.core.text import pad
 from rltui.health.model import Finding
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
@@ -17,15 +18,14 @@ from rltui.present.kit.line import (
     column,
     fit_line,
     style,
-    with_ground,
 )
 from rltui.present.kit.names import distinct
-from rltui.present.screens.frame_model import Body, run_id, runs_shown
+from rltui.present.screens.entries import Entry, fixed, longest, with_margin, words_match
 from rltui.present.screens.header import state_spans
 from rltui.present.screens.log import crashed_line
 from rltui.present.screens.metric_table import spark_line
 from rltui.present.screens.view import View
-from rltui.session import RunView, Session
+from rltui.session import RunView
 
 
 class _Columns:
@@ -54,52 +54,69 @@ class _Columns:
         self.spark = min(60, rest - self.name) if rest - self.name >= 6 else 0
 
 
-def runs_body(session: Session, view: View, width: int, height: int) -> Body:
-    """The list, scrolled so that the cursor is visible."""
-    runs = runs_shown(session, view)
-    items = [run_id(r.key) for r in runs]
-    cursor = view.cursor.get("runs")
-    if items and (cursor not in items or "runs" not in view.moved):
-        cursor = view.cursor["runs"] = items[0]
-    longest = max((cell_width(r.name) for r in runs), default=8)
-    columns = _Columns(width, longest)
-    names = distinct(tuple(r.name for r in runs), columns.name - 1, view.glyphs.ellipsis)
-    lines: list[Line] = (
-        [[], _head(columns, width, view)] if height > 20 else [_head(columns, width, view)]
-    )
-    room = max(1, height - len(lines))
-    heights = [2 if _below(session, r, view) else 1 for r in runs]
-    at = items.index(cursor) if cursor in items else 0
-    first = _first_visible(heights, at, view.offset.get("runs", 0), room)
-    view.offset["runs"] = first
-    hits: dict[int, str] = {}
-    for run, name, item in zip(runs[first:], names[first:], items[first:], strict=True):
-        if len(lines) >= height:
-            break  # only what is visible is drawn: there may be a thousand runs
-        for line in _entry(session, run, name, columns, width, view, item == cursor):
-            hits[len(lines)] = item
-            lines.append(line)
-    hidden = len(session.views) - len(runs)
-    if hidden and len(lines) < height:
-        lines.append([("  ", TEXT), (f"{hidden} hidden by the filter", MUTED)])
-    note = f"{len(runs)} of {len(session.views)}"
-    return Body(lines[:height], items, hits, [], note)
+def runs_shown(runs: list[RunView], order: str, text: str) -> list[RunView]:
+    """The runs that pass the filter ``text``, by ``order``: verdict, name or newest."""
+    shown = [r for r in runs if words_match(_hay(r), text)]
+    if order == "name":
+        return sorted(shown, key=lambda r: r.key)
+    if order == "newest":
+        return sorted(shown, key=lambda r: (-(r.data.files.modified or 0.0), r.key))
+    return sorted(shown, key=_by_verdict)
 
 
-def _first_visible(heights: list[int], at: int, offset: int, room: int) -> int:
-    """The first entry to draw: near ``offset``, with entry ``at`` in sight, no room wasted."""
-    if not heights:
-        return 0
-    first = max(0, min(offset, at, len(heights) - 1))
-    taken = sum(heights[first : at + 1])
-    while first < at and taken > room:
-        taken -= heights[first]
-        first += 1
-    rest = sum(heights[first:])
-    while first > 0 and rest + heights[first - 1] <= room:
-        first -= 1
-        rest += heights[first]
-    return first
+def _hay(run: RunView) -> str:
+    known, progress = run.recognition, run.progress
+    words = [run.name, run.verdict.level.word]
+    if known is not None:
+        words += [known.framework, known.title, known.algorithm or ""]
+    if progress is not None:
+        words.append(progress.state.value)
+    return " ".join(words)
+
+
+def _by_verdict(run: RunView) -> tuple[int, int, RunKey]:
+    order = {Level.BAD: 0, Level.WATCH: 1, Level.OK: 2, Level.UNKNOWN: 3}
+    firing = len(run.report.firing()) if run.report else 0
+    return order[run.verdict.level], -firing, run.key
+
+
+class RunRows:
+    """The list of runs at one width."""
+
+    def __init__(
+        self, runs: list[RunView], view: View, width: int, reading: float | None = None
+    ) -> None:
+        """``reading`` is the share of the logs that has been read, None when all has been."""
+        self._runs = runs
+        self._view = view
+        self._width = width
+        self._reading = reading
+        names = [r.name for r in runs]
+        self._columns = _Columns(width, longest(names, 8))
+        short = distinct(tuple(names), self._columns.name - 1, view.glyphs.ellipsis)
+        self._names = dict(zip((r.key for r in runs), short, strict=True))
+
+    def head(self) -> Line:
+        """The column heads, set into a rule."""
+        return _head(self._columns, self._width, self._view)
+
+    def entries(self, hidden: int) -> list[Entry[RunKey]]:
+        """One entry per run; ``hidden`` runs did not pass the filter."""
+        entries = [self._entry(run) for run in self._runs]
+        if hidden:
+            entries.append(fixed([("  ", TEXT), (f"{hidden} hidden by the filter", MUTED)]))
+        return entries
+
+    def _entry(self, run: RunView) -> Entry[RunKey]:
+        below = _below(run, self._view, self._reading)
+
+        def draw(cursor: bool) -> list[Line]:
+            lines = [_line(run, self._names[run.key], self._columns, self._view, cursor)]
+            lines += [[("    ", TEXT), *below]] if below else []
+            cells, left = self._width - self._columns.left - 1, self._columns.left
+            return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
+
+        return Entry(run.key, draw, 2 if below else 1)
 
 
 def _head(columns: _Columns, width: int, view: View) -> Line:
@@ -124,29 +141,16 @@ def _head(columns: _Columns, width: int, view: View) -> Line:
     return fit_line(line, width - 1)
 
 
-def _entry(
-    session: Session,
-    run: RunView,
-    name: str,
-    columns: _Columns,
-    width: int,
-    view: View,
-    here: bool,
-) -> list[Line]:
-    """One run: its line, and what is worst about it below."""
-    glyphs = view.glyphs
-    level = run.verdict.level
+def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) -> Line:
+    glyphs, level = view.glyphs, run.verdict.level
     look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH)
-    line: Line = [(f"{glyphs.badge(level)} ", look)]
     name_look = STRONG if level >= Level.WATCH or here else TEXT
-    line.append(column(name, columns.name, name_look))
-    line.extend(_facts(run, columns, view))
-    line.extend(_headline(run, columns, view))
-    lines = [line]
-    below = _below(session, run, view)
-    if below:
-        lines.append([("    ", TEXT), *below])
-    return [_margin(x, columns, width, view, here) for x in lines]
+    return [
+        (f"{glyphs.badge(level)} ", look),
+        column(name, columns.name, name_look),
+        *_facts(run, columns, view),
+        *_headline(run, columns, view),
+    ]
 
 
 def _facts(run: RunView, columns: _Columns, view: View) -> Line:
@@ -189,10 +193,9 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     return line
 
 
-def _below(session: Session, run: RunView, view: View) -> Line:
+def _below(run: RunView, view: View, share: float | None) -> Line:
     """The second line: why it died, the worst finding, or why there is nothing to judge."""
     if run.data.files.reading:
-        share = session.reading()
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
     if not run.infos:
         size = sum(s.size for s in run.data.files.sources.values())
@@ -213,10 +216,3 @@ def _below(session: Session, run: RunView, view: View) -> Line:
 
 def _since(finding: Finding) -> str:
     return "" if finding.since_step is None else f"  since {numbers.step(finding.since_step)}"
-
-
-def _margin(line: Line, columns: _Columns, width: int, view: View, here: bool) -> Line:
-    if not here:
-        return [(" " * columns.left, TEXT), *line]
-    bar = (" " * (columns.left - 1) + view.glyphs.cursor, style(Token.ACCENT, bold=True))
-    return [bar, *with_ground(fit_line(line, width - columns.left - 1), Token.SEL)]

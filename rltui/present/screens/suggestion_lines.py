@@ -20,9 +20,8 @@ from rltui.present.kit.line import (
     fit_line,
     plain,
     style,
-    with_ground,
 )
-from rltui.present.screens.keys import PICKER
+from rltui.present.screens.entries import Entry, fixed, with_margin
 from rltui.present.screens.view import View
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 
@@ -53,11 +52,6 @@ class PathDisplay:
         elif suggestion.here:
             return ". (everything here)"
         return self.short(suggestion.path)
-
-
-def suggestion_id(suggestion: Suggestion) -> str:
-    """Names a suggestion in cursors."""
-    return str(suggestion.path)
 
 
 def suggestions_text(suggestions: Suggestions, paths: PathDisplay, now: float) -> str:
@@ -93,19 +87,19 @@ class SuggestionRows:
         self._wide = width >= 110
         self._path = self._formats = 0
 
-    def body(self, shown: Sequence[Suggestion]) -> list[tuple[Line, str]]:
-        """Lines, each with the id of the suggestion that it belongs to, or ""."""
+    def entries(self, shown: Sequence[Suggestion]) -> list[Entry[Path]]:
+        """What is here, then what is elsewhere, each under its heading."""
         self._divide(shown)
         here = [o for o in shown if o.here]
         elsewhere = [o for o in shown if not o.here]
-        lines: list[tuple[Line, str]] = []
+        found: list[Entry[Path]] = []
         if here:
             place = self._path_display.directory
             title = f"In {self._path_display.short(place)}" if place is not None else "Here"
-            lines += self._section(title, here, first=True)
+            found += self._section(title, here, first=True)
         if elsewhere:
-            lines += self._section("Elsewhere" if here else "Found", elsewhere, first=not here)
-        return lines
+            found += self._section("Elsewhere" if here else "Found", elsewhere, first=not here)
+        return found
 
     def _divide(self, shown: Sequence[Suggestion]) -> None:
         """Give paths and formats the cells that they need, and paths the first claim."""
@@ -120,12 +114,10 @@ class SuggestionRows:
 
     def _section(
         self, title: str, suggestions: list[Suggestion], *, first: bool
-    ) -> list[tuple[Line, str]]:
-        lines: list[tuple[Line, str]] = [([], "")] if self._roomy or not first else []
-        lines.append((self._head(title, heads=first), ""))
-        for suggestion in suggestions:
-            lines += [(line, suggestion_id(suggestion)) for line in self._entry(suggestion)]
-        return lines
+    ) -> list[Entry[Path]]:
+        above: list[Line] = [[]] if self._roomy or not first else []
+        head: Entry[Path] = fixed(*above, self._head(title, heads=first))
+        return [head, *(self._entry(o) for o in suggestions)]
 
     def _head(self, title: str, *, heads: bool) -> Line:
         """The title of a section and a rule; in the first one the column heads stand in it."""
@@ -145,8 +137,22 @@ class SuggestionRows:
     def _rule(self, cells: int) -> str:
         return self._view.glyphs.rule * max(0, cells) + " "
 
-    def _entry(self, suggestion: Suggestion) -> list[Line]:
-        glyphs, here = self._view.glyphs, suggestion_id(suggestion) == self._view.cursor.get(PICKER)
+    def _entry(self, suggestion: Suggestion) -> Entry[Path]:
+        writers = _writer_spans(suggestion)
+        two = bool(writers) and not self._wide
+
+        def draw(cursor: bool) -> list[Line]:
+            line = self._line(suggestion, cursor)
+            lines = [[*line, *writers]] if self._wide else [line]
+            lines += [[("    ", TEXT), *writers]] if two else []
+            cells, left = self._width - self._left - 1, self._left
+            lines = [fit_line(x, cells, ellipsis=self._view.glyphs.ellipsis) for x in lines]
+            return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
+
+        return Entry(suggestion.path, draw, 1 + two)
+
+    def _line(self, suggestion: Suggestion, here: bool) -> Line:
+        glyphs = self._view.glyphs
         live = self._now - suggestion.modified < _LIVE_S
         glyph = glyphs.live if live else glyphs.stalled if suggestion.writers else glyphs.dot
         name = fit_middle(
@@ -159,25 +165,11 @@ class SuggestionRows:
         if self._runs:
             line.append(column(_runs(suggestion), self._runs))
         if self._formats:
-            line.append(
-                (pad(_kinds(suggestion), self._formats - 2, ellipsis=glyphs.ellipsis) + "  ", MUTED)
-            )
+            kinds = pad(_kinds(suggestion), self._formats - 2, ellipsis=glyphs.ellipsis)
+            line.append((kinds + "  ", MUTED))
         if self._age:
-            look = TEXT if live else MUTED
-            line.append(column(age_of(suggestion, self._now), self._age, look))
-        writers: Line = _writer_spans(suggestion)
-        if self._wide:
-            return [self._margin([*line, *writers], here)]
-        below: list[Line] = [[("    ", TEXT), *writers]] if writers else []
-        return [self._margin(x, here) for x in (line, *below)]
-
-    def _margin(self, line: Line, here: bool) -> Line:
-        left, ellipsis = self._left, self._view.glyphs.ellipsis
-        line = fit_line(line, self._width - left - 1, ellipsis=ellipsis)
-        if not here:
-            return [(" " * left, TEXT), *line]
-        bar = (" " * (left - 1) + self._view.glyphs.cursor, style(Token.ACCENT, bold=True))
-        return [bar, *with_ground(line, Token.SEL)]
+            line.append((pad(age_of(suggestion, self._now), self._age), TEXT if live else MUTED))
+        return line
 
 
 def _runs(suggestion: Suggestion) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from rltui.core.level import Level
@@ -9,17 +11,9 @@ from rltui.core.text import cell_width, clean
 from rltui.health.model import FindingState
 from rltui.present.chart.outline import LONG
 from rltui.present.kit import numbers, sentences
-from rltui.present.kit.line import (
-    LEVEL_TOKEN,
-    MUTED,
-    STRONG,
-    TEXT,
-    Line,
-    fit_line,
-    line_at,
-    style,
-)
+from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, fit_line, style
 from rltui.present.kit.prose import fact_line, paragraph
+from rltui.present.screens.entries import Entry, beside, fixed, indented
 from rltui.present.screens.findings import (
     calm_lines,
     findings_pane,
@@ -28,58 +22,105 @@ from rltui.present.screens.findings import (
     span_words,
 )
 from rltui.present.screens.first_movers import moved_lines, moved_sentence
-from rltui.present.screens.frame_model import Body
 from rltui.present.screens.metric_chart import chart_lines, outline_of
 from rltui.present.screens.metric_rows import Section, make_row, overview_sections, tab_sections
-from rltui.present.screens.metric_table import Pane, table_pane
-from rltui.present.screens.run_cache import RunCache, RunSeriesCache
-from rltui.present.screens.view import OVERVIEW, View
+from rltui.present.screens.metric_table import columns_for, fitted, table_entries
+from rltui.present.screens.run_cache import RunSeriesCache
+from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID
+from rltui.present.screens.view import View
 from rltui.session import RunView
 from rltui.store import Series
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
-_SECTIONS: RunCache[tuple[str, str], list[Section]] = RunCache()
 _MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
 _GAP = 3
 #: From this width on the chart pane holds two charts side by side.
 _TWO_CHARTS = 80
 #: Lines of a chart of a companion, with its heading.
 _SMALL_CHART = 7
+#: Lines of the chart under a list, at most.
+_LOW_CHART = 20
 
 
-def tab_body(run: RunView, view: View, width: int, height: int) -> Body:
-    """Overview or a category tab in ``width`` x ``height``."""
-    sections = cached_sections(run, view)
-    items = [r.tag for s in sections for r in s.rows]
-    if not items:
-        return _empty(run, view, width)
-    cursor = view.cursor.get(view.tab)
-    if cursor not in items or view.tab not in view.moved:
-        cursor = view.cursor[view.tab] = _first_to_look_at(sections)
+@dataclass(frozen=True, slots=True)
+class TabLayout:
+    """Where the parts of Overview or a category tab stand; widths and heights in cells."""
+
+    margin: int
+    """Cells left of the rows, for the cursor bar."""
+    rows: int
+    """Width of a row."""
+    left: int
+    """Width of the list, with its margin and its scroll bar."""
+    side: int
+    """Width of the pane at the right; 0 for none."""
+    list_height: int
+    """Height of the list without its heading."""
+    below: int
+    """Height of what stands under the list; 0 for nothing."""
+    headed: bool
+    """Whether the heading stands above the list and does not scroll."""
+
+
+def tab_layout(tab: str, width: int, height: int, rows: int) -> TabLayout:
+    """The layout of a tab with ``rows`` rows in ``width`` x ``height``."""
+    headed = tab != OVERVIEW
+    room = max(1, height - headed)
     if width >= 110:
-        body = _two_panes(run, view, width, height, sections, cursor)
-    else:
-        body = _one_pane(run, view, width, height, sections, cursor)
-    total = len(_unfiltered(run, view))
-    body.note = f"{sections[0].title if len(sections) == 1 else 'Overview'} {len(items)} of {total}"
-    return body
+        cells = _LIST_WIDE if width >= 150 else _LIST_MEDIUM
+        below = room - rows if headed and room - rows >= 6 else 0
+        side = width - 2 - cells - _GAP
+        return TabLayout(2, cells, cells + 5, side, room - below, below, headed)
+    cells = max(10, width - 2)
+    below = 0
+    if headed and width >= 60 and height >= 17:
+        least = 10 if height < 30 else 15
+        below = max(least, room - max(rows, 1))
+    return TabLayout(1, cells, width, 0, max(1, room - below), below, headed)
 
 
-def cached_sections(run: RunView, view: View) -> list[Section]:
-    """The sections of the tab, kept until the run or the filter changes."""
-    return list(_SECTIONS.get(run, (view.tab, view.filter), lambda: tab_sections(run, view)))
+def overview_entries(
+    run: RunView, sections: list[Section], view: View, layout: TabLayout
+) -> list[Entry[str]]:
+    """The whole list of Overview: the questions, and around them what is found."""
+    top = _short_findings(run, view, layout)
+    room = layout.list_height - len(top)
+    chosen, blanks = fitted(sections, room)
+    columns = columns_for(layout.rows)
+    entries: list[Entry[str]] = [fixed(x) for x in indented(top, layout.margin)]
+    for i, entry in enumerate(table_entries(run, chosen, columns, view, layout.margin)):
+        if blanks and i and entry.id is None:
+            entries.append(fixed([]))
+        entries.append(entry)
+    spare = layout.list_height - len(entries) - 1
+    if layout.side and spare >= 3:
+        moved = moved_lines(run, view, layout.rows, min(spare, 8))
+        entries += [fixed([]), *(fixed(x) for x in indented(moved, 2))] if moved else []
+    return entries
 
 
-def _unfiltered(run: RunView, view: View) -> list[str]:
-    text, view.filter = view.filter, ""
-    try:
-        return [r.tag for s in cached_sections(run, view) for r in s.rows]
-    finally:
-        view.filter = text
+def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
+    """In one pane: the worst findings above the list, and what moved first."""
+    height, width = layout.list_height, layout.rows
+    if layout.side or height < 14 or width < 58:
+        return []
+    limit = 4 if height >= 20 else 3
+    sentence = moved_sentence(run, view)
+    lines = short_lines(run, width, view, limit - 1 if sentence else limit)
+    if lines and sentence:
+        lines.append([("  moved first  ", MUTED), (sentence, TEXT)])
+    return lines or calm_lines(run, width, view)[:1]
 
 
-def _first_to_look_at(sections: list[Section]) -> str:
+def shown_of(sections: list[Section], total: int, tab: str) -> str:
+    """ "Actor 4 of 22": what a filter left."""
+    count = sum(len(s.rows) for s in sections)
+    title = "Overview" if tab == OVERVIEW else TAB_BY_ID[tab].title
+    return f"{title} {count} of {total}"
+
+
+def first_to_look_at(sections: list[Section]) -> str:
     """The first bad row, else the first watch row, else the first row."""
     rows = [r for s in sections for r in s.rows]
     for level in (Level.BAD, Level.WATCH):
@@ -89,73 +130,29 @@ def _first_to_look_at(sections: list[Section]) -> str:
     return rows[0].tag
 
 
-def _empty(run: RunView, view: View, width: int) -> Body:
-    del width
-    if view.filter:
-        return Body([[], [("  no row matches the filter", MUTED)]], note="0 rows")
+def empty_lines(run: RunView, filtered: bool) -> list[Line]:
+    """What stands in place of the list when it has no row."""
+    if filtered:
+        return [[], [("  no row matches the filter", MUTED)]]
     if run.data.files.reading:
-        return Body([[], [("  reading", MUTED)]])
+        return [[], [("  reading", MUTED)]]
     lines: list[Line] = [[], [("  no scalar yet", TEXT)]]
     for source in run.data.files.sources.values():
         size = f"{numbers.exact(source.size)} bytes read, {numbers.exact(source.records)} records"
         lines.append([(f"  {clean(source.path.name)}: {size}", MUTED)])
-    lines += [[(f"  {clean(n.path.name)}: {n.message}", MUTED)] for n in run.data.files.notes[:5]]
-    return Body(lines)
-
-
-def _items(sections: list[Section], pane: Pane, scroll: bool) -> tuple[list[str], list[int]]:
-    """What the cursor can reach, and where sections begin in it."""
-    if scroll:
-        return [r.tag for s in sections for r in s.rows], [0]
-    items = [t for t in pane.every if t is not None]
-    starts, count, fresh = [], 0, True
-    for tag in pane.every:
-        if tag is None:
-            fresh = True
-        else:
-            if fresh:
-                starts.append(count)
-            fresh = False
-            count += 1
-    return items, starts
-
-
-def _two_panes(
-    run: RunView, view: View, width: int, height: int, sections: list[Section], cursor: str
-) -> Body:
-    list_width = _LIST_WIDE if width >= 150 else _LIST_MEDIUM
-    overview = view.tab == OVERVIEW
-    scroll = len(sections) == 1
-    room = height
-    pane = table_pane(run, sections, list_width, room, view, cursor, scroll=scroll)
-    left = list(pane.lines)
-    spare = height - len(left) - 1
-    if not overview and spare >= 5:
-        left += [[], *_about(run, cursor, view, list_width, spare)]
-    if overview and spare >= 3:
-        moved = moved_lines(run, view, list_width, min(spare, 8))
-        left += [[], *([("  ", TEXT), *x] for x in moved)] if moved else []
-    left += _hidden(run, view)
-    pane_width = width - 2 - list_width - _GAP - 1
-    right = _right_pane(run, view, pane_width, height, cursor)
-    lines = [
-        [*fit_line(line_at(left, i), 2 + list_width), (" " * _GAP, TEXT), *line_at(right, i)]
-        for i in range(height)
+    return [
+        *lines,
+        *([(f"  {clean(n.path.name)}: {n.message}", MUTED)] for n in run.data.files.notes[:5]),
     ]
-    items, starts = _items(sections, pane, scroll)
-    hits = {y: t for y, t in enumerate(pane.tags) if t is not None}
-    return Body(lines, items, hits, starts)
 
 
-def _hidden(run: RunView, view: View) -> list[Line]:
-    """How many rows a filter hides, and how many of them are bad."""
-    if not view.filter:
-        return []
-    shown = {r.tag for s in cached_sections(run, view) for r in s.rows}
-    hidden = [t for t in _unfiltered(run, view) if t not in shown]
-    bad = sum(run.verdict.judgement(t).level is Level.BAD for t in hidden)
+def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
+    """How many rows the filter ``text`` hides, and how many of them are bad."""
+    shown = {r.tag for s in tab_sections(run, tab, text) for r in s.rows}
+    hidden = [r.tag for s in tab_sections(run, tab) for r in s.rows if r.tag not in shown]
     if not hidden:
         return []
+    bad = sum(run.verdict.judgement(t).level is Level.BAD for t in hidden)
     glyph = view.glyphs.badge(Level.BAD if bad else Level.UNKNOWN)
     look = style(LEVEL_TOKEN[Level.BAD], bold=True) if bad else MUTED
     tail = f", {bad} of them bad" if bad else ""
@@ -165,13 +162,16 @@ def _hidden(run: RunView, view: View) -> list[Line]:
     ]
 
 
-def _right_pane(run: RunView, view: View, width: int, height: int, cursor: str) -> list[Line]:
+def side_lines(
+    run: RunView, tab: str, cursor: str | None, view: View, width: int, height: int
+) -> list[Line]:
+    """The pane at the right: findings on Overview, and the chart of the row at the cursor."""
     lines: list[Line] = []
-    if view.tab == OVERVIEW:
+    if tab == OVERVIEW:
         lines = findings_pane(run, width, max(4, height * 45 // 100), view)
         lines.append([])
     room = height - len(lines)
-    if room < 7:
+    if room < 7 or cursor not in run.infos:
         return lines
     companions = _companions(run, cursor)
     if width >= _TWO_CHARTS and companions:
@@ -195,10 +195,7 @@ def _side_by_side(run: RunView, view: View, width: int, height: int, tags: list[
     """Two charts beside each other, three blanks between them."""
     each = (width - 3) // 2
     left, right = (_titled_chart(run, t, view, each, height) for t in tags)
-    return [
-        [*fit_line(line_at(left, i), each), ("   ", TEXT), *line_at(right, i)]
-        for i in range(height)
-    ]
+    return beside(left, right, each, 3, height)
 
 
 def _companions(run: RunView, cursor: str) -> list[str]:
@@ -229,39 +226,17 @@ def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
     return heading(title, width, view, note)
 
 
-def _one_pane(
-    run: RunView, view: View, width: int, height: int, sections: list[Section], cursor: str
-) -> Body:
-    margin = 1
-    pane_width = max(10, width - 2 * margin)
-    overview = view.tab == OVERVIEW
-    top: list[Line] = []
-    if overview and height >= 14 and width >= 60:
-        limit = 4 if height >= 20 else 3
-        sentence = moved_sentence(run, view)
-        lines = short_lines(run, pane_width, view, limit - 1 if sentence else limit)
-        if lines and sentence:
-            lines.append([("  moved first  ", MUTED), (sentence, TEXT)])
-        if not lines:
-            lines = calm_lines(run, pane_width, view)[:1]
-        top = [[(" " * margin, TEXT), *x] for x in lines]
-    scroll = len(sections) == 1
-    chart_height = 0
-    if not overview and width >= 60 and height >= 17:
-        chart_height = 9 if height < 30 else 14
-    room = height - len(top) - (chart_height + 1 if chart_height else 0)
-    pane = table_pane(run, sections, pane_width, room, view, cursor, scroll=scroll, margin=margin)
-    lines = [*top, *pane.lines, *_hidden(run, view)]
-    hits = {y + len(top): t for y, t in enumerate(pane.tags) if t is not None}
-    if chart_height:
-        spare = height - len(lines) - 1
-        lines.append([(" " * margin, TEXT), *_narrow_title(run, cursor, view, pane_width)])
-        lines += [
-            [(" " * margin, TEXT), *x]
-            for x in chart_lines(run, cursor, view, pane_width, min(max(spare, 4), 20))
-        ]
-    items, starts = _items(sections, pane, scroll)
-    return Body(lines[:height], items, hits, starts)
+def below_lines(
+    run: RunView, cursor: str | None, view: View, layout: TabLayout, height: int
+) -> list[Line]:
+    """Under the list: the chart in one pane, what is known of the row at the cursor in two."""
+    if cursor not in run.infos or height < 3:
+        return []
+    if layout.side:
+        return [[], *_about(run, cursor, view, layout.rows, height - 1)]
+    title = _narrow_title(run, cursor, view, layout.rows)
+    chart = chart_lines(run, cursor, view, layout.rows, min(height - 1, _LOW_CHART))
+    return indented([title, *chart], layout.margin)
 
 
 def _narrow_title(run: RunView, tag: str, view: View, width: int) -> Line:

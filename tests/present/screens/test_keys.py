@@ -2,44 +2,94 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections import Counter
 
 import pytest
 
+from rltui.config import Config
+from rltui.core.errors import UsageError
 from rltui.present.screens.keys import (
     EVERYWHERE,
     FINDINGS,
     KEYS,
     LIST,
     METRIC,
+    OVERLAY,
     PICKER,
     RUNS,
     keys_for,
+    keys_of,
 )
-from rltui.tui.app import RltuiApp
-from rltui.tui.navigation import Navigator
-from rltui.tui.picker import PickerApp
+from rltui.tui.screens.metric import MetricScreen
+from rltui.tui.screens.overlay import Overlay
+from rltui.tui.screens.picker import PickerScreen
+from rltui.tui.screens.run import RunScreen
+from rltui.tui.screens.runs import RunsScreen
+from rltui.tui.screens.screen import ShellScreen
+from rltui.tui.shell import ShellApp
+from tests.fakes import grpo_batch
 from tests.places import ROOT
+from tests.tui.hand import a_look, open_app
 
 README = ROOT / "README.md"
-#: What the app does itself: the terminal is its business.
-APP = {"tab", "focus", "quit", "copy", "suspend", "palette"}
+#: Who carries out the keys of a screen.
+CARRIERS: dict[str, type] = {
+    RUNS: RunsScreen,
+    LIST: RunScreen,
+    FINDINGS: RunScreen,
+    METRIC: MetricScreen,
+    PICKER: PickerScreen,
+    OVERLAY: Overlay,
+}
 
 
-@pytest.mark.parametrize("key", KEYS, ids=lambda k: k.action)
-def test_every_action_is_carried_out(key: object) -> None:
-    action, where = key.action, key.where  # type: ignore[attr-defined]
-    told = inspect.getsource(RltuiApp._act)
-    if PICKER in where:
-        assert f'"{action}"' in inspect.getsource(PickerApp._act)
-    if where == (PICKER,):
-        return
-    if action in APP:
-        assert f'"{action}"' in told
-    else:
-        assert callable(getattr(Navigator, f"do_{action}", None))
+@pytest.mark.parametrize("place", CARRIERS)
+def test_every_key_of_a_screen_is_bound(place: str) -> None:
+    bound = {(b.key, b.id) for b in CARRIERS[place].BINDINGS}  # type: ignore[attr-defined]
+    wanted = {(name, k.action) for k in keys_for(place) for name in k.keys}
+    assert wanted <= bound
+
+
+def test_a_key_that_nobody_carries_out_is_refused_when_a_screen_is_defined() -> None:
+    with pytest.raises(UsageError, match="action_"):
+
+        class Deaf(ShellScreen[None], places=(METRIC,)):
+            pass
+
+    with pytest.raises(UsageError, match="Dumb has no action_pause"):
+
+        class Dumb(ShellApp[None], places=(METRIC,)):
+            pass
+
+
+async def test_a_key_works_on_its_screens_only() -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        await hand.press("9", "slash")
+        assert hand.run.status.editing == "", "findings have no filter"
+        await hand.press("3", "slash")
+        assert hand.run.status.editing == "filter"
+
+
+async def test_own_keys_work_and_stand_in_footer_and_help() -> None:
+    keys = keys_of(Config(keys={"explain": ("f2", "E"), "runs": ()}))
+    async with open_app(grpo_batch(60), grpo_batch(9, run="b"), look=a_look(keys=keys)) as hand:
+        await hand.press("enter", "r", "e")
+        assert hand.run.is_current, "neither key means anything any more"
+        assert "f2 explain" in hand.footer
+        for key in ("f2", "E"):
+            await hand.press(key)
+            assert "matched by" in hand.text
+            await hand.press("escape")
+        await hand.press("question_mark")
+        assert "f2  E" in hand.text
+
+
+def test_unknown_actions_and_keys_used_twice_are_refused() -> None:
+    with pytest.raises(UsageError, match="did you mean 'explain'"):
+        keys_of(Config(keys={"explian": ("f2",)}))
+    with pytest.raises(UsageError, match="starts both"):
+        keys_of(Config(keys={"explain": ("r",)}))
 
 
 def test_actions_have_one_row_each_and_no_key_twice() -> None:
@@ -77,6 +127,7 @@ SPELT = {
     "Enter": "enter",
     "Esc": "escape",
     "Tab": "tab",
+    "Shift+Tab": "shift+tab",
 }
 
 

@@ -9,11 +9,13 @@ from rltui.core.clock import ManualClock
 from rltui.core.level import Level
 from rltui.present.kit.line import plain
 from rltui.present.output.text_report import check_text, verdict_line
-from rltui.present.screens.frame import draw
+from rltui.present.screens.header import run_header
+from rltui.present.screens.log import log_head, log_lines
 from rltui.present.screens.view import View
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source, steps
-from tests.fakes import FakeReader, a_session, grpo_tags
+from tests.fakes import a_session, grpo_tags
+from tests.tui.hand import open_app
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 CRASH = ("Traceback (most recent call last):", '  File "train.py", line 3, in <module>', OOM)
@@ -31,13 +33,10 @@ def crashed() -> Session:
     return a_session(a_console(*CRASH), clock=ManualClock(START + 9000))
 
 
-def screen(session: Session, view: View, width: int = 100, height: int = 30) -> list[str]:
-    return [plain(x) for x in draw(session, view, width, height).lines]
-
-
-def a_view(session: Session, **changes: object) -> View:
+def log_of(session: Session, width: int = 94) -> str:
     (run,) = session.runs()
-    return View(run=run.key, screen="list", **changes)  # type: ignore[arg-type]
+    lines = [*log_head(run, View(), width), *log_lines(run, View(), width)]
+    return "\n".join(plain(x) for x in lines)
 
 
 def test_a_crash_is_the_verdict_everywhere() -> None:
@@ -51,44 +50,44 @@ def test_a_crash_is_the_verdict_everywhere() -> None:
 
 
 def test_the_header_says_why_also_when_the_name_is_long() -> None:
+    (run,) = crashed().runs()
     for width in (80, 120, 160):
-        head = screen(crashed(), a_view(crashed()), width)[0]
+        head = plain(run_header(run, View(), width, None))
         assert "crashed" in head
         assert "✔ ok" not in head
     assert "out of memory" in head.lower()
 
 
 def test_the_tail_shows_the_reason_and_the_last_lines() -> None:
-    session = crashed()
-    shown = "\n".join(screen(session, a_view(session, overlay="tail", overlay_follows=True)))
+    shown = log_of(crashed())
     assert OOM[:40] in shown
     assert "crashed: " in shown
 
 
-def test_the_tail_follows_until_one_scrolls_back() -> None:
-    reader = FakeReader()
-    session = a_session(reader=reader, clock=ManualClock(START + 60))
-    session.start()
-    reader.feed(a_console(*(f"line {n}" for n in range(50))))
-    session.drain()
-    view = a_view(session, overlay="tail", overlay_follows=True)
-    assert "line 49" in "\n".join(screen(session, view))
-    reader.feed(a_console(*(f"line {n}" for n in range(10, 60)), first=61, rows=1))
-    session.drain()
-    assert "line 59" in "\n".join(screen(session, view))
-    view.overlay_offset, view.overlay_follows = 0, False
-    shown = "\n".join(screen(session, view))
-    assert "line 59" not in shown
-    assert "line 10" in shown
+async def test_the_tail_follows_until_one_scrolls_back() -> None:
+    lines = [f"line {n}" for n in range(80)]
+    async with open_app(a_console(*lines[:50]), size=(100, 30)) as hand:
+        await hand.press("t")
+        await hand.settle()
+        assert "line 49" in hand.text
+        await hand.feed(a_console(*lines[10:60], first=61, rows=1))
+        await hand.settle()
+        assert "line 59" in hand.text
+        await hand.press("g")
+        await hand.feed(a_console(*lines[10:70], first=62, rows=1))
+        await hand.settle()
+        assert "line 69" not in hand.text
+        assert "line 10" in hand.text
+        await hand.press("G")
+        await hand.feed(a_console(*lines[20:80], first=63, rows=1))
+        await hand.settle()
+        assert "line 79" in hand.text
 
 
 def test_without_a_console_it_says_what_to_do() -> None:
-    session = a_session(a_batch(steps(1, grpo_tags(30))))
-    shown = "\n".join(screen(session, a_view(session, overlay="tail")))
-    assert "rltui watch DIR FILE" in shown
+    assert "rltui watch DIR FILE" in log_of(a_session(a_batch(steps(1, grpo_tags(30)))))
 
 
-def test_nothing_of_the_log_reaches_the_terminal_as_control() -> None:
+def test_markup_of_the_log_is_text() -> None:
     session = a_session(a_console("[bold]x[/bold]", "plain"), clock=ManualClock(START + 60))
-    shown = "\n".join(screen(session, a_view(session, overlay="tail")))
-    assert "[bold]x[/bold]" in shown
+    assert "[bold]x[/bold]" in log_of(session)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from rltui.tui.pace import Pace
+from rltui.tui.pump import Pace
 
 
 def painted(times: list[float]) -> list[float]:

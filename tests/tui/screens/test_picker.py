@@ -11,12 +11,12 @@ import pytest
 from textual.pilot import Pilot
 
 from rltui.core.clock import ManualClock
-from rltui.present.kit.theme import load_theme
 from rltui.present.screens.suggestion_lines import PathDisplay
-from rltui.present.screens.view import View
 from rltui.sources.discovery.suggestions import Suggestions
-from rltui.tui.picker import PickerApp
+from rltui.tui.app import PickerApp
+from rltui.tui.screens.picker import PickerScreen
 from tests.present.screens.test_picker import an_offer, some
+from tests.tui.hand import Screen, a_look
 
 
 class Search:
@@ -33,44 +33,42 @@ class Search:
         return self.results[min(self.count, len(self.results)) - 1]
 
 
-class Hand:
+class Hand(Screen):
     """Keys in, screen out."""
 
-    def __init__(self, app: PickerApp, pilot: Pilot[Path]) -> None:
-        self.app = app
+    def __init__(self, app: PickerApp, pilot: Pilot[Path], search: Search) -> None:
+        self.app: PickerApp = app
         self.pilot = pilot
+        self.search = search
 
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
+    @property
+    def picker(self) -> PickerScreen:
+        screen = self.app.screen_stack[0]
+        assert isinstance(screen, PickerScreen)
+        return screen
 
     async def found(self, number: int = 1) -> None:
         """Wait until the result of a search is on the screen."""
-        while self.app._search.count < number or self.app._searching:  # type: ignore[attr-defined]
+        while self.search.count < number or self.picker._searching:
             await self.pilot.pause(0.01)
-        await self.pilot.pause()
-
-    @property
-    def lines(self) -> list[str]:
-        canvas = self.app._canvas
-        return [canvas.render_line(y).text for y in range(canvas.size.height)]
+        await self.settle()
 
     @property
     def here(self) -> str:
-        return self.app.view.cursor["picker"]
+        return str(self.picker.items.cursor)
 
 
 def an_app(search: Search) -> PickerApp:
     paths = PathDisplay(Path("/home/me/proj"), Path("/home/me"))
-    clock = ManualClock(1_800_000_000.0)
-    return PickerApp(search, View(), load_theme("dark"), paths, clock)
+    return PickerApp(search, paths, ManualClock(1_800_000_000.0), a_look())
 
 
 @asynccontextmanager
 async def picking(*results: Suggestions, size: tuple[int, int] = (100, 30)) -> AsyncIterator[Hand]:
-    app = an_app(Search(*results))
+    search = Search(*results)
+    app = an_app(search)
     async with app.run_test(size=size) as pilot:
-        hand = Hand(app, pilot)
+        hand = Hand(app, pilot, search)
         await hand.found()
         yield hand
 
@@ -110,7 +108,7 @@ async def test_escape_never_leaves() -> None:
 async def test_a_filter_is_typed_kept_and_cleared() -> None:
     async with picking(some()) as hand:
         await hand.press("slash", "r", "a", "y", "q")
-        assert hand.app.view.filter == "rayq", "keys are text while the filter is edited"
+        assert hand.picker.status.filter == "rayq", "keys are text while the filter is edited"
         await hand.press("backspace", "enter")
         assert [x.split()[1] for x in hand.lines if "ago" in x][:1] == ["~/ray_results"]
         await hand.press("enter")
@@ -147,10 +145,10 @@ async def test_nothing_found_says_so_and_a_choice_does_nothing() -> None:
 async def test_the_mouse_points_and_a_second_click_chooses() -> None:
     async with picking(some()) as hand:
         y = next(i for i, x in enumerate(hand.lines) if "ray_results" in x)
-        await hand.pilot.click("Canvas", offset=(8, y))
-        await hand.pilot.pause()
+        await hand.pilot.click(offset=(8, y))
+        await hand.settle()
         assert hand.here == "/home/me/ray_results"
-        await hand.pilot.click("Canvas", offset=(8, y))
+        await hand.pilot.click(offset=(8, y))
     assert hand.app.return_value == Path("/home/me/ray_results")
 
 
@@ -160,16 +158,27 @@ async def test_a_search_that_fails_is_seen() -> None:
             self.count += 1
             raise ZeroDivisionError
 
-    app = an_app(Broken())
+    search = Broken()
+    app = an_app(search)
     with pytest.raises(ZeroDivisionError):
         async with app.run_test() as pilot:
-            await Hand(app, pilot).found()
+            await Hand(app, pilot, search).found()
 
 
 async def test_it_shows_at_every_size() -> None:
     async with picking(some(), size=(20, 5)) as hand:
         for size in ((80, 24), (20, 5), (200, 60)):
-            await hand.pilot.resize_terminal(*size)
-            await hand.pilot.pause()
+            await hand.resize(*size)
             assert len(hand.lines) == size[1]
             assert all(len(x) == size[0] for x in hand.lines)
+
+
+async def test_a_long_list_scrolls_with_the_cursor() -> None:
+    suggestions = Suggestions(tuple(an_offer(f"/data/{i:02}", i) for i in range(60)), ())
+    async with picking(suggestions, size=(80, 24)) as hand:
+        assert any("Found" in x for x in hand.lines)
+        await hand.press("G")
+        assert any("/data/59" in x and "▌" in x for x in hand.lines)
+        await hand.press("g")
+        assert any("/data/00" in x and "▌" in x for x in hand.lines)
+        assert any("Found" in x for x in hand.lines), "the heading is back"

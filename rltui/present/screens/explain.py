@@ -1,0 +1,55 @@
+"""What a metric or a finding means, what is usual, and where that is from."""
+
+from __future__ import annotations
+
+from rltui.core.text import clean, pad
+from rltui.health.model import Finding
+from rltui.present.kit import numbers, sentences
+from rltui.present.kit.line import MUTED, RULE, STRONG, TEXT, TITLE, Line
+from rltui.present.kit.prose import paragraph
+from rltui.present.screens.findings import advice_lines
+from rltui.present.screens.view import View
+from rltui.session import RunView
+
+
+def explain_finding(finding: Finding, view: View, width: int) -> list[Line]:
+    """A finding: its sentence, the evidence and the advice."""
+    head: Line = [(finding.title, TITLE), (f"   {finding.rule}", MUTED)]
+    rule: Line = [(view.glyphs.rule * width, RULE)]
+    text = paragraph(view.glyphs.text(sentences.summary(finding)), width)
+    return [head, rule, *text, [], *advice_lines(finding, view, width)]
+
+
+def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
+    """A metric: meaning, direction, healthy range, the rules that read it, where it is logged."""
+    info = run.infos[tag]
+    words = view.glyphs.text
+    unit = f"   {info.unit}" if info.unit else ""
+    lines: list[Line] = [
+        [(words(info.title), TITLE), (words(unit), MUTED)],
+        [(view.glyphs.rule * width, RULE)],
+    ]
+    meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
+    lines += paragraph(words(meaning), width)
+    lines.append([])
+    judgement = run.verdict.judgement(tag)
+    facts = [
+        ("tag", info.tag),
+        ("metric", info.metric.key if info.metric else "unknown"),
+        ("direction", info.direction.value),
+        ("healthy", words(sentences.healthy(judgement))),
+        ("rules", ", ".join(judgement.rules)),
+        ("matched by", info.where or ""),
+        ("source", info.source),
+        ("logged in", ", ".join(clean(p.name) for p in run.points.table.origins(tag))),
+    ]
+    last = run.shown(tag).last
+    if last is not None:
+        facts.insert(2, ("newest", f"{numbers.value(last[2])} at step {numbers.step(last[0])}"))
+    for name, value in facts:
+        if value:
+            room = width - 12
+            first, *rest = paragraph(value, room, STRONG if name == "newest" else TEXT) or [[]]
+            lines.append([(pad(name, 12), MUTED), *first])
+            lines += [[(" " * 12, TEXT), *x] for x in rest]
+    return lines

@@ -1,0 +1,181 @@
+"""The tabs of a run: which there are, and the line that names them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rltui.catalogue.model import Category
+from rltui.core.level import Level
+from rltui.present.kit.line import (
+    ACCENT,
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    TEXT,
+    Line,
+    Span,
+    Token,
+    fit_line,
+    line_width,
+    style,
+)
+from rltui.present.screens.view import View
+from rltui.session import RunView
+
+OVERVIEW, FINDINGS, ALL = "overview", "findings", "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One tab of a run: its id, key and names at three widths."""
+
+    id: str
+    key: str
+    """The digit that selects it, or ""."""
+    title: str
+    medium: str
+    short: str
+    category: Category | None = None
+
+
+TABS: tuple[Tab, ...] = (
+    Tab(OVERVIEW, "1", "Overview", "Overview", "Over"),
+    Tab("validation", "2", "Validation", "Val", "Val", Category.VALIDATION),
+    Tab("actor", "3", "Actor", "Actor", "Act", Category.ACTOR),
+    Tab("critic", "4", "Critic", "Critic", "Crit", Category.CRITIC),
+    Tab("length", "5", "Length", "Length", "Len", Category.LENGTH),
+    Tab("timing", "6", "Timing", "Timing", "Time", Category.TIMING),
+    Tab("perf", "7", "Perf", "Perf", "Perf", Category.PERF),
+    Tab("balance", "8", "Balance", "Balance", "Bal", Category.BALANCE),
+    Tab(FINDINGS, "9", "Findings", "Findings", "Find"),
+    Tab(ALL, "0", "All", "All", "All"),
+    Tab("preference", "", "Preference", "Pref", "Pref", Category.PREFERENCE),
+    Tab("reward_model", "", "Reward model", "RM", "RM", Category.REWARD_MODEL),
+    Tab("turns", "", "Turns", "Turns", "Turn", Category.TURNS),
+    Tab("system", "", "System", "System", "Sys", Category.SYSTEM),
+    Tab("hyper", "", "Hyper", "Hyper", "Hyp", Category.HYPER),
+    Tab("progress", "", "Progress", "Progress", "Prog", Category.PROGRESS),
+    Tab("other", "", "Other", "Other", "Oth", Category.OTHER),
+)
+
+TAB_BY_ID = {tab.id: tab for tab in TABS}
+
+
+def tab_named(name: str) -> Tab | None:
+    """The tab of an id or a title, in any case."""
+    word = name.strip().lower()
+    return next((t for t in TABS if word in (t.id, t.title.lower(), t.medium.lower())), None)
+
+
+@dataclass(frozen=True, slots=True)
+class TabSpot:
+    """Where a tab stands on its line, for the mouse and the underline."""
+
+    id: str
+    start: int
+    end: int
+
+
+def tabs_of(run: RunView) -> list[Tab]:
+    """The tabs that this run has something for; Overview, Findings and All always."""
+    have = {i.category for i in run.infos.values()} | {
+        i.also for i in run.infos.values() if i.also is not None
+    }
+    return [t for t in TABS if t.category is None or t.category in have]
+
+
+def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, list[TabSpot]]:
+    """Line 2 and where each tab stands on it."""
+    tabs = tabs_of(run)
+    if width < 80:
+        tabs = _worst_tabs(run, active, tabs)
+    for gap, form in ((3, "title"), (2, "medium"), (1, "short")):
+        if gap == 3 and width < 150:
+            continue
+        labels = [_tab_label(run, t, t.id == active, view, form) for t in tabs]
+        left = 2 if width >= 110 else 0
+        needed = [
+            line_width(x) + gap
+            for x, t in zip(labels, tabs, strict=True)
+            if t.key or t.id == active
+        ]
+        if form == "short" or left + sum(needed) - gap <= width:
+            break
+    return _place_tabs(tabs, labels, active, view, width, gap, left)
+
+
+def _place_tabs(
+    tabs: list[Tab],
+    labels: list[Line],
+    active: str,
+    view: View,
+    width: int,
+    gap: int,
+    left: int,
+) -> tuple[Line, list[TabSpot]]:
+    widths = [line_width(x) for x in labels]
+    first = 0
+    at = next((i for i, t in enumerate(tabs) if t.id == active), 0)
+    while first < at and left + sum(w + gap for w in widths[first : at + 1]) - gap > width:
+        first += 1
+    line: Line = [(" " * left, TEXT)] if left else []
+    spots: list[TabSpot] = []
+    x = left
+    for tab, label, w in list(zip(tabs, labels, widths, strict=True))[first:]:
+        if spots:
+            line.append((" " * gap, TEXT))
+            x += gap
+        spots.append(TabSpot(tab.id, x, x + w))
+        line.extend(label)
+        x += w
+    return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
+
+
+def _tab_label(run: RunView, tab: Tab, active: bool, view: View, form: str) -> Line:
+    names = {"title": tab.title, "medium": tab.medium, "short": tab.short}
+    name = tab.title if active and form == "short" else names[form]
+    look = style(Token.STRONG, bold=True, underline=active and form == "short") if active else TEXT
+    line: Line = []
+    if tab.key:
+        line.append((f"{tab.key} ", style(Token.ACCENT) if active else MUTED))
+    line.append((name, look))
+    line.extend(_tab_badge(run, view, tab, "" if form == "short" else " "))
+    return line
+
+
+def _tab_badge(run: RunView, view: View, tab: Tab, gap: str) -> list[Span]:
+    if tab.id == ALL:
+        return [(f" {len(run.infos)}", MUTED)] if gap else []
+    if tab.id == FINDINGS:
+        return [(f" {len(run.report.firing()) if run.report else 0}", MUTED)]
+    if tab.id == OVERVIEW:
+        level = run.verdict.level
+    elif tab.category is not None:
+        level = run.verdict.category_level(tab.category)
+    if level is Level.UNKNOWN:
+        return []
+    return [(gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
+
+
+def _worst_tabs(run: RunView, active: str, tabs: list[Tab]) -> list[Tab]:
+    """Below 80 cells: the active tab and the worst three."""
+
+    def level(tab: Tab) -> Level:
+        return run.verdict.category_level(tab.category) if tab.category else Level.UNKNOWN
+
+    ranked = sorted(tabs, key=lambda t: (-level(t), tabs.index(t)))[:3]
+    return [t for t in tabs if t.id == active or t in ranked]
+
+
+def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:
+    """Line 3: a rule with the active tab underlined."""
+    glyphs = view.glyphs
+    for spot in spots:
+        if spot.id == active:
+            start, end = max(0, spot.start), min(width, spot.end)
+            return [
+                (glyphs.rule * start, RULE),
+                (glyphs.heavy * (end - start), ACCENT),
+                (glyphs.rule * (width - end), RULE),
+            ]
+    return [(glyphs.rule * width, RULE)]

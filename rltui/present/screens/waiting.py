@@ -1,0 +1,35 @@
+"""What stands on the screen before there is a run, or when there is room for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rltui.core.batch import Note
+from rltui.core.text import clean, fit
+from rltui.present.kit.line import MUTED, STRONG, TEXT, Line, Token, style
+from rltui.present.screens.header import run_header
+from rltui.present.screens.view import View
+from rltui.session import RunView
+
+
+def waiting_lines(
+    logdirs: Sequence[Path], troubles: Sequence[Note], width: int, height: int
+) -> list[Line]:
+    """No run yet: says so, where rltui looks, and what is in the way."""
+    names = [fit(clean(str(p)), width - 6) for p in logdirs]
+    lines: list[Line] = [[], [("  waiting for logs in", TEXT)]]
+    lines += [[("    ", TEXT), (n, STRONG)] for n in names[: max(1, height - 7)]]
+    lines += [[], [("  a run appears here as soon as its first file does", MUTED)]]
+    for note in troubles[:5]:
+        text = f"{clean(str(note.path))}: {note.message}"
+        lines.append([("  ! ", style(Token.WATCH)), (text, MUTED)])
+    return lines[:height]
+
+
+def tiny_lines(
+    runs: Sequence[RunView], reading: float | None, view: View, width: int, height: int
+) -> list[Line]:
+    """Too small for anything but the verdicts."""
+    lines = [run_header(r, view, max(width, 1), reading) for r in runs[:height]]
+    return lines or [[("waiting for logs", MUTED)]]

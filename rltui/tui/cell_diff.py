@@ -1,0 +1,136 @@
+"""Writes to the terminal only the cells that differ from what it shows.
+
+An app derives from :class:`CellDiffApp` instead of ``textual.app.App``; nothing else is needed,
+whatever it shows (widgets, screens, modal screens, the palette, notifications). The app calls
+:meth:`CellDiffApp.repaint_terminal` where something else wrote to the terminal; after a
+suspension and a change of size that happens by itself.
+
+This sits where Textual hands an update of its compositor to the driver, and is the only module
+that uses private parts of Textual. Where one is missing, an update is of an unknown kind or the
+app has no full screen of its own (inline, headless), it steps aside: Textual writes its own
+sequence, and what is known about the terminal is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from textual import events
+from textual.app import App
+from textual.screen import Screen
+from textual.strip import Strip
+
+from rltui.tui.terminal_cells import TerminalCells, UnknownContentError
+
+try:
+    from textual import _compositor as compositor
+except ImportError:  # another Textual, which paints as it likes
+    compositor = None  # type: ignore[assignment]
+
+Result = TypeVar("Result")
+
+#: (row, [(column, strip), ...])
+_Rows = Iterator[tuple[int, list[tuple[int, Strip]]]]
+
+
+class CellDiffApp(App[Result]):
+    """An app that writes differences only."""
+
+    _terminal_cells: TerminalCells | None = None
+    _terminal_size: tuple[int, int] | None = None
+    """Size of the newest layout that was written."""
+
+    def repaint_terminal(self) -> None:
+        """Write every cell anew: the terminal shows something else than was written to it."""
+        self._forget_terminal()
+        self.screen.refresh(layout=True)
+
+    def write_terminal(self, sequence: str) -> None:
+        """Write a control sequence that changes no cell."""
+        driver = getattr(self, "_driver", None)
+        if driver is not None:
+            driver.write(sequence)
+
+    def on_mount(self) -> None:
+        """Coming back from ctrl+z finds an empty screen."""
+        self.app_resume_signal.subscribe(self, lambda _: self.repaint_terminal())
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Terminals move or cut what they show when their size changes.
+
+        Textual paints nothing when it changed and changed back.
+        """
+        self._forget_terminal()
+        if event.size == self._terminal_size:
+            self.screen.refresh(layout=True)
+
+    def _forget_terminal(self) -> None:
+        if self._terminal_cells is not None:
+            self._terminal_cells.forget()
+
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        """Write an update: the one place where Textual does."""
+        text = self._difference(renderable)
+        if text == "" and not self._cursor_moved():
+            self.post_display_hook()
+            return
+        if text is not None:  # Textual writes it as its own, with the cursor put in its place
+            renderable.render_segments = lambda _: text
+        super()._display(screen, renderable)
+
+    def _difference(self, update: object) -> str | None:
+        """What to write for an update; None when that is up to Textual."""
+        try:
+            if update is None or self._batch_count:
+                return None  # nothing will be written
+            text = self._patch(update)
+        except (AttributeError, TypeError, UnknownContentError):
+            text = None
+        if text is None:
+            self._forget_terminal()
+        return text
+
+    def _patch(self, update: object) -> str | None:
+        driver, system = self._driver, self.console._color_system
+        off = driver is None or driver.is_headless or driver.is_inline
+        if off or system is None or self._closed or not self._running:
+            return None
+        if self._terminal_cells is None:
+            self._terminal_cells = TerminalCells(system)
+        if isinstance(update, compositor.LayoutUpdate):
+            if self._terminal_size != update.region.size:
+                self._terminal_cells.forget()
+                self._terminal_size = update.region.size
+            return self._terminal_cells.show(_layout_rows(update))
+        if isinstance(update, compositor.ChopsUpdate):
+            return self._terminal_cells.show(_chops_rows(update))
+        return None
+
+    def _cursor_moved(self) -> bool:
+        """Whether the cursor of an input belongs elsewhere than where it was left."""
+        wanted = self.screen.outer_size.clamp_offset(self.cursor_position)
+        return wanted != getattr(self, "_previous_cursor_position", None)
+
+
+def _layout_rows(update: compositor.LayoutUpdate) -> _Rows:
+    """The strips of a whole screen."""
+    line: Strip | Iterable[Strip]
+    for y, line in enumerate(update.strips, update.region.y):
+        x, placed = update.region.x, []
+        for strip in (line,) if isinstance(line, Strip) else line:
+            placed.append((x, strip))
+            x += strip.cell_length
+        yield y, placed
+
+
+def _chops_rows(update: compositor.ChopsUpdate) -> _Rows:
+    """The strips of some spans, cut as Textual cuts them."""
+    for y, begin, end in update.spans:
+        placed = []
+        chops, ends = update.chops[y], update.chop_ends[y]
+        for chop_end, (x, strip) in zip(ends, chops.items(), strict=False):
+            if strip is None or x >= end or chop_end <= begin:
+                continue
+            placed.append((x, strip if chop_end <= end else strip.crop(0, end - x)))
+        yield y, placed

@@ -1,0 +1,65 @@
+"""Copying a text to where the user can paste it: the terminal, tmux, a file.
+
+A terminal takes a text by OSC 52. tmux and screen swallow that unless it is wrapped for the
+terminal outside of them; tmux has a buffer of its own besides. Whether any of them listens cannot
+be known, so the text is also written to a file.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+#: screen cuts longer control strings.
+_SCREEN_BYTES = 700
+_TMUX_S = 2.0
+
+
+def terminal_sequence(text: str, environ: Mapping[str, str]) -> str:
+    """What sets the clipboard of the terminal, through a multiplexer if there is one."""
+    encoded = base64.b64encode(text.encode()).decode()
+    sequence = f"\x1b]52;c;{encoded}\x07"
+    if environ.get("TMUX"):
+        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
+    if environ.get("TERM", "").startswith("screen"):
+        pieces = range(0, len(sequence), _SCREEN_BYTES)
+        return "".join(f"\x1bP{sequence[i : i + _SCREEN_BYTES]}\x1b\\" for i in pieces)
+    return sequence
+
+
+def load_tmux(text: str, environ: Mapping[str, str]) -> bool:
+    """Put the text into tmux's buffer; whether that was possible. Blocks shortly."""
+    if not environ.get("TMUX"):
+        return False
+    command = ["tmux", "load-buffer", "-"]
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(
+            command, input=text.encode(), capture_output=True, timeout=_TMUX_S, check=False
+        )
+        return done.returncode == 0
+    return False
+
+
+def state_directory(environ: Mapping[str, str]) -> Path:
+    """Where rltui keeps what is the user's: ``$XDG_STATE_HOME/rltui``."""
+    base = Path(environ.get("XDG_STATE_HOME") or "")
+    if not base.is_absolute():
+        base = Path(environ.get("HOME") or "~").expanduser() / ".local" / "state"
+    return base / "rltui"
+
+
+def write_file(text: str, environ: Mapping[str, str]) -> Path | None:
+    """Write the text to ``copied.txt``, for the user alone; None when that is impossible."""
+    path = state_directory(environ) / "copied.txt"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    except OSError:
+        return None
+    return path

@@ -1,0 +1,148 @@
+"""How news of the logs get to the screen: what is taken in when, and how often it is painted.
+
+Keys never wait for it. The reader wakes it; nothing is done while nothing changes, but for a
+glance once a second at ages, which move on their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from textual.message_pump import MessagePump
+
+from rltui.session import Session
+
+#: While the reader is ahead of the screen: pause between two drains, and between two paints,
+#: which is also this many times what the last one took.
+_BUSY_S, _BUSY_PAINT_S, _BUSY_PAINT_REST = 0.005, 0.25, 10.0
+#: Ages and states move on their own.
+_AGE_INTERVAL_S = 1.0
+#: With more runs than this their ages are renewed in every fifth interval only.
+_MANY_RUNS, _AGE_MANY = 100, 5
+#: Two paints are at least this far apart, seconds.
+_APART_S = 0.5
+#: This many paints may come that fast, and one more per interval: what happens after a quiet
+#: spell is shown at once, a stream of steps about once a second. That is as fast as anybody
+#: reads, and half the work on the machine that trains.
+_BURST, _EVERY_S = 3, 0.95
+
+
+class Pace:
+    """Hands out paints like tokens of a bucket. Times are those of a monotonic clock."""
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+        self._left = float(_BURST)
+        """Paints in the bucket at the time of the last one."""
+
+    def wait(self, now: float) -> float:
+        """Seconds until the next paint may come; 0 or less for at once."""
+        if self._last is None:
+            return 0.0
+        lacking = (1.0 - self._left) * _EVERY_S
+        return max(_APART_S, lacking) - (now - self._last)
+
+    def spend(self, now: float) -> None:
+        """A paint happened."""
+        if self._last is not None:
+            gained = (now - self._last) / _EVERY_S
+            self._left = min(float(_BURST), self._left + max(0.0, gained))
+        self._left = max(0.0, self._left - 1.0)
+        self._last = now
+
+
+class Pump:
+    """Drains a session and has the news shown. Lives on the loop of ``owner``."""
+
+    def __init__(self, owner: MessagePump, session: Session, show: Callable[[bool], None]) -> None:
+        """``show`` paints; it is called with whether a run appeared."""
+        self._owner = owner
+        self._session = session
+        self._show = show
+        self._pace = Pace()
+        self._last_paint = 0.0
+        self._rest_s = 0.0
+        self._seconds = 0
+        self._due = False
+        """Whether a drain is scheduled."""
+        self._unpainted = self._new_runs = False
+        self._begun = False
+        """Whether something that was logged has been painted."""
+        self.paused = False
+
+    def start(self) -> None:
+        """Start reading and ticking."""
+        self._session.on_news(self._wake)
+        self._session.start()
+        self._owner.set_interval(_AGE_INTERVAL_S, self.age)
+        self.pull()
+
+    def _wake(self) -> None:
+        """Called on the reader thread; the loop may be closed already."""
+        with contextlib.suppress(RuntimeError):
+            self._owner.call_later(self.news)
+
+    def news(self) -> None:
+        """Take in now after a quiet spell, else with the next paint.
+
+        While files are read for the first time everything is taken in at once: the reader
+        would have to wait.
+        """
+        if self._due:
+            return
+        loading = self._session.reading() is not None
+        wait = _BUSY_S if loading else self._pace.wait(self._session.clock.monotonic())
+        self._due = True
+        if wait <= 0:
+            self._owner.call_later(self.pull)
+        else:
+            self._owner.set_timer(wait, self.pull)
+
+    def pull(self) -> None:
+        """Drain, and paint if that is due."""
+        self._due = False
+        if self.paused:
+            return
+        session = self._session
+        # verdicts come after the first paint: the rules are loaded by the first of them
+        changes = session.drain(verdicts=self._begun)
+        self._unpainted = self._unpainted or bool(changes)
+        self._new_runs = self._new_runs or bool(changes.new_runs)
+        now = session.clock.monotonic()
+        if session.busy:
+            # More is queued: take it in soon, let keys in between, paint now and then.
+            self._due = True
+            self._owner.set_timer(_BUSY_S, self.pull)
+        loading = session.busy or session.reading() is not None
+        if self._unpainted and (not loading or now - self._last_paint >= self._rest_s):
+            self._paint(now)
+
+    def _paint(self, now: float) -> None:
+        session, new_runs = self._session, self._new_runs
+        self._unpainted = self._new_runs = False
+        self._show(new_runs)
+        self._last_paint = session.clock.monotonic()
+        self._rest_s = max(_BUSY_PAINT_S, _BUSY_PAINT_REST * (self._last_paint - now))
+        self._pace.spend(now)
+        if not self._begun and session.views:
+            # The first values stand on the screen: judge them, and do what can wait.
+            self._begun = True
+            self._owner.set_timer(_BUSY_S, self.pull)
+
+    def age(self) -> None:
+        """Let ages move on; go on with what waits though the reader has no news."""
+        if self.paused:
+            return
+        if self._unpainted or self._session.unsettled:
+            self.news()
+        self._seconds += 1
+        slow = len(self._session.views) > _MANY_RUNS and self._seconds % _AGE_MANY
+        if not slow and self._session.refresh_progress():
+            self._show(False)
+
+    def pause(self) -> None:
+        """Stand still, or go on."""
+        self.paused = not self.paused
+        if not self.paused:
+            self.pull()

@@ -1,0 +1,1 @@
+"""Screens: one file each, with layout, style, keys and what the keys do."""

@@ -1,0 +1,79 @@
+"""The Findings tab: the list, and the finding at the cursor."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.geometry import Size
+
+from rltui.health.model import Finding
+from rltui.present.kit.line import Line
+from rltui.present.screens.entries import indented
+from rltui.present.screens.findings import (
+    FindingId,
+    detail_below,
+    find,
+    finding_detail,
+    finding_entries,
+    findings_layout,
+)
+from rltui.session import RunView
+from rltui.tui.shell import shell_of
+from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import Lines
+
+
+class FindingsPane(Container):
+    """The body of the run's screen for the tab Findings."""
+
+    DEFAULT_CSS = """
+    FindingsPane { height: 1fr; layout: vertical; }
+    FindingsPane.-wide { layout: horizontal; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._run: RunView | None = None
+        self._layout = findings_layout(80, 24, 0)
+
+    def compose(self) -> ComposeResult:
+        yield LineList[FindingId](id="findings")
+        yield Lines(self._draw_detail, id="detail")
+
+    @property
+    def findings(self) -> LineList[FindingId]:
+        """The list."""
+        return self.query_one("#findings", LineList)
+
+    @property
+    def finding(self) -> Finding | None:
+        """The finding at the cursor."""
+        return None if self._run is None else find(self._run, self.findings.cursor)
+
+    def show(self, run: RunView, size: Size) -> None:
+        """Show the findings of a run in a pane of ``size``."""
+        self._run = run
+        view = shell_of(self).view
+        wide = size.width >= 100
+        layout = findings_layout(size.width, size.height, 0)
+        entries = finding_entries(run, view, layout.rows, layout.margin, skipped=wide)
+        if not wide:
+            layout = findings_layout(size.width, size.height, sum(e.height for e in entries))
+        self._layout = layout
+        self.set_class(wide, "-wide")
+        self.findings.styles.width = layout.left
+        self.findings.styles.height = layout.list_height
+        self.findings.show(entries)
+        self.query_one("#detail", Lines).update()
+
+    def on_line_list_moved(self) -> None:
+        self.query_one("#detail", Lines).update()
+
+    def _draw_detail(self, width: int, height: int) -> list[Line]:
+        run, view, margin = self._run, shell_of(self).view, self._layout.margin
+        if run is None:
+            return []
+        if self._layout.side:
+            return finding_detail(run, self.finding, view, self._layout.side, height)
+        lines = detail_below(run, self.finding, view, width - margin - 1, height)
+        return indented(lines, margin)

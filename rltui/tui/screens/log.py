@@ -1,0 +1,49 @@
+"""The end of a run's console log."""
+
+from __future__ import annotations
+
+from rltui.core.batch import RunKey
+from rltui.present.kit.line import Line
+from rltui.present.screens.log import log_head, log_lines
+from rltui.session import Session
+from rltui.tui.screens.overlay import Overlay
+
+
+class LogScreen(Overlay):
+    """Shows the end, and goes on doing so while the log grows, until one scrolls back."""
+
+    MOST = 10_000
+
+    def __init__(self, session: Session, run: RunKey) -> None:
+        super().__init__()
+        self._session = session
+        self._run = run
+        self._follows = True
+        self._at = 0
+        """First line in sight."""
+
+    def head(self, width: int) -> list[Line]:
+        run = self._session.views.get(self._run)
+        return [] if run is None else log_head(run, self.shell.view, width)
+
+    def text(self, width: int) -> list[Line]:
+        run = self._session.views.get(self._run)
+        return [] if run is None else log_lines(run, self.shell.view, width)
+
+    def update(self) -> None:
+        super().update()
+        if self._follows:
+            self.call_after_refresh(self._to_end)
+
+    def _to_end(self) -> None:
+        if self._follows:
+            self.lines.scroll_end(animate=False)
+
+    def on_line_list_scrolled(self) -> None:
+        """At the end it follows; who scrolls back wants it to stand still."""
+        at = self.lines.scroll_offset.y
+        if at >= self.lines.max_scroll_y:
+            self._follows = True
+        elif at < self._at:
+            self._follows = False
+        self._at = at

@@ -1,0 +1,256 @@
+"""One metric: the large chart with crosshair and zoom, judgement, statistics, meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from textual.app import ComposeResult
+
+from rltui.core.batch import RunKey
+from rltui.present.kit.line import Line
+from rltui.present.screens.clipboard import metric_text
+from rltui.present.screens.explain import explain_tag
+from rltui.present.screens.header import run_header
+from rltui.present.screens.keys import METRIC
+from rltui.present.screens.metric import metric_lines
+from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
+from rltui.present.screens.metric_rows import tab_sections
+from rltui.present.screens.tabs import TABS
+from rltui.session import RunView, Session
+from rltui.tui.screens.chart_keys import ChartKeys
+from rltui.tui.screens.screen import LEAST, TINY, ShellScreen
+from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.status import Status
+from rltui.tui.widgets.tab_bar import TabBar
+
+if TYPE_CHECKING:
+    from rltui.tui.screens.run import RunScreen
+
+#: What the run's screen does once this one is left.
+Then = Callable[["RunScreen"], object]
+
+
+class MetricScreen(ChartKeys, ShellScreen[Then], places=(METRIC,)):
+    """The rows of a tab, one at a time."""
+
+    DEFAULT_CSS = """
+    MetricScreen > #header { height: 1; }
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        key: RunKey,
+        tab: str,
+        tag: str,
+        text: str = "",
+        step: int | None = None,
+    ) -> None:
+        """``text`` is the filter of the tab, ``step`` where the crosshair begins."""
+        super().__init__()
+        self._session = session
+        self._key = key
+        self._tab = tab
+        self._tag = tag
+        self._filter = text
+        self.zoom = Zoom(crosshair=step)
+
+    def compose(self) -> ComposeResult:
+        yield Lines(self._header, id="header")
+        yield TabBar(lambda: None if self.run is None else (self.run, self._tab))
+        yield Lines(self._body, id="body")
+        yield Status(self.footer)
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    @property
+    def run(self) -> RunView | None:
+        return self._session.views.get(self._key)
+
+    @property
+    def tag(self) -> str | None:
+        return self._tag if self.run is not None and self._tag in self.run.infos else None
+
+    @property
+    def title_words(self) -> str:
+        return "Metric"
+
+    def state_words(self) -> str:
+        return self.shell.state_words()
+
+    def update(self) -> None:
+        if self.run is None:
+            self._leave()
+            return
+        self._session.look_at(self.run)
+        width, height = self.size
+        bare = width < LEAST[0] or height < LEAST[1]
+        tiny = width < TINY[0] or height < TINY[1]
+        bar = self.query_one(TabBar)
+        bar.display = not tiny
+        bar.styles.height = 2 if height >= 30 else 1
+        self.status.display = self.query_one("#body").display = not bare
+        for lines in self.query(Lines):
+            lines.update()
+
+    def _header(self, width: int, _: int) -> list[Line]:
+        if self.run is None:
+            return []
+        return [run_header(self.run, self.shell.view, width, self._session.reading())]
+
+    def _body(self, width: int, height: int) -> list[Line]:
+        if self.run is None:
+            return []
+        view = self.shell.view
+        return metric_lines(self.run, self._tab, self._tag, view, self.zoom, width, height)
+
+    # -- the rows of the tab ---------------------------------------------------------------
+
+    def _step_metric(self, by: int) -> None:
+        if self.run is None:
+            return
+        tags = [r.tag for s in tab_sections(self.run, self._tab, self._filter) for r in s.rows]
+        if tags:
+            at = tags.index(self._tag) if self._tag in tags else 0
+            self._tag = tags[max(0, min(len(tags) - 1, at + by))]
+            self._look(Zoom(window=self.zoom.window))
+
+    def action_previous_metric(self) -> None:
+        self._step_metric(-1)
+
+    def action_next_metric(self) -> None:
+        self._step_metric(1)
+
+    # -- crosshair and zoom ----------------------------------------------------------------
+
+    def _look(self, zoom: Zoom) -> None:
+        self.zoom = zoom
+        self.update()
+
+    def _cross(self, by: int) -> None:
+        steps = self.steps()
+        if steps is None:
+            return
+        window, at = self.zoom.window, self.zoom.crosshair
+        if window is not None:
+            inside = steps[(steps >= window[0]) & (steps <= window[1])]
+            steps = inside if len(inside) else steps
+        stride = max(1, len(steps) // 100)
+        if at is None:
+            index = len(steps) - 1 if by < 0 else 0
+        else:
+            index = int(np.clip(np.searchsorted(steps, at) + by * stride, 0, len(steps) - 1))
+        self._look(Zoom(int(steps[index]), window))
+
+    def action_cross_left(self) -> None:
+        self._cross(-1)
+
+    def action_cross_right(self) -> None:
+        self._cross(1)
+
+    def _cross_end(self, index: int) -> None:
+        steps = self.steps()
+        self._look(Zoom(None if steps is None else int(steps[index]), self.zoom.window))
+
+    def action_first_step(self) -> None:
+        self._cross_end(0)
+
+    def action_last_step(self) -> None:
+        self._cross_end(-1)
+
+    def _enlarge(self, factor: float) -> None:
+        steps, run = self.steps(), self.run
+        if steps is None or run is None:
+            return
+        low, high = float(run.data.first_step or 0), float(run.data.last_step or 0)
+        x0, x1 = self.zoom.window or (low, high)
+        at = self.zoom.crosshair
+        centre = at if at is not None else (x0 + x1) / 2
+        half = (x1 - x0) * factor / 2
+        if factor < 1 and half * 2 < 4:
+            return
+        x0, x1 = max(low, centre - half), min(high, centre + half)
+        self._look(Zoom(at, None if x0 <= low and x1 >= high else (x0, x1)))
+
+    def action_zoom_in(self) -> None:
+        self._enlarge(0.5)
+
+    def action_zoom_out(self) -> None:
+        self._enlarge(2.0)
+
+    def action_zoom_all(self) -> None:
+        self._look(Zoom(self.zoom.crosshair, WHOLE_RUN.window))
+
+    # -- out -------------------------------------------------------------------------------
+
+    def _leave(self, then: Then | None = None) -> None:
+        tab, tag = self._tab, self._tag
+
+        def come_back(run: RunScreen) -> None:
+            run.metrics.put(tab, tag)
+            if then is not None:
+                then(run)
+
+        self.dismiss(come_back)
+
+    def action_back(self) -> None:
+        if not self.leave_line():
+            self._leave()
+
+    def action_runs(self) -> None:
+        self._leave(lambda run: run.action_runs())
+
+    def action_next_finding(self) -> None:
+        self._leave(lambda run: run.action_next_finding())
+
+    def select_tab(self, tab: str) -> None:
+        """Leave for a tab."""
+        self._leave(lambda run: run.select_tab(tab))
+
+    def on_tab_bar_selected(self, event: TabBar.Selected) -> None:
+        self.select_tab(event.tab)
+
+    def action_tab(self, key: str) -> None:
+        self.select_tab(next(t.id for t in TABS if t.key == key))
+
+    def action_previous_tab(self) -> None:
+        self._leave(lambda run: run.step_tab(-1))
+
+    def action_next_tab(self) -> None:
+        self._leave(lambda run: run.step_tab(1))
+
+    # -- more about it ---------------------------------------------------------------------
+
+    def action_explain(self) -> None:
+        """What the metric means."""
+        from rltui.tui.screens.explain import ExplainScreen
+
+        run, tag = self.run, self.tag
+        if run is not None and tag is not None:
+            self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
+
+    def action_tail(self) -> None:
+        """The end of the console log."""
+        from rltui.tui.screens.log import LogScreen
+
+        self.shell.push_screen(LogScreen(self._session, self._key))
+
+    def copied_text(self) -> str:
+        if self.run is None or self.tag is None:
+            return ""
+        return metric_text(self.run, self.tag, self.zoom.crosshair)
+
+    def commands(self) -> dict[str, Callable[[str], object]]:
+        mine: dict[str, Callable[[str], object]] = {
+            "tab": lambda name: self._leave(lambda run: run.command_tab(name)),
+            "goto": self._goto,
+            "runs": lambda _: self.action_runs(),
+        }
+        return {**super().commands(), **mine}
+
+    def _goto(self, text: str) -> None:
+        step = self.nearest_step(text)
+        if step is not None:
+            self._look(Zoom(step, self.zoom.window))

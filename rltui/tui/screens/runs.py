@@ -1,0 +1,139 @@
+"""The list of runs, and what stands there before there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+
+from rltui.core.batch import RunKey
+from rltui.present.kit.line import Line, Token, fit_line, style, with_ground
+from rltui.present.screens.clipboard import run_text
+from rltui.present.screens.header import runs_header
+from rltui.present.screens.keys import RUNS
+from rltui.present.screens.runs import RunRows, runs_shown
+from rltui.present.screens.waiting import tiny_lines, waiting_lines
+from rltui.session import RunView, Session
+from rltui.tui.screens.run import RunScreen
+from rltui.tui.screens.screen import LEAST, ListScreen
+from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.status import Status
+
+_ORDERS = ("verdict", "name", "newest")
+
+
+class RunsScreen(ListScreen, places=(RUNS,)):
+    """The first screen. A run that is alone opens by itself."""
+
+    DEFAULT_CSS = """
+    RunsScreen > #header, RunsScreen > #head { height: 1; }
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._order = _ORDERS[0]
+        self._shown: list[RunView] = []
+        self._visited: dict[RunKey, RunScreen] = {}
+        """The screens of the runs that were opened: they know where the user was."""
+        self._settled = False
+        """Whether it was decided to open a run, or to list several."""
+
+    def compose(self) -> ComposeResult:
+        yield Lines(self._header, id="header")
+        yield Lines(lambda width, _: [self._rows(width).head()], id="head")
+        yield LineList[RunKey](id="runs")
+        yield Lines(self._instead, id="instead")
+        yield Status(self.footer, self._note)
+
+    @property
+    def items(self) -> LineList[RunKey]:
+        return self.query_one("#runs", LineList)
+
+    @property
+    def title_words(self) -> str:
+        return "Runs"
+
+    def state_words(self) -> str:
+        paused = self.shell.state_words(options=False)
+        return "  ".join(x for x in (paused, f"by {self._order}") if x)
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    def update(self) -> None:
+        session, (width, height) = self._session, self.size
+        text = self.status.filter
+        self._shown = runs_shown(session.runs(), self._order, text)
+        bare = width < LEAST[0] or height < LEAST[1]
+        listed = bool(session.views) and not bare
+        for name, shown in (("#header", not bare), ("#head", listed), ("#runs", listed)):
+            self.query_one(name).display = shown
+        self.query_one("#instead").display = not listed
+        self.query_one("#head").styles.margin = (1 if height > 22 else 0, 0, 0, 0)
+        self.status.display = not bare
+        if listed:
+            hidden = len(session.views) - len(self._shown)
+            self.items.show(self._rows(width).entries(hidden))
+        for lines in self.query(Lines):
+            lines.update()
+        self._settle()
+
+    def _rows(self, width: int) -> RunRows:
+        return RunRows(self._shown, self.shell.view, width, self._session.reading())
+
+    def _header(self, width: int, _: int) -> list[Line]:
+        session = self._session
+        if not session.views:
+            line: Line = [(" rltui", style(Token.ACCENT, bold=True))]
+            return [with_ground(fit_line(line, width), Token.RAISED)]
+        label = ", ".join(session.labels)
+        return [runs_header(session.runs(), label, self.shell.view, width, session.run_count)]
+
+    def _instead(self, width: int, height: int) -> list[Line]:
+        """Before there is a run, or when there is room for nothing but verdicts."""
+        session = self._session
+        if width >= LEAST[0] and self.size.height >= LEAST[1]:
+            return waiting_lines(session.logdirs, session.troubles(), width, height)
+        return tiny_lines(session.runs(), session.reading(), self.shell.view, width, height)
+
+    def _note(self) -> str:
+        return f"{len(self._shown)} of {len(self._session.views)}"
+
+    # -- opening ---------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """When runs have appeared: one opens by itself, several are listed."""
+        session = self._session
+        if self._settled or not session.views:
+            return
+        self._settled = True
+        if len(session.views) == 1 and session.run_count <= 1:
+            self.open_run(next(iter(session.views)))
+
+    def open_run(self, key: RunKey) -> None:
+        """Show a run where the user left it."""
+        screen = self._visited.get(key)
+        if screen is None:
+            screen = self._visited[key] = RunScreen(self._session, key)
+            self.shell.install_screen(screen, f"{key.logdir}:{key.name}")
+        self.items.chosen = key
+        self.leave_line()
+        self.shell.push_screen(screen)
+
+    def action_enter(self) -> None:
+        """Open the run at the cursor."""
+        if self.items.cursor is not None:
+            self.open_run(self.items.cursor)
+
+    def action_order(self) -> None:
+        """The next order: verdict, name, newest."""
+        self._order = _ORDERS[(_ORDERS.index(self._order) + 1) % len(_ORDERS)]
+        self.update()
+
+    def copied_text(self) -> str:
+        run = self._session.views.get(self.items.cursor) if self.items.cursor else None
+        return "" if run is None else run_text(run)
+
+    def commands(self) -> dict[str, Callable[[str], object]]:
+        return {**super().commands(), "runs": lambda _: None}

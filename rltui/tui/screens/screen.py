@@ -1,0 +1,217 @@
+"""What every screen is: bindings from the table of keys, a header, a status line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from textual.binding import Binding, BindingType
+from textual.css.query import NoMatches
+from textual.screen import Screen
+
+from rltui.present.kit.line import Line
+from rltui.present.screens.footer import footer_line
+from rltui.present.screens.keys import KEYS, Key, keys_for
+from rltui.tui.shell import ShellApp, check_handler, shell_of
+from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.status import Status
+
+Result = TypeVar("Result")
+
+#: Below this many lines or cells there is no room for tabs; below the second, for anything but
+#: the verdict.
+TINY, LEAST = (40, 10), (20, 5)
+
+
+def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
+    """The bindings of some screens of the key table. Raises UsageError for an action that
+    ``owner`` does not carry out."""
+    found: list[BindingType] = []
+    for key in (k for k in KEYS if set(places) & set(k.where)):
+        handler = key.handler or key.action
+        if not handler.startswith("app."):
+            check_handler(key, owner)
+        for name in key.keys:
+            action = f"{handler}({name!r})" if key.by_key else handler
+            found.append(Binding(name, action, key.words, show=False, id=key.action))
+    return found
+
+
+class ShellScreen(Screen[Result], inherit_bindings=False):
+    """A screen of rltui. ``places`` are its ids in the table of keys."""
+
+    DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
+    AUTO_FOCUS: ClassVar[str | None] = ""
+    PLACES: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
+        if places:
+            cls.PLACES = places
+            cls.BINDINGS = bindings_for(places, cls)
+        super().__init_subclass__(**options)
+
+    @property
+    def shell(self) -> ShellApp[Any]:
+        """The app."""
+        return shell_of(self)
+
+    @property
+    def place(self) -> str:
+        """The id of the screen in the table of keys."""
+        return self.PLACES[0]
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys that work here now."""
+        return keys_for(self.place, self.shell.keys)
+
+    @property
+    def title_words(self) -> str:
+        """Name of the screen, for the help."""
+        return self.place
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether an action of the table works here now."""
+        del parameters
+        rows = [k for k in KEYS if action in (k.action, k.handler)]
+        return not rows or any(self.place in k.where for k in rows)
+
+    # -- painting --------------------------------------------------------------------------
+
+    def update(self) -> None:
+        """Show the present facts."""
+        raise NotImplementedError
+
+    def on_news(self) -> None:
+        """The facts changed."""
+        if self.is_mounted:
+            self.update()
+
+    def on_mount(self) -> None:
+        self.update()
+
+    def on_screen_resume(self) -> None:
+        if self.is_mounted:
+            self.update()
+
+    def on_resize(self) -> None:
+        self.update()
+
+    # -- the status line -------------------------------------------------------------------
+
+    @property
+    def status(self) -> Status:
+        """The last line."""
+        return self.query_one(Status)
+
+    def footer(self, width: int) -> Line:
+        """The footer at a width."""
+        return footer_line(self.keys, width, self.state_words())
+
+    def state_words(self) -> str:
+        """What stands at the right end of the footer."""
+        return ""
+
+    def on_status_entered(self, event: Status.Entered) -> None:
+        """A command was entered."""
+        name, _, rest = event.text.strip().partition(" ")
+        if not name:
+            return
+        run = self.commands().get(name)
+        if run is None:
+            self.shell.say(f"unknown command {name!r}: tab NAME, goto STEP, theme NAME, runs, q")
+        else:
+            run(rest.strip())
+
+    def commands(self) -> dict[str, Callable[[str], object]]:
+        """The commands of the line that begins with a colon."""
+
+        def needs_run(_: str) -> None:
+            self.shell.say("open a run first")
+
+        def leave(_: str) -> None:
+            self.shell.exit()
+
+        return {
+            "q": leave,
+            "quit": leave,
+            "theme": self.shell.choose_theme,
+            "help": lambda _: self.action_help(),
+            "tab": needs_run,
+            "goto": needs_run,
+        }
+
+    # -- keys of every screen --------------------------------------------------------------
+
+    def action_help(self) -> None:
+        """Show the keys that work here."""
+        from rltui.tui.screens.help import HelpScreen
+
+        self.shell.push_screen(HelpScreen(self.keys, self.place, self.title_words))
+
+    def action_command(self) -> None:
+        """Take a command."""
+        self.status.edit("command")
+
+    def copied_text(self) -> str:
+        """What is at the cursor, for the clipboard; empty for nothing."""
+        return ""
+
+    def action_copy(self) -> None:
+        """Copy what is at the cursor."""
+        text = self.copied_text()
+        if text:
+            self.shell.copy(text)
+
+    def leave_line(self) -> bool:
+        """Leave the line that takes text, or drop the filter; whether there was one."""
+        try:
+            return self.status.leave()
+        except NoMatches:
+            return False
+
+    def action_back(self) -> None:
+        """One level out; never quits."""
+        self.leave_line()
+
+
+class ListScreen(ShellScreen[None]):
+    """A screen with a list: moving, filtering, opening."""
+
+    @property
+    def items(self) -> LineList[Any]:
+        """The list."""
+        raise NotImplementedError
+
+    def action_enter(self) -> None:
+        """Open what is at the cursor."""
+        raise NotImplementedError
+
+    def on_line_list_opened(self) -> None:
+        self.action_enter()
+
+    def on_status_filtered(self) -> None:
+        self.update()
+        self.status.show_note()
+
+    def action_filter(self) -> None:
+        """Take a filter."""
+        self.status.edit("filter")
+
+    def action_up(self) -> None:
+        self.items.move(-1)
+
+    def action_down(self) -> None:
+        self.items.move(1)
+
+    def action_half_up(self) -> None:
+        self.items.move_pages(-1)
+
+    def action_half_down(self) -> None:
+        self.items.move_pages(1)
+
+    def action_first(self) -> None:
+        self.items.move_to_end(False)
+
+    def action_last(self) -> None:
+        self.items.move_to_end(True)

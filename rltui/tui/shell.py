@@ -1,0 +1,204 @@
+"""What the app and the picker share: view, keys, themes, copying, notices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.scrollbar import ScrollBar, ScrollBarRender
+
+from rltui.core.errors import RltuiError, UsageError
+from rltui.core.text import clean
+from rltui.core.yaml_document import nearest
+from rltui.present.kit.line import Token
+from rltui.present.kit.theme import DEFAULT, Theme, list_themes, load_theme
+from rltui.present.screens.keys import KEYS, Key
+from rltui.present.screens.view import View
+from rltui.tui import clipboard
+from rltui.tui.cell_diff import CellDiffApp
+from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, tokens_of
+
+Result = TypeVar("Result")
+
+#: Seconds that a notice stays.
+_NOTICE_S = 4.0
+#: Key of an action that the user took all keys from: no terminal sends it.
+_NO_KEY = "unbound"
+
+
+class _BlockBar(ScrollBarRender):
+    """A thumb of whole cells: no glyph that a font may lack."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+
+ScrollBar.renderer = _BlockBar
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an app begins: options of the view, keys, and the theme with the user's own."""
+
+    view: View
+    theme: Theme
+    keys: tuple[Key, ...] = KEYS
+    theme_dirs: tuple[Path, ...] = ()
+
+
+class ShellApp(CellDiffApp[Result]):
+    """An app of rltui."""
+
+    TITLE = "rltui"
+    CSS = """
+    * {
+        scrollbar-background: $ground; scrollbar-background-hover: $ground;
+        scrollbar-background-active: $ground; scrollbar-color: $line;
+        scrollbar-color-hover: $muted; scrollbar-color-active: $muted;
+    }
+    Toast { background: $raised; color: $text-token; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "quit", "quit", show=False, priority=True)
+    ]
+
+    def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
+        """``places`` are the screens of the key table whose ``app.`` actions it carries out."""
+        super().__init_subclass__(**options)
+        for key in KEYS:
+            if key.handler.startswith("app.") and set(places) & set(key.where):
+                check_handler(key, cls)
+
+    def __init__(self, look: Look) -> None:
+        self.view = look.view
+        self.keys = look.keys
+        self._theme_dirs = look.theme_dirs
+        self._tokens: dict[str, Theme] = {look.theme.name: look.theme}
+        self._palette: Palette | None = None
+        super().__init__()
+        self.register_theme(textual_theme(look.theme))
+        self.set_reactive(App.theme, look.theme.name)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.set_keymap(_keymap(look.keys))
+
+    # -- themes ----------------------------------------------------------------------------
+
+    @property
+    def tokens(self) -> Theme:
+        """The colours of the theme that is shown."""
+        held = self._tokens.get(self.theme)
+        if held is None:
+            held = self._tokens[self.theme] = tokens_of(self.current_theme)
+        return held
+
+    @property
+    def palette(self) -> Palette:
+        """The styles of the theme at what the terminal can show."""
+        if self._palette is None or self._palette.theme is not self.tokens:
+            depth = depth_of(self.console.color_system, self.no_color)
+            self._palette = Palette(self.tokens, depth)
+        return self._palette
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our tokens, for every theme."""
+        return css_variables(self.tokens)
+
+    def watch_theme(self) -> None:
+        """A theme with the terminal's own colours is shown in them."""
+        self.ansi_color = self.tokens.colours[Token.BG] == DEFAULT
+
+    def choose_theme(self, name: str) -> None:
+        """Change the theme: one of ours, of the user or of Textual."""
+        try:
+            theme = load_theme(name, self._theme_dirs)
+        except RltuiError as error:
+            if name in self.available_themes:
+                self.theme = name
+            elif isinstance(error, UsageError):
+                hint = nearest(name, self.themes())
+                self.say(f"no theme {name!r}" + (f"; did you mean {hint!r}?" if hint else ""))
+            else:
+                self.say(str(error))
+            return
+        self._tokens[theme.name] = theme
+        self.register_theme(textual_theme(theme))
+        self.theme = theme.name
+
+    def themes(self) -> list[str]:
+        """The names of all themes, ours first."""
+        ours = [t.name for t in list_themes(self._theme_dirs)[0]]
+        return [*ours, *sorted(set(self.available_themes) - set(ours))]
+
+    # -- everywhere ------------------------------------------------------------------------
+
+    def state_words(self, *, options: bool = True) -> str:
+        """Options of the view that differ from the defaults, for the right end of the footer."""
+        return self.view.state if options else ""
+
+    def say(self, text: str) -> None:
+        """A notice; ``text`` may come from a log."""
+        self.notify(clean(text), timeout=_NOTICE_S, markup=False)
+
+    def copy(self, text: str) -> None:
+        """Copy to wherever the user can paste it, and say where that is."""
+        self.copy_to_clipboard(text)
+        path = clipboard.write_file(text, os.environ)
+        where = f"  (also in {path})" if path is not None else ""
+        shown = text.splitlines()[0].replace("\t", "  ")
+        self.say(f"copied: {shown}{where}")
+        if os.environ.get("TMUX"):
+            self.run_worker(partial(clipboard.load_tmux, text, os.environ), thread=True)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """By OSC 52, also through tmux and screen."""
+        sequence = clipboard.terminal_sequence(text, os.environ)
+        super().copy_to_clipboard(text)
+        if sequence.startswith("\x1bP"):
+            self.write_terminal(sequence)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """The palette: themes and the way out."""
+        del screen
+        for name in self.themes():
+            yield SystemCommand(f"Theme {name}", "colours", lambda n=name: self.choose_theme(n))
+        yield SystemCommand("Quit", "leave; the training is never touched", self.exit)
+
+    async def action_quit(self) -> None:
+        """Leave at once."""
+        self.exit()
+
+    def action_help_quit(self) -> None:
+        """Textual shows a hint on ctrl+c; here it quits."""
+        self.exit()
+
+
+def check_handler(key: Key, owner: type) -> None:
+    """Raise UsageError when ``owner`` does not carry out the action of a row."""
+    method = f"action_{(key.handler or key.action).removeprefix('app.')}"
+    if not callable(getattr(owner, method, None)):
+        raise UsageError(f"key {key.action!r}: {owner.__name__} has no {method}")
+
+
+def shell_of(node: DOMNode) -> ShellApp[Any]:
+    """The app of a widget or screen."""
+    app = node.app
+    assert isinstance(app, ShellApp)
+    return app
+
+
+def _keymap(keys: Iterable[Key]) -> dict[str, str]:
+    """Binding id -> keys, for the actions whose keys the user changed."""
+    own = {k.action: k.keys for k in keys}
+    shipped = {k.action: k.keys for k in KEYS}
+    return {
+        action: ",".join(own.get(action, ())) or _NO_KEY
+        for action, names in shipped.items()
+        if own.get(action) != names
+    }

@@ -1,0 +1,1 @@
+"""Widgets: everything on a screen is painted from lines of styled text."""

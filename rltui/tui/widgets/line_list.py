@@ -1,0 +1,210 @@
+"""The list: items of lines, a cursor that stays on its item, scrolling."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any, Generic
+
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+
+from rltui.present.kit.line import Line
+from rltui.present.screens.entries import Entry, Id
+from rltui.tui.widgets.lines import LinePainter
+
+
+class LineList(LinePainter, ScrollView, Generic[Id], can_focus=False, inherit_bindings=False):
+    """Shows entries. Only those that are visible are drawn.
+
+    The cursor is on the item that the user chose, wherever it moves to; as long as that item is
+    not among the entries it is on the one that :meth:`show` prefers.
+    """
+
+    DEFAULT_CSS = """
+    LineList {
+        height: 1fr; overflow-x: hidden; overflow-y: auto;
+        scrollbar-gutter: stable; scrollbar-size-vertical: 1;
+    }
+    """
+
+    class Moved(Message):
+        """The cursor is on another item."""
+
+    class Opened(Message):
+        """The item at the cursor is to be opened."""
+
+    class Scrolled(Message):
+        """Other entries are visible."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._entries: Sequence[Entry[Id]] = ()
+        self._starts: list[int] = []
+        """First line of each entry."""
+        self._items: list[int] = []
+        """Entries that the cursor can reach."""
+        self._places: dict[Id, int] = {}
+        """Item -> its place in ``_items``."""
+        self._drawn: dict[tuple[int, bool], list[Line]] = {}
+        self.chosen: Id | None = None
+        """The item that the user put the cursor on."""
+        self._cursor: Id | None = None
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    @property
+    def cells(self) -> int:
+        return self.scrollable_content_region.width
+
+    @property
+    def cursor(self) -> Id | None:
+        """The item at the cursor; None for an empty list."""
+        return self._cursor
+
+    @property
+    def ids(self) -> list[Id]:
+        """The items in order."""
+        return list(self._places)
+
+    @property
+    def in_view(self) -> tuple[int, int]:
+        """First and one-past-last item in sight."""
+        top = self.scroll_offset.y
+        starts = [self._starts[i] for i in self._items]
+        first = bisect_right(starts, top - 1)
+        return first, max(first, bisect_right(starts, top + max(1, self.size.height) - 1))
+
+    def show(self, entries: Sequence[Entry[Id]], prefer: Id | None = None) -> None:
+        """Show other entries, or the same with other lines."""
+        in_sight = self._in_sight()
+        self._entries = entries
+        self._starts, total = [], 0
+        for entry in entries:
+            self._starts.append(total)
+            total += entry.height
+        self._items = [i for i, e in enumerate(entries) if e.id is not None]
+        ids = [e.id for e in entries if e.id is not None]
+        self._places = {item: n for n, item in enumerate(ids)}
+        wanted = [i for i in (self.chosen, prefer) if i is not None and i in self._places]
+        self._cursor = wanted[0] if wanted else ids[0] if ids else None
+        self._drawn.clear()
+        self.virtual_size = Size(self.cells, total)
+        if in_sight:
+            self._reveal()
+        self.repaint()
+
+    def line_of(self, y: int) -> Line:
+        at = y + self.scroll_offset.y
+        index = bisect_right(self._starts, at) - 1
+        if index < 0 or at >= self._starts[index] + self._entries[index].height:
+            return []
+        entry = self._entries[index]
+        here = entry.id is not None and entry.id == self._cursor
+        lines = self._drawn.get((index, here))
+        if lines is None:
+            lines = self._drawn[index, here] = entry.draw(here)
+        return lines[at - self._starts[index]]
+
+    # -- the cursor ------------------------------------------------------------------------
+
+    def put(self, item: Id) -> None:
+        """The user puts the cursor on an item."""
+        moved, self.chosen = item != self._cursor, item
+        if item in self._places:
+            self._cursor = item
+            self._reveal()
+            self.repaint()
+        if moved:
+            self.post_message(self.Moved())
+
+    def move(self, by: int) -> None:
+        """Move the cursor by items; without items scroll by lines."""
+        if not self._items:
+            self.scroll_relative(y=by, animate=False)
+            return
+        here = self._places.get(self._cursor, 0) if self._cursor is not None else 0
+        self._put_at(here + by)
+
+    def move_pages(self, half_pages: int) -> None:
+        """Move the cursor by half the height of the screen."""
+        self.move(half_pages * max(1, self.screen.size.height // 2))
+
+    def move_to_end(self, last: bool) -> None:
+        """To the first or the last item."""
+        count = len(self._items) or self.virtual_size.height
+        self.move(count if last else -count)
+
+    def move_section(self, by: int) -> None:
+        """To the first item of the next or previous section: one that follows a heading."""
+        starts = [n for n, i in enumerate(self._items) if not i or self._entries[i - 1].id is None]
+        here = self._places.get(self._cursor, 0) if self._cursor is not None else 0
+        if not starts:
+            return
+        if by > 0:
+            self._put_at(next((s for s in starts if s > here), starts[0]))
+        else:
+            self._put_at(next((s for s in reversed(starts) if s < here), starts[-1]))
+
+    def _put_at(self, place: int) -> None:
+        item = self._entries[self._items[max(0, min(len(self._items) - 1, place))]].id
+        if item is not None:
+            self.put(item)
+
+    # -- scrolling -------------------------------------------------------------------------
+
+    def _extent(self) -> tuple[int, int] | None:
+        """First and one-past-last line of the item at the cursor, with a heading above all."""
+        place = self._places.get(self._cursor) if self._cursor is not None else None
+        if place is None:
+            return None
+        index = self._items[place]
+        top = 0 if place == 0 else self._starts[index]
+        return top, self._starts[index] + self._entries[index].height
+
+    def _in_sight(self) -> bool:
+        extent, top = self._extent(), self.scroll_offset.y
+        return extent is None or (extent[0] < top + self.size.height and extent[1] > top)
+
+    def _reveal(self) -> None:
+        """Scroll so that the item at the cursor is in sight."""
+        extent = self._extent()
+        if extent is None or not self.size.height:
+            return
+        at = self.scroll_offset.y
+        wanted = min(max(at, extent[1] - self.size.height), max(extent[0], 0))
+        wanted = max(wanted, extent[1] - self.size.height)
+        if wanted != at:
+            self.scroll_to(y=wanted, animate=False, immediate=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self._painted.clear()
+            self.post_message(self.Scrolled())
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        self.virtual_size = Size(self.cells, self.virtual_size.height)
+        self._reveal()
+        self.post_message(self.Scrolled())
+
+    # -- mouse -----------------------------------------------------------------------------
+
+    def on_click(self, event: events.Click) -> None:
+        """A click chooses an item, a second one opens it."""
+        index = bisect_right(self._starts, event.y + self.scroll_offset.y) - 1
+        item = self._entries[index].id if index >= 0 else None
+        if item is None:
+            return
+        if item == self._cursor:
+            self.chosen = item
+            self.post_message(self.Opened())
+        else:
+            self.put(item)
+
+
+#: A list whose items nobody reaches: text that scrolls.
+Text = LineList[Any]

@@ -1,0 +1,132 @@
+"""Painting lines of styled text, and the widget that paints a block of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from rltui.core.text import cell_width
+from rltui.present.kit.line import Line, Token, fit_line, line_width, with_ground
+from rltui.tui.shell import shell_of
+from rltui.tui.theming import Palette
+
+
+class LinePainter(Widget):
+    """Paints :meth:`line_of` each row and repaints only the cells that differ."""
+
+    ALLOW_SELECT = False
+    GROUND: Token | None = None
+    """The background where a span has none of its own; None for that of the theme."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._painted: dict[int, tuple[Line, Strip]] = {}
+        """Row of the widget -> what was painted there."""
+        self._palette: Palette | None = None
+
+    @property
+    def cells(self) -> int:
+        """How wide a line may be."""
+        return self.size.width
+
+    def line_of(self, y: int) -> Line:
+        """The line in row ``y`` of the widget, of any width."""
+        raise NotImplementedError
+
+    def repaint(self) -> None:
+        """Paint the cells that differ from what was painted last."""
+        changed = []
+        for y, (old, _) in list(self._painted.items()):
+            new = self._finished(y)
+            if new is not old and new != old:
+                del self._painted[y]
+                start, end = _span(old, new)
+                changed.append(Region(start, y, max(1, min(end, self.cells) - start), 1))
+        if changed:
+            self.refresh(*changed)
+
+    def forget(self) -> None:
+        """Paint everything anew."""
+        self._painted.clear()
+        self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Finished strips: the style of the widget has nothing to add to them."""
+        palette = shell_of(self).palette
+        if palette is not self._palette:
+            self._palette = palette
+            self._painted.clear()
+        start, end = crop.x, crop.right
+        return [self._strip(y, palette).crop(start, end) for y in range(crop.y, crop.bottom)]
+
+    def _strip(self, y: int, palette: Palette) -> Strip:
+        held = self._painted.get(y)
+        if held is None:
+            line = self._finished(y)
+            segments = [Segment(text, palette.rich(look)) for text, look in line]
+            held = self._painted[y] = line, Strip(segments, self.size.width)
+        return held[1]
+
+    def _finished(self, y: int) -> Line:
+        """The line as wide as the widget, in the characters that may be printed."""
+        glyphs = shell_of(self).view.glyphs
+        line = self.line_of(y)
+        if glyphs.ascii:
+            line = [(glyphs.text(text), look) for text, look in line]
+        line = fit_line(line, self.cells, ellipsis=glyphs.ellipsis)
+        line = fit_line(line, self.size.width)  # the place of a scroll bar that is not needed
+        return line if self.GROUND is None else with_ground(line, self.GROUND)
+
+    def on_resize(self, _: events.Resize) -> None:
+        self._painted.clear()
+
+
+class Lines(LinePainter):
+    """A block of lines from a pure function of its width and height."""
+
+    DEFAULT_CSS = "Lines { width: 1fr; height: 1fr; }"
+
+    def __init__(
+        self,
+        draw: Callable[[int, int], list[Line]],
+        *,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        """``draw`` is called with the size in cells, when something is to be painted."""
+        super().__init__(id=id, classes=classes)
+        self._draw = draw
+        self._lines: list[Line] | None = None
+
+    def update(self) -> None:
+        """Draw again, and paint what differs."""
+        self._lines = None
+        self.repaint()
+
+    def line_of(self, y: int) -> Line:
+        if self._lines is None:
+            self._lines = self._draw(self.size.width, self.size.height)
+        return self._lines[y] if y < len(self._lines) else []
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        self._lines = None
+
+
+def _span(before: Line, after: Line) -> tuple[int, int]:
+    """First and one-past-last cell in which two lines differ."""
+    start = first = 0
+    limit = min(len(before), len(after))
+    while first < limit and before[first] == after[first]:
+        start += cell_width(before[first][0])
+        first += 1
+    tail, last = 0, 1
+    while last <= limit - first and before[-last] == after[-last]:
+        tail += cell_width(after[-last][0])
+        last += 1
+    return start, max(line_width(before), line_width(after)) - tail

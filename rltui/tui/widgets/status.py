@@ -1,0 +1,165 @@
+"""The last line: keys that work here, or a line that takes text (a filter, a command)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Input
+
+from rltui.present.kit.line import ACCENT, MUTED, Line, Token, with_ground
+from rltui.present.screens.footer import filter_line
+from rltui.tui.widgets.lines import Lines
+
+#: Longer texts are cut: nobody types them.
+_MOST = 200
+#: Cells that are kept for the text.
+_LEAST_CELLS = 20
+_HINTS = {
+    "filter": "Enter keep  Esc clear  !word without",
+    "command": "tab NAME  goto STEP  theme NAME",
+}
+
+
+class Prompt(Input):
+    """Takes one line of text; keys that move in a list are left to the screen."""
+
+    DEFAULT_CSS = """
+    Prompt, Prompt:focus { border: none; height: 1; width: 1fr; padding: 0; background: $sel; }
+    """
+
+    def on_key(self, event: events.Key) -> None:
+        """Backspace on an empty line leaves it, as in other programs."""
+        if event.key == "backspace" and not self.value:
+            event.prevent_default()
+            self.post_message(Status.Left())
+
+
+class Status(Horizontal):
+    """The footer of a screen. It owns the filter and the line of a command."""
+
+    DEFAULT_CSS = """
+    Status { height: 1; }
+    Status > #sign { width: 2; }
+    """
+
+    class Filtered(Message):
+        """The filter changed."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Entered(Message):
+        """A command was entered."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Left(Message):
+        """The line is to be left without an effect."""
+
+    def __init__(self, keys: Callable[[int], Line], note: Callable[[], str] = str) -> None:
+        """``keys`` draws the footer at a width; ``note`` says what the filter left."""
+        super().__init__()
+        self._draw_keys = keys
+        self._note = note
+        self.editing = ""
+        """"filter" or "command" while text is taken, else ""."""
+        self.filter = ""
+
+    def compose(self) -> ComposeResult:
+        yield Lines(self._keys, id="keys")
+        yield Lines(self._sign, id="sign")
+        prompt = Prompt(max_length=_MOST, select_on_focus=False)
+        prompt.cursor_blink = False  # which would paint twice a second
+        yield prompt
+        yield Lines(self._hint, id="hint")
+
+    def on_mount(self) -> None:
+        self._arrange()
+
+    def _arrange(self) -> None:
+        for part in self.children:
+            part.display = bool(self.editing) != (part.id == "keys")
+
+    def update(self) -> None:
+        """Draw again."""
+        for lines in self.query(Lines):
+            lines.update()
+
+    # -- drawing ---------------------------------------------------------------------------
+
+    def _keys(self, width: int, _: int) -> list[Line]:
+        if not self.filter:
+            return [self._draw_keys(width)]
+        note = self._note()
+        return [filter_line(self.filter, width, f"{note}  Esc clear" if note else "Esc clear")]
+
+    def _sign(self, _width: int, _height: int) -> list[Line]:
+        sign = ":" if self.editing == "command" else "/"
+        return [with_ground([(f" {sign}", ACCENT)], Token.SEL)]
+
+    def _hint_text(self) -> str:
+        note = self._note() if self.editing == "filter" else ""
+        return "  ".join(x for x in (note, _HINTS.get(self.editing, "")) if x) + " "
+
+    def _hint(self, width: int, _: int) -> list[Line]:
+        line: Line = [(self._hint_text().rjust(width)[:width], MUTED)]
+        return [with_ground(line, Token.SEL)]
+
+    def show_note(self) -> None:
+        """What the filter left may have changed."""
+        hint = self.query_one("#hint", Lines)
+        room = max(0, self.size.width - _LEAST_CELLS)
+        hint.styles.width = min(room, len(self._hint_text()))
+        hint.update()
+
+    # -- editing ---------------------------------------------------------------------------
+
+    def edit(self, what: str) -> None:
+        """Take text: ``filter`` or ``command``."""
+        self.editing = what
+        prompt = self.query_one(Prompt)
+        with prompt.prevent(Input.Changed):
+            prompt.value = self.filter if what == "filter" else ""
+        prompt.cursor_position = len(prompt.value)
+        self._arrange()
+        self.update()
+        self.show_note()
+        prompt.focus()
+
+    def leave(self, *, keep: bool = False) -> bool:
+        """Stop taking text, and without ``keep`` drop the filter; whether there was any."""
+        active = bool(self.editing or self.filter)
+        kind, self.editing = self.editing, ""
+        if not keep and kind != "command" and self.filter:
+            self._set_filter("")
+        self._arrange()
+        self.screen.set_focus(None)
+        self.update()
+        return active
+
+    def _set_filter(self, text: str) -> None:
+        self.filter = text
+        self.post_message(self.Filtered(text))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.editing == "filter" and event.value != self.filter:
+            self._set_filter(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        command = self.editing == "command"
+        self.leave(keep=True)
+        if command:
+            self.post_message(self.Entered(event.value))
+
+    def on_status_left(self, event: Left) -> None:
+        event.stop()
+        self.leave()

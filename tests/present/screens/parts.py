@@ -1,0 +1,115 @@
+"""Every block of lines that a screen is made of, at one size, as the screens ask for them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rltui.core.text import cell_width
+from rltui.present.kit.line import Line, fit_line, plain
+from rltui.present.screens.entries import Entry
+from rltui.present.screens.explain import explain_finding, explain_tag
+from rltui.present.screens.findings import (
+    detail_below,
+    finding_detail,
+    finding_entries,
+    findings_layout,
+)
+from rltui.present.screens.header import run_header, runs_header
+from rltui.present.screens.log import log_head, log_lines
+from rltui.present.screens.metric import metric_lines
+from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
+from rltui.present.screens.metric_rows import tab_sections
+from rltui.present.screens.metric_table import columns_for, list_head, row_entries
+from rltui.present.screens.runs import RunRows, runs_shown
+from rltui.present.screens.tab import (
+    below_lines,
+    empty_lines,
+    hidden_lines,
+    overview_entries,
+    side_lines,
+    tab_layout,
+)
+from rltui.present.screens.tabs import OVERVIEW, tab_line, tab_rule
+from rltui.present.screens.view import View
+from rltui.session import RunView, Session
+
+
+def drawn(entries: Sequence[Entry[Any]]) -> list[Line]:
+    """The lines of a list, with and without the cursor."""
+    lines = []
+    for entry in entries:
+        for cursor in (False, True):
+            found = entry.draw(cursor)
+            assert len(found) == entry.height
+            lines += found
+    return lines
+
+
+def parts_of_run(
+    run: RunView,
+    tab: str,
+    view: View,
+    width: int,
+    height: int,
+    *,
+    text: str = "",
+    zoom: Zoom = WHOLE_RUN,
+) -> Iterator[list[Line]]:
+    """The blocks of the screens of one run."""
+    yield [run_header(run, view, width, 0.43)]
+    line, spots = tab_line(run, tab, view, width)
+    yield [line, tab_rule(spots, tab, view, width)]
+    sections = tab_sections(run, tab, text)
+    rows = [r for s in sections for r in s.rows]
+    layout = tab_layout(tab, width, height, len(rows))
+    columns = columns_for(layout.rows)
+    if not rows:
+        yield empty_lines(run, bool(text))
+    elif tab == OVERVIEW:
+        yield drawn(overview_entries(run, sections, view, layout))
+    else:
+        yield [list_head(run, sections[0], columns, view, (0, 3))]
+        yield drawn(row_entries(run, rows, columns, view, layout.margin))
+    yield hidden_lines(run, tab, text, view)
+    tag = rows[-1].tag if rows else None
+    yield below_lines(run, tag, view, layout, layout.below)
+    if layout.side:
+        yield side_lines(run, tab, tag, view, layout.side - 1, height)
+    for name in (tag, "no such tag"):
+        if name is not None:
+            yield metric_lines(run, tab, name, view, zoom, width, height)
+    if tag is not None:
+        yield explain_tag(run, tag, view, width)
+    yield from _findings(run, view, width, height)
+    yield [*log_head(run, view, width), *log_lines(run, view, width)]
+
+
+def _findings(run: RunView, view: View, width: int, height: int) -> Iterator[list[Line]]:
+    layout = findings_layout(width, height, 5)
+    yield drawn(finding_entries(run, view, layout.rows, layout.margin, skipped=True))
+    for finding in run.report.findings if run.report else ():
+        yield finding_detail(run, finding, view, layout.side or width, height)
+        yield detail_below(run, finding, view, width, height)
+        yield explain_finding(finding, view, width)
+
+
+def parts_of_runs(session: Session, view: View, width: int) -> Iterator[list[Line]]:
+    """The blocks of the list of runs."""
+    yield [runs_header(session.runs(), "logs", view, width, 9)]
+    for order in ("verdict", "name", "newest"):
+        rows = RunRows(runs_shown(session.runs(), order, ""), view, width, 0.5)
+        yield [rows.head(), *drawn(rows.entries(2))]
+
+
+def assert_harmless(lines: Sequence[Line], width: int, view: View) -> None:
+    """As widgets print them, the lines fill the width and hold nothing that a terminal obeys."""
+    glyphs = view.glyphs
+    for line in lines:
+        printed = [(glyphs.text(t), look) for t, look in line]
+        text = plain(fit_line(printed, width, ellipsis=glyphs.ellipsis))
+        assert cell_width(text) == width, text
+        unsafe = [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
+        assert not unsafe, text
+        assert not view.glyphs.ascii or text.isascii(), text

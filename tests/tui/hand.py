@@ -1,0 +1,146 @@
+"""An app in the hands of a test: keys in, screen out.
+
+async with open_app(grpo_batch(60)) as hand:
+    await hand.press("3", "enter")
+    assert "entropy" in hand.text
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from rich.segment import Segment
+from textual._context import visible_screen_stack
+from textual.pilot import Pilot
+
+from rltui.core.clock import ManualClock
+from rltui.present.kit.theme import load_theme
+from rltui.present.screens.keys import KEYS, Key
+from rltui.present.screens.view import View
+from rltui.tui.app import RltuiApp
+from rltui.tui.screens.metric import MetricScreen
+from rltui.tui.screens.run import RunScreen
+from rltui.tui.screens.runs import RunsScreen
+from rltui.tui.screens.screen import ListScreen
+from rltui.tui.shell import Look, ShellApp
+from tests.fakes import FakeReader, a_session, grpo_clock
+
+
+class Screen:
+    """What an app shows."""
+
+    app: ShellApp[Any]
+    pilot: Pilot[Any]
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.settle()
+
+    async def settle(self) -> None:
+        await self.pilot.pause()
+        await self.pilot.pause()
+
+    async def resize(self, width: int, height: int) -> None:
+        await self.pilot.resize_terminal(width, height)
+        await self.settle()
+
+    @property
+    def strips(self) -> list[list[Segment]]:
+        """The screen, line by line, with styles."""
+        visible_screen_stack.set(self.app._background_screens)
+        return [list(x) for x in self.app.screen._compositor.render_strips(self.app.size)]
+
+    @property
+    def lines(self) -> list[str]:
+        return ["".join(s.text for s in strip) for strip in self.strips]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def footer(self) -> str:
+        return self.lines[-1]
+
+    @property
+    def notices(self) -> str:
+        return "\n".join(n.message for n in self.app._notifications)
+
+
+class Hand(Screen):
+    """The app of a session."""
+
+    def __init__(self, app: RltuiApp, pilot: Pilot[None], reader: FakeReader) -> None:
+        self.app: RltuiApp = app
+        self.pilot = pilot
+        self.reader = reader
+
+    @property
+    def run(self) -> RunScreen:
+        screen = self.app.screen
+        assert isinstance(screen, RunScreen), screen
+        return screen
+
+    @property
+    def runs(self) -> RunsScreen:
+        screen = self.app.screen
+        assert isinstance(screen, RunsScreen), screen
+        return screen
+
+    @property
+    def metric(self) -> MetricScreen:
+        screen = self.app.screen
+        assert isinstance(screen, MetricScreen), screen
+        return screen
+
+    @property
+    def ids(self) -> list[Any]:
+        """What the cursor can reach."""
+        screen = self.app.screen
+        assert isinstance(screen, ListScreen), screen
+        return screen.items.ids
+
+    @property
+    def cursor(self) -> Any:
+        screen = self.app.screen
+        assert isinstance(screen, ListScreen), screen
+        return screen.items.cursor
+
+    @property
+    def clock(self) -> ManualClock:
+        clock = self.app.session.clock
+        assert isinstance(clock, ManualClock)
+        return clock
+
+    async def feed(self, *batches: Any) -> None:
+        """New data from the reader, after a quiet spell: painted at once."""
+        self.clock.advance(5)
+        self.reader.feed(*batches)
+        await self.settle()
+        if self.reader.queue:  # a drain is due already: its timer runs on the real clock
+            self.app.pump.pull()
+        await self.settle()
+
+
+def a_look(theme: str = "dark", keys: tuple[Key, ...] = KEYS, **view: Any) -> Look:
+    return Look(View(**view), load_theme(theme), keys)
+
+
+@asynccontextmanager
+async def open_app(
+    *batches: Any,
+    size: tuple[int, int] = (120, 36),
+    clock: ManualClock | None = None,
+    look: Look | None = None,
+    **options: Any,
+) -> AsyncIterator[Hand]:
+    """The app over a session that has read ``batches``; the reader thread never runs."""
+    reader = FakeReader()
+    session = a_session(*batches, reader=reader, clock=clock or grpo_clock(), **options)
+    app = RltuiApp(session, look or a_look())
+    async with app.run_test(size=size) as pilot:
+        hand = Hand(app, pilot, reader)
+        await hand.settle()
+        yield hand

@@ -1,0 +1,64 @@
+"""The metric screen: crosshair, zoom, options of the chart."""
+
+from __future__ import annotations
+
+from tests.fakes import grpo_batch
+from tests.tui.hand import open_app
+
+
+async def test_the_crosshair_and_the_zoom() -> None:
+    async with open_app(grpo_batch(60, total=200)) as hand:
+        await hand.press("3", "g", "enter", "h")
+        assert hand.metric.zoom.crosshair == 60
+        await hand.press("left", "left", "l")
+        assert hand.metric.zoom.crosshair == 59
+        await hand.press("g")
+        assert hand.metric.zoom.crosshair == 1
+        await hand.press("G", "plus", "plus")
+        window = hand.metric.zoom.window
+        assert window is not None
+        assert window[1] - window[0] <= 30
+        await hand.press("minus")
+        assert hand.metric.zoom.window is not None
+        await hand.press("equals_sign")
+        assert hand.metric.zoom.window is None
+        assert "step 60" in hand.text
+
+
+async def test_options_of_the_chart_hold_on_every_screen() -> None:
+    async with open_app(grpo_batch(60, total=200)) as hand:
+        await hand.press("3", "g", "enter", "x", "s", "s", "L", "o")
+        view = hand.app.view
+        assert (view.axis, view.log_y, view.outliers, view.smooth) == ("relative", True, True, 0.6)
+        assert "x relative  log y  no outliers  smooth 0.6" in hand.footer
+        await hand.press("escape")
+        assert "smooth 0.6" in hand.footer
+        while hand.app.view.axis != "step":
+            await hand.press("x")
+        await hand.press("S", "S", "S", "L", "o")
+        assert hand.app.view == type(view)()
+
+
+async def test_a_key_of_another_screen_leaves() -> None:
+    async with open_app(grpo_batch(60), grpo_batch(9, run="b")) as hand:
+        await hand.press("enter", "3", "enter", "6")
+        assert hand.run.tab == "timing"
+        await hand.press("enter", "exclamation_mark")
+        assert hand.run.tab == "findings"
+        await hand.press("enter", "right_square_bracket")
+        assert hand.run.tab == "all"
+        await hand.press("enter", "r")
+        assert hand.runs.is_current
+
+
+async def test_the_chart_is_drawn_once_as_long_as_nothing_changes() -> None:
+    async with open_app(grpo_batch(60, total=200)) as hand:
+        await hand.press("3", "enter")
+        run = hand.metric.run
+        assert run is not None
+        charts = {k: v[1] for k, v in run.memo.items() if isinstance(k, tuple) and k[0] == "chart"}
+        hand.metric.update()
+        await hand.settle()
+        again = {k: v[1] for k, v in run.memo.items() if isinstance(k, tuple) and k[0] == "chart"}
+        assert charts
+        assert all(again[k] is v for k, v in charts.items())

@@ -1,0 +1,317 @@
+"""A run on the screen: tabs, rows, findings, filter, overlays, commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+
+from rltui.tui.screens.explain import ExplainScreen
+from rltui.tui.screens.help import HelpScreen
+from rltui.tui.screens.log import LogScreen
+from rltui.tui.widgets.tab_bar import TabBar
+from tests.builders import a_batch, steps
+from tests.fakes import grpo_batch, grpo_tags
+from tests.tui.hand import open_app
+
+
+@pytest.fixture
+def rich() -> tuple[Any, ...]:
+    return (grpo_batch(60, total=200),)
+
+
+# -- tabs ----------------------------------------------------------------------------------
+
+
+async def test_digits_and_brackets_select_tabs(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        seen = []
+        for key in "345678901":
+            await hand.press(key)
+            seen.append(hand.run.tab)
+        assert seen == [
+            "actor", "critic", "length", "timing", "perf", "balance", "findings", "all", "overview",
+        ]  # fmt: skip
+        await hand.press("right_square_bracket")
+        assert hand.run.tab == "actor"
+        await hand.press("left", "h")
+        assert hand.run.tab == "other"
+
+
+async def test_a_tab_that_the_run_lacks_says_so(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("2")
+        assert hand.run.tab == "overview"
+        assert "no validation metrics in this run" in hand.notices
+
+
+async def test_every_tag_is_on_screen_under_all(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("0")
+        run = hand.run.run
+        assert run is not None
+        assert set(hand.ids) == set(run.infos)
+        await hand.press("left_square_bracket", "escape", "colon", *"tab other", "enter")
+        assert "own metric" in hand.text
+
+
+# -- rows ----------------------------------------------------------------------------------
+
+
+async def test_the_overview_opens_on_what_is_bad(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich, size=(80, 24)) as hand:
+        assert hand.cursor == "actor/entropy"
+        stable = next(x for x in hand.lines if "Is it stable?" in x)
+        assert stable.rstrip().endswith("✖")
+
+
+async def test_moving_in_a_list(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("0", "g")
+        ids = hand.ids
+        for keys, place in (
+            (("j", "down", "j"), 3), (("k", "up"), 1), (("k", "k", "k"), 0),
+            (("G",), len(ids) - 1), (("j", "ctrl+d"), len(ids) - 1),
+            (("ctrl+u",), len(ids) - 19), (("home", "pagedown"), 18),
+            (("end", "pageup"), len(ids) - 19),
+        ):  # fmt: skip
+            await hand.press(*keys)
+            assert ids.index(hand.cursor) == place, keys
+
+
+async def test_tab_goes_to_the_next_section(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("g", "tab")
+        assert hand.cursor == "actor/entropy"
+        await hand.press("shift+tab")
+        assert hand.cursor == hand.ids[0]
+
+
+async def test_enter_and_escape(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("3", "g", "enter")
+        assert "Judgement" in hand.text
+        tag = hand.metric.tag
+        await hand.press("j")
+        assert hand.metric.tag != tag
+        below = hand.metric.tag
+        await hand.press("escape")
+        assert (hand.run.tab, hand.cursor) == ("actor", below)
+
+
+async def test_a_tab_remembers_its_cursor(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("3", "G")
+        row = hand.cursor
+        await hand.press("4", "g", "3")
+        assert hand.cursor == row
+
+
+async def test_no_verdict_before_the_run_is_read_to_its_end() -> None:
+    async with open_app(grpo_batch(60, more=True)) as hand:
+        for key in "193":
+            await hand.press(key)
+            assert "reading" in hand.lines[0]
+            assert "entropy collapse" not in hand.text
+            assert "✖" not in hand.text
+
+
+async def test_a_value_of_one_old_point_says_from_which_step_it_is() -> None:
+    tags = {**grpo_tags(60), "val-core/gsm8k/acc/mean@8": [0.5]}
+    async with open_app(a_batch(steps(1, tags)), size=(160, 45)) as hand:
+        assert any("gsm8k" in x and "at 1 " in x for x in hand.lines)
+
+
+# -- findings ------------------------------------------------------------------------------
+
+
+async def test_next_finding_and_into_its_chart(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("exclamation_mark")
+        assert hand.run.tab == "findings"
+        assert "entropy_collapse" in hand.text
+        await hand.press("enter")
+        assert hand.metric.tag == "actor/entropy"
+        assert hand.metric.zoom.crosshair is not None
+        await hand.press("escape")
+        assert hand.run.tab == "findings"
+
+
+async def test_next_finding_of_a_healthy_run() -> None:
+    async with open_app(grpo_batch(60, collapse=None)) as hand:
+        await hand.press("exclamation_mark")
+        assert "no findings" in hand.notices
+
+
+async def test_thirty_findings_scroll() -> None:
+    async with open_app(grpo_batch(60, total=200), size=(80, 24)) as hand:
+        run = hand.run.run
+        assert run is not None
+        assert run.report is not None
+        (one,) = run.report.findings
+        found = tuple(replace(one, rule=f"rule_{n}") for n in range(30))
+        run.report = replace(run.report, findings=found)
+        run.version += 1
+        await hand.press("9")
+        assert len(hand.ids) == 30
+        for key in ("G", "ctrl+u", "g"):
+            await hand.press(key)
+            rows = [x for x in hand.lines if x.startswith("▌")]
+            assert len(rows) == 1, f"the cursor is in sight after {key}"
+        assert hand.lines[2].startswith(" Firing")
+
+
+# -- filter --------------------------------------------------------------------------------
+
+
+async def test_the_filter_is_live_and_negates(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("0", "slash", "k", "l")
+        ids = hand.ids
+        assert ids
+        assert all("kl" in t for t in ids)
+        assert f"All {len(ids)} of 31" in hand.footer
+        await hand.press("space", "exclamation_mark", *"loss")
+        assert hand.ids == ["actor/ppo_kl"]
+        await hand.press("ctrl+w", "enter", "j")
+        assert "hidden by the filter" in hand.text
+        await hand.press("escape")
+        assert len(hand.ids) > 20
+
+
+async def test_the_filter_is_edited_like_a_line(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        status = hand.run.status
+        await hand.press("slash", *"ntropy", "home", "e", "end", "x", "left", "delete")
+        assert status.filter == "entropy"
+        await hand.press("space", *"other", "ctrl+w")
+        assert status.filter == "entropy "
+        await hand.press("ctrl+u", *"q3r")
+        assert (status.filter, hand.run.tab) == ("q3r", "overview")
+        assert "no row matches the filter" in hand.text
+        await hand.press("escape")
+        assert (status.filter, status.editing) == ("", "")
+
+
+async def test_backspace_on_an_empty_line_leaves_it(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("slash", "e", "backspace")
+        assert hand.run.status.editing == "filter"
+        await hand.press("backspace")
+        assert hand.run.status.editing == ""
+        await hand.press("3")
+        assert hand.run.tab == "actor", "keys are keys again"
+
+
+async def test_the_cursor_moves_while_the_filter_is_typed(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("0", "slash", *"kl", "down")
+        assert hand.cursor == hand.ids[1]
+        assert hand.run.status.filter == "kl"
+
+
+# -- overlays ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [("question_mark", HelpScreen), ("e", ExplainScreen), ("t", LogScreen)],
+    ids=["help", "explain", "log"],
+)
+async def test_an_overlay_opens_dims_and_closes(
+    key: str, kind: type, rich: tuple[Any, ...]
+) -> None:
+    async with open_app(*rich) as hand:
+        before = hand.lines
+        for close in ("q", "escape", key):
+            await hand.press(key)
+            assert isinstance(hand.app.screen, kind)
+            assert hand.lines[0] == before[0], "the header stays"
+            assert "Is it learning?" in hand.text or "entropy" in hand.text
+            await hand.press("j", "G", "k", "ctrl+u", close)
+            assert hand.lines == before, close
+
+
+async def test_help_that_is_longer_than_the_screen_scrolls(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich, size=(80, 14)) as hand:
+        await hand.press("question_mark")
+        assert "not judged" not in hand.text
+        await hand.press("G")
+        assert "not judged" in hand.text
+        assert "Keys on Overview" in hand.text, "the head stays"
+
+
+async def test_the_explanation_is_of_what_is_at_the_cursor(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("e")
+        assert "actor/entropy" in hand.text
+        await hand.press("escape", "9", "e")
+        assert "entropy_collapse" in hand.text
+
+
+# -- commands, copy ------------------------------------------------------------------------
+
+
+async def test_commands(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("colon", *"tab timing", "enter")
+        assert hand.run.tab == "timing"
+        await hand.press("colon", *"nonsense", "enter")
+        assert "unknown command 'nonsense'" in hand.notices
+        await hand.press("colon", *"tab nope", "enter", "colon", *"goto x", "enter")
+        assert "no tab 'nope'" in hand.notices
+        assert "not a step: 'x'" in hand.notices
+        await hand.press("3", "g", "colon", *"goto 17", "enter")
+        assert hand.metric.zoom.crosshair == 17
+        await hand.press("colon", *"goto 99", "enter")
+        assert hand.metric.zoom.crosshair == 60
+        assert "nearest logged step: 60" in hand.notices
+        await hand.press("colon", "escape", "colon", *"tab perf", "enter")
+        assert hand.run.tab == "perf"
+        await hand.press("colon", "q", "enter")
+    assert hand.app.return_code == 0
+
+
+async def test_copy_takes_the_row(
+    rich: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    async with open_app(*rich) as hand:
+        await hand.press("3", "g", "y")
+        assert hand.app.clipboard.startswith("grpo\tactor/")
+        assert "copied: grpo  actor/" in hand.notices
+        kept = tmp_path / "rltui" / "copied.txt"
+        assert str(kept) in hand.notices
+        assert kept.read_text() == hand.app.clipboard + "\n"
+        await hand.press("9", "y")
+        assert "entropy_collapse" in hand.app.clipboard
+
+
+# -- mouse ---------------------------------------------------------------------------------
+
+
+async def test_clicks_on_tabs_and_rows_and_the_wheel(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich, size=(80, 24)) as hand:
+        bar = hand.run.query_one(TabBar)
+        spot = next(s for s in bar.spots if s.id == "timing")
+        await hand.pilot.click(bar, offset=(spot.start + 1, 0))
+        await hand.settle()
+        assert hand.run.tab == "timing"
+        items = hand.run.items
+        await hand.pilot.click(items, offset=(5, 1))
+        await hand.settle()
+        assert hand.cursor == hand.ids[1]
+        chosen = hand.cursor
+        await hand.pilot.click(items, offset=(5, 1))
+        await hand.settle()
+        assert hand.metric.tag == chosen
+        await hand.press("0")
+        items = hand.run.items
+        items.post_message(
+            events.MouseScrollDown(items, 5, 3, 0, 1, 0, shift=False, meta=False, ctrl=False)
+        )
+        await hand.settle()
+        assert items.scroll_offset.y > 0

@@ -1,0 +1,100 @@
+"""The list of runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rltui.core.batch import Note
+from rltui.core.level import Level
+from rltui.tui.app import RltuiApp
+from tests.builders import LOGDIR, a_batch
+from tests.fakes import FakeReader, a_session, grpo_batch
+from tests.tui.hand import Hand, a_look, open_app
+
+
+def several() -> tuple[Any, ...]:
+    return (
+        grpo_batch(60, run="bad/run"),
+        grpo_batch(30, run="calm", collapse=None),
+        grpo_batch(20, run="young", collapse=None),
+    )
+
+
+async def test_several_runs_open_on_the_list() -> None:
+    async with open_app(*several()) as hand:
+        assert hand.runs.is_current
+        assert all(n in hand.text for n in ("bad/run", "calm", "young"))
+        await hand.press("enter")
+        assert hand.run.key.name == "bad/run"
+        await hand.press("r", "j", "enter")
+        assert hand.run.key.name != "bad/run"
+        await hand.press("escape", "escape", "escape")
+        assert hand.runs.is_current
+        assert hand.app.is_running
+
+
+async def test_a_run_opens_where_it_was_left() -> None:
+    async with open_app(*several()) as hand:
+        await hand.press("enter", "3", "G")
+        row = hand.cursor
+        await hand.press("r", "j", "enter")
+        assert hand.run.tab == "overview"
+        await hand.press("r", "k", "enter")
+        assert (hand.run.tab, hand.cursor) == ("actor", row)
+
+
+async def test_order_of_runs() -> None:
+    async with open_app(*several()) as hand:
+        orders = {}
+        for _ in range(3):
+            word = hand.footer.split()[-1]
+            orders[word] = [k.name for k in hand.ids]
+            await hand.press("o")
+        assert orders == {
+            "verdict": ["bad/run", "calm", "young"],
+            "name": ["bad/run", "calm", "young"],
+            "newest": ["bad/run", "calm", "young"],
+        }
+        assert "by verdict" in hand.footer
+
+
+async def test_filter_of_runs() -> None:
+    async with open_app(*several()) as hand:
+        await hand.press("slash", *"calm", "enter")
+        assert "young" not in hand.text
+        assert "2 hidden by the filter" in hand.text
+        assert "1 of 3" in hand.footer
+        await hand.press("escape")
+        assert "young" in hand.text
+
+
+async def test_how_many_runs_are_read_stands_in_the_header() -> None:
+    batches = [grpo_batch(30, run="done"), *(grpo_batch(9, run=f"r{n}", more=True) for n in "ab")]
+    async with open_app(*batches) as hand:
+        assert "1 of 3 read" in hand.lines[0]
+        await hand.feed(grpo_batch(1, first=10, run="ra"), grpo_batch(1, first=10, run="rb"))
+        assert "3 runs" in hand.lines[0]
+
+
+async def test_a_long_list_scrolls_with_the_cursor() -> None:
+    batches = [a_batch({"loss": [1.0]}, run=f"run{n:03}", source=f"{n}/e") for n in range(80)]
+    async with open_app(*batches, size=(80, 24)) as hand:
+        await hand.press("G")
+        assert any(x.startswith("▌") and "run079" in x for x in hand.lines)
+        assert " Run" in hand.lines[1] or " Run" in hand.lines[2], "the head does not scroll"
+        await hand.press("ctrl+u", "ctrl+u", "g")
+        assert any(x.startswith("▌") and "run000" in x for x in hand.lines)
+
+
+async def test_without_runs_it_says_where_it_looks_and_what_is_in_the_way() -> None:
+    reader = FakeReader()
+    reader.notes = (Note(LOGDIR, None, Level.WATCH, "cannot be read: Permission denied"),)
+    app = RltuiApp(a_session(reader=reader), a_look())
+    async with app.run_test(size=(80, 24)) as pilot:
+        hand = Hand(app, pilot, reader)
+        await hand.settle()
+        assert "waiting for logs" in hand.text
+        assert str(LOGDIR) in hand.text
+        assert "Permission denied" in hand.text
+        await hand.press("colon", *"tab actor", "enter")
+        assert "open a run first" in hand.notices
