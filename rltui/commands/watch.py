@@ -92,8 +92,8 @@ def _pick(config: Config) -> tuple[int, Path | None]:
     """Exit code, and the path that the user chose on a screen; None when they left it."""
     from rltui.core.clock import SystemClock
     from rltui.sources.discovery.suggestions import Scout
-    from rltui.tui.app import PickerApp
     from rltui.tui.departure import Departure
+    from rltui.tui.picker_app import PickerApp
 
     around = _around()
     scout = Scout(around.directory, os.environ, around.home)
