@@ -92,8 +92,8 @@ def _pick(config: Config) -> tuple[int, Path | None]:
     """Exit code, and the path that the user chose on a screen; None when they left it."""
     from rltui.core.clock import SystemClock
     from rltui.sources.discovery.suggestions import LogdirFinder
-    from rltui.tui.app import PickerApp
     from rltui.tui.departure import Departure
+    from rltui.tui.picker_app import PickerApp
 
     paths = _path_display()
     finder = LogdirFinder(paths.directory, os.environ, paths.home)

@@ -1,22 +1,17 @@
-"""The apps: one that shows a session, one that returns what to watch."""
+"""The app that shows a session."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from textual.app import SystemCommand
 from textual.screen import Screen
 
-from rltui.core.clock import Clock
-from rltui.present.screens.keys import EVERYWHERE, PICKER
-from rltui.present.screens.suggestion_lines import PathDisplay
+from rltui.present.screens.keys import EVERYWHERE
 from rltui.present.screens.tabs import TABS
 from rltui.session import Session
-from rltui.sources.discovery.suggestions import Suggestions
 from rltui.tui.pump import Pump
-from rltui.tui.screens.picker import PickerScreen
 from rltui.tui.screens.run import RunScreen
 from rltui.tui.screens.runs import RunsScreen
 from rltui.tui.screens.screen import ShellScreen
@@ -70,16 +65,3 @@ class RltuiApp(ShellApp[None], places=EVERYWHERE):
                     f"Tab {tab.title}", "show this tab", lambda t=tab.id: screen.select_tab(t)
                 )
         yield from super().get_system_commands(screen)
-
-
-class PickerApp(ShellApp[Path], places=(PICKER,)):
-    """Returns the path that was chosen, or None when the user left."""
-
-    def __init__(
-        self, search: Callable[[], Suggestions], paths: PathDisplay, clock: Clock, look: Look
-    ) -> None:
-        super().__init__(look)
-        self._first = PickerScreen(search, paths, clock)
-
-    def get_default_screen(self) -> Screen[Any]:
-        return self._first

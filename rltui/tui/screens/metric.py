@@ -39,22 +39,16 @@ class MetricScreen(ChartKeys, ShellScreen[Then], places=(METRIC,)):
     MetricScreen > #header { height: 1; }
     """
 
-    def __init__(
-        self,
-        session: Session,
-        key: RunKey,
-        tab: str,
-        tag: str,
-        text: str = "",
-        step: int | None = None,
-    ) -> None:
-        """``text`` is the filter of the tab, ``step`` where the crosshair begins."""
+    def __init__(self, session: Session, key: RunKey) -> None:
         super().__init__()
         self._session = session
         self._key = key
-        self._tab = tab
-        self._tag = tag
-        self._filter = text
+        self._tab = self._tag = self._filter = ""
+        self.zoom = WHOLE_RUN
+
+    def choose(self, tab: str, tag: str, text: str, step: int | None) -> None:
+        """Show a row of a tab after the filter ``text``, with the crosshair at ``step``."""
+        self._tab, self._tag, self._filter = tab, tag, text
         self.zoom = Zoom(crosshair=step)
 
     def compose(self) -> ComposeResult:

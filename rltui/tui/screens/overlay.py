@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
+from rich.style import Style
 from textual.app import ComposeResult
 from textual.color import Color
 from textual.containers import Vertical
@@ -13,7 +14,7 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 
 from rltui.present.kit.line import Line, Token, line_width, style
-from rltui.present.screens.entries import Entry, fixed
+from rltui.present.screens.entries import Entry, fixed, indented
 from rltui.present.screens.keys import OVERLAY, Key
 from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.widgets.line_list import LineList
@@ -26,9 +27,7 @@ _FRAME, _LEAST = 4, 44
 class _Dimmed(BackgroundScreen):
     """The screen behind: its text in the colour of rules, but for the header."""
 
-    look = style(Token.LINE)
-
-    def __init__(self, below: BackgroundScreen, dim: object) -> None:
+    def __init__(self, below: BackgroundScreen, dim: Style) -> None:
         super().__init__(below.screen, Color(0, 0, 0, 0))
         self._dim = dim
 
@@ -39,9 +38,8 @@ class _Dimmed(BackgroundScreen):
         header = True
         for segment in segments:
             assert isinstance(segment, Segment)
-            text, look, control = segment
-            plain = header or control or not text.strip("\n")
-            yield Segment(text, look, control) if plain else Segment(text, self._dim)  # type: ignore[arg-type]
+            text, _, control = segment
+            yield segment if header or control else Segment(text, self._dim)
             header = header and "\n" not in text
 
 
@@ -60,15 +58,15 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
     MOST = 110
 
     DEFAULT_CSS = """
-    Overlay { background: $ground 0%; align-horizontal: center; layout: vertical; }
-    Overlay > #box { background: $raised; height: auto; padding: 0 0 0 2; }
+    Overlay { background: transparent; align-horizontal: center; layout: vertical; }
+    Overlay > #box { height: auto; }
     Overlay #head { height: 2; }
     Overlay > #footer { dock: bottom; height: 1; }
     """
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
-            yield _Head(lambda width, _: self.head(width - 1), id="head")
+            yield _Head(lambda width, _: indented(self.head(width - _FRAME + 1), 2), id="head")
             yield _Raised(id="text")
         yield Lines(lambda width, _: [self.footer(width)], id="footer")
 
@@ -103,7 +101,7 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
         self.lines.styles.height = rows
         total = rows + len(head)
         box.styles.margin = (1 if height < 30 else max(1, (height - total) // 3), 0, 0, 0)
-        entries: list[Entry[None]] = [fixed(x) for x in text]
+        entries: list[Entry[None]] = [fixed(x) for x in indented(text, 2)]
         self.lines.show(entries)
         self.query_one("#head", Lines).update()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.geometry import Size
@@ -27,6 +27,9 @@ from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 from rltui.tui.widgets.tab_bar import TabBar
 
+if TYPE_CHECKING:
+    from rltui.tui.screens.metric import MetricScreen
+
 
 class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
     """Overview, the category tabs, All and Findings of one run."""
@@ -40,6 +43,8 @@ class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
         self.session = session
         self.key = key
         self.tab = OVERVIEW
+        self._metric: MetricScreen | None = None
+        """The screen of one metric; kept, for making one takes time."""
 
     def compose(self) -> ComposeResult:
         yield Lines(self._header, id="header")
@@ -187,7 +192,11 @@ class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
         """Show the large chart of a row, with the crosshair at ``step``."""
         from rltui.tui.screens.metric import MetricScreen
 
-        screen = MetricScreen(self.session, self.key, tab, tag, self.status.filter, step)
+        screen = self._metric
+        if screen is None:
+            screen = self._metric = MetricScreen(self.session, self.key)
+            self.shell.install_screen(screen, f"metric {self.key.logdir}:{self.key.name}")
+        screen.choose(tab, tag, self.status.filter, step)
         self.shell.push_screen(screen, self._come_back)
 
     def _come_back(self, then: Callable[[RunScreen], object] | None) -> None:

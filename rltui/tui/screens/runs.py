@@ -35,6 +35,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._session = session
         self._order = _ORDERS[0]
         self._shown: list[RunView] = []
+        self._rows: RunRows | None = None
         self._visited: dict[RunKey, RunScreen] = {}
         """The screens of the runs that were opened: they know where the user was."""
         self._settled = False
@@ -42,7 +43,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def compose(self) -> ComposeResult:
         yield Lines(self._header, id="header")
-        yield Lines(lambda width, _: [self._rows(width).head()], id="head")
+        yield Lines(lambda *_: [] if self._rows is None else [self._rows.head()], id="head")
         yield LineList[RunKey](id="runs")
         yield Lines(self._instead, id="instead")
         yield Status(self.footer, self._note)
@@ -74,13 +75,11 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self.status.display = not bare
         if listed:
             hidden = len(session.views) - len(self._shown)
-            self.items.show(self._rows(width).entries(hidden))
+            self._rows = RunRows(self._shown, self.shell.view, width, session.reading())
+            self.items.show(self._rows.entries(hidden))
         for lines in self.query(Lines):
             lines.update()
         self._settle()
-
-    def _rows(self, width: int) -> RunRows:
-        return RunRows(self._shown, self.shell.view, width, self._session.reading())
 
     def _header(self, width: int, _: int) -> list[Line]:
         session = self._session
@@ -116,7 +115,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         screen = self._visited.get(key)
         if screen is None:
             screen = self._visited[key] = RunScreen(self._session, key)
-            self.shell.install_screen(screen, f"{key.logdir}:{key.name}")
+            self.shell.install_screen(screen, f"run {key.logdir}:{key.name}")
         self.items.chosen = key
         self.leave_line()
         self.shell.push_screen(screen)

@@ -149,9 +149,9 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
         self.shell.push_screen(HelpScreen(self.keys, self.place, self.title_words))
 
-    def action_command(self) -> None:
+    async def action_command(self) -> None:
         """Take a command."""
-        self.status.edit("command")
+        await self.status.edit("command")
 
     def copied_text(self) -> str:
         """What is at the cursor, for the clipboard; empty for nothing."""
@@ -194,9 +194,9 @@ class ListScreen(ShellScreen[None]):
         self.update()
         self.status.show_note()
 
-    def action_filter(self) -> None:
+    async def action_filter(self) -> None:
         """Take a filter."""
-        self.status.edit("filter")
+        await self.status.edit("filter")
 
     def action_up(self) -> None:
         self.items.move(-1)

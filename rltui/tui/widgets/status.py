@@ -74,14 +74,16 @@ class Status(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Lines(self._keys, id="keys")
-        yield Lines(self._sign, id="sign")
+
+    async def _prompt(self) -> Prompt:
+        """The line that takes text; made when it is needed first."""
+        for prompt in self.query(Prompt):
+            return prompt
         prompt = Prompt(max_length=_MOST, select_on_focus=False)
         prompt.cursor_blink = False  # which would paint twice a second
-        yield prompt
-        yield Lines(self._hint, id="hint")
-
-    def on_mount(self) -> None:
-        self._arrange()
+        sign, hint = Lines(self._sign, id="sign"), Lines(self._hint, id="hint")
+        await self.mount(sign, prompt, hint)
+        return prompt
 
     def _arrange(self) -> None:
         for part in self.children:
@@ -114,17 +116,17 @@ class Status(Horizontal):
 
     def show_note(self) -> None:
         """What the filter left may have changed."""
-        hint = self.query_one("#hint", Lines)
-        room = max(0, self.size.width - _LEAST_CELLS)
-        hint.styles.width = min(room, len(self._hint_text()))
-        hint.update()
+        for hint in self.query("#hint").results(Lines):
+            room = max(0, self.size.width - _LEAST_CELLS)
+            hint.styles.width = min(room, len(self._hint_text()))
+            hint.update()
 
     # -- editing ---------------------------------------------------------------------------
 
-    def edit(self, what: str) -> None:
+    async def edit(self, what: str) -> None:
         """Take text: ``filter`` or ``command``."""
+        prompt = await self._prompt()
         self.editing = what
-        prompt = self.query_one(Prompt)
         with prompt.prevent(Input.Changed):
             prompt.value = self.filter if what == "filter" else ""
         prompt.cursor_position = len(prompt.value)

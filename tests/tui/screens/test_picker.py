@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from rltui.core.clock import ManualClock
 from rltui.present.screens.suggestion_lines import PathDisplay
 from rltui.sources.discovery.suggestions import Suggestions
-from rltui.tui.app import PickerApp
+from rltui.tui.picker_app import PickerApp
 from rltui.tui.screens.picker import PickerScreen
 from tests.present.screens.test_picker import an_offer, some
 from tests.tui.hand import Screen, a_look
