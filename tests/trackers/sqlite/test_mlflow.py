@@ -30,7 +30,7 @@ def test_what_mlflow_wrote() -> None:
     assert tracker.claims_file(FIXTURE)
     (run,) = tracker.runs(FIXTURE)
     assert run.name == "tiny/replay"
-    assert run.files.modified == 1795164764.697
+    assert run.modified == 1795164764.697
     (poll,) = read_all(tracker.follow(FIXTURE, run.part))
     assert poll.decoded.hparams == {"lr": 0.001, "algo": "grpo"}
     assert poll.decoded.exit_code == 0
