@@ -29,20 +29,20 @@ class Fingerprint:
     """How a framework is recognised by the tags of a run."""
 
     strong: tuple[Pattern, ...] = ()
-    """One is enough."""
+    """Any one of them is enough."""
     together: tuple[tuple[Pattern, ...], ...] = ()
-    """All of one group are as good as a strong one."""
+    """All of one group together count as a strong one."""
     supporting: tuple[Pattern, ...] = ()
-    """Counted when nothing strong is there; at least two are needed."""
+    """Counted when no strong one matches; at least two are needed."""
     excludes: tuple[Pattern, ...] = ()
-    """One of these and it is another framework."""
+    """Any of these rules the framework out."""
     formats: tuple[str, ...] = ()
     """Log formats that only this framework writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmMark:
-    """An algorithm and the tags that show it; without conditions it is the default."""
+    """An algorithm and the tags that indicate it; without conditions it is the default."""
 
     name: str
     any: tuple[Pattern, ...] = ()
@@ -61,7 +61,7 @@ class Head:
     inherits_at: Node | None
     """Where ``inherits`` stands, for errors."""
     rank: int | None
-    """Order among look-alikes: the lower is asked first."""
+    """Order among look-alikes: the lower is tried first."""
     scenario: str | None
     """Fixed scenario of this framework, whatever the algorithm."""
     prefixes: tuple[tuple[str, bool], ...] | None
@@ -70,12 +70,12 @@ class Head:
     algorithms: tuple[AlgorithmMark, ...] | None
     """None: inherit."""
     step_keys: tuple[str, ...] = ()
-    """Names under which a row of its text logs tells the step, best first."""
+    """Names of the step in a row of its text logs, best first."""
     scenarios: tuple[AlgorithmMark, ...] = ()
-    """Scenarios that tags show where neither framework nor algorithm decides."""
+    """Scenarios indicated by tags where neither framework nor algorithm decides."""
 
     def over(self, below: Head) -> Head:
-        """This head (of the user's document) with what it leaves open taken from ``below``."""
+        """This head (of the user's document), completed from ``below``."""
 
         def either(mine: _T | None, theirs: _T | None) -> _T | None:
             return theirs if mine is None else mine
@@ -98,7 +98,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a body: what the tags of a pattern mean here. None: as the metric says."""
+    """One line of a body: the meaning of the tags of a pattern. None: as in the metric."""
 
     pattern: Pattern
     metric: Metric

@@ -89,9 +89,9 @@ class SourceInfo:
     """Records decoded so far (event records, or lines)."""
     modified: float
     """Modification time of the file, seconds since the epoch."""
-    exactness: int = 3
+    precision_rank: int = 3
     """Of several sources of one run the highest wins (see ``Format``)."""
-    counted: bool = False
+    steps_are_row_numbers: bool = False
     """Whether its steps are row numbers, because the log has no steps."""
     joined: Joined = Joined.OWN
     alone: str = ""

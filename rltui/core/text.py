@@ -8,6 +8,7 @@ characters (``[red]``) are left alone: no renderer of rltui parses markup.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from bisect import bisect_right
@@ -102,14 +103,15 @@ def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
     return text[:size] + ellipsis
 
 
-def fit_middle(text: str, width: int, *, ellipsis: str = "…") -> str:
-    """``text`` cut in the middle to at most ``width`` cells: a path differs most at its end."""
+def fit_middle(text: str, width: int, share: float = 2 / 3, *, ellipsis: str = "…") -> str:
+    """``text`` cut to at most ``width`` cells, of which the end gets ``share`` (0 to 1)."""
     if cell_width(text) <= width:
         return text
     if width < 8:
         return fit(text, width, ellipsis=ellipsis)
-    head = (width - cell_width(ellipsis)) // 3
-    tail = width - cell_width(ellipsis) - head
+    room = width - cell_width(ellipsis)
+    tail = math.ceil(room * share - 1e-9)
+    head = room - tail
     end = len(text)
     while end > 0 and cell_width(text[end - 1 :]) <= tail:
         end -= 1

@@ -73,7 +73,7 @@ class Decoded:
     """The last lines of a console log; None when they have not changed or there is no console."""
     exit_code: int | None = None
     """Exit code of the training, where the log has it (a tracker's exit record)."""
-    counted: bool = False
+    steps_are_row_numbers: bool = False
     """Whether the steps are row numbers, because the log has no steps."""
 
 
@@ -153,7 +153,7 @@ class Format(ABC):
     document: bool = False
     """Whether the file is rewritten as one document: read from its start whenever it changes;
     new content replaces the old as soon as it has points."""
-    exactness: int = 3
+    precision_rank: int = 3
     """Of several sources of one run the highest wins: 3 float64 as computed, 2 float32,
     1 rounded for people."""
     names_run: bool = True

@@ -18,10 +18,10 @@ from rltui.core.clock import Clock
 from rltui.present.kit.theme import Theme
 from rltui.present.screens.frame_model import Frame
 from rltui.present.screens.keys import PICKER, key_map
-from rltui.present.screens.picker import RESCAN_S, draw_picker, offers_shown
-from rltui.present.screens.suggestion_lines import Around, offer_id
+from rltui.present.screens.picker import RESCAN_S, draw_picker, suggestions_shown
+from rltui.present.screens.suggestion_lines import PathDisplay, suggestion_id
 from rltui.present.screens.view import View
-from rltui.sources.discovery.suggestions import Offers
+from rltui.sources.discovery.suggestions import Suggestions
 from rltui.tui.canvas import Canvas
 from rltui.tui.canvasapp import CanvasApp
 
@@ -38,10 +38,10 @@ class PickerApp(CanvasApp[Path]):
 
     def __init__(
         self,
-        search: Callable[[], Offers],
+        search: Callable[[], Suggestions],
         view: View,
         theme: Theme,
-        around: Around,
+        paths: PathDisplay,
         clock: Clock,
     ) -> None:
         """``search`` is called on other threads, one at a time."""
@@ -49,12 +49,12 @@ class PickerApp(CanvasApp[Path]):
         self._search = search
         self.view = view
         view.screen = PICKER
-        self._around = around
+        self._path_display = paths
         self._clock = clock
         self._keys = key_map(view.keys)
         self._frame = Frame([], [], {}, [])
         self._searching = False
-        self.offers: Offers | None = None
+        self.suggestions: Suggestions | None = None
         """What the newest search found; None before the first one is over."""
 
     # -- life ------------------------------------------------------------------------------
@@ -71,9 +71,9 @@ class PickerApp(CanvasApp[Path]):
     class Found(Message):
         """A search is over, or has failed."""
 
-        def __init__(self, offers: Offers | None, error: Exception | None = None) -> None:
+        def __init__(self, suggestions: Suggestions | None, error: Exception | None = None) -> None:
             super().__init__()
-            self.offers = offers
+            self.suggestions = suggestions
             self.error = error
 
     def _look(self) -> None:
@@ -96,8 +96,8 @@ class PickerApp(CanvasApp[Path]):
         self._searching = False
         if message.error is not None:
             raise message.error
-        before, self.offers = self.offers, message.offers
-        if _counts(before) != _counts(message.offers) and _cut_short(message.offers):
+        before, self.suggestions = self.suggestions, message.suggestions
+        if _counts(before) != _counts(message.suggestions) and _cut_short(message.suggestions):
             self.set_timer(_CONTINUE_S, self._look)
         self.paint()
 
@@ -108,7 +108,9 @@ class PickerApp(CanvasApp[Path]):
         width, height = self._canvas.size
         if width and height:
             now = self._clock.now()
-            self._frame = draw_picker(self.offers, self.view, self._around, now, width, height)
+            self._frame = draw_picker(
+                self.suggestions, self.view, self._path_display, now, width, height
+            )
             self._canvas.show(self._frame.lines)
 
     def on_canvas_resized(self) -> None:
@@ -186,10 +188,10 @@ class PickerApp(CanvasApp[Path]):
         self.view.moved.add(PICKER)
 
     def _choose(self) -> None:
-        """End with the offer at the cursor."""
-        for offer in offers_shown(self.offers, self.view, self._around):
-            if offer_id(offer) == self.view.cursor.get(PICKER):
-                self.exit(offer.path)
+        """End with the suggestion at the cursor."""
+        for suggestion in suggestions_shown(self.suggestions, self.view, self._path_display):
+            if suggestion_id(suggestion) == self.view.cursor.get(PICKER):
+                self.exit(suggestion.path)
 
     def on_canvas_clicked(self, message: Canvas.Clicked) -> None:
         """Put the cursor on a row; a second time chooses it."""
@@ -214,9 +216,9 @@ class PickerApp(CanvasApp[Path]):
         self.exit()
 
 
-def _counts(offers: Offers | None) -> list[tuple[Path, int]]:
-    return sorted((o.path, o.runs) for o in offers.offers) if offers is not None else []
+def _counts(suggestions: Suggestions | None) -> list[tuple[Path, int]]:
+    return sorted((o.path, o.runs) for o in suggestions.items) if suggestions is not None else []
 
 
-def _cut_short(offers: Offers | None) -> bool:
-    return offers is not None and any(o.partial for o in offers.offers)
+def _cut_short(suggestions: Suggestions | None) -> bool:
+    return suggestions is not None and any(o.partial for o in suggestions.items)

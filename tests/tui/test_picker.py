@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 
 from rltui.core.clock import ManualClock
 from rltui.present.kit.theme import load_theme
-from rltui.present.screens.suggestion_lines import Around
+from rltui.present.screens.suggestion_lines import PathDisplay
 from rltui.present.screens.view import View
-from rltui.sources.discovery.suggestions import Offers
+from rltui.sources.discovery.suggestions import Suggestions
 from rltui.tui.picker import PickerApp
 from tests.present.screens.test_picker import an_offer, some
 
@@ -22,12 +22,12 @@ from tests.present.screens.test_picker import an_offer, some
 class Search:
     """A search whose end the test decides."""
 
-    def __init__(self, *results: Offers) -> None:
+    def __init__(self, *results: Suggestions) -> None:
         self.results = list(results)
         self.count = 0
         self.done = threading.Event()
 
-    def __call__(self) -> Offers:
+    def __call__(self) -> Suggestions:
         self.count += 1
         self.done.set()
         return self.results[min(self.count, len(self.results)) - 1]
@@ -61,13 +61,13 @@ class Hand:
 
 
 def an_app(search: Search) -> PickerApp:
-    around = Around(Path("/home/me/proj"), Path("/home/me"))
+    paths = PathDisplay(Path("/home/me/proj"), Path("/home/me"))
     clock = ManualClock(1_800_000_000.0)
-    return PickerApp(search, View(), load_theme("dark"), around, clock)
+    return PickerApp(search, View(), load_theme("dark"), paths, clock)
 
 
 @asynccontextmanager
-async def picking(*results: Offers, size: tuple[int, int] = (100, 30)) -> AsyncIterator[Hand]:
+async def picking(*results: Suggestions, size: tuple[int, int] = (100, 30)) -> AsyncIterator[Hand]:
     app = an_app(Search(*results))
     async with app.run_test(size=size) as pilot:
         hand = Hand(app, pilot)
@@ -127,7 +127,7 @@ async def test_help_opens_and_closes() -> None:
 
 
 async def test_r_searches_again_and_new_logs_appear() -> None:
-    more = Offers((an_offer("/new/run", 1), *some().offers), ())
+    more = Suggestions((an_offer("/new/run", 1), *some().items), ())
     async with picking(some(), more) as hand:
         await hand.press("j")
         here = hand.here
@@ -138,7 +138,7 @@ async def test_r_searches_again_and_new_logs_appear() -> None:
 
 
 async def test_nothing_found_says_so_and_a_choice_does_nothing() -> None:
-    async with picking(Offers((), ("runs",))) as hand:
+    async with picking(Suggestions((), ("runs",))) as hand:
         assert any("No logs found" in x for x in hand.lines)
         await hand.press("enter", "j", "G")
         assert hand.app.is_running
@@ -156,7 +156,7 @@ async def test_the_mouse_points_and_a_second_click_chooses() -> None:
 
 async def test_a_search_that_fails_is_seen() -> None:
     class Broken(Search):
-        def __call__(self) -> Offers:
+        def __call__(self) -> Suggestions:
             self.count += 1
             raise ZeroDivisionError
 

@@ -23,7 +23,7 @@ session = Session([Path(sys.argv[1])])
 session.scan()
 for batch in session._reader.read_all():
     session._apply(batch)
-session._judge(False)
+session._judging.judge(verdicts=False)
 view = View(run=next(iter(session.views)))
 assert any("loss" in text for line in draw(session, view, 160, 45).lines for text, _ in line)
 print(*(name for name in sys.argv[2:] if name in sys.modules.keys() - of_numpy))

@@ -97,7 +97,7 @@ class ConsoleDecoder:
             notes=self._notes.take(),
             records=self._rows.taken - before,
             tail=None if more else self._screen.tail(),
-            counted=self._rows.counted,
+            steps_are_row_numbers=self._rows.steps_are_row_numbers,
         )
 
     def _wait(self, data: bytes) -> None:

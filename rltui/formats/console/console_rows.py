@@ -33,8 +33,8 @@ class ConsoleRows:
         self._values: list[Sequence[float]] = []
         self.taken = 0
         """Rows so far, over all calls."""
-        self.counted = False
-        """Whether the steps are row numbers."""
+        self.steps_are_row_numbers = False
+        """Whether steps are row numbers."""
         self.total: int | None = None
         """The planned number of steps, where the log has it."""
 

@@ -62,7 +62,7 @@ class StepInference:
         """The end of the bar, when one was seen."""
         self.interval: int | None = None
         self._interval_known = False
-        self.counted = False
+        self.steps_are_row_numbers = False
         self._mode = _Mode.UNKNOWN
         self._bar = 0
         self._first_bar = 0
@@ -250,7 +250,7 @@ class StepInference:
         for row in pending:
             if row.kind is RowKind.TRAIN:
                 self._last += self.interval or 1
-                self.counted = self.counted or self.interval is None
+                self.steps_are_row_numbers = self.steps_are_row_numbers or self.interval is None
             stepped.append((row, self._last))
         return stepped
 
@@ -266,7 +266,7 @@ class StepInference:
             self._last = self._steps[at] - (self.interval or 1)
             del self._epochs[at:], self._steps[at:]
         every = self.interval or 1
-        self.counted = self.counted or self.interval is None
+        self.steps_are_row_numbers = self.steps_are_row_numbers or self.interval is None
         self._last = (self._last // every + 1) * every
         if not math.isnan(epoch):
             self._epochs.append(epoch)

@@ -143,7 +143,7 @@ class Transformers:
         for row, step in stepped:
             self._restarts.add(rows, row.names, step)
             rows.add(row.names, step, row.values, row.wall)
-        rows.counted = rows.counted or self._inference.counted
+        rows.steps_are_row_numbers |= self._inference.steps_are_row_numbers
         if stepped and self._inference.total is not None:
             rows.total = self._inference.total
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rltui.present.kit import sentences
 from rltui.present.screens.frame_model import finding_id, run_id, runs_shown
 from rltui.present.screens.view import FINDINGS, View
 from rltui.session import RunView, Session
@@ -14,7 +15,7 @@ def row_text(session: Session, view: View) -> str:
     if view.screen == "runs":
         for shown in runs_shown(session, view):
             if run_id(shown.key) == view.cursor.get("runs"):
-                return f"{shown.name}\t{shown.level.word}\t{shown.data.path}"
+                return f"{shown.name}\t{shown.verdict.level.word}\t{shown.data.path}"
         return ""
     run = session.views.get(view.run) if view.run else None
     if run is None:
@@ -23,7 +24,7 @@ def row_text(session: Session, view: View) -> str:
         findings = run.report.findings if run.report else ()
         for finding in findings:
             if finding_id(finding) == view.cursor.get(FINDINGS):
-                return f"{run.name}: {finding.title} ({finding.rule}): {finding.summary}"
+                return f"{run.name}: {finding.title} ({finding.rule}): {sentences.summary(finding)}"
         return ""
     return _metric_text(run, view)
 

@@ -56,13 +56,13 @@ def runs_shown(session: Session, view: View) -> list[RunView]:
     if view.order == "name":
         return sorted(runs, key=lambda r: r.key)
     if view.order == "newest":
-        return sorted(runs, key=lambda r: (-(r.data.modified or 0.0), r.key))
+        return sorted(runs, key=lambda r: (-(r.data.files.modified or 0.0), r.key))
     return sorted(runs, key=_by_verdict)
 
 
 def _hay(run: RunView) -> str:
     known, progress = run.recognition, run.progress
-    words = [run.name, run.level.word]
+    words = [run.name, run.verdict.level.word]
     if known is not None:
         words += [known.framework, known.title, known.algorithm or ""]
     if progress is not None:
@@ -73,4 +73,4 @@ def _hay(run: RunView) -> str:
 def _by_verdict(run: RunView) -> tuple[int, int, RunKey]:
     order = {Level.BAD: 0, Level.WATCH: 1, Level.OK: 2, Level.UNKNOWN: 3}
     firing = len(run.report.firing()) if run.report else 0
-    return order[run.level], -firing, run.key
+    return order[run.verdict.level], -firing, run.key

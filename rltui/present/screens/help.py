@@ -5,7 +5,7 @@ from __future__ import annotations
 from rltui.core.level import Level
 from rltui.core.text import clean, pad
 from rltui.health.model import Finding
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -113,7 +113,7 @@ def _explain_finding(run: RunView, view: View, width: int) -> list[Line]:
         if finding_id(finding) == wanted:
             head: Line = [(finding.title, TITLE), (f"   {finding.rule}", MUTED)]
             rule: Line = [(view.glyphs.rule * width, RULE)]
-            text = paragraph(view.glyphs.text(finding.summary), width)
+            text = paragraph(view.glyphs.text(sentences.summary(finding)), width)
             return [head, rule, *text, [], *advice_lines(finding, view, width)]
     return [[("no finding at the cursor", MUTED)]]
 
@@ -132,16 +132,16 @@ def _explain_tag(run: RunView, view: View, width: int) -> list[Line]:
     meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
     lines += paragraph(words(meaning), width)
     lines.append([])
-    judgement = run.judgement(tag)
+    judgement = run.verdict.judgement(tag)
     facts = [
         ("tag", info.tag),
         ("metric", info.metric.key if info.metric else "unknown"),
         ("direction", info.direction.value),
-        ("healthy", words(judgement.healthy)),
+        ("healthy", words(sentences.healthy(judgement))),
         ("rules", ", ".join(judgement.rules)),
         ("matched by", info.where or ""),
         ("source", info.source),
-        ("logged in", ", ".join(clean(p.name) for p in run.points.origins(tag))),
+        ("logged in", ", ".join(clean(p.name) for p in run.points.table.origins(tag))),
     ]
     last = run.shown(tag).last
     if last is not None:

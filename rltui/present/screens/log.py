@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.core.text import clean, fit_middle
-from rltui.health.crash import Ending, EndingKind, bare
+from rltui.health.crash import ExitKind, ExitStatus, bare
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
@@ -23,27 +23,27 @@ from rltui.present.screens.view import View
 from rltui.session import RunView
 
 
-def ending_words(ending: Ending) -> str:
+def ending_words(ending: ExitStatus) -> str:
     """``crashed: CUDA out of memory``, ``cancelled: time limit of Slurm``."""
-    word = "cancelled" if ending.kind is EndingKind.CANCELLED else ending.kind.value
+    word = "cancelled" if ending.kind is ExitKind.CANCELLED else ending.kind.value
     return f"{word}: {ending.reason}"
 
 
 def tail_overlay(run: RunView | None, view: View, width: int, height: int) -> list[Line]:
     """The last lines of the console log that was written last, at most ``height`` lines."""
     data = run.data if run else None
-    if run is None or data is None or not data.tails:
+    if run is None or data is None or not data.files.tails:
         told = "no console log of this run is known; name it beside the directory: "
         return [*paragraph(told + "rltui watch DIR FILE", width, MUTED)]
-    path = max(data.tails, key=lambda p: data.sources[p].modified)
-    size = data.sources[path].size
+    path = max(data.files.tails, key=lambda p: data.files.sources[p].modified)
+    size = data.files.sources[path].size
     head: Line = [("Log ", TITLE)]
     room = max(10, width - 26)
     name = clean(str(path)) if path != PIPE else PIPE_NAME
     head.append((fit_middle(name, room, ellipsis=view.glyphs.ellipsis), MUTED))
     head = [*fit_line(head, max(10, width - 20)), (f"{size:>9,} bytes", MUTED)]
     lines = [head, [(view.glyphs.rule * width, RULE)], *_ending_lines(run, width)]
-    shown = _log_lines(run, list(data.tails[path].lines), view, width)
+    shown = _log_lines(run, list(data.files.tails[path].lines), view, width)
     room = max(1, height - len(lines))
     last = max(0, len(shown) - room)
     if view.overlay_follows or view.overlay_offset >= last:
@@ -53,10 +53,10 @@ def tail_overlay(run: RunView | None, view: View, width: int, height: int) -> li
 
 
 def _ending_lines(run: RunView, width: int) -> list[Line]:
-    ending = run.ending
+    ending = run.verdict.crash
     if ending is None:
         return []
-    look = style(LEVEL_TOKEN[run.end_level], bold=True)
+    look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
     lines = paragraph(ending_words(ending), width, look)
     if ending.advice:
         lines += paragraph(ending.advice, width, TEXT)
@@ -64,7 +64,7 @@ def _ending_lines(run: RunView, width: int) -> list[Line]:
 
 
 def _log_lines(run: RunView, lines: list[str], view: View, width: int) -> list[Line]:
-    ending = run.ending
+    ending = run.verdict.crash
     telling = ending.line if ending else ""
     shown: list[Line] = []
     for text in lines:
@@ -77,10 +77,10 @@ def _log_lines(run: RunView, lines: list[str], view: View, width: int) -> list[L
 
 def crashed_line(run: RunView, view: View) -> Line:
     """Reason and telling line of a run that crashed, for lists; empty when it did not."""
-    ending = run.ending
+    ending = run.verdict.crash
     if ending is None:
         return []
-    line: Line = [(ending_words(ending), style(LEVEL_TOKEN[run.end_level], bold=True))]
+    line: Line = [(ending_words(ending), style(LEVEL_TOKEN[run.verdict.exit_level], bold=True))]
     step = run.progress.last_step if run.progress else None
     line.append((f"  after {numbers.step(step)}", MUTED))
     if ending.line:

@@ -30,46 +30,55 @@ from rltui.present.screens.header import footer_line
 from rltui.present.screens.help import help_overlay
 from rltui.present.screens.keys import PICKER
 from rltui.present.screens.metric_rows import words_match
-from rltui.present.screens.suggestion_lines import Around, OfferRows, offer_id
+from rltui.present.screens.suggestion_lines import PathDisplay, SuggestionRows, suggestion_id
 from rltui.present.screens.view import View
-from rltui.sources.discovery.suggestions import Offer, Offers
+from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 
 #: Seconds between two searches.
 RESCAN_S = 5.0
-#: Lines below the list that it takes to show more of the offer at the cursor.
+#: Lines below the list that it takes to show more of the suggestion at the cursor.
 _LEAST_DETAIL = 6
 _MOST_DETAIL = 10
 _ACTIONS = ("help", "filter", "enter", "rescan", "quit")
 
 
-def offers_shown(offers: Offers | None, view: View, around: Around) -> list[Offer]:
+def suggestions_shown(
+    suggestions: Suggestions | None, view: View, paths: PathDisplay
+) -> list[Suggestion]:
     """After the filter: those of the working directory first, each part newest first."""
-    found = offers.offers if offers is not None else ()
-    shown = [o for o in found if words_match(_hay(o, around), view.filter)]
+    found = suggestions.items if suggestions is not None else ()
+    shown = [o for o in found if words_match(_hay(o, paths), view.filter)]
     return [o for o in shown if o.here] + [o for o in shown if not o.here]
 
 
 def draw_picker(
-    offers: Offers | None, view: View, around: Around, now: float, width: int, height: int
+    suggestions: Suggestions | None,
+    view: View,
+    paths: PathDisplay,
+    now: float,
+    width: int,
+    height: int,
 ) -> Frame:
     """The screen at ``width`` x ``height`` cells: exactly ``height`` lines of ``width``.
 
-    ``offers`` is None until the first search is over. Changes in the view the scroll position,
+    ``suggestions`` is None until the first search is over. Changes in the view the scroll position,
     and the cursor until the user moves it.
     """
-    shown = offers_shown(offers, view, around)
-    items = [offer_id(o) for o in shown]
+    shown = suggestions_shown(suggestions, view, paths)
+    items = [suggestion_id(o) for o in shown]
     if items and (view.cursor.get(PICKER) not in items or PICKER not in view.moved):
         view.cursor[PICKER] = items[0]
     room = height - 2
-    rows = OfferRows(view, around, now, width, roomy=room > 20)
-    body = rows.body(shown) if shown else [(x, "") for x in _nothing(offers, view, around, width)]
+    rows = SuggestionRows(view, paths, now, width, roomy=room > 20)
+    body = (
+        rows.body(shown) if shown else [(x, "") for x in _nothing(suggestions, view, paths, width)]
+    )
     spare = room - len(body)
-    chosen = next((o for o in shown if offer_id(o) == view.cursor[PICKER]), None)
+    chosen = next((o for o in shown if suggestion_id(o) == view.cursor[PICKER]), None)
     if chosen is not None and spare >= _LEAST_DETAIL:
-        body += [(x, "") for x in _detail(chosen, view, around, now, width, spare)]
+        body += [(x, "") for x in _detail(chosen, view, paths, now, width, spare)]
     at = _scrolled(body, view, room)
-    total = len(offers.offers) if offers is not None else 0
+    total = len(suggestions.items) if suggestions is not None else 0
     lines = [_header(view, width), *(line for line, _ in body[at : at + room])]
     lines += [[] for _ in range(height - 1 - len(lines))]
     lines = [*lines[: height - 1], _bottom(view, width, f"{len(shown)} of {total}")]
@@ -84,9 +93,11 @@ def draw_picker(
     return frame
 
 
-def _hay(offer: Offer, around: Around) -> str:
-    commands = [f"{h.pid} {h.command}" for h in offer.holders]
-    return " ".join([around.short(offer.path), offer.origin, *offer.formats, *commands])
+def _hay(suggestion: Suggestion, paths: PathDisplay) -> str:
+    commands = [f"{h.pid} {h.command}" for h in suggestion.writers]
+    return " ".join(
+        [paths.short(suggestion.path), suggestion.origin, *suggestion.formats, *commands]
+    )
 
 
 # -- around the list -----------------------------------------------------------------------
@@ -94,7 +105,7 @@ def _hay(offer: Offer, around: Around) -> str:
 
 def _header(view: View, width: int) -> Line:
     left: Line = [(" rltui", style(Token.ACCENT, bold=True)), ("  what to watch?", TITLE)]
-    right = f"looks again every {RESCAN_S:.0f} s"
+    right = f"searches again every {numbers.duration(RESCAN_S)}"
     gap = width - line_width(left) - cell_width(right) - 1
     if gap > 2:
         left += [(" " * gap, TEXT), (right, MUTED)]
@@ -113,19 +124,22 @@ def _bottom(view: View, width: int, note: str) -> Line:
     return with_ground(fit_line(line, width), Token.SEL)
 
 
-def _nothing(offers: Offers | None, view: View, around: Around, width: int) -> list[Line]:
+def _nothing(
+    suggestions: Suggestions | None, view: View, paths: PathDisplay, width: int
+) -> list[Line]:
     """While the first search runs, or when nothing was found."""
-    if offers is None:
+    if suggestions is None:
         return [[], [("  looking for logs", MUTED)]]
-    if offers.offers:
+    if suggestions.items:
         return [[], [("  nothing matches the filter", MUTED)]]
-    directory = around.directory
-    place = f" in {around.short(directory)}" if directory is not None else ""
+    directory = paths.directory
+    place = f" in {paths.short(directory)}" if directory is not None else ""
     inner = min(width - 2, 100)
-    looked = ", ".join(offers.looked) + ", and what your running processes write"
+    looked = ", ".join(suggestions.searched) + ", and what your running processes write"
     lines: list[Line] = [[], [("  No logs found", TITLE), (place, TITLE)], []]
     lines += paragraph(f"Looked in {looked}.", inner, MUTED, indent=2)
-    again = f"rltui keeps looking, every {RESCAN_S:.0f} s: a run appears here once it writes."
+    every = numbers.duration(RESCAN_S)
+    again = f"rltui searches again every {every}: a run appears here once it writes."
     lines += [[], *paragraph(again, inner, indent=2), []]
     for command, does in (
         ("rltui watch LOGDIR", "watch a directory that you name"),
@@ -136,14 +150,14 @@ def _nothing(offers: Offers | None, view: View, around: Around, width: int) -> l
 
 
 def _detail(
-    offer: Offer, view: View, around: Around, now: float, width: int, height: int
+    suggestion: Suggestion, view: View, paths: PathDisplay, now: float, width: int, height: int
 ) -> list[Line]:
-    """The newest logs of the offer at the cursor, and why it is offered."""
+    """The newest logs of the suggestion at the cursor, and why it is offered."""
     left = 2 if width >= 110 else 1
     inner = width - left - 1
-    title = fit_middle(around.short(offer.path), inner - 24, ellipsis=view.glyphs.ellipsis)
-    lines: list[Line] = [[], [(" " * left, TEXT), *heading(title, inner, view, offer.origin)]]
-    names = [(_below(log.path, offer.path), log.modified) for log in offer.newest]
+    title = fit_middle(paths.short(suggestion.path), inner - 24, ellipsis=view.glyphs.ellipsis)
+    lines: list[Line] = [[], [(" " * left, TEXT), *heading(title, inner, view, suggestion.origin)]]
+    names = [(_below(log.path, suggestion.path), log.modified) for log in suggestion.newest]
     room = min(max((cell_width(n) for n, _ in names), default=0) + 2, inner - 12)
     for name, modified in names[: min(height - 2, _MOST_DETAIL)]:
         name = pad(fit_middle(name, room - 2, ellipsis=view.glyphs.ellipsis), room)

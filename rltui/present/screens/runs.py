@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit_middle, pad
+from rltui.core.text import cell_width, pad
 from rltui.health.model import Finding
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
@@ -14,10 +14,12 @@ from rltui.present.kit.line import (
     TEXT,
     Line,
     Token,
+    column,
     fit_line,
     style,
     with_ground,
 )
+from rltui.present.kit.names import distinct
 from rltui.present.screens.frame_model import Body, run_id, runs_shown
 from rltui.present.screens.header import state_spans
 from rltui.present.screens.log import crashed_line
@@ -32,7 +34,7 @@ class _Columns:
     def __init__(self, width: int, longest: int) -> None:
         self.left = 2 if width >= 110 else 1
         self.framework = 15 if width >= 110 else 13 if width >= 80 else 0
-        self.state = 13 if width >= 110 else 11 if width >= 60 else 0
+        self.state = 14 if width >= 110 else 12 if width >= 60 else 0
         self.step = 8 if width >= 60 else 0
         self.age = 7 if width >= 100 else 0
         self.title = 11 if width >= 110 else 9 if width >= 80 else 0
@@ -61,6 +63,7 @@ def runs_body(session: Session, view: View, width: int, height: int) -> Body:
         cursor = view.cursor["runs"] = items[0]
     longest = max((cell_width(r.name) for r in runs), default=8)
     columns = _Columns(width, longest)
+    names = distinct(tuple(r.name for r in runs), columns.name - 1, view.glyphs.ellipsis)
     lines: list[Line] = (
         [[], _head(columns, width, view)] if height > 20 else [_head(columns, width, view)]
     )
@@ -70,10 +73,10 @@ def runs_body(session: Session, view: View, width: int, height: int) -> Body:
     first = _first_visible(heights, at, view.offset.get("runs", 0), room)
     view.offset["runs"] = first
     hits: dict[int, str] = {}
-    for run, item in zip(runs[first:], items[first:], strict=True):
+    for run, name, item in zip(runs[first:], names[first:], items[first:], strict=True):
         if len(lines) >= height:
             break  # only what is visible is drawn: there may be a thousand runs
-        for line in _entry(session, run, columns, width, view, item == cursor):
+        for line in _entry(session, run, name, columns, width, view, item == cursor):
             hits[len(lines)] = item
             lines.append(line)
     hidden = len(session.views) - len(runs)
@@ -122,20 +125,21 @@ def _head(columns: _Columns, width: int, view: View) -> Line:
 
 
 def _entry(
-    session: Session, run: RunView, columns: _Columns, width: int, view: View, here: bool
+    session: Session,
+    run: RunView,
+    name: str,
+    columns: _Columns,
+    width: int,
+    view: View,
+    here: bool,
 ) -> list[Line]:
     """One run: its line, and what is worst about it below."""
     glyphs = view.glyphs
-    level = run.level
+    level = run.verdict.level
     look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH)
     line: Line = [(f"{glyphs.badge(level)} ", look)]
     name_look = STRONG if level >= Level.WATCH or here else TEXT
-    line.append(
-        (
-            pad(fit_middle(run.name, columns.name - 1, ellipsis=glyphs.ellipsis), columns.name),
-            name_look,
-        )
-    )
+    line.append(column(name, columns.name, name_look))
     line.extend(_facts(run, columns, view))
     line.extend(_headline(run, columns, view))
     lines = [line]
@@ -151,19 +155,20 @@ def _facts(run: RunView, columns: _Columns, view: View) -> Line:
     if columns.framework:
         words = [known.title if known else "", (known.algorithm or "") if known else ""]
         text = " · ".join(w for w in words if w) or "–"
-        text = pad(view.glyphs.text(text), columns.framework - 1, ellipsis=view.glyphs.ellipsis)
-        line.append((text + " ", MUTED))
+        text = view.glyphs.text(text)
+        line.append(column(text, columns.framework, MUTED, ellipsis=view.glyphs.ellipsis))
     if columns.state:
         spans = state_spans(progress, view, words=False)[:2]
         if progress is not None and spans[1][0].startswith(("ended", "no points")):
             spans = [spans[0], ("unknown", MUTED)]
-        line.extend(fit_line(spans, columns.state))
+        line.extend(fit_line(spans, columns.state - 1, ellipsis=view.glyphs.ellipsis))
+        line.append((" ", TEXT))
     if columns.step:
         last = progress.last_step if progress else None
-        line.append((pad(numbers.step(last), columns.step - 1, right=True) + " ", TEXT))
+        line.append(column(numbers.step(last), columns.step, right=True))
     if columns.age:
         age = progress.age_s if progress else None
-        line.append((pad(numbers.age(age), columns.age - 1, right=True) + " ", MUTED))
+        line.append(column(numbers.age(age), columns.age, MUTED, right=True))
     return line
 
 
@@ -175,7 +180,7 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     line.append((" ", TEXT))
     if columns.title:
         title = view.glyphs.text(info.title)
-        line.append((pad(title, columns.title - 1, ellipsis=view.glyphs.ellipsis) + " ", MUTED))
+        line.append(column(title, columns.title, MUTED, ellipsis=view.glyphs.ellipsis))
     last = run.shown(tag).last
     line.append((numbers.aligned(last[2] if last else None), STRONG))
     if columns.spark:
@@ -186,12 +191,12 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
 
 def _below(session: Session, run: RunView, view: View) -> Line:
     """The second line: why it died, the worst finding, or why there is nothing to judge."""
-    if run.data.reading:
+    if run.data.files.reading:
         share = session.reading()
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
     if not run.infos:
-        size = sum(s.size for s in run.data.sources.values())
-        return [(f"no scalar yet: {size:,} bytes read", MUTED)]
+        size = sum(s.size for s in run.data.files.sources.values())
+        return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
     crashed = crashed_line(run, view)
     if crashed:
         return crashed

@@ -8,7 +8,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
 from rltui.health.model import FindingState
 from rltui.present.chart.outline import LONG
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -19,7 +19,7 @@ from rltui.present.kit.line import (
     line_at,
     style,
 )
-from rltui.present.kit.prose import paragraph
+from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.findings import (
     calm_lines,
     findings_pane,
@@ -32,12 +32,15 @@ from rltui.present.screens.frame_model import Body
 from rltui.present.screens.metric_chart import chart_lines, outline_of
 from rltui.present.screens.metric_rows import Section, make_row, overview_sections, tab_sections
 from rltui.present.screens.metric_table import Pane, table_pane
+from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.view import OVERVIEW, View
 from rltui.session import RunView
 from rltui.store import Series
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
+_SECTIONS: RunCache[tuple[str, str], list[Section]] = RunCache()
+_MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
 _GAP = 3
 #: From this width on the chart pane holds two charts side by side.
 _TWO_CHARTS = 80
@@ -65,13 +68,7 @@ def tab_body(run: RunView, view: View, width: int, height: int) -> Body:
 
 def cached_sections(run: RunView, view: View) -> list[Section]:
     """The sections of the tab, kept until the run or the filter changes."""
-    key = ("sections", view.tab, view.filter)
-    held = run.memo.get(key)
-    if held is not None and held[0] == run.version:
-        return list(held[1])
-    sections = tab_sections(run, view)
-    run.memo[key] = (run.version, sections)
-    return sections
+    return list(_SECTIONS.get(run, (view.tab, view.filter), lambda: tab_sections(run, view)))
 
 
 def _unfiltered(run: RunView, view: View) -> list[str]:
@@ -96,13 +93,13 @@ def _empty(run: RunView, view: View, width: int) -> Body:
     del width
     if view.filter:
         return Body([[], [("  no row matches the filter", MUTED)]], note="0 rows")
-    if run.data.reading:
+    if run.data.files.reading:
         return Body([[], [("  reading", MUTED)]])
     lines: list[Line] = [[], [("  no scalar yet", TEXT)]]
-    for source in run.data.sources.values():
-        size = f"{source.size:,} bytes read, {source.records:,} records"
+    for source in run.data.files.sources.values():
+        size = f"{numbers.exact(source.size)} bytes read, {numbers.exact(source.records)} records"
         lines.append([(f"  {clean(source.path.name)}: {size}", MUTED)])
-    lines += [[(f"  {clean(n.path.name)}: {n.message}", MUTED)] for n in run.data.notes[:5]]
+    lines += [[(f"  {clean(n.path.name)}: {n.message}", MUTED)] for n in run.data.files.notes[:5]]
     return Body(lines)
 
 
@@ -156,7 +153,7 @@ def _hidden(run: RunView, view: View) -> list[Line]:
         return []
     shown = {r.tag for s in cached_sections(run, view) for r in s.rows}
     hidden = [t for t in _unfiltered(run, view) if t not in shown]
-    bad = sum(run.judgement(t).level is Level.BAD for t in hidden)
+    bad = sum(run.verdict.judgement(t).level is Level.BAD for t in hidden)
     if not hidden:
         return []
     glyph = view.glyphs.badge(Level.BAD if bad else Level.UNKNOWN)
@@ -179,7 +176,7 @@ def _right_pane(run: RunView, view: View, width: int, height: int, cursor: str) 
     companions = _companions(run, cursor)
     if width >= _TWO_CHARTS and companions:
         return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, companions[0]])]
-    ill = [t for t in companions if run.judgement(t).level >= Level.WATCH][:2]
+    ill = [t for t in companions if run.verdict.judgement(t).level >= Level.WATCH][:2]
     if not ill or room < 31:
         return [*lines, *_titled_chart(run, cursor, view, width, min(room, 31))]
     lines += _titled_chart(run, cursor, view, width, min(room - len(ill) * _SMALL_CHART - 2, 27))
@@ -273,7 +270,9 @@ def _narrow_title(run: RunView, tag: str, view: View, width: int) -> Line:
     findings = run.report.findings if run.report else ()
     found = next((f for f in findings if f.tag == tag), None)
     words = view.glyphs.text
-    note = words(found.short if found and found.state is FindingState.FIRING else info.unit)
+    note = words(
+        sentences.short(found) if found and found.state is FindingState.FIRING else info.unit
+    )
     title = words(info.title)
     if cell_width(note) > width - cell_width(title) - 6:
         note = ""
@@ -294,10 +293,11 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
         look = MUTED if over else style(LEVEL_TOKEN[finding.level], bold=True)
         since = f"   {span_words(finding)}"
         lines.append([("  ", TEXT), (f"{glyph} {words(finding.title)}", look), (since, MUTED)])
-        text = words(finding.summary)
+        text = words(sentences.summary(finding))
         lines += paragraph(text, inner, indent=4, limit=2, ellipsis=view.glyphs.ellipsis)
     lines.append([])
-    lines.append([("  ", TEXT), *_statistics(run, tag)])
+    facts = _statistics(run, tag)
+    lines.append([("  ", TEXT), *fact_line(facts, inner, ellipsis=view.glyphs.ellipsis)])
     if info.meaning:
         lines.append([])
         lines += paragraph(words(info.meaning), inner, indent=2, ellipsis=view.glyphs.ellipsis)
@@ -306,18 +306,18 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
 
 def _median(run: RunView, series: Series) -> float:
     """The median; that of a long series is taken anew when it has grown by a hundredth."""
-    key = ("median", series.tag)
-    held = run.memo.get(key)
-    if held is not None:
-        count, median = held[1]
-        if held[0] == series.version or LONG <= count <= series.count <= 1.01 * count:
-            return float(median)
-    found = float(np.median(series.finite()[1]))
-    run.memo[key] = (series.version, (series.count, found))
-    return found
+
+    def make(series: Series) -> tuple[int, float]:
+        return series.count, float(np.median(series.finite()[1]))
+
+    def extend(known: tuple[int, float], longer: Series) -> tuple[int, float]:
+        return known if known[0] >= LONG and longer.count <= 1.01 * known[0] else make(longer)
+
+    return _MEDIANS.of(run).get(series, make, extend=extend)[1]
 
 
-def _statistics(run: RunView, tag: str) -> Line:
+def _statistics(run: RunView, tag: str) -> list[tuple[str, str]]:
+    """(name, value) of all points, the most telling first."""
     series = run.shown(tag)
     index = outline_of(run, series)  # holds the extremes
     steps = series.steps if index is None else series.steps[index]
@@ -336,8 +336,5 @@ def _statistics(run: RunView, tag: str) -> Line:
             ("max", numbers.value(values[high])),
             ("at step", numbers.step(int(steps[high]))),
         ]
-    facts += [("points", f"{series.count:,}"), ("NaN", f"{series.nonfinite:,}")]
-    line: Line = []
-    for name, text in facts:
-        line += [(f"{name} ", MUTED), (f"{text}   ", STRONG)]
-    return line
+    counts = [("points", series.count), ("NaN", series.nonfinite)]
+    return facts + [(name, numbers.step(count)) for name, count in counts]

@@ -302,7 +302,7 @@ def test_wall_times_only_when_the_log_has_them() -> None:
     line = text_of(draw(session, View(run=run), 160, 45)).splitlines()[0]
     assert "ETA" not in line
     assert session.views[run].data.last_wall_time is None
-    assert session.views[run].data.modified == START
+    assert session.views[run].data.files.modified == START
 
 
 def test_a_value_of_one_old_point_says_from_which_step_it_is() -> None:

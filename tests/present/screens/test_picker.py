@@ -9,18 +9,18 @@ import pytest
 from rltui.core.text import cell_width
 from rltui.present.kit.line import Token, plain
 from rltui.present.screens.picker import draw_picker
-from rltui.present.screens.suggestion_lines import Around, offers_text
+from rltui.present.screens.suggestion_lines import PathDisplay, suggestions_text
 from rltui.present.screens.view import View
-from rltui.sources.discovery.log_writers import Holder
-from rltui.sources.discovery.quick_scan import Log
-from rltui.sources.discovery.suggestions import Offer, Offers
+from rltui.sources.discovery.log_writers import LogWriter
+from rltui.sources.discovery.suggestions import Suggestion, Suggestions
+from rltui.sources.discovery.tree import Candidate
 
 NOW = 1_800_000_000.0
 HOME = Path("/home/me")
-AROUND = Around(HOME / "proj", HOME)
+AROUND = PathDisplay(HOME / "proj", HOME)
 
 
-def an_offer(path: str = "/data/x", age: float = 500.0, **changes: object) -> Offer:
+def an_offer(path: str = "/data/x", age: float = 500.0, **changes: object) -> Suggestion:
     given = {
         "path": Path(path),
         "origin": "working directory",
@@ -29,15 +29,15 @@ def an_offer(path: str = "/data/x", age: float = 500.0, **changes: object) -> Of
         "formats": ("tfevents",),
         "modified": NOW - age,
         "partial": False,
-        "newest": (Log(Path(path) / "run_7" / "events.1", NOW - age),),
+        "newest": (Candidate(Path(path) / "run_7" / "events.1", "run_7", None, 1, NOW - age),),
     }
-    return Offer(**{**given, **changes})  # type: ignore[arg-type]
+    return Suggestion(**{**given, **changes})  # type: ignore[arg-type]
 
 
-def some() -> Offers:
-    return Offers(
+def some() -> Suggestions:
+    return Suggestions(
         (
-            an_offer("/data/exp1.jsonl", 3, holders=(Holder(4711, "python train.py"),)),
+            an_offer("/data/exp1.jsonl", 3, writers=(LogWriter(4711, "python train.py"),)),
             an_offer("/home/me/proj/runs", 7300, runs=12, formats=("tfevents", "jsonl")),
             an_offer("/home/me/proj", 7300, runs=2000, partial=True),
             an_offer("/home/me/ray_results", 260_000),
@@ -50,8 +50,10 @@ def view() -> View:
     return View(screen="picker")
 
 
-def text(offers: Offers | None, view: View, width: int = 120, height: int = 36) -> list[str]:
-    frame = draw_picker(offers, view, AROUND, NOW, width, height)
+def text(
+    suggestions: Suggestions | None, view: View, width: int = 120, height: int = 36
+) -> list[str]:
+    frame = draw_picker(suggestions, view, AROUND, NOW, width, height)
     return [plain(line).rstrip() for line in frame.lines]
 
 
@@ -90,7 +92,7 @@ def test_the_cursor_stays_with_its_offer() -> None:
     assert state.cursor["picker"] == frame.items[0] == "/home/me/proj/runs"
     state.cursor["picker"] = "/home/me/ray_results"
     state.moved.add("picker")
-    later = Offers((an_offer("/new", 1), *some().offers), ())
+    later = Suggestions((an_offer("/new", 1), *some().items), ())
     lines = text(later, state)
     assert "~/ray_results" in next(x for x in lines if "▌" in x)
     assert any("run_7/events.1" in x for x in lines), "its newest logs stand below the list"
@@ -116,7 +118,7 @@ def test_a_filter_and_what_is_left() -> None:
 
 def test_before_and_without_a_result() -> None:
     assert any("looking for logs" in x for x in text(None, view()))
-    words = " ".join(text(Offers((), ("runs", "$WANDB_DIR")), view()))
+    words = " ".join(text(Suggestions((), ("runs", "$WANDB_DIR")), view()))
     for word in (
         "No logs found in ~/proj",
         "Looked in runs, $WANDB_DIR, and",
@@ -127,14 +129,14 @@ def test_before_and_without_a_result() -> None:
 
 
 def test_a_long_list_scrolls_with_the_cursor() -> None:
-    offers = Offers(tuple(an_offer(f"/data/{i:02}", i) for i in range(60)), ())
+    suggestions = Suggestions(tuple(an_offer(f"/data/{i:02}", i) for i in range(60)), ())
     state = view()
-    draw_picker(offers, state, AROUND, NOW, 80, 24)
+    draw_picker(suggestions, state, AROUND, NOW, 80, 24)
     for item in ("/data/59", "/data/30", "/data/00"):
         state.cursor["picker"] = item
         state.moved.add("picker")
-        assert any(item in x and "▌" in x for x in text(offers, state, 80, 24)), item
-    assert any("Found" in x for x in text(offers, state, 80, 24)), "the heading is back"
+        assert any(item in x and "▌" in x for x in text(suggestions, state, 80, 24)), item
+    assert any("Found" in x for x in text(suggestions, state, 80, 24)), "the heading is back"
 
 
 def test_clicks_hit_the_rows() -> None:
@@ -145,10 +147,10 @@ def test_clicks_hit_the_rows() -> None:
     assert set(frame.hits.values()) == set(frame.items)
 
 
-HOSTILE = Offers(
+HOSTILE = Suggestions(
     (
         an_offer("/data/\x1b[31mred\n\u202e" + "x" * 300, 1, formats=("a" * 90, "b" * 90)),
-        an_offer("/home/me/proj/実験/損失", -50, holders=(Holder(1, "python " + "y" * 190),)),
+        an_offer("/home/me/proj/実験/損失", -50, writers=(LogWriter(1, "python " + "y" * 190),)),
         an_offer("/home/me/proj/[b]", float("inf")),
     ),
     ("$" + "z" * 500,),
@@ -160,11 +162,11 @@ HOSTILE = Offers(
     "size", [(20, 5), (1, 1), (24, 6), (40, 10), (80, 24), (160, 45), (400, 90)]
 )
 def test_every_size_is_filled_exactly(size: tuple[int, int], marker: str) -> None:
-    for offers in (None, Offers((), ("x",) * 40), some(), HOSTILE):
+    for suggestions in (None, Suggestions((), ("x",) * 40), some(), HOSTILE):
         for overlay in ("", "help"):
             for editing in ("", "filter"):
                 state = View(screen="picker", marker=marker, overlay=overlay, editing=editing)
-                frame = draw_picker(offers, state, AROUND, NOW, *size)
+                frame = draw_picker(suggestions, state, AROUND, NOW, *size)
                 assert len(frame.lines) == size[1]
                 for line in frame.lines:
                     assert cell_width(plain(line)) == size[0]
@@ -173,12 +175,12 @@ def test_every_size_is_filled_exactly(size: tuple[int, int], marker: str) -> Non
 
 
 def test_as_text_every_offer_is_one_harmless_line() -> None:
-    told = offers_text(some(), AROUND, NOW)
+    told = suggestions_text(some(), AROUND, NOW)
     assert [x.split()[0] for x in told.splitlines()] == [
         "/data/exp1.jsonl",
         "~/proj/runs",
         "~/proj",
         "~/ray_results",
     ]
-    assert all(x.isprintable() for x in offers_text(HOSTILE, AROUND, NOW).splitlines())
-    assert offers_text(Offers((), ("runs",)), AROUND, NOW) == "no logs found in: runs\n"
+    assert all(x.isprintable() for x in suggestions_text(HOSTILE, AROUND, NOW).splitlines())
+    assert suggestions_text(Suggestions((), ("runs",)), AROUND, NOW) == "no logs found in: runs\n"
