@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail, Restart
+from rltui.core.block import Block
 from rltui.formats import Belonging, Decoded
 from rltui.formats.console import Console
+from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 from tests import places
 from tests.formats import encode
 
@@ -718,3 +720,13 @@ def test_mutations_of_real_logs_never_raise(path: Path, draws: st.DataObject) ->
     piece = draws.draw(st.sampled_from([None, 101, 4096]))
     whole = encode.points_of(decode(bytes(data)))
     assert encode.points_of(decode(bytes(data), piece)) == whole
+
+
+def test_a_number_too_large_for_a_step_is_no_restart() -> None:
+    rows, detector = ConsoleRows(), RestartDetector()
+    for step in (10**31, 10**30, 5, 6):
+        detector.add(rows, (b"loss",), step)
+        rows.add((b"loss",), step, [0.5])
+    (block,) = rows.take()
+    assert isinstance(block, Block)
+    assert block.steps.tolist() == [5, 6]

@@ -13,12 +13,18 @@ from rltui.formats.row_sink import Layout, RowSink, layout_of
 
 #: Steps are int64.
 _STEPS = 1 << 63
+
 #: With this many restarts of fewer than this many rows each, several trainings write at once.
 _TOO_MANY, _TOO_SHORT = 8, 3
 #: Tags of a row that are compared to detect a restart.
 _COMPARED = 3
 #: Tags remembered at most.
 _MAX_KEYS = 10_000
+
+
+def is_step(number: int) -> bool:
+    """Whether a number fits a step; no row of a larger one is kept."""
+    return -_STEPS <= number < _STEPS
 
 
 class ConsoleRows:
@@ -42,7 +48,7 @@ class ConsoleRows:
         self, names: tuple[bytes, ...], step: int, values: Sequence[float], wall: float = math.nan
     ) -> None:
         """Add one row; the last value of a repeated name counts."""
-        if not names or not -_STEPS <= step < _STEPS:
+        if not names or not is_step(step):
             return
         if names != self._names:
             self._flush()
@@ -94,6 +100,8 @@ class RestartDetector:
 
     def add(self, rows: ConsoleRows, names: tuple[bytes, ...], step: int) -> None:
         """Announce the next row; adds a restart to ``rows`` where there is one."""
+        if not is_step(step):
+            return
         self._rows += 1
         if len(names) <= _COMPARED:
             compared: tuple[bytes, ...] = names
