@@ -16,7 +16,7 @@ from rltui import __version__
 from rltui.commands import COMMANDS, Command
 from rltui.core.errors import RltuiError
 
-#: Exit code of a fault of rltui itself, apart from those that say something about runs.
+#: Exit code of an internal error, distinct from those that are about runs.
 _BROKEN = 70
 
 _EPILOG = """\
@@ -70,14 +70,14 @@ def _with_watch(arguments: list[str], commands: Sequence[Command]) -> list[str]:
 
 
 def _harmless(text: str) -> str:
-    """A message with what could control the terminal (in a path of the user) made visible."""
+    """A message with control characters (from a path, say) made visible."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A locale without these characters, or a file name that is no UTF-8: never a traceback.
+        # A limited locale or a file name that is not UTF-8 must not cause a traceback.
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     _be_modest()
@@ -90,18 +90,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _be_modest() -> None:
-    """Settings of the process: it shares a machine with a training.
+    """Settings of a process that shares its machine with a training.
 
-    numpy's OpenBLAS would start a thread per core for matrices that rltui does not have, and
-    the collector would look a thousand times at what imports leave, for cycles that are not
-    there.
+    numpy's OpenBLAS would start a thread per core, which rltui has no use for, and the garbage
+    collector would scan the imported modules over and over.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(20_000, 20, 20)
 
 
 def _guarded(options: argparse.Namespace) -> int:
-    """Run the command; every expected error is one line, and never the code of an ill run."""
+    """Run the command; an expected error is one line and never returns the exit code of a bad
+    run."""
     code = _BROKEN
     try:
         code = options.run(options)
@@ -116,7 +116,7 @@ def _guarded(options: argparse.Namespace) -> int:
     except Exception as error:
         if os.environ.get("RLTUI_TRACEBACK"):
             raise
-        _complain(f"a fault of rltui itself: {type(error).__name__}: {error}")
+        _complain(f"internal error: {type(error).__name__}: {error}")
         _complain("set RLTUI_TRACEBACK=1 to see where")
     return code
 

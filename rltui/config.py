@@ -1,8 +1,8 @@
 """User settings: one frozen record per section, flags over environment over file.
 
-Says what the user wants, not what it means: names of metrics, rules, actions and themes are
-checked by the floors that own them, with the nodes that are kept here for their errors.
-Reads no dialect, rule or theme itself and never writes a file.
+Names of metrics, rules, actions and themes are checked by the packages that own them, with the
+document nodes that are kept here for error messages. Reads no dialect, rule or theme itself and
+never writes a file.
 
 Precedence, highest first: flags of the command line, environment (``RLTUI_SECTION_KEY``,
 for example ``RLTUI_VIEW_THEME``), the file, the defaults.
@@ -29,7 +29,7 @@ X_AXES = ("step", "relative", "wall", "tokens")
 def _setting(
     default: Any, *, choices: tuple[str, ...] = (), low: float | None = None, high: float = math.inf
 ) -> Any:
-    """A field whose limits are checked alike in file, environment and flags."""
+    """A field whose limits are checked for file, environment and flags alike."""
     return field(default=default, metadata={"choices": choices, "low": low, "high": high})
 
 
@@ -44,31 +44,31 @@ class ViewConfig:
     mouse: str = _setting("auto", choices=MOUSE)
     """``auto`` leaves the mouse to the terminal over ssh, so that text can be selected there."""
     x_axis: str = _setting("step", choices=X_AXES)
-    """What the x axis of charts counts when the app starts."""
+    """The x axis of charts when the app starts."""
     smooth: float = _setting(0.0, low=0.0, high=0.999)
     """Weight of the moving average that charts begin with, 0 (none) to 0.999."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchConfig:
-    """How often files are looked at and what that may cost."""
+    """How often files are checked and how much memory may be used."""
 
     fast_s: float = _setting(0.25, low=0.01, high=3600)
-    """Seconds between looks at a file that grows."""
+    """Seconds between checks of a file that grows."""
     slow_s: float = _setting(5.0, low=0.05, high=86400)
-    """Seconds between looks at a file that is quiet."""
+    """Seconds between checks of a file that is quiet."""
     rescan_s: float = _setting(5.0, low=0.1, high=86400)
     """Seconds between searches of the log directories for new files."""
     inotify: bool = _setting(True)
-    """Whether the kernel may wake the watcher sooner; polling goes on in any case."""
+    """Whether the kernel may wake the watcher sooner; polling continues in any case."""
     memory_bytes: int = _setting(1 << 30, low=1 << 20, high=1 << 50)
-    """Bytes of points in memory, beyond which runs that were not looked at for long are
-    unloaded; they are read again when they are."""
+    """Bytes of points in memory. Beyond that, runs not viewed for longest are unloaded, and read
+    again when viewed."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricOverride:
-    """What the user says of one tag or metric; None means: leave as it is."""
+    """What the user changes for one tag or metric; None means no change."""
 
     low: float | None = None
     high: float | None = None
@@ -77,7 +77,7 @@ class MetricOverride:
     category: str | None = None
     """Word of a category; checked by the session, which knows them."""
     node: Node | None = field(default=None, compare=False, repr=False)
-    """Where the override stands, for errors."""
+    """Place of the override, for errors."""
     category_node: Node | None = field(default=None, compare=False, repr=False)
 
 
@@ -86,10 +86,10 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class RulesConfig:
-    """Changes to the shipped rules. Ids and parameters are checked by the health floor."""
+    """Changes to the shipped rules. Ids and parameters are checked by :mod:`rltui.health`."""
 
     mute: tuple[str, ...] = ()
-    """Ids of rules that never speak."""
+    """Ids of rules to leave out."""
     override: Mapping[str, Node] = field(default_factory=lambda: _NOTHING)
     """{rule id: mapping of parameters}, as nodes so that errors say where."""
     add: tuple[Node, ...] = ()
@@ -155,7 +155,7 @@ def load_config(
     """All settings.
 
     ``path`` is the value of ``--config``; without it ``RLTUI_CONFIG`` and then
-    ``$XDG_CONFIG_HOME/rltui/config.yaml`` are looked at; only the last may be missing.
+    ``$XDG_CONFIG_HOME/rltui/config.yaml`` are tried; only the last may be missing.
     ``flags`` maps ``section.key`` (``view.theme``) to a value; None means not given.
 
     Raises DocumentError for a wrong file, UsageError for a wrong variable or flag.
@@ -172,7 +172,7 @@ def load_config(
 
 
 def _readable(location: Path) -> bool:
-    """Whether the file that nobody named is there; one of another user's home is not."""
+    """Whether the default file exists and is readable."""
     try:
         return location.is_file() and os.access(location, os.R_OK)
     except OSError:
@@ -292,7 +292,7 @@ def _range(node: Node | None) -> tuple[float | None, float | None]:
         node.fail("expected [low, high]; null leaves a side open")
     low, high = (None if end.value is None else end.number() for end in ends)
     if low is None and high is None:
-        node.fail("a range that is open on both sides says nothing")
+        node.fail("a range needs a lower or an upper limit")
     for end in (low, high):
         if end is not None and not math.isfinite(end):
             node.fail("must be finite numbers; null leaves a side open")
@@ -340,7 +340,7 @@ def _keys(node: Node | None) -> Mapping[str, tuple[str, ...]]:
 
 
 _SECTIONS: dict[str, ViewConfig | WatchConfig] = {"view": ViewConfig(), "watch": WatchConfig()}
-#: Sections of free names, which no variable can spell.
+#: Sections with free names, which have no environment variable.
 _FILE_ONLY = ("metrics", "keys")
 
 

@@ -10,11 +10,12 @@ import re
 import sys
 from pathlib import Path
 
-from rltui.catalogue import Catalogue, framework_rows, load_catalogue, metric_rows
+from rltui.catalogue import Catalogue, load_catalogue
+from rltui.catalogue.doc_tables import framework_rows, metric_rows
 from rltui.core.level import Level
 from rltui.formats import FORMATS
-from rltui.health import load_rules
 from rltui.health.rule import Rule
+from rltui.health.rules import load_rules
 from rltui.present.screens.keys import EVERYWHERE, KEYS
 from rltui.trackers import TRACKERS
 

@@ -235,7 +235,7 @@ def run_app(counted: Counted, walk: Any, config: str) -> dict[str, Counts]:
 
 def _all_rules_but(one: str) -> str:
     from rltui.catalogue import load_catalogue
-    from rltui.health import load_rules
+    from rltui.health.rules import load_rules
 
     others = [r.id for r in load_rules(metrics=load_catalogue().metrics) if r.id != one]
     return f"rules:\n  mute: [{', '.join(others)}]\n"

@@ -23,6 +23,7 @@ from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.clock import ManualClock
 from rltui.health.rule import Rule
 from rltui.session import Session
+from rltui.session import judging as judging_module
 from rltui.session import session as session_module
 from rltui.session.documents import open_catalogue, open_rules
 from rltui.session.session import Choice
@@ -129,7 +130,7 @@ def _documents_read_once(shipped: bool) -> Iterator[None]:
     catalogue, rules = _shipped()
     with (
         patch.object(session_module, "open_catalogue", lambda config: catalogue),
-        patch.object(session_module, "open_rules", lambda config, catalogue: rules),
+        patch.object(judging_module, "open_rules", lambda config, catalogue: rules),
     ):
         yield
 

@@ -126,7 +126,7 @@ def test_empty_places_are_defaults(tmp_path: Path, text: str) -> None:
         ("metrics: {loss: {rnge: [0, 1]}}\n", "1:18", "did you mean 'range'?"),
         ("metrics: {loss: {range: [1]}}\n", "1:25", "[low, high]"),
         ("metrics: {loss: {range: [2, 1]}}\n", "1:25", "above high"),
-        ("metrics: {loss: {range: [null, null]}}\n", "1:25", "both sides"),
+        ("metrics: {loss: {range: [null, null]}}\n", "1:25", "a lower or an upper limit"),
         ("metrics: {loss: {range: [.inf, null]}}\n", "1:25", "finite"),
         ("metrics: {loss: {title: 3}}\n", "1:25", "expected text"),
         ("metrics: [loss]\n", "1:10", "expected a mapping"),

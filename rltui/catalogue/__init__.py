@@ -1,11 +1,8 @@
 """What a tag means. Metrics, dialects of frameworks, scenarios, recognition.
 
-Start at :func:`load_catalogue`; data live in ``data/*.yaml``. Knows no store and no files of runs.
-The tables for documents are imported when they are first asked for: no screen needs them.
+Start at :func:`load_catalogue`; the data are in ``data/*.yaml``. The tables of the documentation
+are in ``doc_tables``.
 """
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from rltui.catalogue.catalogue import Catalogue, Dialect, load_catalogue
 from rltui.catalogue.model import (
@@ -23,24 +20,13 @@ from rltui.catalogue.model import (
 )
 from rltui.catalogue.resolve import Resolver
 
-if TYPE_CHECKING:
-    from rltui.catalogue.doc_tables import (
-        FrameworkRow,
-        MetricRow,
-        framework_rows,
-        metric_rows,
-        range_words,
-    )
-
 __all__ = [
     "Catalogue",
     "Category",
     "Derivation",
     "Dialect",
     "Explanation",
-    "FrameworkRow",
     "Metric",
-    "MetricRow",
     "Question",
     "Range",
     "Recognition",
@@ -48,17 +34,6 @@ __all__ = [
     "Roles",
     "Scenario",
     "TagInfo",
-    "framework_rows",
     "load_catalogue",
-    "metric_rows",
-    "range_words",
     "select",
 ]
-
-_TABLE = ("FrameworkRow", "MetricRow", "framework_rows", "metric_rows", "range_words")
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _TABLE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("rltui.catalogue.doc_tables"), name)

@@ -1,7 +1,7 @@
-"""The catalogue: metrics, dialects, scenarios, and the questions that can be asked.
+"""The catalogue: metrics, dialects and scenarios, and queries on them.
 
-Owned by the main thread. Heads of dialects are read at once, bodies when a run needs them;
-documents of the user are read completely at once, so that a mistake in them stops the start.
+Owned by the main thread. Heads of dialects are read at start, bodies when a run needs them;
+documents of the user are read completely at start, so that a mistake in them is reported then.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ GENERIC = "generic"
 
 
 class Dialect:
-    """A framework's way to write tags: the shipped document and those of the user over it."""
+    """How a framework names its tags: the shipped document, and those of the user over it."""
 
     def __init__(self, head: Head, documents: Sequence[tuple[Path, str]]) -> None:
         self.head = head
-        """Identity and fingerprint, put together from all documents."""
+        """Identity and fingerprint, merged from all documents."""
         self.documents = tuple(documents)
         """Path and text of each document, the user's first."""
         self._layers: tuple[Layer, ...] | None = None
@@ -44,11 +44,11 @@ class Dialect:
 
     @property
     def rank(self) -> int:
-        """Order among look-alikes; a dialect of the user comes first unless it says so."""
+        """Order among similar dialects; one of the user comes first unless it sets a rank."""
         return 0 if self.head.rank is None else self.head.rank
 
     def layers(self, metrics: dict[str, Metric]) -> tuple[Layer, ...]:
-        """The entries of each document; read on first use. Raises DocumentError."""
+        """The entries of each document, read on first use. Raises DocumentError."""
         if self._layers is None:
             self._layers = tuple(
                 Layer(path, read_body(path, text, metrics)) for path, text in self.documents
@@ -65,7 +65,7 @@ class Dialect:
 
 
 class Catalogue:
-    """What is known about frameworks and metrics."""
+    """All knowledge about frameworks and metrics."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Catalogue:
         roles: Roles,
     ) -> None:
         self.roles = roles
-        """Which metrics tell something of a run as a whole."""
+        """Metrics that describe a run as a whole."""
         self._metrics = metrics
         self._dialects = dialects
         self._scenarios = {s.id: s for s in scenarios}
@@ -83,7 +83,7 @@ class Catalogue:
         self.suspects = [
             self._suspect(d) for d in sorted(dialects.values(), key=lambda d: (d.rank, d.id))
         ]
-        """Every dialect as recognition asks it, look-alike order."""
+        """Every dialect, in the order in which recognition tries them."""
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
@@ -101,9 +101,8 @@ class Catalogue:
         return self._scenarios
 
     def step_keys(self) -> tuple[str, ...]:
-        """Names under which text logs tell the step, best first: of generic, then of the others.
-
-        Each once; among frameworks the order in which they are asked.
+        """Names of the step in text logs, best first: those of generic, then of the frameworks in
+        the order in which recognition tries them. Each once.
         """
         heads = [s.head for s in self.suspects]
         heads.sort(key=lambda h: h.id != GENERIC)
@@ -119,8 +118,8 @@ class Catalogue:
     ) -> Recognition:
         """Framework, algorithm and scenario of a run that logs ``tags``.
 
-        ``formats`` are names of log formats; ``framework`` and ``algorithm`` are the user's
-        word and win. Raises UsageError for a framework that does not exist.
+        ``formats`` are names of log formats; ``framework`` and ``algorithm`` come from the user
+        and win. Raises UsageError for a framework that does not exist.
         """
         names = set(tags)
         suspect, reasons = self._chosen(framework) if framework else self._found(names, formats)
@@ -143,7 +142,7 @@ class Catalogue:
         )
 
     def resolver(self, framework: str, algorithm: str | None = None) -> Resolver:
-        """Answers for the tags of one framework; the same object for the same question.
+        """The resolver of one framework and algorithm, always the same object.
 
         Raises UsageError for a framework that does not exist.
         """
@@ -164,7 +163,7 @@ class Catalogue:
         return self._dialects[framework].entries(self._metrics)
 
     def explain(self, name: str, framework: str | None = None) -> Explanation:
-        """All that is known of a tag or metric key (in one framework or in all)."""
+        """Everything known about a tag or metric key, in one framework or in all."""
         ids = [framework] if framework else list(self._dialects)
         answers = [(i, self.resolver(i).resolve(name)) for i in ids]
         metric = self._metrics.get(name)

@@ -29,20 +29,20 @@ class Fingerprint:
     """How a framework is recognised by the tags of a run."""
 
     strong: tuple[Pattern, ...] = ()
-    """One is enough."""
+    """Any one of them is enough."""
     together: tuple[tuple[Pattern, ...], ...] = ()
-    """All of one group are as good as a strong one."""
+    """All of one group together count as a strong one."""
     supporting: tuple[Pattern, ...] = ()
-    """Counted when nothing strong is there; at least two are needed."""
+    """Counted when no strong one matches; at least two are needed."""
     excludes: tuple[Pattern, ...] = ()
-    """One of these and it is another framework."""
+    """Any of these rules the framework out."""
     formats: tuple[str, ...] = ()
     """Log formats that only this framework writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmMark:
-    """An algorithm and the tags that show it; without conditions it is the default."""
+    """An algorithm and the tags that indicate it; without conditions it is the default."""
 
     name: str
     any: tuple[Pattern, ...] = ()
@@ -61,7 +61,7 @@ class Head:
     inherits_at: Node | None
     """Where ``inherits`` stands, for errors."""
     rank: int | None
-    """Order among look-alikes: the lower is asked first."""
+    """Order among look-alikes: the lower is tried first."""
     scenario: str | None
     """Fixed scenario of this framework, whatever the algorithm."""
     prefixes: tuple[tuple[str, bool], ...] | None
@@ -70,12 +70,12 @@ class Head:
     algorithms: tuple[AlgorithmMark, ...] | None
     """None: inherit."""
     step_keys: tuple[str, ...] = ()
-    """Names under which a row of its text logs tells the step, best first."""
+    """Names of the step in a row of its text logs, best first."""
     scenarios: tuple[AlgorithmMark, ...] = ()
-    """Scenarios that tags show where neither framework nor algorithm decides."""
+    """Scenarios indicated by tags where neither framework nor algorithm decides."""
 
     def over(self, below: Head) -> Head:
-        """This head (of the user's document) with what it leaves open taken from ``below``."""
+        """This head (of the user's document), completed from ``below``."""
 
         def either(mine: _T | None, theirs: _T | None) -> _T | None:
             return theirs if mine is None else mine
@@ -98,7 +98,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a body: what the tags of a pattern mean here. None: as the metric says."""
+    """One line of a body: the meaning of the tags of a pattern. None: as in the metric."""
 
     pattern: Pattern
     metric: Metric
@@ -131,7 +131,7 @@ def read_text(path: Path) -> str:
 def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
     """The head of a document. Raises DocumentError when it is wrong."""
     cut = text.find(_BODY)
-    table = parse_document(text if cut < 0 else text[: cut + 1], path, keep=True).table()
+    table = parse_document(text if cut < 0 else text[: cut + 1], path).table()
     ident = table.need("id").text()
     title, inherits = table.get("title"), table.get("inherits")
     rank, scenario = table.get("rank"), table.get("scenario")
@@ -210,7 +210,7 @@ def _kind(table: Table, scenarios: Collection[str]) -> AlgorithmMark:
 
 def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry, ...]:
     """The entries of a document. Raises DocumentError when one is wrong or two are tied."""
-    table = parse_document(text, path, keep=True).table()
+    table = parse_document(text, path).table()
     body = table.get("entries")
     out: list[Entry] = []
     keys: list[Node] = []
@@ -276,7 +276,7 @@ def _check_ties(entries: list[Entry], keys: list[Node]) -> None:
         rivals = seen.setdefault((entry.pattern.literal, entry.pattern.exact), [])
         for j in rivals:
             other = entries[j]
-            if other.algorithms != entry.algorithms or not other.pattern.overlaps(entry.pattern):
+            if other.algorithms != entry.algorithms or not other.pattern.ties(entry.pattern):
                 continue
             same = other.pattern.text == entry.pattern.text
             what = "stands twice" if same else f"ties with {other.pattern.text!r}"

@@ -16,7 +16,7 @@ class FrameworkRow:
     title: str
     algorithms: tuple[str, ...]
     patterns: int
-    """Tag patterns, with the inherited ones."""
+    """Tag patterns, including inherited ones."""
     recognised_by: tuple[str, ...]
     """Strong patterns of the fingerprint."""
 
@@ -43,7 +43,7 @@ def range_words(healthy: Range | None) -> str:
 
 
 def framework_rows(catalogue: Catalogue) -> list[FrameworkRow]:
-    """All frameworks, in the order in which they are asked."""
+    """All frameworks, in the order in which they are tried."""
     out = []
     for suspect in catalogue.suspects:
         marks = suspect.head.fingerprint

@@ -1,6 +1,6 @@
-"""Tags that no dialect knows: category by their words, a short title, a family.
+"""Tags that no dialect knows: category, short title and family from their words.
 
-Nothing is ever hidden: what cannot be guessed lands in Other under its own name.
+Nothing is hidden: a tag that cannot be guessed goes to Other under its own name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rltui.catalogue.model import Category, TagInfo
 from rltui.core.level import Direction
 
 _C = Category
-#: Words of a tag part and what they suggest, in the order of trust.
+#: Words of a tag part and the categories they suggest, most reliable first.
 _WORDS: tuple[tuple[Category, frozenset[str]], ...] = tuple(
     (category, frozenset(words.split()))
     for category, words in (

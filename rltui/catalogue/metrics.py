@@ -26,7 +26,7 @@ def read_direction(node: Node) -> Direction:
 
 
 def read_range(node: Node) -> Range | None:
-    """``{low: ..., high: ...}``; an empty mapping means that there is none."""
+    """``{low: ..., high: ...}``; an empty mapping means none."""
     table = node.table()
     low, high = table.get("low"), table.get("high")
     table.finish()
@@ -39,7 +39,7 @@ def read_range(node: Node) -> Range | None:
 
 
 def check_key(node: Node, known: dict[str, Metric]) -> str:
-    """A metric key that exists; an error with the nearest one when it does not."""
+    """An existing metric key; an error with the nearest one if there is none."""
     key = node.text()
     if key not in known:
         node.fail(f"unknown metric {key!r}", hint=nearest(key, known))

@@ -30,7 +30,7 @@ class Category(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A healthy range that a document gives; None means open on that side."""
+    """A documented healthy range; None means open on that side."""
 
     low: float | None = None
     high: float | None = None
@@ -38,7 +38,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """How a metric that nobody logs follows from two logged ones of the same run."""
+    """How a metric that no framework logs is derived from two logged ones of the same run."""
 
     how: str
     """``difference`` (first minus second) or ``ratio`` (first over second)."""
@@ -49,7 +49,7 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One quantity, whatever a framework calls it."""
+    """One quantity, regardless of what a framework calls it."""
 
     key: str
     """Dotted id: ``entropy``, ``kl.old_new``. Rules name their inputs by it."""
@@ -62,7 +62,7 @@ class Metric:
     """nats, tok, s, tok/s, tok/s/gpu, GB, ... or "" for none."""
     direction: Direction
     healthy: Range | None
-    """Absolute healthy range that the documents give, if any; rules may judge differently."""
+    """Documented absolute healthy range, if any; rules may judge differently."""
     meaning: str
     """One to three sentences for the metric screen."""
     source: str
@@ -110,6 +110,27 @@ class TagInfo:
     """``file:line`` and pattern of the catalogue entry that matched, for ``rltui explain``."""
     source: str = ""
 
+    @classmethod
+    def of_metric(cls, tag: str, metric: Metric) -> TagInfo:
+        """The meaning of a tag that is exactly a metric of the catalogue."""
+        return cls(
+            tag=tag,
+            metric=metric,
+            title=metric.title,
+            category=metric.category,
+            also=metric.also,
+            unit=metric.unit,
+            direction=metric.direction,
+            healthy=metric.healthy,
+            meaning=metric.meaning,
+            sign=1.0,
+            scale=1.0,
+            family=None,
+            stat=None,
+            order=metric.order,
+            source=metric.source,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -140,7 +161,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Metrics and hyperparameters that tell something of the run as a whole."""
+    """Metrics and hyperparameters that concern the run as a whole."""
 
     step_time: str = ""
     """Key of the metric that is the seconds of one step."""
@@ -154,7 +175,7 @@ class Roles:
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """Which framework and algorithm a set of tags was written by, and why."""
+    """The framework and algorithm that wrote a set of tags, and why."""
 
     framework: str
     """Dialect id: verl, trl, sb3, ..., or ``generic``."""
@@ -167,7 +188,7 @@ class Recognition:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What ``rltui explain NAME`` knows of a name."""
+    """What ``rltui explain NAME`` shows for a name."""
 
     name: str
     metric: Metric | None
@@ -177,7 +198,7 @@ class Explanation:
     patterns: tuple[tuple[str, str, str], ...]
     """Framework id, pattern and ``file:line`` of every entry that writes this metric key."""
     nearest: tuple[str, ...]
-    """Names that look alike, when nothing was found."""
+    """Similar names, when nothing was found."""
 
 
 def select(keys: tuple[str, ...], present: Collection[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""Which framework and algorithm wrote a set of tags. Looks at names only.
+"""Which framework and algorithm wrote a set of tags, judging by names only.
 
-Order of decision: what the user says; a log format that one framework writes; strong tags
-(the look-alike order decides between several); the most supporting tags; else generic.
+In order: what the user says; a log format that only one framework writes; strong tags (the
+look-alike order decides between several); the most supporting tags; otherwise generic.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from rltui.catalogue.dialect import AlgorithmMark, Fingerprint, Head
 from rltui.catalogue.guess import plain_name
 from rltui.catalogue.pattern import Pattern
 
-#: Supporting tags that are needed when no strong one is there.
+#: Supporting tags needed when there is no strong one.
 _ENOUGH = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A dialect with what it needs to be asked: effective prefixes and algorithm marks."""
+    """A dialect with its effective prefixes and algorithm marks."""
 
     head: Head
     prefixes: tuple[tuple[str, bool], ...]
@@ -28,7 +28,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How sure a dialect is: 0 not at all, 1 supporting, 2 strong, 3 format."""
+    """Strength of the match: 0 none, 1 supporting, 2 strong, 3 format."""
 
     strength: int
     score: int
@@ -80,13 +80,13 @@ def find(pattern: Pattern, tags: set[str]) -> str | None:
     """The first tag (in alphabetical order) that matches, or None."""
     if pattern.exact:
         return pattern.text if pattern.text in tags else None
-    head = pattern.prefix  # looked at here, because most tags fail there and calls are dear
+    head = pattern.prefix  # checked here: most tags fail this, and calls are expensive
     hits = (t for t in tags if t.startswith(head) and pattern.match(t) is not None)
     return min(hits, default=None)
 
 
 def algorithm_of(marks: tuple[AlgorithmMark, ...], tags: set[str]) -> tuple[str, str] | None:
-    """The first algorithm whose marks are there, and the reason."""
+    """The first algorithm whose marks are present, and the reason."""
     for mark in marks:
         if any(find(p, tags) is not None for p in mark.none):
             continue

@@ -1,4 +1,4 @@
-"""Answers what one tag means in one dialect. Memoised: a run asks for each tag often."""
+"""Resolves the meaning of a tag in a dialect. Cached: each tag is looked up often."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The entries of one document; earlier layers win over later ones where they are equal."""
+    """The entries of one document; earlier layers win over later ones."""
 
     path: Path
     entries: tuple[Entry, ...]
@@ -54,7 +54,7 @@ class Resolver:
         self._wild = [(entry, path) for *_, entry, path in wild]
 
     def resolve(self, tag: str) -> TagInfo:
-        """What ``tag`` means. Never fails: an unknown tag gets a guessed category and title."""
+        """What ``tag`` means. An unknown tag gets a guessed category and title."""
         info = self._memo.get(tag)
         if info is None:
             info = self._memo[tag] = self._resolve(tag)
@@ -109,30 +109,27 @@ class Resolver:
 
     def _info(self, tag: str, entry: Entry, path: Path, labels: dict[str, str]) -> TagInfo:
         metric = entry.metric
-        title = metric.title if entry.title is None else _filled(entry.title, labels)
-        unit = metric.unit if entry.unit is None else _filled(entry.unit, labels)
+        info = TagInfo.of_metric(tag, metric)
         family = None
         if metric.stat or tag.count("/") > 1:  # train/std is no member of train/*
             family = tag_family(tag, metric.stat)
-        return TagInfo(
-            tag=tag,
-            metric=metric,
-            title=title,
-            category=entry.category or metric.category,
-            also=entry.also or metric.also,
-            unit=unit,
-            direction=entry.direction or metric.direction,
-            healthy=entry.healthy if entry.healthy_set else metric.healthy,
-            meaning=entry.meaning or metric.meaning,
+        return replace(
+            info,
+            title=info.title if entry.title is None else _filled(entry.title, labels),
+            category=entry.category or info.category,
+            also=entry.also or info.also,
+            unit=info.unit if entry.unit is None else _filled(entry.unit, labels),
+            direction=entry.direction or info.direction,
+            healthy=entry.healthy if entry.healthy_set else info.healthy,
+            meaning=entry.meaning or info.meaning,
             sign=entry.sign,
             scale=entry.scale,
             family=family[0] if family else None,
             stat=family[1] if family else None,
             labels={**entry.labels, **labels},
-            order=metric.order,
             estimator=entry.estimator,
             where=f"{place(path, entry.line)} {entry.pattern.text}",
-            source=entry.source or metric.source,
+            source=entry.source or info.source,
         )
 
     def _held_out(self, info: TagInfo) -> TagInfo:

@@ -1,4 +1,4 @@
-"""Reads the scenarios: ``data/scenarios.yaml``: what to look at for which training."""
+"""Reads ``data/scenarios.yaml``: what matters most in which kind of training."""
 
 from __future__ import annotations
 

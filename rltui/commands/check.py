@@ -12,7 +12,7 @@ from rltui.commands.command import (
     emit,
     nothing_readable,
     open_session,
-    tell_troubles,
+    report_notes,
 )
 from rltui.commands.follow import follow
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
@@ -56,18 +56,18 @@ def _check(options: argparse.Namespace) -> int:
     runs = session.runs()
     readable = any(r.infos for r in runs)
     if options.follow:
-        pass  # everything has been told
+        pass  # every change has been printed
     elif options.json:
         emit(dump(check_document(session)))
     elif readable:
         emit(check_text(session))
-    tell_troubles(session)
+    report_notes((n for n in session.notes if n.level >= Level.WATCH), 100)
     if not readable:
         return nothing_readable(options, session)
     if options.fail_on == "never":
         return Exit.OK
     limit = Level.WATCH if options.fail_on == "watch" else Level.BAD
-    return Exit.ILL if worst(r.level for r in runs) >= limit else Exit.OK
+    return Exit.BAD if worst(r.verdict.level for r in runs) >= limit else Exit.OK
 
 
 COMMAND = Command(

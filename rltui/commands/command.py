@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rltui.config import Config
+    from rltui.core.batch import Note
     from rltui.session import Session
 
 
@@ -20,7 +21,7 @@ class Exit(IntEnum):
     """Exit codes, the same for all verbs."""
 
     OK = 0
-    ILL = 1
+    BAD = 1
     """check: a run is at or above --fail-on."""
     USAGE = 2
     """Usage or document error."""
@@ -47,7 +48,7 @@ def add_logdirs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Options that say what is read and how it is understood."""
+    """Options that select what is read and how it is interpreted."""
     parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
     parser.add_argument(
         "--run", dest="run_glob", metavar="GLOB", help="only runs whose name matches"
@@ -95,7 +96,7 @@ def open_session(options: argparse.Namespace, config: Config | None = None) -> S
 
 
 def emit(text: str) -> None:
-    """Write a result to standard output; a reader that left (`| head`) is no error."""
+    """Write a result to standard output; a reader that quits early (`| head`) is no error."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -105,23 +106,22 @@ def emit(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def tell_troubles(session: Session) -> None:
-    """Say on standard error what below the LOGDIR arguments could not be looked into."""
-    from rltui.core.level import Level
-    from rltui.core.text import clean
+def report_notes(notes: Iterable[Note], most: int, indent: str = "rltui: ") -> None:
+    """Write notes about files, ``most`` of them at most, to standard error."""
+    from rltui.present.output.text_report import note_text
 
-    for note in session.notes:
-        if note.level >= Level.WATCH:
-            sys.stderr.write(f"rltui: {clean(str(note.path))}: {note.message}\n")
+    notes = list(notes)
+    for note in notes[:most]:
+        sys.stderr.write(f"{indent}{note_text(note, str(note.path))}\n")
+    if len(notes) > most:
+        sys.stderr.write(f"{indent}and {len(notes) - most} more notes\n")
 
 
 def nothing_readable(options: argparse.Namespace, session: Session) -> int:
-    """Say that there is no log below the LOGDIR arguments, and what was in the way."""
+    """Report that there is no log below the LOGDIR arguments, and what was in the way."""
     from rltui.core.text import clean
 
     names = ", ".join(clean(str(p)) for p in options.logdirs)
     sys.stderr.write(f"rltui: no readable log below {names}\n")
-    for note in session.troubles()[:10]:
-        at = "" if note.offset is None else f" at byte {note.offset:,}"
-        sys.stderr.write(f"  {clean(str(note.path))}{at}: {note.message}\n")
+    report_notes(session.troubles(), 10, "  ")
     return Exit.NOTHING

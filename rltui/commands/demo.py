@@ -10,7 +10,7 @@ from pathlib import Path
 from rltui.commands.command import Command, Exit, add_screen, open_config
 from rltui.core.errors import UsageError
 
-#: Steps that are there when the screen opens, and how many the run will have.
+#: Steps written before the screen opens, and steps of the whole run.
 _HISTORY_STEPS, _TOTAL_STEPS = 120, 400
 
 

@@ -16,18 +16,20 @@ from rltui.commands.command import (
     add_reading,
     nothing_readable,
     open_session,
+    report_notes,
 )
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
 from rltui.core.errors import UsageError
+from rltui.core.level import Level
 
 if TYPE_CHECKING:
-    from rltui.present.output.points import Rows
-    from rltui.session import RunView, Session
+    from rltui.present.output.points import ExportRows
+    from rltui.session import RunView
 
 _FORMATS = ("csv", "jsonl", "parquet")
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-#: Troubles of reading that are told; what is exported then lacks something.
-_TOLD = 10
+#: Most notes printed about files that could not be read in full.
+_MOST_NOTES = 10
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +73,7 @@ def _run(options: argparse.Namespace) -> int:
     if not runs:
         return nothing_readable(options, session)
     tags = _chosen(runs, options.tags) if options.tags else None
-    _tell_troubles(session)
+    report_notes((n for n in session.troubles() if n.level >= Level.WATCH), _MOST_NOTES)
     rows = export_rows(zip(export_names(session, runs), runs, strict=True), tags)
     place: AbstractContextManager[BinaryIO]
     place = standard_output() if target is None else target_file(target)
@@ -89,7 +91,7 @@ def _need_parquet(target: Path | None) -> None:
 
 
 def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
-    """The logged tags that any of ``names`` means; UsageError for one that means none."""
+    """The logged tags that ``names`` refer to; UsageError for a name without any."""
     from rltui.core.yaml_document import nearest
     from rltui.present.output.plot import find_tags
 
@@ -105,7 +107,7 @@ def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
     return chosen
 
 
-def _write(rows: Iterable[Rows], form: str, out: BinaryIO) -> None:
+def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO) -> None:
     from rltui.present.output.points import CSV_HEAD, csv_lines, json_lines
 
     if form == "parquet":
@@ -121,19 +123,6 @@ def _write(rows: Iterable[Rows], form: str, out: BinaryIO) -> None:
         out.write(CSV_HEAD)
     for part in rows:
         out.write(lines(part))
-
-
-def _tell_troubles(session: Session) -> None:
-    """Say on standard error what could not be read: it is not in the export."""
-    from rltui.core.level import Level
-    from rltui.core.text import clean
-
-    notes = [n for n in session.troubles() if n.level >= Level.WATCH]
-    for note in notes[:_TOLD]:
-        at = "" if note.offset is None else f" at byte {note.offset:,}"
-        sys.stderr.write(f"rltui: {clean(str(note.path))}{at}: {note.message}\n")
-    if len(notes) > _TOLD:
-        sys.stderr.write(f"rltui: and {len(notes) - _TOLD} more such notes\n")
 
 
 COMMAND = Command(

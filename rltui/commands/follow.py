@@ -10,12 +10,12 @@ from rltui.commands.command import emit
 if TYPE_CHECKING:
     from rltui.session import Session
 
-#: Seconds between two looks at ages: a run that stalls writes nothing that would wake us.
+#: Seconds between checks of ages: a run that stalls writes nothing that would wake this loop.
 _LOOK_S = 1.0
 
 
 def follow(session: Session, *, json: bool) -> None:
-    """Print what changes until interrupted, or until nothing can come any more."""
+    """Print changes until interrupted, or until all input has ended."""
     from rltui.present.output.json_document import event_line
     from rltui.present.output.text_report import event_text
     from rltui.session.event import Watcher
@@ -26,7 +26,7 @@ def follow(session: Session, *, json: bool) -> None:
     session.start()
     try:
         while True:
-            ended = session.ended  # asked before what came until then is taken in
+            ended = session.ended  # read first: what came before the end is still drained
             session.drain()
             session.refresh_progress()
             for event in watcher.events():

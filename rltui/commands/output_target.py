@@ -1,4 +1,4 @@
-"""Where a result in bytes goes: standard output, or a file that is whole or not there."""
+"""Where a result in bytes goes: standard output, or a file that is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import BinaryIO
 from rltui.core.errors import UsageError
 from rltui.core.text import clean
 
-#: Bytes that are handed to the system at a time.
+#: Bytes per write to the system.
 _BUFFER = 1 << 20
 
 
@@ -76,7 +76,7 @@ def _part_of(path: Path) -> tuple[BinaryIO, Path]:
 
 
 def _new_mode() -> int:
-    """The permissions that a new file gets by the user's umask."""
+    """The permissions of a new file under the user's umask."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
@@ -84,7 +84,8 @@ def _new_mode() -> int:
 
 @contextmanager
 def standard_output() -> Iterator[BinaryIO]:
-    """Standard output as a stream of bytes; a reader that leaves (``| head``) ends the block."""
+    """Standard output as a stream of bytes; a reader that quits early (``| head``) ends the
+    block."""
     try:
         sys.stdout.flush()
         yield sys.stdout.buffer

@@ -41,10 +41,16 @@ def _smooth(text: str) -> float:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "logdir", metavar="LOGDIR", type=Path, help="directory of runs, or a log file"
+        "logdir",
+        metavar="LOGDIR",
+        type=Path,
+        help="directory of runs, or a log file; more of them may follow",
     )
     parser.add_argument(
-        "tags", nargs="+", metavar="TAG", help="tag, metric or glob; one chart each, runs together"
+        "names",
+        nargs="+",
+        metavar="TAG",
+        help="tag, metric or glob; one chart per tag, with all runs",
     )
     parser.add_argument("--smooth", type=_smooth, default=0.0, metavar="S", help="0 to below 1")
     parser.add_argument("--log", action="store_true", help="logarithmic y axis")
@@ -55,7 +61,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from rltui.present.output.plot import find_tags, plot_text
 
-    options.logdirs = [options.logdir]
+    logdirs, names = _split(options.names)
+    options.logdirs = [options.logdir, *logdirs]
     session = open_session(options)
     session.read_all()
     runs = [r for r in session.runs() if r.infos]
@@ -65,7 +72,7 @@ def _run(options: argparse.Namespace) -> int:
     terminal = shutil.get_terminal_size((100, 30))
     width, height = options.size or (terminal.columns, max(12, terminal.lines * 2 // 3))
     charts = []
-    for name in options.tags:
+    for name in names:
         tags = find_tags(runs, name)
         if not tags:
             raise UsageError(_unknown(runs, name))
@@ -75,6 +82,13 @@ def _run(options: argparse.Namespace) -> int:
         ]
     emit("\n".join(charts))
     return Exit.OK
+
+
+def _split(names: list[str]) -> tuple[list[Path], list[str]]:
+    """Further LOGDIRs and the TAGs: leading names that exist as paths, then at least one tag."""
+    count = next((i for i, n in enumerate(names) if not Path(n).exists()), len(names))
+    count = min(count, len(names) - 1)
+    return [Path(n) for n in names[:count]], names[count:]
 
 
 def _unknown(runs: list, name: str) -> str:  # type: ignore[type-arg]
@@ -87,8 +101,8 @@ def _unknown(runs: list, name: str) -> str:  # type: ignore[type-arg]
 
 COMMAND = Command(
     "plot",
-    "draw charts of tags once, several runs in one chart",
-    "rltui plot runs/ actor/entropy 'critic/score/*' --smooth 0.6",
+    "draw charts of tags once, with all runs in one chart",
+    "rltui plot runs/a runs/b actor/entropy 'critic/score/*' --smooth 0.6",
     _arguments,
     _run,
 )

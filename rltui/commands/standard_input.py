@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import atexit
 import os
-import select
 import stat
 import subprocess
 import sys
@@ -61,27 +60,13 @@ def kept_open(pipe: int) -> Iterator[None]:
 
 
 def let_go(pipe: int) -> None:
-    """Leave the pipe without ending the training: its next line would meet a closed pipe.
+    """Leave a pipe without ending the training, whose next line would raise SIGPIPE.
 
-    A process that drops what still comes takes our place; it ends with the training. There is
-    none when nobody writes any more, or when it is a file.
+    A ``cat`` reads on in our place and ends when the writer does. Nothing smaller works: a pipe
+    must have a reader as long as the training writes, and we are about to end.
     """
     with suppress(OSError):
-        if not _is_written(pipe):
-            return
-        subprocess.Popen(
-            ["cat"],
-            stdin=pipe,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-
-def _is_written(pipe: int) -> bool:
-    mode = os.fstat(pipe).st_mode
-    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-        return False
-    poll = select.poll()
-    poll.register(pipe, select.POLLIN)
-    return not any(event & select.POLLHUP for _, event in poll.poll(0))
+        mode = os.fstat(pipe).st_mode
+        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+            null = subprocess.DEVNULL
+            subprocess.Popen(["cat"], stdin=pipe, stdout=null, stderr=null, start_new_session=True)

@@ -1,4 +1,4 @@
-"""``rltui watch``: the live app; without a path a list of what there is to watch."""
+"""``rltui watch``: the live app; without a path, a list of logs to choose from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rltui.config import Config
-    from rltui.present.screens.suggestion_lines import Around
+    from rltui.present.screens.suggestion_lines import PathDisplay
     from rltui.session import Session
     from rltui.tui.shell import Look
 
@@ -37,7 +37,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     if not options.logdirs and not has_terminal():
-        return _list_offers()
+        return _list_suggestions()
     if is_piped(options):
         return _watch_pipe(options)
     need_terminal()
@@ -60,30 +60,30 @@ def _watch_pipe(options: argparse.Namespace) -> int:
         return show(open_session(options, config), config)
 
 
-def _around() -> Around:
+def _path_display() -> PathDisplay:
     """The working directory and the home directory, as far as there are any."""
-    from rltui.present.screens.suggestion_lines import Around
+    from rltui.present.screens.suggestion_lines import PathDisplay
 
     directory = home = None
     with suppress(OSError):
         directory = Path.cwd()
     with suppress(RuntimeError):
         home = Path.home()
-    return Around(directory, home)
+    return PathDisplay(directory, home)
 
 
-def _list_offers() -> int:
+def _list_suggestions() -> int:
     """Without a terminal: what could be watched, on standard error."""
     from rltui.core.clock import SystemClock
-    from rltui.present.screens.suggestion_lines import offers_text
-    from rltui.sources.discovery.suggestions import Scout
+    from rltui.present.screens.suggestion_lines import suggestions_text
+    from rltui.sources.discovery.suggestions import LogdirFinder
 
-    around = _around()
-    offers = Scout(around.directory, os.environ, around.home).find()
+    paths = _path_display()
+    suggestions = LogdirFinder(paths.directory, os.environ, paths.home).find()
     sys.stderr.write(
         "usage: rltui watch LOGDIR...\n"
         "rltui: name a LOGDIR: there is no terminal to choose one on. This was found:\n"
-        + offers_text(offers, around, SystemClock().now())
+        + suggestions_text(suggestions, paths, SystemClock().now())
     )
     return Exit.USAGE
 
@@ -91,13 +91,13 @@ def _list_offers() -> int:
 def _pick(config: Config) -> tuple[int, Path | None]:
     """Exit code, and the path that the user chose on a screen; None when they left it."""
     from rltui.core.clock import SystemClock
-    from rltui.sources.discovery.suggestions import Scout
+    from rltui.sources.discovery.suggestions import LogdirFinder
     from rltui.tui.departure import Departure
     from rltui.tui.picker_app import PickerApp
 
-    around = _around()
-    scout = Scout(around.directory, os.environ, around.home)
-    app = PickerApp(scout.find, around, SystemClock(), _look(config))
+    paths = _path_display()
+    finder = LogdirFinder(paths.directory, os.environ, paths.home)
+    app = PickerApp(finder.find, paths, SystemClock(), _look(config))
     with Departure(app.exit) as departure:
         chosen = app.run(mouse=_mouse(config))
     return departure.code or app.return_code or Exit.OK, None if departure.code else chosen

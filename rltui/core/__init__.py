@@ -1,1 +1,1 @@
-"""The words that every other floor speaks. Knows nothing of them."""
+"""Types and functions that all other packages share; imports none of them."""

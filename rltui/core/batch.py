@@ -1,4 +1,4 @@
-"""What one budgeted read of one log file produced: the only way into the store."""
+"""The result of one budgeted read of one log file: the only input of the store."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class RunKey:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something in a file that could not be taken as it is: skipped, corrupt, vanished.
+    """A problem with a file: something skipped, corrupt or vanished.
 
-    ``offset`` is the byte position in the file, None when it concerns the file as a whole.
+    ``offset`` is the byte position in the file, None for the file as a whole.
     """
 
     path: Path
@@ -33,7 +33,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """The writer of this file said that it starts again at ``step`` (SessionLog START).
+    """The writer of this file starts again at ``step`` (SessionLog START).
 
     Points of the run at or beyond ``step`` that were logged before it are superseded.
     """
@@ -53,28 +53,28 @@ class TextPoint:
 
 @dataclass(frozen=True, slots=True)
 class LogTail:
-    """How a console log ends, as of the newest look; lines are cleaned, oldest first."""
+    """The last lines of a console log, cleaned, oldest first."""
 
     lines: tuple[str, ...]
     """At most a few hundred, each of bounded length; progress bars show their last state."""
     after_row: int
-    """How many of the last lines come after the last row of metrics."""
+    """Number of lines after the last row of metrics."""
 
 
 class Joined(Enum):
-    """Why a file is believed to be of a run."""
+    """Why a file is assigned to a run."""
 
     OWN = "own"
-    """It is what makes the run."""
+    """The run exists because of this file."""
     SURELY = "surely"
-    """It lies where the framework, or the user, puts it; its points may show otherwise."""
+    """It is where the framework or the user puts it; its points may show otherwise."""
     MAYBE = "maybe"
-    """Nothing speaks against it; its points must show it."""
+    """Nothing contradicts it; its points must confirm it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """The state of one log file of a run, as of the newest batch."""
+    """The state of one log file of a run after the newest batch."""
 
     path: Path
     format: str
@@ -82,38 +82,38 @@ class SourceInfo:
     order: int
     """Position among the files of the run, oldest first: later files supersede earlier ones."""
     size: int
-    """Bytes in the file when it was last looked at."""
+    """Bytes of the file at the last check."""
     offset: int
     """Bytes decoded so far."""
     records: int
     """Records decoded so far (event records, or lines)."""
     modified: float
     """Modification time of the file, seconds since the epoch."""
-    exactness: int = 3
-    """Which of several sources of one run is believed: the highest (see ``Format``)."""
-    counted: bool = False
-    """Whether its steps are row numbers, because the log tells none."""
+    precision_rank: int = 3
+    """Of several sources of one run the highest wins (see ``Format``)."""
+    steps_are_row_numbers: bool = False
+    """Whether its steps are row numbers, because the log has no steps."""
     joined: Joined = Joined.OWN
     alone: str = ""
-    """Name of the run that it is if it is not of this one."""
+    """Name of its own run if it turns out not to belong to this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """One budgeted read: what is new in one file, in file order.
 
-    ``generation`` counts how often the file began anew (truncated, replaced); when it is
-    higher than before, the writer started again and the new content is a later branch.
-    ``gone`` means that the file vanished: what was read is kept.
-    ``more`` means that the file has not been read to its end.
-    ``waiting`` is the number of *other* files of the run that have never been read to their
-    end, not begun ones included: as of the newest batch of a run, all of the run has been read
-    when it is 0 and ``more`` is False.
-    ``replaced`` means that the items are all that the file holds: older ones of it are dropped.
-    ``document`` means that it is the whole state of the run: so are those of older such files.
-    ``tail`` is the end of a console log (None: as before), ``exit_code`` how the training ended
-    where a tracker has recorded it. ``sampled`` means that the items are a sample of a large
-    file, to be shown until the file has been read, and to be stored nowhere.
+    ``generation`` counts how often the file was truncated or replaced; when it increases, the
+    writer has started again and the new content is a later branch.
+    ``gone``: the file vanished; what was read is kept.
+    ``more``: the file has not been read to its end.
+    ``waiting`` is the number of *other* files of the run that have never been read to their end,
+    including those not yet opened. All of a run has been read when its newest batch has
+    ``waiting`` 0 and ``more`` False.
+    ``replaced``: the items are the whole content of the file and replace its older ones.
+    ``document``: the file holds the whole state of the run, and replaces older such files.
+    ``tail`` is the end of a console log (None: unchanged), ``exit_code`` that of the training
+    where a tracker has recorded it. ``sampled``: the items are a sample of a large file, shown
+    until the file has been read, and never stored.
     """
 
     run: RunKey

@@ -1,8 +1,8 @@
-"""Blocks of values: what decoders hand over and what the store keeps.
+"""Blocks of values: what decoders return and the store keeps.
 
-A block is the record of several logged rows that carry the same tags: one matrix of
-values instead of one Python object per point. Where the tags of a row differ in step or
-time, a decoder hands over single-tag blocks instead (m = 1): the per-value form.
+A block holds several logged rows with the same tags: one matrix of values instead of one Python
+object per point. Where the tags of a row differ in step or time, a decoder returns blocks of a
+single tag (m = 1) instead.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Block:
 
     Invariants (checked by :func:`make_block`): ``steps`` and ``wall_times`` have n entries,
     ``values`` is (n, m), ``absent`` is None (nothing missing) or (n, m).
-    A NaN in ``values`` is a logged NaN; a cell that the log does not have is marked in
-    ``absent`` and its value is meaningless.
+    A NaN in ``values`` was logged as NaN; a missing cell is marked in ``absent`` and its value
+    is meaningless.
     """
 
     tags: tuple[str, ...]
@@ -38,7 +38,7 @@ class Block:
     values: ValueArray
     """(n, m): float32 for event-file floats, float64 for doubles and text logs."""
     absent: BoolArray | None = None
-    """(n, m) True where the row has no value for the tag, or None."""
+    """(n, m) True where the row has no value for the tag; None when nothing is missing."""
 
     @property
     def points(self) -> int:
@@ -64,9 +64,9 @@ def make_block(
 ) -> Block:
     """Build a block and check its shape.
 
-    ``wall_times`` None means that the log has none. ``dtype`` forces the value type;
-    otherwise an array keeps its own and a list becomes float64.
-    Raises ValueError when shapes disagree or a tag stands twice.
+    ``wall_times`` is None when the log has none. ``dtype`` forces the value type; otherwise an
+    array keeps its own and a list becomes float64.
+    Raises ValueError when shapes disagree or a tag repeats.
     """
     step_array = np.ascontiguousarray(steps, dtype=np.int64)
     n, m = len(step_array), len(tags)

@@ -1,4 +1,4 @@
-"""Time enters as an argument: only these two classes look at a clock."""
+"""Time is passed as an argument: only these classes read a clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where the program gets its time from."""
+    """The source of time of the program."""
 
     def now(self) -> float:
         """Seconds since the Unix epoch."""
@@ -29,7 +29,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock for tests that moves only when told to."""
+    """A clock that only moves when :meth:`advance` is called, for tests."""
 
     def __init__(self, now: float = 1_800_000_000.0) -> None:
         self._now = now

@@ -1,4 +1,4 @@
-"""The errors that rltui raises on purpose.
+"""The errors that rltui raises deliberately.
 
 ::
 
@@ -7,8 +7,8 @@
     ├── DocumentError   a config, dialect, rule or theme is wrong (path, line, column, hint)
     └── SourceError     a log cannot be read at all
 
-A bad log never stops the program: readers turn trouble into a
-:class:`~rltui.core.batch.Note`. A bad document never starts it silently.
+A bad log never stops the program: readers turn problems into a
+:class:`~rltui.core.batch.Note`. With a bad document the program does not start.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from pathlib import Path
 
 
 class RltuiError(Exception):
-    """Base of all expected errors; its text is shown to the user as it is."""
+    """Base of all expected errors; the user sees its text unchanged."""
 
 
 class UsageError(RltuiError):
-    """The request itself is wrong: exit code 2."""
+    """The request is invalid: exit code 2."""
 
 
 class SourceError(RltuiError):
-    """A path that was named by the user cannot be read as a log: exit code 2."""
+    """A path given by the user cannot be read as a log: exit code 2."""
 
 
 class DocumentError(RltuiError):
-    """A YAML document of the user or of rltui is wrong: exit code 2.
+    """A YAML document of the user or of rltui is invalid: exit code 2.
 
-    ``line`` and ``column`` count from 1; ``hint`` names the nearest valid word, if any.
+    ``line`` and ``column`` count from 1; ``hint`` is the most similar valid word, if any.
     """
 
     def __init__(

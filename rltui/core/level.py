@@ -1,4 +1,4 @@
-"""The small closed sets of words: level, run state, direction."""
+"""Small enumerations: level, run state, direction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum, IntEnum
 
 
 class Level(IntEnum):
-    """How well something is. Ordered: the roll-up of several is their maximum."""
+    """How good or bad something is. Ordered: the level of a group is its maximum."""
 
     UNKNOWN = 0
     OK = 1
@@ -21,12 +21,12 @@ class Level(IntEnum):
 
 
 def worst(levels: Iterable[Level]) -> Level:
-    """The roll-up of many levels; UNKNOWN when there are none."""
+    """The maximum of several levels; UNKNOWN when there are none."""
     return max(levels, default=Level.UNKNOWN)
 
 
 class RunState(str, Enum):
-    """What a run is doing, as far as its files tell."""
+    """What a run is doing, according to its files."""
 
     LIVE = "live"
     STALLED = "stalled"

@@ -1,7 +1,7 @@
 """Finds the files that rltui ships: themes, the example config, catalogue and rules.
 
-In an installed wheel they lie inside the package (``rltui/themes``); in a checkout or an
-editable install they lie beside it (``themes/``). Never create ``rltui/themes`` in the tree.
+In an installed wheel they are inside the package (``rltui/themes``); in a checkout or an
+editable install they are beside it (``themes/``). Never create ``rltui/themes`` in the tree.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 def shipped(*parts: str) -> Path:
     """Path of a shipped file or directory, for example ``shipped("themes", "dark.yaml")``.
 
-    Looks in the package first, then beside it. Raises RltuiError when it is in neither place.
+    Searched in the package first, then beside it. Raises RltuiError when it is in neither.
     """
     for base in (_PACKAGE, _PACKAGE.parent):
         path = base.joinpath(*parts)

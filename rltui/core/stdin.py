@@ -1,10 +1,10 @@
-"""Standard input as a log: how it is named."""
+"""Names of standard input as a log."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-#: How it is written on the command line.
+#: On the command line.
 PIPE = Path("-")
-#: How people read it.
+#: On the screen.
 PIPE_NAME = "standard input"

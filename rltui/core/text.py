@@ -1,4 +1,4 @@
-"""Text from logs is untrusted: this is the one place where it is made harmless.
+"""Text from logs is untrusted; it is cleaned here, and measured in terminal cells.
 
 Tags, run names and text summaries come from other people's programs. Whatever could
 move the cursor, change colours, reorder a line (bidirectional controls) or hide in it is
@@ -8,8 +8,10 @@ characters (``[red]``) are left alone: no renderer of rltui parses markup.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
+from bisect import bisect_right
 from functools import lru_cache
 
 #: Categories that never reach a terminal: controls, formats (bidi, zero width), surrogates,
@@ -17,8 +19,8 @@ from functools import lru_cache
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
-#: A backslash that would read like one of our escapes is escaped itself, so that the text
-#: ``\\x1b`` and the character of that number stay different.
+#: A backslash that would look like one of our escapes is escaped itself, so that the text
+#: ``\\x1b`` and that character stay different.
 _LOOKS_ESCAPED = re.compile(r"\\(?=x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 
 
@@ -32,7 +34,7 @@ def _escape(char: str) -> str:
 def clean(text: str) -> str:
     """``text`` with every unsafe character replaced by a visible escape.
 
-    Clean once, on the way in: the result of another call would escape the escapes.
+    Clean text once, where it comes in: a second call would escape the escapes.
     """
     if "\\" in text:
         text = _LOOKS_ESCAPED.sub(r"\\x5c", text)
@@ -57,7 +59,7 @@ def clean_bytes(raw: bytes) -> str:
 _BROKEN = re.compile("([\udc80-\udcff])")
 
 
-#: What rltui itself draws with (and Latin): one cell each. Lines are measured all the time.
+#: Latin, and what rltui itself draws with: one cell each. Lines are measured all the time.
 _ONE_CELL = re.compile(
     "[ -~\u00a1-\u00ac\u00ae-\u00ff\u2010-\u2027\u2030-\u205e\u2190-\u22ff\u2500-\u25fc"
     "\u2714\u2716\u2718\u2800-\u28ff]*"
@@ -65,24 +67,26 @@ _ONE_CELL = re.compile(
 
 
 def cell_width(text: str) -> int:
-    """Number of terminal cells that ``text`` takes (0, 1 or 2 per character)."""
-    if text.isascii() or _ONE_CELL.fullmatch(text):
-        return len(text)
-    return sum(_char_width(c) for c in text)
+    """Number of terminal cells that ``text`` takes."""
+    return len(text) if text.isascii() or _ONE_CELL.fullmatch(text) else _wide_width(text)
 
 
 def narrow(text: str) -> bool:
     """Whether every character of ``text`` takes exactly one cell."""
     if text.isascii() or _ONE_CELL.fullmatch(text):
         return True
-    return all(_char_width(c) == 1 for c in text)
+    from wcwidth import wcwidth
+
+    return all(wcwidth(c) == 1 for c in text)
 
 
-@lru_cache(maxsize=8192)
-def _char_width(char: str) -> int:
-    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+@lru_cache(maxsize=4096)
+def _wide_width(text: str) -> int:
+    """The width of a text in which some character may not take one cell."""
+    from wcwidth import wcswidth, wcwidth
+
+    width: int = wcswidth(text)
+    return width if width >= 0 else sum(max(0, wcwidth(c)) for c in text)  # has controls
 
 
 def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
@@ -94,23 +98,20 @@ def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
     room = width - cell_width(ellipsis)
     if room < 0:
         return ellipsis[:width]
-    used, out = 0, []
-    for char in text:
-        used += _char_width(char)
-        if used > room:
-            break
-        out.append(char)
-    return "".join(out) + ellipsis
+    # a combining character has no width of its own and stays with the one before it
+    size = bisect_right(range(len(text)), room, key=lambda end: cell_width(text[: end + 1]))
+    return text[:size] + ellipsis
 
 
-def fit_middle(text: str, width: int, *, ellipsis: str = "…") -> str:
-    """``text`` cut in the middle to at most ``width`` cells: the end of a path says most."""
+def fit_middle(text: str, width: int, share: float = 2 / 3, *, ellipsis: str = "…") -> str:
+    """``text`` cut to at most ``width`` cells, of which the end gets ``share`` (0 to 1)."""
     if cell_width(text) <= width:
         return text
     if width < 8:
         return fit(text, width, ellipsis=ellipsis)
-    head = (width - cell_width(ellipsis)) // 3
-    tail = width - cell_width(ellipsis) - head
+    room = width - cell_width(ellipsis)
+    tail = math.ceil(room * share - 1e-9)
+    head = room - tail
     end = len(text)
     while end > 0 and cell_width(text[end - 1 :]) <= tail:
         end -= 1

@@ -1,28 +1,28 @@
 """YAML documents with positions: config, dialects, rules, themes.
 
-The only importer of PyYAML. A document is read as a tree of :class:`Node`; whoever owns the
-document takes its keys one by one with the typed accessors of :class:`Table`, and ends with
-:meth:`Table.finish`, which complains about keys that nobody took. So every error carries
-file, line and column, and the nearest valid word.
+The only importer of PyYAML. A document is parsed to a tree of :class:`Node`; its reader takes the
+keys one by one with the typed accessors of :class:`Table` and ends with :meth:`Table.finish`,
+which raises for unknown keys. So every error has file, line and column, and the most similar valid
+word.
 """
 
 from __future__ import annotations
 
-import contextlib
-import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rltui.core.cache import load, save
 from rltui.core.errors import DocumentError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Node:
-    """A value of the document and where it stands (line and column count from 1)."""
+    """A value of the document and its place; line and column count from 1. Never changed.
+
+    Not frozen, and compared by identity: thousands of them are made at start, as keys too.
+    """
 
     value: Any
     path: Path
@@ -94,7 +94,7 @@ class Node:
 
 
 class Table:
-    """A mapping whose keys are taken one by one; :meth:`finish` rejects what is left over."""
+    """A mapping whose keys are taken one by one; :meth:`finish` rejects the remaining ones."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -137,7 +137,7 @@ class Table:
         yield from self._entries.items()
 
     def finish(self) -> None:
-        """Raise for the first key that was not asked for, with the nearest known one."""
+        """Raise for the first key that was not taken, with the most similar known one."""
         for key, node in self._keys.items():
             if key not in self._taken:
                 hint = nearest(key, self._taken)
@@ -145,7 +145,7 @@ class Table:
 
 
 def nearest(word: str, options: Iterable[str]) -> str | None:
-    """The option that looks most like ``word``, or None when none does."""
+    """The option most similar to ``word``, or None when none is close."""
     import difflib
 
     found = difflib.get_close_matches(word, list(options), n=1, cutoff=0.5)
@@ -162,69 +162,14 @@ def read_document(path: Path) -> Node:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise DocumentError(f"cannot be read: {reason}", path=path) from error
-    return parse_document(text, path, keep=True)
+    return parse_document(text, path)
 
 
-def parse_document(text: str, path: Path, *, keep: bool = False) -> Node:
-    """Parse YAML text; ``path`` is used in error messages only.
+def parse_document(text: str, path: Path) -> Node:
+    """Parse YAML text; ``path`` is used only in error messages.
 
-    With ``keep`` a text that was parsed at an earlier start is taken from the cache: PyYAML is
-    a quarter of the time that a start takes.
+    Raises DocumentError when the text is not YAML.
     """
-    if keep:
-        known = load("document", text)
-        if known is not None and (root := _unpacked(known, path)) is not None:
-            return root
-    root = _parse(text, path)
-    if keep:
-        with contextlib.suppress(ValueError):
-            save("document", text, _packed(root))
-    return root
-
-
-def _packed(node: Node) -> list[Any]:
-    """A node as JSON: [line, column, scalar or list] or [line, column, keys, values].
-
-    Raises ValueError for scalars that JSON would change: dates, bytes, NaN.
-    """
-    if isinstance(node.value, dict):
-        keys = [_packed(k) for k in node.value]
-        return [node.line, node.column, keys, [_packed(v) for v in node.value.values()]]
-    if isinstance(node.value, list):
-        return [node.line, node.column, [_packed(v) for v in node.value]]
-    plain = node.value is None or isinstance(node.value, (str, int, float))
-    if not plain or (isinstance(node.value, float) and not math.isfinite(node.value)):
-        raise ValueError
-    return [node.line, node.column, node.value]
-
-
-def _unpacked(root: Any, path: Path) -> Node | None:
-    """The node of what :func:`_packed` made; None for anything else."""
-
-    def unpack(packed: Any, depth: int) -> Node:
-        line, column, value, *more = packed
-        if type(line) is not int or type(column) is not int or depth > _MAX_DEPTH:
-            raise ValueError
-        if more:
-            (values,) = more
-            keys = [unpack(k, depth + 1) for k in value]
-            if len(keys) != len(values) or any(isinstance(k.value, (dict, list)) for k in keys):
-                raise ValueError
-            entries = (unpack(v, depth + 1) for v in values)
-            return Node(dict(zip(keys, entries, strict=True)), path, line, column)
-        if type(value) is list:
-            return Node([unpack(v, depth + 1) for v in value], path, line, column)
-        if type(value) is dict:
-            raise ValueError
-        return Node(value, path, line, column)
-
-    try:
-        return unpack(root, 0)
-    except (TypeError, ValueError):
-        return None
-
-
-def _parse(text: str, path: Path) -> Node:
     import yaml
 
     loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -249,16 +194,18 @@ def _parse(text: str, path: Path) -> Node:
         loader.dispose()
 
 
-#: Deeper nesting than this is a mistake (an alias inside itself), never a document of ours.
+#: The tag of texts, which need no construction.
+_TEXT = "tag:yaml.org,2002:str"
+#: Deeper nesting is a mistake (an alias inside itself).
 _MAX_DEPTH = 32
-#: More values than this come from an alias bomb: the shipped documents have some ten thousand.
+#: More values come from an alias bomb: the shipped documents have about ten thousand.
 _MAX_NODES = 500_000
-#: YAML 1.1 wants a dot and a sign in ``1e-3``; everybody else takes it as a number.
+#: YAML 1.1 requires a dot and a sign in ``1e-3``; everywhere else it is a number.
 _EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 
 
 class _Converter:
-    """Turns the nodes of PyYAML into ours, within bounds."""
+    """Converts the nodes of PyYAML, within bounds."""
 
     def __init__(self, loader: Any, path: Path) -> None:
         import yaml
@@ -282,6 +229,8 @@ class _Converter:
             value = {self._key(k, depth + 1): self.convert(v, depth + 1) for k, v in node.value}
         elif isinstance(node, self._sequence):
             value = [self.convert(v, depth + 1) for v in node.value]
+        elif node.tag == _TEXT and (node.style or not _EXPONENT.fullmatch(node.value)):
+            value = node.value
         elif not node.style and _EXPONENT.fullmatch(node.value):
             value = float(node.value)
         else:

@@ -1,8 +1,8 @@
-"""A training run that does not train, for ``rltui demo``, pictures and tests.
+"""A simulated training run for ``rltui demo``, pictures and tests.
 
-:mod:`~rltui.demo.scenario` says how a run goes, :mod:`~rltui.demo.verl_tags` how verl logs it,
-:mod:`~rltui.demo.demo_run` writes real event files, :mod:`~rltui.demo.writer` lets them grow.
-Knows no screen and no rule; TensorBoard's writer is imported when a run is made.
+:mod:`~rltui.demo.scenario` simulates the run, :mod:`~rltui.demo.verl_tags` logs it as verl does,
+:mod:`~rltui.demo.demo_run` writes real event files, and :mod:`~rltui.demo.writer` appends to them.
+Independent of screens and rules; TensorBoard's writer is imported when a run is created.
 """
 
 from rltui.demo.demo_run import DemoRun

@@ -1,7 +1,7 @@
 """A demo run on disk: real event files, written by TensorBoard's own writer.
 
-Owned by one thread at a time. Makes one event file in the directory that it is given, which is the
-run, and removes nothing: the caller owns the directory.
+Owned by one thread at a time. Creates one event file in the given directory, which is the run, and
+removes nothing: the caller owns the directory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rltui.core.yaml_document import nearest
 from rltui.demo.scenario import SCENARIOS, Course
 from rltui.demo.verl_tags import Row, step_row, validation_row
 
-#: verl writes one record per value; this is what lies between two of them, seconds.
+#: Seconds between two records; verl writes one record per value.
 _BETWEEN_RECORDS = 2e-5
 
 
@@ -48,7 +48,7 @@ class DemoRun:
         self.scenario = SCENARIOS[scenario]
         self.total_steps = total_steps
         self.directory = directory
-        """Where the event file lies; made with the first step."""
+        """Path of the event file, which is created with the first step."""
         self.step = -1
         """Last step that was written; -1 before the first."""
         self._clock = clock or SystemClock()
@@ -76,11 +76,11 @@ class DemoRun:
 
     @property
     def next_duration(self) -> float:
-        """Seconds that the next step takes by its own account; about one."""
+        """Seconds that the next step logs as its duration; about one."""
         return self._next.get("timing_s/step", 0.0)
 
     def write_history(self, steps: int) -> None:
-        """Write the first ``steps`` steps at once, as if they had ended just now."""
+        """Write the first ``steps`` steps at once, as if the last one had just ended."""
         rows: list[Row] = []
         while self.step < min(steps, self.total_steps):
             rows.append(self._take())
@@ -92,7 +92,7 @@ class DemoRun:
         self._flush()
 
     def write_step(self) -> bool:
-        """Write the next step with the present time; False when the run is finished."""
+        """Write the next step with the current time; False when the run is finished."""
         if self.finished:
             return False
         row = self._take()
@@ -101,7 +101,7 @@ class DemoRun:
         return True
 
     def close(self) -> None:
-        """Close the event file; further steps would open another one."""
+        """Close the event file; a further step would create another one."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None

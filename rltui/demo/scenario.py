@@ -1,8 +1,8 @@
-"""How a GRPO run goes: the hidden state of a training that is well or falls ill.
+"""Simulates a GRPO run: the hidden state of a training that stays healthy or fails.
 
-A run is described by a few quantities that hang together (what the policy can do, how sure it
-is, how far an update moves it); :mod:`rltui.demo.verl_tags` derives the logged numbers from them.
-Each sick run is healthy up to its onset. Sizes follow real verl runs; nothing is trained.
+A run is described by a few coupled quantities (the skill of the policy, its entropy, the size of an
+update); :mod:`rltui.demo.verl_tags` derives the logged numbers from them.
+A failing run is healthy up to its onset. Magnitudes follow real verl runs; nothing is trained.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-#: The formulas below are written for a run of this many steps; other runs are stretched.
+#: The formulas below assume a run of this many steps; other runs are stretched.
 _USUAL_STEPS = 200.0
 #: Responses are cut after this many tokens.
 MAX_RESPONSE = 1024
@@ -27,15 +27,15 @@ class State:
     step: int
     lr: float
     reward: float
-    """Share of responses that score, 0 to 1."""
+    """Share of correct responses, 0 to 1."""
     skill: float
     """The same on held-out problems, without the noise of a batch."""
     entropy: float
     """nats per token."""
     kl_reference: float
-    """Per token, to the model that training began with."""
+    """nats per token, to the initial model."""
     kl_update: float
-    """Per token, of one update."""
+    """nats per token, of one update."""
     clip_fraction: float
     grad_norm: float
     length: float
@@ -50,16 +50,16 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A story that a demo run tells."""
+    """The course of a demo run."""
 
     id: str
     title: str
     summary: str
     """One line."""
     onset: int | None
-    """Step at which it goes wrong, of a run of 200; None for a run that stays well."""
+    """Step of 200 at which it goes wrong; None for a run that stays healthy."""
     sicken: Callable[[State, float, np.random.Generator], State] | None
-    """(healthy state, steps since onset from 0, noise) -> sick state."""
+    """(healthy state, steps since onset from 0, noise) -> failing state."""
 
     def onset_of(self, total_steps: int) -> int | None:
         """Onset in a run of ``total_steps``."""
@@ -74,11 +74,11 @@ class Course:
         self._onset = scenario.onset_of(total_steps)
         self._stretch = _USUAL_STEPS / total_steps
         self._rng = np.random.default_rng([seed, 1])
-        # What prompts a batch happens to hold moves reward and length for a few steps.
+        # The mix of prompts in a batch moves reward and length for a few steps.
         self._drift = {"reward": 0.0, "length": 0.0}
 
     def at(self, step: int) -> State:
-        """The next state; steps must be asked for in order."""
+        """The next state; steps must be requested in order."""
         state = self._healthy(step)
         sicken = self._scenario.sicken
         if self._onset is None or sicken is None or step < self._onset:
@@ -120,7 +120,7 @@ def _spread(rng: np.random.Generator, sigma: float) -> float:
 
 
 def _entropy_collapse(state: State, t: float, rng: np.random.Generator) -> State:
-    """The policy becomes sure of itself: quick gain, no variety left, nothing more to learn."""
+    """The policy becomes deterministic: a quick gain, then no variety and nothing more to learn."""
     left = math.exp(-t / 14)
     lost = _approach(max(0.0, t - 25), 35)
     entropy = max(state.entropy * left, 0.008 * _spread(rng, 0.1))
@@ -218,5 +218,5 @@ _ALL = (
     ),
 )
 
-#: The stories by id, healthy first.
+#: The scenarios by id, healthy first.
 SCENARIOS: Mapping[str, Scenario] = MappingProxyType({s.id: s for s in _ALL})

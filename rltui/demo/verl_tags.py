@@ -1,7 +1,7 @@
 """How verl 0.9 logs a step of GRPO: the tags and values of its TensorBoard backend.
 
 Names as in verl's ``metric_utils``, ``ray_trainer`` and ``rollout_corr_helper``. Batch of 16
-prompts with 8 responses each on 8 GPUs. Nothing here decides how the run goes.
+prompts with 8 responses each on 8 GPUs. The course of the run is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Row = dict[str, float]
 
 
 def step_row(state: State, rng: np.random.Generator) -> Row:
-    """Everything that verl logs for one training step, in its order."""
+    """Everything verl logs for one training step, in verl's order."""
     lengths = _lengths(state, rng)
     tokens = lengths["prompt_length/mean"] + lengths["response_length/mean"]
     total = round(tokens * _RESPONSES)
@@ -55,7 +55,7 @@ def _validation(state: State, rng: np.random.Generator) -> Row:
     for source, offset in (("openai/gsm8k", 0.03), ("math_dapo", -0.12)):
         mean = min(0.99, max(0.0, state.skill + offset + float(rng.normal(0, 0.008))))
         mean = 0.0 if state.broken else mean
-        # Several samples help only as far as they differ.
+        # several samples help only if they differ
         room = 0.55 * state.diversity * mean * (1 - mean)
         spread = math.sqrt(max(0.0, mean * (1 - mean))) * state.diversity
         row |= {
@@ -87,7 +87,7 @@ def _balance(total: int, rng: np.random.Generator) -> Row:
 
 
 def _rollout(state: State, rng: np.random.Generator) -> Row:
-    """Inference engine against trainer: rounding of bf16, nothing more."""
+    """Inference engine against trainer: only bf16 rounding."""
     nan = math.nan if state.broken else 1.0
     k3 = 8e-5 * float(rng.lognormal(0, 0.12)) * nan
     kl = float(rng.normal(0, 3e-5)) * nan
@@ -137,7 +137,7 @@ def _actor(state: State, rng: np.random.Generator) -> Row:
 
 def _scores(state: State, rng: np.random.Generator) -> Row:
     hits = int(rng.binomial(_RESPONSES, state.reward))
-    # The reward of the state is what is expected; a batch scatters around it, but less than
+    # The reward of the state is an expectation; a batch scatters around it, but less than
     # 128 independent answers would because easy prompts stay easy.
     mean = 0.8 * state.reward + 0.2 * hits / _RESPONSES
     low, high = float(hits == _RESPONSES), float(hits > 0)

@@ -1,4 +1,4 @@
-"""Lets a demo run grow in the background: one thread that waits and writes."""
+"""Appends steps to a demo run in the background: one thread that waits and writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Wait = Callable[[float], bool]
 
 
 class DemoWriter:
-    """Owns ``run`` between :meth:`start` and :meth:`stop`; nobody else may touch it then."""
+    """Owns ``run`` between :meth:`start` and :meth:`stop`; it must not be used elsewhere then."""
 
     def __init__(self, run: DemoRun, *, wait: Wait | None = None) -> None:
         self._run = run
@@ -27,7 +27,7 @@ class DemoWriter:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self, speed: float = 1.0) -> None:
-        """Begin to write; at speed 1 a step comes after the second or so that it says it took.
+        """Start writing; at speed 1 a step takes the second or so that it logs as its duration.
 
         Raises ValueError when ``speed`` is not positive.
         """
@@ -57,5 +57,5 @@ class DemoWriter:
                     return
                 self._run.write_step()
         except OSError as error:
-            # The directory went away or the disk is full; stop() tells the caller.
+            # the directory is gone or the disk is full; stop() raises it
             self._error = error

@@ -1,132 +1,83 @@
-"""On what kind of file system a path lies, and whether the system tells of writes there.
+"""Whether inotify reports every write to a directory, by the kind of its file system.
 
 inotify is silent about what other hosts write to a network file system, and about most of what
-is written below a FUSE mount. Linux tells the kinds in ``/proc/self/mountinfo`` (proc(5)); other
-systems are not asked, and unknown kinds are not trusted.
+is written below a FUSE mount. Linux lists the kinds in ``/proc/self/mountinfo`` (proc(5)); on
+other systems, and for unknown kinds, inotify is not trusted.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 _MOUNTINFO = Path("/proc/self/mountinfo")
-#: Directories whose kind is remembered.
+#: Directories whose answer is remembered at most.
 _MOST_KNOWN = 10_000
 _ESCAPE = re.compile(r"\\([0-7]{3})")
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-#: Kinds whose files are written by other hosts, or by the host of a virtual machine.
-_REMOTE = _words(
-    """
-    nfs nfs4 cifs smb3 smbfs lustre lustre_lite beegfs beegfs_nodev gpfs mmfs ceph glusterfs afs
-    9p virtiofs vboxsf vmhgfs prl_fs panfs wekafs orangefs pvfs2 ocfs2 gfs2 daos fakeowner
-    juicefs acfs cvfs stornext quobyte fhgfs ncpfs coda drvfs
-    """
+#: Kinds for which inotify reports everything that is written on this host. Other hosts cannot
+#: write there, unlike to nfs, cifs, lustre, gpfs, 9p, sshfs and their like.
+_LOCAL = frozenset(
+    {
+        *("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "tmpfs", "ramfs", "overlay", "aufs"),
+        *("f2fs", "jfs", "reiserfs", "bcachefs", "vfat", "msdos", "exfat", "ntfs", "ntfs3", "hfs"),
+        *("hfsplus", "udf", "iso9660", "squashfs", "erofs", "rootfs", "shiftfs", "nilfs2"),
+        *("ubifs", "fuseblk", "fuse.fuse-overlayfs", "fuse.bindfs", "fuse.mergerfs", "fuse.ext4"),
+        *("fuse.encfs", "fuse.gocryptfs", "fuse.cryfs", "fuse.ntfs-3g", "fuse.exfat"),
+        *("fuse.unionfs", "fuse.lxcfs"),
+    }
 )
-#: FUSE kinds whose files are on this host; all other ones may be written elsewhere.
-_LOCAL_FUSE = _words(
-    """
-    fuseblk fuse.fuse-overlayfs fuse.bindfs fuse.mergerfs fuse.encfs fuse.gocryptfs fuse.cryfs
-    fuse.ntfs-3g fuse.exfat fuse.ext4 fuse.unionfs fuse.lxcfs
-    """
-)
-#: Kinds of which inotify tells everything that is written on this host.
-_LOCAL = _words(
-    """
-    ext2 ext3 ext4 xfs btrfs zfs tmpfs ramfs overlay aufs f2fs jfs reiserfs bcachefs vfat msdos
-    exfat ntfs ntfs3 hfs hfsplus udf iso9660 squashfs erofs rootfs shiftfs nilfs2 ubifs
-    """
-)
-
-
-@dataclass(frozen=True, slots=True)
-class FilesystemKind:
-    """What a mount is."""
-
-    name: str
-    """As the system calls it (``ext4``, ``nfs4``, ``fuse.sshfs``); empty when not known."""
-    remote: bool
-    """Whether files may be written without this system noticing."""
-
-    @property
-    def tells(self) -> bool:
-        """Whether the system tells of every write: known, and not remote."""
-        return self.name in _LOCAL or self.name in _LOCAL_FUSE
-
-
-UNKNOWN = FilesystemKind("", False)
 
 
 class Mounts:
-    """The mounts of this process; remembers the kind of each directory. One thread."""
+    """The mounts of this process; remembers each directory. Not thread-safe."""
 
     def __init__(self, table: Path = _MOUNTINFO) -> None:
         self._table = table
         self._raw: bytes | None = None
-        self._mounts: dict[str, FilesystemKind] = {}
-        self._known: dict[str, FilesystemKind] = {}
+        self._kinds: dict[str, str] = {}
+        self._known: dict[Path, bool] = {}
 
     def refresh(self) -> None:
-        """Read the table again; costs little, and almost nothing when it has not changed."""
+        """Read the table again; costs almost nothing when it has not changed."""
         try:
             raw = self._table.read_bytes()
         except OSError:
             raw = b""
         if raw != self._raw:
             self._raw = raw
-            self._mounts = _parse(os.fsdecode(raw))
+            self._kinds = _parse(os.fsdecode(raw))
             self._known = {}
 
-    def kind_of(self, path: Path) -> FilesystemKind:
-        """The kind of the file system that holds a file or directory, links resolved."""
-        if self._raw is None:
-            self.refresh()
-        if not self._mounts:
-            return UNKNOWN
-        place = os.path.realpath(path)
-        while True:
-            kind = self._mounts.get(place)
-            if kind is not None:
-                return kind
-            above = os.path.dirname(place)  # noqa: PTH120 - many calls; a Path costs more
-            if above == place:
-                return UNKNOWN
-            place = above
-
-    def tells(self, directory: Path) -> bool:
-        """Whether the system tells of every write to the files of a directory."""
-        known = self._known.get(name := str(directory))
+    def reports_writes(self, directory: Path) -> bool:
+        """Whether inotify reports every write to the files of a directory."""
+        known = self._known.get(directory)
         if known is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known = {}
-            known = self.kind_of(directory)
-            self._known[name] = known
-        return known.tells
+            known = self._known[directory] = self.kind_of(directory) in _LOCAL
+        return known
+
+    def kind_of(self, path: Path) -> str:
+        """The system's name for the kind of file system that holds a path, links resolved
+        (``ext4``, ``nfs4``, ``fuse.sshfs``); empty when unknown."""
+        if self._raw is None:
+            self.refresh()
+        place = os.path.realpath(path)
+        while place not in self._kinds:
+            above = os.path.dirname(place)  # noqa: PTH120 - many calls; a Path costs more
+            if above == place:
+                return ""
+            place = above
+        return self._kinds[place]
 
 
-def kind_of(path: Path) -> FilesystemKind:
-    """The kind of the file system that holds ``path``, as of now."""
-    return Mounts().kind_of(path)
-
-
-def _parse(table: str) -> dict[str, FilesystemKind]:
-    """Kind by mount point; the last of several mounts at one place is on top."""
-    mounts: dict[str, FilesystemKind] = {}
+def _parse(table: str) -> dict[str, str]:
+    """Kind by mount point; of several mounts at one place the last is on top."""
+    kinds: dict[str, str] = {}
     for line in table.splitlines():
         before, separator, behind = line.partition(" - ")
         fields, kind = before.split(" "), behind.split(" ")[0]
         if separator and len(fields) >= 5 and kind:
-            point = _ESCAPE.sub(lambda m: chr(int(m[1], 8)), fields[4])
-            mounts[point] = FilesystemKind(kind, _is_remote(kind))
-    return mounts
-
-
-def _is_remote(kind: str) -> bool:
-    return kind in _REMOTE or (kind.startswith("fuse") and kind not in _LOCAL_FUSE)
+            kinds[_ESCAPE.sub(lambda m: chr(int(m[1], 8)), fields[4])] = kind
+    return kinds

@@ -1,25 +1,25 @@
-"""By what a file that was read is recognised again: its beginning, the bytes before
-the place up to which it was read, and a few samples between. Opens no file.
+"""Recognises a file that was read before: by its beginning, the bytes before the place up to
+which it was read, and a few samples between. Opens no file.
 
-What cannot be noticed: a file that was written anew, is at least as long as before, and agrees
-with what was read in all these places. Its rows are then most likely the same ones.
+Goes unnoticed: a file that was rewritten, is at least as long as before, and agrees with what
+was read in all these places. Its rows are then most likely the same.
 """
 
 from __future__ import annotations
 
 import os
 
-#: Bytes at the beginning and before the end that are compared at every look.
+#: Bytes at the beginning and before the end that every comparison reads.
 _HEAD_BYTES = 1024
 _MARK_BYTES = 64
-#: Bytes of a sample; most samples that are kept; least bytes between two of them.
+#: Bytes of a sample; samples kept at most; least distance between two of them, in bytes.
 _SAMPLE_BYTES = 32
 _SAMPLES = 16
 _SPACING = 4096
 
 
-class Likeness:
-    """Fingerprint of the first bytes of one file, a few KiB however long it is."""
+class Fingerprint:
+    """Of the bytes of one file that were read: a few KiB, however long the file is."""
 
     __slots__ = ("_head", "_mark", "_samples", "_spacing", "_turn")
 
@@ -31,7 +31,7 @@ class Likeness:
         self._turn = 0
 
     def take(self, offset: int, data: bytes) -> None:
-        """Remember ``data``, which follows what was remembered and begins at ``offset``."""
+        """Add ``data``, which begins at ``offset``, where the bytes added before end."""
         if len(self._head) < _HEAD_BYTES:
             self._head += data[: _HEAD_BYTES - len(self._head)]
         self._mark = (self._mark + data[-_MARK_BYTES:])[-_MARK_BYTES:]
@@ -45,15 +45,14 @@ class Likeness:
             place = self._samples[-1][0] + self._spacing
 
     def same_beginning(self, descriptor: int) -> bool:
-        """Whether the file begins as it did, as far as it goes. Raises OSError."""
+        """Whether the file begins as before, as far as it goes. Raises OSError."""
         known = os.pread(descriptor, len(self._head), 0)
         return known == self._head[: len(known)]
 
     def same(self, descriptor: int, end: int, *, thorough: bool = False) -> bool:
-        """Whether the first ``end`` bytes, all that was remembered, seem to be the same.
+        """Whether the first ``end`` bytes, all that was added, seem unchanged.
 
-        Looks at one sample after the other, a call each, or at all of them if ``thorough``.
-        Raises OSError.
+        Compares one sample per call, in turn, or all of them if ``thorough``. Raises OSError.
         """
         if os.pread(descriptor, len(self._head), 0) != self._head:
             return False
@@ -63,4 +62,4 @@ class Likeness:
             return True
         self._turn = (self._turn + 1) % len(self._samples)
         chosen = self._samples if thorough else self._samples[self._turn : self._turn + 1]
-        return all(os.pread(descriptor, len(told), at) == told for at, told in chosen)
+        return all(os.pread(descriptor, len(data), at) == data for at, data in chosen)

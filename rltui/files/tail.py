@@ -1,25 +1,24 @@
-"""Follows one growing file: the only place where logs are opened for reading on.
+"""Follows one growing file: the only place that opens logs to read on.
 
-A file is opened, read and closed at each poll, so that no number of runs exhausts file
-handles, and a file on NFS is revalidated at every look. Trouble is told once and never raised.
+Each poll opens, reads and closes the file, so that no number of runs exhausts file handles, and
+a file on NFS is revalidated every time. Trouble is reported once and never raised.
 
-What a file is taken for, at each look at which its device, inode, size or time has changed:
+A poll that finds another device, inode, size or time takes the file for
 
-- longer, and the same where it is compared (see :mod:`rltui.files.fingerprint`): it has grown,
-  whoever wrote it and whatever its inode is (rsync writes a new file and renames it);
-- as long or longer, and not the same: written anew;
-- shorter: truncated, if it begins differently, grows again below the old size or stays so;
-  a size alone is not believed, because that of an NFS client may lag;
-- missing, or not to be read (permission, ESTALE, EIO): what was read is kept, and the next poll
-  tries again.
+- grown, if it is longer and equal where it is compared (:mod:`rltui.files.fingerprint`), whatever
+  its inode is: rsync writes a new file and renames it;
+- rewritten, if it is as long or longer and differs;
+- truncated, if it is shorter and begins differently, grows again below the old size or stays
+  short; a smaller size alone proves nothing, because an NFS client may show an old one;
+- missing or unreadable (permission, ESTALE, EIO): what was read is kept, and the next poll tries
+  again.
 
-A file whose time is that of its last change but one (the clock of a file system may tick once
-in two seconds) is compared once more after that time.
+A recent change is compared once more after two seconds, the coarsest tick of a file system's
+clock: a second change within the same tick does not show in the time.
 """
 
 from __future__ import annotations
 
-import errno
 import math
 import os
 import stat
@@ -29,25 +28,22 @@ from pathlib import Path
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
-from rltui.files.fingerprint import Likeness
-from rltui.files.sparse_tail import solid
+from rltui.files.fingerprint import Fingerprint
+from rltui.files.sparse_tail import dense_length
+from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
 
-#: So many looks at a file that is shorter than what was read until that is believed.
+#: Polls that must find the file shorter than what was read until it counts as truncated.
 _PATIENCE = 8
 #: Longest time between two ticks of the clock of a file system (FAT).
 _GRANULE_S = 2.0
-#: A file that was changed longer ago does not change within the same tick; generous, because
-#: the clock of a file server may differ.
-_LATELY_S = 600.0
-#: Time for the bytes of a hole to arrive.
-_HOLE_S = 5.0
-#: Notes of trouble that are told one by one; further ones at 10, 100, ... times.
-_TROUBLES = 6
-_DELETED = "was deleted or moved; what was read of it is kept"
+#: A file that changed longer ago cannot change again within the same tick; generous, because the
+#: clock of a file server may differ.
+_RECENT_S = 600.0
+#: Seconds for the bytes of a gap to arrive.
+_GAP_S = 5.0
 _ENDS_IN_ZEROS = "ends in zero bytes, which are not read until something follows them"
 
 Stamp = tuple[int, int, int, int]
-Notes = tuple[tuple[Level, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +51,24 @@ class Polled:
     """What one poll brought."""
 
     data: bytes = b""
-    """Bytes that follow what was handed over before (from the start, if ``restarted``)."""
+    """Bytes that follow those of the polls before (from the start, if ``restarted``)."""
     more: bool = False
-    """Whether the file holds further bytes that the budget did not allow."""
+    """Whether the file holds further bytes, beyond the budget."""
     restarted: bool = False
-    """Whether the content began anew: truncated and rewritten, or another file."""
+    """Whether the content started over: truncated and rewritten, or another file."""
     notes: Notes = ()
     changed: bool = False
     """Whether anything is new, if only a note, size or time."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Hole:
-    """Zeros that wait for bytes to arrive."""
+class _Gap:
+    """Zeros whose bytes may not have arrived yet."""
 
     begin: int = -1
     deadline: float = math.inf
-    """Until when (monotonic) they may yet arrive."""
-    told: bool = False
+    """Until when (monotonic) they may arrive."""
+    reported: bool = False
 
 
 _NOTHING = Polled()
@@ -80,10 +76,10 @@ _SYSTEM_CLOCK = SystemClock()
 
 
 class Tail:
-    """Owned by the reader; not thread-safe. ``offset`` counts bytes handed over.
+    """Not thread-safe. ``offset`` counts the bytes that polls returned.
 
-    ``whole``: the file is one document, and begins anew whenever it changes, which is no
-    trouble. ``rewritten``: that the file is written anew is no trouble.
+    ``whole``: the file is one document that starts over whenever it changes; neither that nor
+    rewriting a ``rewritten`` file is trouble.
     """
 
     def __init__(
@@ -100,29 +96,32 @@ class Tail:
         self.size = 0
         self.modified = 0.0
         self.generation = 0
-        """How often the content began anew."""
-        self.gone = False
+        """How often the content started over."""
         self._whole = whole
         self._quiet = whole or rewritten
         self._clock = clock or _SYSTEM_CLOCK
         self._identity: tuple[int, int] | None = None
         self._stamp: Stamp | None = None
         self._again = math.inf
-        """Monotonic time from which it is read although its stamp is the same."""
-        self._likeness = Likeness()
+        """Monotonic time from which the file is read although its stamp is the same."""
+        self._fingerprint = Fingerprint()
         self._checksum = 0
-        """Of what was handed over of a whole document."""
-        self._trouble = ""
-        self._troubles = 0
+        """Of what was read of a whole document."""
+        self._trouble = Trouble()
         self._short_polls = 0
         self._short_size = -1
-        self._hole = _Hole()
+        self._gap = _Gap()
         self._read_once = False
-        """Whether it was read to its end, at least once since it began anew."""
+        """Whether it was read to its end since it started over."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether the file was missing at the last poll."""
+        return self._trouble.gone
 
     def still(self) -> bool:
-        """Whether the file is as it was when it was last looked at. One ``stat`` and nothing
-        else: a thousand files are asked four times a second."""
+        """Whether the file is unchanged since the last poll. Costs one ``stat`` and nothing
+        else, since it is called for a thousand files four times a second."""
         if self._stamp is None or self._again != math.inf:
             return False
         try:
@@ -147,12 +146,11 @@ class Tail:
                 return _NOTHING
             if stat.S_ISREG(status.st_mode):
                 return self._open(budget_bytes)
-            message = "is no longer a regular file"
+            return self._failed("is no longer a regular file")
         except OSError as error:
-            if error.errno in (errno.ENOENT, errno.ENOTDIR):
-                return self._vanish()
-            message = f"cannot be read: {error.strerror or error}"
-        return self._fail(message)
+            if is_missing(error):
+                return self._failed(DELETED, gone=True)
+            return self._failed(reason_of(error))
 
     def _open(self, budget_bytes: int) -> Polled:
         descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -165,74 +163,73 @@ class Tail:
             os.close(descriptor)
 
     def _read_whole(self, descriptor: int, status: os.stat_result, budget_bytes: int) -> Polled:
-        """The next piece of a document, or the first one of a document that has changed."""
+        """The next piece of a document, or the first one when the document has changed."""
         stamp = _stamp_of(status)
         same = stamp == self._stamp
         if same and self.offset >= self.size and self._checksum == _checksum(descriptor):
             self._again = math.inf
             return _NOTHING
-        begun_anew = bool(self.offset) and not (same and self.offset < self.size)
-        start = 0 if begun_anew else self.offset
+        started_over = bool(self.offset) and not (same and self.offset < self.size)
+        start = 0 if started_over else self.offset
         wanted = min(budget_bytes, max(0, status.st_size - start))
         data = os.pread(descriptor, wanted, start)
-        notes = self._recover()
-        if begun_anew:
-            self._forget()
+        notes = self._trouble.over()
+        if started_over:
+            self._start_over()
         self._checksum = zlib.crc32(data, self._checksum)
         ended = start + len(data) >= status.st_size
-        return self._took(data, status, ended, begun_anew, notes)
+        return self._took(data, status, ended, started_over, notes)
 
     def _read_on(self, descriptor: int, status: os.stat_result, budget_bytes: int) -> Polled:
-        """What follows, or the first piece of a file that was written anew."""
-        begun_anew = self._began_anew(descriptor, status)
-        if begun_anew is None:
+        """What was appended, or the first piece of a rewritten file."""
+        started_over = self._why_started_over(descriptor, status)
+        if started_over is None:
             return _NOTHING
-        start = 0 if begun_anew else self.offset
+        start = 0 if started_over else self.offset
         wanted = min(budget_bytes, max(0, status.st_size - start))
         data = os.pread(descriptor, wanted, start)
-        # nothing of this object has changed so far: any call above may fail
-        notes = self._recover()
-        if begun_anew:
-            # one event, one note: that it is back goes without saying
-            if not self._quiet:
-                notes = ((Level.WATCH, f"{begun_anew}; read again from its start"),)
-            self._forget()
+        # any call above may fail: nothing of this object has changed so far
+        notes = self._trouble.over()
+        if started_over:
+            if not self._quiet:  # one event, one note: this one replaces "is back"
+                notes = ((Level.WATCH, f"{started_over}; read again from its start"),)
+            self._start_over()
         keep, until = len(data), math.inf
-        told: Notes = ()
         ended = start + keep >= status.st_size
         if keep and ended:
-            lately = self._read_once and self._changed_lately(status)
-            keep, until, told = self._until_hole(data, patient=lately)
-        if not keep and _stamp_of(status) == self._stamp and not (notes or told or begun_anew):
+            recent = self._read_once and self._changed_recently(status)
+            keep, until, gap = self._before_gap(data, patient=recent)
+            notes += gap
+        if not keep and _stamp_of(status) == self._stamp and not (notes or started_over):
             self._again = until
             return _NOTHING
-        polled = self._took(data[:keep], status, ended, bool(begun_anew), notes + told)
+        polled = self._took(data[:keep], status, ended, bool(started_over), notes)
         if keep < len(data):
             self._again = until
         return polled
 
-    def _until_hole(self, data: bytes, *, patient: bool) -> tuple[int, float, Notes]:
-        """How many bytes at the end of the file may be taken, when to look again, and notes."""
-        hole, now = self._hole, self._clock.monotonic()
-        patient = patient and not (hole.begin >= self.offset and now >= hole.deadline)
-        keep = solid(data, self.offset, inner=patient)
+    def _before_gap(self, data: bytes, *, patient: bool) -> tuple[int, float, Notes]:
+        """How many bytes at the end of the file to take, when to poll again, and notes."""
+        gap, now = self._gap, self._clock.monotonic()
+        patient = patient and not (gap.begin >= self.offset and now >= gap.deadline)
+        keep = dense_length(data, self.offset, inner=patient)
         if keep == len(data):
             return keep, math.inf, ()
         begin = self.offset + keep
         if patient:
-            if begin != hole.begin:
-                hole = self._hole = _Hole(begin, now + _HOLE_S)
-            return keep, hole.deadline, ()
-        told = hole.told and begin == hole.begin
-        self._hole = _Hole(begin, now, told=True)
-        return keep, math.inf, () if told else ((Level.WATCH, _ENDS_IN_ZEROS),)
+            if begin != gap.begin:
+                gap = self._gap = _Gap(begin, now + _GAP_S)
+            return keep, gap.deadline, ()
+        reported = gap.reported and begin == gap.begin
+        self._gap = _Gap(begin, now, reported=True)
+        return keep, math.inf, () if reported else ((Level.WATCH, _ENDS_IN_ZEROS),)
 
     def _took(
         self, data: bytes, status: os.stat_result, ended: bool, restarted: bool, notes: Notes
     ) -> Polled:
-        """Note what was read, whether that is all there is, and what the file is now."""
+        """Remember what was read and the state of the file; ``ended``: that was all of it."""
         if not self._whole:
-            self._likeness.take(self.offset, data)
+            self._fingerprint.take(self.offset, data)
         self.offset += len(data)
         self.size = max(status.st_size, self.offset)
         self.modified = status.st_mtime
@@ -240,71 +237,51 @@ class Tail:
         self._stamp = _stamp_of(status)
         self._read_once |= ended
         self._again = math.inf if ended else -math.inf
-        if ended and self._changed_lately(status):
+        if ended and self._changed_recently(status):
             self._again = self._clock.monotonic() + _GRANULE_S
         return Polled(data, bool(data) and not ended, restarted, notes, True)
 
-    def _changed_lately(self, status: os.stat_result) -> bool:
-        return abs(self._clock.now() - status.st_mtime) < _LATELY_S
+    def _changed_recently(self, status: os.stat_result) -> bool:
+        return abs(self._clock.now() - status.st_mtime) < _RECENT_S
 
-    def _began_anew(self, descriptor: int, status: os.stat_result) -> str | None:
-        """A message when the content began anew, ``""`` when not, None to wait and see."""
+    def _why_started_over(self, descriptor: int, status: os.stat_result) -> str | None:
+        """Why the content counts as new; ``""`` when it does not, None to wait and see."""
         if not self.offset:
             return ""
         replaced = self._identity != (status.st_dev, status.st_ino)
         if status.st_size >= self.offset:
             thorough = replaced or self._short_polls > 0 or status.st_size == self.offset
-            if self._likeness.same(descriptor, self.offset, thorough=thorough):
+            if self._fingerprint.same(descriptor, self.offset, thorough=thorough):
                 self._short_polls = 0
                 return ""
             return "was replaced by another file" if replaced else "was written anew"
-        # Shorter than what was read. An NFS client may show an old size for a while:
-        # believe it when the beginning differs, or when it grows again below the offset.
+        # An NFS client may show an old size for a while: it is believed when the beginning
+        # differs, or when the file grows again below the offset.
         size, before = status.st_size, self._short_size
         self._short_size, self._short_polls = size, self._short_polls + 1
         self._stamp = None
-        if size and not self._likeness.same_beginning(descriptor):
+        if size and not self._fingerprint.same_beginning(descriptor):
             return "was replaced by another file" if replaced else "was truncated and written anew"
         if size and (0 <= before < size or self._short_polls >= _PATIENCE):
             return "was truncated and written anew"
         return None
 
-    def _forget(self) -> None:
+    def _start_over(self) -> None:
         """Begin at the start of the file again."""
         self.generation += 1
         self.offset = 0
-        self._likeness = Likeness()
+        self._fingerprint = Fingerprint()
         self._checksum = 0
         self._short_polls, self._short_size = 0, -1
-        self._hole = _Hole()
+        self._gap = _Gap()
         self._read_once = False
 
-    def _recover(self) -> Notes:
-        was = "is back" if self.gone else "can be read again" if self._trouble else ""
-        self.gone, self._trouble = False, ""
-        return ((Level.OK, was),) if was and self._tells() else ()
-
-    def _tells(self) -> bool:
-        """Whether trouble that comes and goes is still worth a note."""
-        return self._troubles <= _TROUBLES or str(self._troubles).strip("0") == "1"
-
-    def _fail(self, message: str) -> Polled:
-        """Tell trouble once; what was read is kept and the next poll tries again."""
+    def _failed(self, message: str, *, gone: bool = False) -> Polled:
+        """Report trouble; what was read is kept and the next poll tries again."""
         self._stamp = None
-        if message == self._trouble:
-            return _NOTHING
-        self._trouble = message
-        self._troubles += 1
-        return Polled(notes=((Level.WATCH, message),), changed=True) if self._tells() else _NOTHING
-
-    def _vanish(self) -> Polled:
-        self._stamp = None
-        if self.gone:
-            return _NOTHING
-        self.gone = True
-        self._troubles += 1
-        notes = ((Level.WATCH, _DELETED),) if self._tells() else ()
-        return Polled(notes=notes, changed=True)
+        vanished = gone and not self.gone
+        notes = self._trouble.failed(message, gone=gone)
+        return Polled(notes=notes, changed=True) if notes or vanished else _NOTHING
 
 
 def _stamp_of(status: os.stat_result) -> Stamp:

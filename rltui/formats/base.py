@@ -73,7 +73,7 @@ class Decoded:
     """The last lines of a console log; None when they have not changed or there is no console."""
     exit_code: int | None = None
     """Exit code of the training, where the log has it (a tracker's exit record)."""
-    counted: bool = False
+    steps_are_row_numbers: bool = False
     """Whether the steps are row numbers, because the log has no steps."""
 
 
@@ -136,7 +136,7 @@ class Format(ABC):
     """One log format. The contract test of ``tests/formats`` runs on all of them.
 
     Everything that the rest of the program needs to know of a format is an attribute here, so
-    that nobody else names one.
+    that no other module names one.
     """
 
     name: str
@@ -148,12 +148,12 @@ class Format(ABC):
     lacks: str = ""
     """Why a file with a fitting name is not read, for people (see :meth:`refusal`)."""
     restarts: bool = True
-    """Whether a file that is truncated and written anew is a training that began anew. If not,
+    """Whether a file that is truncated and rewritten is a training that started again. If not,
     the same rows are written again (a CSV that gets a column) and replace what was read."""
     document: bool = False
     """Whether the file is rewritten as one document: read from its start whenever it changes;
     new content replaces the old as soon as it has points."""
-    exactness: int = 3
+    precision_rank: int = 3
     """Of several sources of one run the highest wins: 3 float64 as computed, 2 float32,
     1 rounded for people."""
     names_run: bool = True

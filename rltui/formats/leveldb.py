@@ -1,9 +1,9 @@
-"""Record framing of LevelDB's log format, as trackers write it. Knows no payload.
+"""Record framing of LevelDB's log format, as trackers write it.
 
 A file header of 7 bytes (four letters, magic, version), then blocks of 32 KiB, counted from
 the start of the file. A block holds chunks: CRC32 uint32, length uint16, type uint8 (all little
 endian), payload; the checksum is that of zlib over type and payload, not LevelDB's masked
-CRC32C. A record is one full chunk, or a first, any number of middle, and a last one. Less than
+CRC32C. A record is one full chunk, or a first, any number of middle, and a last one. Fewer than
 7 bytes at the end of a block are padding. (wandb/wandb: core/pkg/leveldb/record.go;
 SwanHubX/SwanLab: core_python/store.)
 """
@@ -22,9 +22,9 @@ BLOCK_BYTES = 1 << 15
 FILE_HEADER = Struct("<4sHB")
 CHUNK_HEADER = Struct("<IHB")
 FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
-#: A longer record is skipped: it holds no row of metrics.
+#: Longer records are skipped: they are not metrics.
 _MAX_RECORD = 1 << 24
-#: Bytes checked at most while looking for an intact chunk in one broken block.
+#: Bytes checked at most in one broken block in search of an intact chunk.
 _MAX_SEARCH = 1 << 20
 
 _SEED = [crc32(bytes((kind,))) for kind in range(LAST + 1)]
@@ -35,7 +35,7 @@ _CHUNK = CHUNK_HEADER.size
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """What the file header of a tracker says."""
+    """The file header of a tracker."""
 
     ident: bytes
     """Its first four bytes."""
@@ -49,10 +49,10 @@ class Framing:
 
 
 class RecordReader:
-    """Takes the bytes of one file in order and gives its records. Owned by one decoder.
+    """Splits the bytes of one file, fed in order, into records. Owned by one decoder.
 
-    A broken chunk is noted; reading goes on with the next intact one of its block, or else with
-    the next block. What comes out does not depend on how the bytes were split.
+    A broken chunk is noted; reading continues at the next intact chunk of its block, or else at
+    the next block. The records do not depend on how the bytes were split.
     """
 
     def __init__(self, framing: Framing, notes: NoteBook) -> None:
@@ -62,22 +62,22 @@ class RecordReader:
         self._base = 0
         """Position in the file of the first byte of the rest."""
         self._need = _HEADER
-        """Bytes without which nothing more can be said."""
+        """Bytes needed before anything more can be decoded."""
         self._begun = False
         self._lost = False
-        """Whether an intact chunk is looked for, because the last one was broken."""
+        """Whether the last chunk was broken and an intact one is being searched."""
         self._block, self._searched = -1, 0
-        """The newest broken block, and bytes checked in it."""
+        """The newest broken block, and the bytes checked in it."""
         self._parts: list[bytes] | None = None
-        """The chunks of the record that is not complete."""
+        """The chunks of the unfinished record."""
         self._size = 0
         self._start = 0
         self._gap = False
-        """Whether the beginning of the record went missing, and that was said."""
+        """Whether the beginning of the record is missing and a note says so."""
         self.broken = 0
-        """Places that could not be read; the owner takes and resets it."""
+        """Number of unreadable places; reset by the owner."""
         self.foreign = False
-        """Whether the file is of a version that is not known: nothing of it is read."""
+        """Whether the file has an unknown version; then none of it is read."""
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
         """The records that ``data`` completes, each with its position in the file."""
@@ -115,7 +115,7 @@ class RecordReader:
         return _HEADER
 
     def _chunks(self, data: bytes, pos: int, found: list[tuple[int, bytes]]) -> int:
-        """Take all complete chunks from ``pos`` on; returns where the rest begins."""
+        """Decode all complete chunks from ``pos`` on; returns where the rest begins."""
         unpack, seed, base, end = CHUNK_HEADER.unpack_from, _SEED, self._base, len(data)
         while True:
             left = BLOCK_BYTES - (base + pos) % BLOCK_BYTES
@@ -154,7 +154,7 @@ class RecordReader:
     def _fragment(
         self, kind: int, offset: int, payload: bytes, found: list[tuple[int, bytes]]
     ) -> None:
-        """Put a chunk of a record with several of them where it belongs."""
+        """Add a chunk to the unfinished record, or start a new one."""
         if kind in (FULL, FIRST):
             if self._parts is not None:
                 self._complain(self._start, "record without its end")
@@ -188,7 +188,7 @@ class RecordReader:
         self._notes.add(offset, kind, level=Level.WATCH)
 
     def _search(self, data: bytes, pos: int, block_end: int) -> tuple[int, bool]:
-        """(where to go on, whether still lost): the next intact chunk, or the next block."""
+        """(position of the next intact chunk or block, whether still lost)."""
         end = len(data)
         candidates = _KIND.finditer(data, pos + _CHUNK - 1, min(block_end, end))
         for match in candidates if self._searched <= _MAX_SEARCH else ():

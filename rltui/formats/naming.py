@@ -1,7 +1,7 @@
-"""Tags as a framework's own TensorBoard writer would have named them.
+"""Tags as a framework's own TensorBoard writer names them.
 
-A framework writes the same figures to text logs and to event files under different names. The
-run joins its sources by tag, so text logs take the names of the event file.
+A framework writes the same metrics to text logs and to event files under different names. A run
+joins its sources by tag, so text logs get the names of the event file.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-#: In front of every tag of Ray Tune's TensorBoard logger.
+#: The prefix of every tag of Ray Tune's TensorBoard logger.
 RAY_PREFIX = "ray/tune/"
-#: What Ray's logger leaves out (ray/tune/logger/tensorboardx.py), and what is no figure.
+#: What Ray's logger omits (ray/tune/logger/tensorboardx.py), and what is not a metric.
 RAY_LEFT_OUT = frozenset(
     (
         *("config", "pid", "timestamp", "trial_id", "experiment_id", "experiment_tag"),
         *("date", "hostname", "node_ip"),
     )
 )
-#: A result of Ray Tune has the first and one of the others (ray/air/constants.py).
+#: A result of Ray Tune has the first and at least one of the others (ray/air/constants.py).
 _RAY_STEP = "training_iteration"
 _RAY_MARKS = ("time_since_restore", "iterations_since_restore", "time_total_s", "trial_id")
 #: tensorboardX replaces every other character by ``_`` (its summary.py).
@@ -54,7 +54,7 @@ def is_ray_result(names: Collection[str]) -> bool:
 def is_ray_gap(tag: str, value: float) -> bool:
     """Whether a NaN of Ray means that there was nothing to average.
 
-    Returns and lengths are NaN until an episode ends, counters that nobody set likewise, and
-    Ray's TensorBoard logger leaves every NaN out; a NaN loss of a learner is a fact.
+    Returns and lengths are NaN until an episode ends, and so are unused counters; Ray's
+    TensorBoard logger omits every NaN. The NaN loss of a learner is real.
     """
     return math.isnan(value) and ("learner" not in tag or _COUNTED.search(tag) is not None)

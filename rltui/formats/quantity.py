@@ -1,4 +1,4 @@
-"""Figures that logs write as texts: durations, shares, fractions, dates."""
+"""Numbers that logs write as text: durations, percentages, fractions, dates."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 import re
 from datetime import datetime
 
-#: Names under which text logs tell the wall time.
+#: Names of the wall time in text logs.
 TIME_KEYS = ("wall_time", "_timestamp", "timestamp", "time", "datetime", "ts")
-#: Epoch seconds after 2001 and before 5138, and milliseconds likewise; what else stands under
-#: a name of time is a figure (seconds since the start, a duration).
+#: Epoch seconds from 2001 to 5138, and the same in milliseconds. Other values under these names
+#: are not wall times (seconds since the start, a duration).
 _SECONDS = (1e9, 1e11)
 _MILLISECONDS = (1e12, 1e14)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d")
@@ -22,9 +22,9 @@ _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def wall_of(value: object) -> float | None:
-    """Seconds since the epoch of a plausible time (number, or ISO date), or None.
+    """Seconds since the epoch of a plausible wall time (number or ISO date), or None.
 
-    A date without a zone is one of this machine.
+    A date without a zone is in that of this machine.
     """
     if isinstance(value, (int, float)):
         if _SECONDS[0] < value < _SECONDS[1]:
@@ -55,15 +55,15 @@ def seconds_of(text: str) -> float | None:
 
 
 def number_of(text: str) -> float | None:
-    """A number that a framework wrote as a text (``0.5``, ``12.5%``, a duration), or None."""
+    """A number that a framework wrote as text (``0.5``, ``12.5%``, a duration), or None."""
     text = text.strip()
     try:
-        # float() takes 1_000 for 1000, which is a name rather
+        # float() accepts 1_000, which is rather a name
         return float(text.removesuffix("%")) if "_" not in text else None
     except ValueError:
         return seconds_of(text)
 
 
 def word_of(text: str) -> float | None:
-    """NaN and the infinities, as JSON without such tokens writes them; None for other texts."""
+    """NaN and the infinities as quoted in strict JSON; None for other texts."""
     return _WORDS.get(text)

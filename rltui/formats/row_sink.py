@@ -1,4 +1,4 @@
-"""Collects decoded rows and points and hands them over as few blocks."""
+"""Collects decoded rows and points and returns them as few blocks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Layout:
 
 @lru_cache(maxsize=4096)
 def layout_of(tags: tuple[bytes | str, ...], dtype: type[np.floating]) -> Layout:
-    """The one Layout object of these tags, so that layouts can be compared by identity."""
+    """The only Layout object of these tags: layouts are compared by identity."""
     return Layout(tuple(clean_tag(t) for t in tags), dtype)
 
 
@@ -42,7 +42,7 @@ class _Part(NamedTuple):
 
 class _Point(NamedTuple):
     seq: int
-    """Number of parts that came before it."""
+    """Number of parts before it."""
     step: int
     wall: float
     value: float
@@ -50,10 +50,10 @@ class _Point(NamedTuple):
 
 
 class RowSink:
-    """Gathers rows during one call of ``feed``; owned by one decoder.
+    """Collects the rows of one call of ``feed``; owned by one decoder.
 
-    Blocks never overlap in tags between two restarts, so the points of a tag keep the order
-    of the file. Tags that occur in the same layouts share a block.
+    Between two restarts every tag is in one block only, so its points keep the order of the
+    file. Tags that occur in the same layouts share a block.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class RowSink:
         self._points.setdefault(tag, []).append(point)
 
     def restart(self, step: int) -> None:
-        """The writer starts again at ``step``: what came before goes first."""
+        """The writer starts again at ``step``; closes the blocks before that."""
         self._flush()
         self._items.append(Restart(step))
 
@@ -112,7 +112,7 @@ class RowSink:
 
 
 def _where(parts: list[_Part], leaders: set[str]) -> dict[str, list[tuple[int, _Part]]]:
-    """tag -> the parts that have it, with their numbers."""
+    """tag -> (number, part) of the parts that contain it."""
     found: dict[str, list[tuple[int, _Part]]] = {}
     chosen: dict[Layout, list[str]] = {}
     for number, part in enumerate(parts):
@@ -125,7 +125,7 @@ def _where(parts: list[_Part], leaders: set[str]) -> dict[str, list[tuple[int, _
 
 
 def _union(parts: list[_Part], groups: list[tuple[str, ...]]) -> Block | None:
-    """One block of all rows with absent cells, or None when separate blocks take less room."""
+    """One block of all rows with absent cells, or None when separate blocks are smaller."""
     dtype = parts[0].layout.dtype
     if any(p.layout.dtype is not dtype for p in parts):
         return None
@@ -155,7 +155,7 @@ def _union(parts: list[_Part], groups: list[tuple[str, ...]]) -> Block | None:
 
 
 def _groups(parts: list[_Part], loose: dict[str, list[_Point]]) -> list[tuple[str, ...]]:
-    """Tags that stand in the same layouts, together; tags with loose points alone."""
+    """Tags grouped by the layouts that contain them; tags with loose points alone."""
     layouts = list(dict.fromkeys(p.layout for p in parts))
     if len(layouts) == 1 and not loose:
         return [layouts[0].tags]
@@ -191,7 +191,7 @@ def _columns(part: _Part, tags: tuple[str, ...]) -> ValueArray:
 
 
 def _point_block(tag: str, points: list[_Point], parts: list[tuple[int, _Part]]) -> Block:
-    """All points of one tag, loose ones and those inside of parts, in file order."""
+    """All points of one tag, loose ones and those within parts, in file order."""
     # a loose point with seq s came before part number s
     order = [np.array([2 * p.seq for p in points])]
     steps = [np.array([p.step for p in points], np.int64)]

@@ -1,10 +1,10 @@
 """``trainer_state.json`` of transformers: the log history in one document.
 
-Written whole at every checkpoint (transformers/trainer_callback.py, TrainerState): sorted and
-indented, ``log_history`` a list of dicts with ``step`` and ``epoch``, evaluation apart from
+Rewritten at every checkpoint (transformers/trainer_callback.py, TrainerState): sorted and
+indented, ``log_history`` a list of dicts with ``step`` and ``epoch``, evaluation separate from
 training, NaN and Infinity as bare tokens, one closing row (``train_runtime``, ...). Tags are
-those of the TensorBoard callback; what that leaves out (texts, lists, null) is left out. It
-does not watch checkpoints: which of several states is the run's is discovery's choice.
+those of the TensorBoard callback, which omits texts, lists and null. Discovery chooses among the
+states of several checkpoints.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from rltui.formats.base import Decoded, Decoder, Format, NoteBook, Options
 from rltui.formats.naming import transformers_tag
 from rltui.formats.row_sink import RowSink, layout_of
 
-#: A longer document is given up: a history of a million rows is shorter.
+#: Longer documents are not read: a history of a million rows is shorter.
 _MAX_BYTES = 1 << 28
-#: What of the state is a setting.
+#: Keys of the state that are settings.
 _SETTINGS = (
     *("max_steps", "num_train_epochs", "logging_steps", "eval_steps", "save_steps"),
     "train_batch_size",
@@ -60,7 +60,7 @@ class TrainerState(Format):
         head: bytes,
         options: Options | None = None,
     ) -> bool:
-        """Whether it begins as an object: the history may stand beyond the head."""
+        """Whether it begins as an object: the history may lie beyond the head."""
         return self.claims_name(path.name) and head.lstrip().startswith(b"{")
 
     def decoder(
@@ -68,12 +68,12 @@ class TrainerState(Format):
         options: Options | None = None,
         path: Path | None = None,
     ) -> Decoder:
-        """A fresh decoder for one reading of the file."""
+        """A fresh decoder for the file as it is now."""
         return TrainerStateDecoder()
 
 
 class TrainerStateDecoder:
-    """Decodes one reading of the document. Not thread-safe."""
+    """Decodes the document once. Not thread-safe."""
 
     holds_row = False
 
@@ -83,11 +83,11 @@ class TrainerStateDecoder:
         self._done = False
         self._end = _End()
         self._watched = 0
-        """Parts that were searched for the end; none before the first failure."""
+        """Parts already searched for the end; 0 before the first failure."""
         self._failed = False
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """Everything at once when the document is complete, nothing before."""
+        """Returns everything when the document is complete, nothing before."""
         if self._done or not data:
             return Decoded() if self._done or more or not self._have else self._try()
         self._parts.append(data)
@@ -97,14 +97,14 @@ class TrainerStateDecoder:
         return Decoded() if more else self._try()
 
     def _try(self) -> Decoded:
-        """Parse what is there if it may be complete.
+        """Parse the document if it may be complete.
 
-        The first time a closing brace at the end is enough; when that was not the end, braces
-        are counted from then on, so that many small pieces do not cost a parse each.
+        The first time a closing brace at the end is enough. If that was not the end, braces are
+        counted from then on, so that small pieces do not cost a parse each.
         """
         if self._failed:
             for part in self._parts[self._watched :]:
-                self._end.look(part)
+                self._end.search(part)
             self._watched = len(self._parts)
             if not self._end.reached:
                 return Decoded()
@@ -141,10 +141,10 @@ class _End:
         self._depth = 0
         self._in_text = False
         self._escaped = -1
-        """Position in the next piece of a character behind a backslash, or -1."""
+        """Position in the next piece of an escaped character, or -1."""
 
-    def look(self, piece: bytes) -> None:
-        """Take the next bytes."""
+    def search(self, piece: bytes) -> None:
+        """Search the next bytes."""
         escaped, self._escaped = self._escaped, -1
         for found in _STRUCTURE.finditer(piece):
             at, byte = found.start(), found[0]
@@ -181,8 +181,8 @@ def _decoded(state: dict[str, Any]) -> Decoded:
     history = state.get("log_history")
     rows = [r for r in history if isinstance(r, dict)] if isinstance(history, list) else []
     sink, notes = RowSink(), NoteBook()
-    figures = [found for found in map(_figures, rows) if found is not None]
-    for keys, group in groupby(figures, key=lambda f: tuple(f[1])):
+    metrics = [found for found in map(_metrics_of, rows) if found is not None]
+    for keys, group in groupby(metrics, key=lambda f: tuple(f[1])):
         if not keys:
             continue
         same = list(group)
@@ -192,15 +192,15 @@ def _decoded(state: dict[str, Any]) -> Decoded:
             np.full(len(same), math.nan),
             np.array([tuple(values.values()) for _, values in same], np.float64),
         )
-    if len(figures) < len(rows):
-        notes.add(0, "rows without a step", str(len(rows) - len(figures)))
+    if len(metrics) < len(rows):
+        notes.add(0, "rows without a step", str(len(rows) - len(metrics)))
     return Decoded(
         sink.take(), hparams=dict(_settings(state)), notes=notes.take(), records=len(rows)
     )
 
 
-def _figures(row: dict[str, Any]) -> tuple[int, dict[str, float]] | None:
-    """Step and figures of a row of the history; None when it has no step."""
+def _metrics_of(row: dict[str, Any]) -> tuple[int, dict[str, float]] | None:
+    """Step and metrics of a row of the history; None when it has no step."""
     step = row.get("step")
     if not isinstance(step, (int, float)) or not -_STEPS <= step < _STEPS:
         return None

@@ -1,28 +1,6 @@
-"""Judges runs by rules that stand in YAML. No metric name and no threshold in code.
+"""Judges runs by rules that are written in YAML. No metric name and no threshold in code.
 
-``data/rules.yaml`` holds the rules; detectors are pure functions in ``detectors``, ``decline``,
-``learning``, ``outcome`` and ``pace``. :func:`load_rules` reads the rules, :class:`Engine` runs
-them and answers with a :class:`~rltui.health.model.Report`; :func:`run_cases` tries the examples
-that stand in the rules.
-
-The names below are imported when they are first used: a screen needs the words of
-:mod:`rltui.health.model` at once, a verdict only after the first paint.
+``data/rules.yaml`` holds the rules, ``rules.load_rules`` reads them; detectors are pure functions
+in ``detectors``; ``engine.Engine`` runs them and returns a :class:`~rltui.health.model.Report`.
+``rule_cases.run_cases`` runs the examples that each rule carries.
 """
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rltui.health.engine import Engine
-    from rltui.health.rule_cases import run_cases
-    from rltui.health.rules import load_rules
-
-__all__ = ["Engine", "load_rules", "run_cases"]
-
-_HOMES = {"Engine": "engine", "load_rules": "rules", "run_cases": "rule_cases"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,7 +1,7 @@
 """How a run ended, read from the end of its console log and its exit code. Pure.
 
-What is known of ends stands in ``data/endings.yaml``. Looks at names of exceptions and at the
-words of schedulers and drivers, never at metrics; it does not know whether a process still runs.
+The patterns are in ``data/endings.yaml``: names of exceptions and messages of schedulers and
+drivers, never metrics. Whether a process is still running is not known here.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rltui.core.batch import LogTail
 from rltui.core.shipped import shipped
 from rltui.core.yaml_document import Node, read_document
 
-#: Ordinary lines that may follow the telling line; with more of them the process went on.
+#: Ordinary lines that may follow the line that matched; after more of them the process went on.
 GOES_ON = 12
-#: Longest reason and longest telling line, in characters.
+#: Longest reason and longest quoted line, in characters.
 MAX_REASON, MAX_LINE = 60, 300
-#: Characters of a line that are looked at: no telling line says it later.
+#: Characters of a line that are searched: what matches begins early in a line.
 _LOOKED_AT = 600
 
 _WEIGHTS = ("root", "stop", "error", "consequence")
@@ -30,8 +30,8 @@ _PREFIX = re.compile(
     r"(?:\((?:[\w.:<>/-]+ )?pid=\d+[^)]*\)|\[(?:rank|default)\d+\]:|\d+: (?=\S)|"
     r"\[repeated \d+x across cluster\])\s?"
 )
-#: A line of a Ray actor that is not the driver: what kills the training it raises there, too
-#: (RayTaskError); an error of one sample it may have handled.
+#: A line of a Ray actor that is not the driver: an error that ends the training is raised in the
+#: driver, too (RayTaskError); one in a single sample may have been handled.
 _WORKER = re.compile(r"\((?!TaskRunner |main_task |run |train )[\w.:<>/-]+ pid=\d+")
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):|^ray\.exceptions\.\w+\(\w+\): ray::")
 _CHAINED = re.compile(r"^(?:During handling of the above exc|The above exception was the direct)")
@@ -39,7 +39,7 @@ _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:\([\w.]+\))?(?::(?:\s|$)|$)")
 _LOGGED = re.compile(r"^(?:ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]+\] ?")
 
 
-class EndingKind(str, Enum):
+class ExitKind(str, Enum):
     """How a run ended."""
 
     FINISHED = "finished"
@@ -48,25 +48,25 @@ class EndingKind(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ExitStatus:
     """The end of a run and its reason."""
 
-    kind: EndingKind
+    kind: ExitKind
     reason: str
     """A few words for a header: ``CUDA out of memory``."""
     line: str
-    """The line that tells it, without prefixes; empty when only the exit code does."""
+    """The line that shows it, without prefixes; empty when only the exit code does."""
     advice: str
     source: str
     certain: bool = True
-    """False where a process may have caught the error: believe it when the log stays quiet."""
+    """False where the process may have caught the error: believe it once the log stays quiet."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Sign:
     """One entry of ``endings``."""
 
-    kind: EndingKind
+    kind: ExitKind
     weight: int
     exception: bool
     patterns: tuple[re.Pattern[str], ...]
@@ -80,10 +80,10 @@ class _Sign:
 class _Knowledge:
     signs: tuple[_Sign, ...]
     any_line: re.Pattern[str]
-    """Matches every line that some sign of a plain line may take: a cheap first look."""
+    """Matches every line that some pattern for plain lines may match: a cheap filter."""
     aftermath: re.Pattern[str]
     caught: re.Pattern[str]
-    codes: dict[int, Ending]
+    codes: dict[int, ExitStatus]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +93,16 @@ class _Raised:
     at: int
     caught: bool
     chained: bool
-    """Another traceback follows from it."""
+    """Another traceback was caused by it."""
 
 
 @lru_cache(maxsize=16)
-def how_it_ended(tail: LogTail | None, exit_code: int | None = None) -> Ending | None:
-    """How the run ended, or None when nothing tells that it did.
+def exit_status(tail: LogTail | None, exit_code: int | None = None) -> ExitStatus | None:
+    """How the run ended, or None when nothing shows that it did.
 
-    Only lines after the last row of metrics count: what was followed by a row was no end.
-    An exit code of 0 is believed before any line. The answers of the last few questions are
-    kept: a tail that did not change costs nothing.
+    Only lines after the last row of metrics count: a run that logged again had not ended. An exit
+    code of 0 outweighs any line. The last few results are cached, so that an unchanged tail costs
+    nothing.
     """
     known = _knowledge()
     if exit_code == 0:
@@ -113,13 +113,13 @@ def how_it_ended(tail: LogTail | None, exit_code: int | None = None) -> Ending |
     found = _from_lines([bare(line) for line in lines], known, workers, failed=failed)
     if exit_code is None:
         return found
-    if found is not None and found.kind is not EndingKind.FINISHED:
+    if found is not None and found.kind is not ExitKind.FINISHED:
         return found
     return _from_code(exit_code, known)
 
 
 def bare(line: str) -> str:
-    """A line without what Ray, torchrun, srun and vLLM put before it."""
+    """A line without the prefixes of Ray, torchrun, srun and vLLM."""
     for _ in range(4):
         found = _PREFIX.match(line)
         if found is None:
@@ -128,16 +128,16 @@ def bare(line: str) -> str:
     return _LOGGED.sub("", line[:_LOOKED_AT]).rstrip()
 
 
-def _from_code(code: int, known: _Knowledge) -> Ending:
+def _from_code(code: int, known: _Knowledge) -> ExitStatus:
     code = 128 - code if code < 0 else code
-    return known.codes.get(code) or Ending(
-        EndingKind.CRASHED, f"exit code {code}", "", "The end of the log tells more.", "exit(3)"
+    return known.codes.get(code) or ExitStatus(
+        ExitKind.CRASHED, f"exit code {code}", "", "The end of the log says more.", "exit(3)"
     )
 
 
 def _from_lines(
     lines: list[str], known: _Knowledge, workers: frozenset[int], *, failed: bool
-) -> Ending | None:
+) -> ExitStatus | None:
     raised = _raised(lines, known)
     last: dict[int, bool] = {r.at: r.caught for r in raised}
     best: tuple[tuple[int, int, int, int], _Sign, re.Match[str]] | None = None
@@ -166,16 +166,16 @@ def _from_lines(
     (_, _, at, _), sign, match = best
     if not failed and _goes_on(lines, max([at, *(r.at for r in raised if not r.caught)]), known):
         return None
-    return _ending(sign, match, lines[at], certain)
+    return _exit_status(sign, match, lines[at], certain)
 
 
-def _ending(sign: _Sign, match: re.Match[str], line: str, certain: bool) -> Ending:
+def _exit_status(sign: _Sign, match: re.Match[str], line: str, certain: bool) -> ExitStatus:
     line = _cut(line.strip(), MAX_LINE)
     reason = sign.reason.replace("{line}", line)
     if match.re.groups and "{1}" in reason:
         reason = reason.replace("{1}", match[1] or "")
     reason = _cut(reason.replace("{1}", "?"), MAX_REASON)
-    return Ending(sign.kind, reason, line, sign.advice, sign.source, certain)
+    return ExitStatus(sign.kind, reason, line, sign.advice, sign.source, certain)
 
 
 def _first(patterns: Sequence[re.Pattern[str]], line: str) -> re.Match[str] | None:
@@ -200,7 +200,7 @@ def _raised(lines: list[str], known: _Knowledge) -> list[_Raised]:
                 out.append(_Raised(at, caught, _leads_on(lines, at)))
             inside = False
         elif not inside and _EXCEPTION.match(line) and before.startswith("    "):
-            out.append(_Raised(at, False, _leads_on(lines, at)))  # its head is out of reach
+            out.append(_Raised(at, False, _leads_on(lines, at)))  # began before the tail
         if line:
             before = line
     return out
@@ -211,17 +211,17 @@ def _leads_on(lines: list[str], at: int) -> bool:
 
 
 def _goes_on(lines: list[str], at: int, known: _Knowledge) -> bool:
-    """Whether so many ordinary lines follow that the process cannot have ended there."""
+    """Whether enough ordinary lines follow to show that the process did not end there."""
     ordinary = sum(1 for line in lines[at + 1 :] if known.aftermath.search(line) is None)
     return ordinary > GOES_ON
 
 
 @lru_cache(maxsize=1)
 def _knowledge() -> _Knowledge:
-    return read_endings(shipped("health", "data", "endings.yaml"))
+    return read_exit_signs(shipped("health", "data", "endings.yaml"))
 
 
-def read_endings(path: Path) -> _Knowledge:
+def read_exit_signs(path: Path) -> _Knowledge:
     """The document of endings. Raises DocumentError when it is wrong."""
     table = read_document(path).table()
     table.need("schema").integer()
@@ -229,8 +229,8 @@ def read_endings(path: Path) -> _Knowledge:
     codes = {}
     for key, node in table.need("exit_codes").table().pairs():
         entry = node.table()
-        codes[int(key)] = Ending(
-            EndingKind(entry.need("kind").choice(k.value for k in EndingKind)),
+        codes[int(key)] = ExitStatus(
+            ExitKind(entry.need("kind").choice(k.value for k in ExitKind)),
             entry.need("reason").text(),
             "",
             entry.need("advice").text(),
@@ -254,7 +254,7 @@ def _sign(node: Node) -> _Sign:
     table.need("id").text()
     certain = table.get("certain")
     sign = _Sign(
-        EndingKind(table.need("kind").choice(k.value for k in EndingKind)),
+        ExitKind(table.need("kind").choice(k.value for k in ExitKind)),
         _WEIGHTS.index(table.need("weight").choice(_WEIGHTS)),
         table.need("in").choice(("line", "exception")) == "exception",
         tuple(_regex(n) for n in table.need("patterns").items()),
@@ -275,6 +275,6 @@ def _regex(node: Node) -> re.Pattern[str]:
 
 
 def _any(patterns: Sequence[str]) -> re.Pattern[str]:
-    """One expression for all; ``(?i)`` at the begin of a pattern holds for that pattern only."""
+    """One expression for all; ``(?i)`` at the start of a pattern applies to that pattern only."""
     parts = [f"(?i:{p[4:]})" if p.startswith("(?i)") else f"(?:{p})" for p in patterns]
     return re.compile("|".join(parts))

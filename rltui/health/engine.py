@@ -1,4 +1,4 @@
-"""Runs the rules over the runs. Owned by the main thread; reads no clock."""
+"""Applies the rules to runs. Owned by the main thread; reads no clock."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from rltui.health.report import Answer, make_report
 from rltui.health.rule import Rule
 from rltui.store import RunData
 
-#: From so many rows on a tag is judged again only when it has grown by a thousandth, or when
-#: :data:`PATIENCE_S` for every so many rows have passed: the cost of a long live run stays
-#: bounded (240,000 rows of 76 judged tags take 2 s).
+#: A tag with more rows is judged again only after it has grown by a thousandth, or after
+#: :data:`PATIENCE_S` per this many rows: the cost of a long live run stays bounded (240,000 rows of
+#: 76 judged tags take 2 s).
 LONG_ROWS = 20_000
-#: Seconds per :data:`LONG_ROWS` rows after which a tag is judged again however little it grew.
+#: Seconds per :data:`LONG_ROWS` rows after which a tag is judged again, however little it grew.
 PATIENCE_S = 5.0
 
 
 @dataclass(slots=True, eq=False)
 class _Memory:
-    """What was last found for one run, and by what."""
+    """The last answers for one run, and what they were computed from."""
 
     run: RunData
     infos: Mapping[str, TagInfo]
@@ -40,9 +40,10 @@ class _Memory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kept:
-    """An answer and the points that it rests on."""
+    """An answer and the series that it was computed from."""
 
-    versions: tuple[int, ...]
+    content: tuple[tuple[int, int], ...]
+    """Epoch and length of each series."""
     answer: Answer
     made_at: float
 
@@ -50,8 +51,8 @@ class _Kept:
 class Engine:
     """Judges runs by a fixed set of rules.
 
-    Keeps, per run, the answer of each variant and tag with the versions of the points that it
-    rests on: only what changed is computed again, and an unchanged run costs nothing.
+    Caches the answer of each variant for each tag of a run, keyed by epoch and length of the
+    series: only what changed is computed again, and an unchanged run costs nothing.
     """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
@@ -59,18 +60,18 @@ class Engine:
         self._memory: dict[RunKey, _Memory] = {}
 
     def waiting(self, key: RunKey) -> bool:
-        """Whether very long tags of a run have rows that are yet to be judged: evaluate it again
-        a little later, also when nothing was added."""
+        """Whether very long tags of a run still have rows to be judged: evaluate it again a little
+        later, even if nothing was added."""
         memory = self._memory.get(key)
         return memory is not None and memory.waiting
 
     def evaluate(
         self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition, now: float
     ) -> Report:
-        """The judgement of ``run`` by all rows that it has now.
+        """The judgement of ``run`` by all rows it has now.
 
-        ``infos`` says what each tag means; tags without an entry are not judged. ``now`` (seconds
-        since the epoch) goes into the report, and paces the judging of very long tags.
+        ``infos`` gives the meaning of each tag; tags without an entry are not judged. ``now``
+        (seconds since the epoch) goes into the report and paces the judging of very long tags.
         """
         memory = self._recall(run, infos, recognition)
         if memory.report is not None and memory.version == run.version and not memory.waiting:
@@ -101,7 +102,7 @@ class Engine:
         ):
             fresh = _Memory(run, infos, recognition, len(infos))
             if memory is not None and memory.run is run and memory.recognition == recognition:
-                # Meanings of known tags rarely change when tags are added: keep what still holds.
+                # Known tags rarely change their meaning when tags are added: keep those answers.
                 fresh.answers = {
                     key: kept
                     for key, kept in memory.answers.items()
@@ -112,12 +113,13 @@ class Engine:
 
     def _answer(self, memory: _Memory, task: Task, tag: str, now: float) -> Answer:
         run, key = memory.run, (task.variant.id, tag)
-        versions = tuple(run.tag_version(t) for t in (tag, *task.roles.values()))
+        series = [run.series(t) for t in (tag, *task.roles.values())]
+        content = tuple((s.epoch, s.count) for s in series)
         kept = memory.answers.get(key)
         if kept is not None:
-            if kept.versions == versions:
+            if kept.content == content:
                 return kept.answer
-            rows, judged = run.series(tag).count, kept.answer.rows
+            rows, judged = series[0].count, kept.answer.rows
             if (
                 rows > LONG_ROWS
                 and not task.variant.detector.all_rows
@@ -127,7 +129,7 @@ class Engine:
                 memory.waiting = True
                 return kept.answer
         answer = _judge(memory, task, tag)
-        memory.answers[key] = _Kept(versions, answer, now)
+        memory.answers[key] = _Kept(content, answer, now)
         return answer
 
 

@@ -1,4 +1,4 @@
-"""Pending, firing, resolved: episodes of one level, with hold and release."""
+"""Episodes of one level: when a finding begins to fire and when it is over."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ class Span:
     """Rows of one episode, as indices."""
 
     first: int
-    """First row that was beyond."""
+    """First row beyond the limit."""
     sure: int
-    """Row at which the rule spoke: ``hold`` rows in a row were beyond."""
+    """Row at which the rule fired: the last of the first ``hold`` consecutive rows beyond the
+    limit."""
     last: int
-    """Last row that was beyond."""
+    """Last row beyond the limit."""
     open: bool
-    """Not over: fewer than ``release`` rows were inside since."""
+    """Not over: fewer than ``release`` rows have been inside since."""
 
     @property
     def rows(self) -> int:
@@ -31,8 +32,8 @@ class Span:
 def spans(beyond: BoolArray, hold: int, release: int) -> list[Span]:
     """Episodes in the rows so far, oldest first.
 
-    A rule speaks after ``hold`` rows in a row that are beyond; from then on it is over after
-    ``release`` rows in a row that are not.
+    A rule fires after ``hold`` consecutive rows beyond the limit; the episode is over after
+    ``release`` consecutive rows that are not.
     """
     n = len(beyond)
     if not beyond.any():

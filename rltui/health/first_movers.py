@@ -1,8 +1,8 @@
 """What moved first: which metrics left their usual level around a symptom, in order.
 
-People do this by eye, comparing curves around the step at which a run went wrong. Here each
-metric's rows just before are its usual level (median and median absolute deviation); the first
-row near the symptom that leaves it by a wide margin is when it moved.
+This is what people do by eye when they compare curves around the step at which a run went wrong.
+The usual level of a metric (median and median absolute deviation) is that of the rows just before;
+it moved at the first row near the symptom that leaves this level by a wide margin.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rltui.core.level import Level
 from rltui.health.model import Finding, FindingState
 from rltui.store import Series
 
-#: Rows before and after the symptom in which a move is looked for.
+#: Rows before and after the symptom that are searched for a move.
 _BEFORE, _NEAR = 3, 5
-#: Rows before that window which give the usual level; fewer than this many say nothing.
+#: Rows before that window that give the usual level, and the fewest that will do.
 _USUAL, _LEAST = 20, 4
-#: A move leaves the usual level by so many robust standard deviations ...
+#: A move leaves the usual level by this many robust standard deviations ...
 _SIGMAS = 8.0
 #: ... and by this share of it: both large and certain (a quiet metric has no deviation at all).
 _SHARE = 0.25
@@ -49,10 +49,10 @@ class Move:
 
 
 def anchor(findings: Iterable[Finding]) -> int | None:
-    """The step around which to look: where bad findings first begin together.
+    """The step to search around: where bad findings first begin together.
 
-    A finding that is over counts too: a spike is often the cause of what fires now. The first
-    group wins; without bad findings that fire, watch ones. None when nothing fires.
+    A resolved finding counts too: a spike is often the cause of what fires now. The first group
+    wins; without firing bad findings, that of the watch ones. None when nothing fires.
     """
     firing: list[tuple[Level, int]] = []
     over: list[tuple[Level, int]] = []
@@ -63,7 +63,7 @@ def anchor(findings: Iterable[Finding]) -> int | None:
     for level in (Level.BAD, Level.WATCH):
         steps = [step for own, step in firing if own is level]
         if steps:
-            # a spike that is over counts when what fires now began right after it
+            # a resolved spike counts when what fires now began right after it
             cause = [s for own, s in over if own >= level and _leads(s, steps)]
             return _first_group(sorted(steps + cause))
     return None
@@ -74,10 +74,10 @@ def _leads(step: int, others: list[int]) -> bool:
 
 
 def _first_group(steps: list[int]) -> int:
-    """The first of the steps that has another within ``_NEAR`` after it; else the first.
+    """The first of the steps with another one within ``_NEAR`` after it; else the first step.
 
-    The first group, not the largest: what follows from a failure keeps firing, and must not
-    draw the eye away from where it began.
+    The first group, not the largest: what a failure causes keeps firing and must not distract from
+    where it began.
     """
     for step, after in pairwise(steps):
         if after - step <= _NEAR:
@@ -88,10 +88,10 @@ def _first_group(steps: list[int]) -> int:
 def moved_first(
     series: Iterable[Series], step: int, causes: frozenset[str] = frozenset()
 ) -> list[Move]:
-    """The metrics that moved around ``step``, first ones first.
+    """The metrics that moved around ``step``, in order.
 
-    At one step the tags in ``causes`` (what a person or a schedule sets) come before all
-    others, then the larger move.
+    Among moves at the same step, tags in ``causes`` (set by a person or a schedule) come first,
+    then the larger move.
     """
     found = [m for m in (_move(s, step) for s in series) if m is not None]
     return sorted(found, key=lambda m: (m.step, m.tag not in causes, -m.size, m.tag))

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
+from rltui.core.template import parse
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.episodes import Span, spans
-from rltui.health.model import Evidence, Finding, FindingState, Judgement
+from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
 from rltui.health.rule import Rule, Variant
-from rltui.health.words import fill, number, whole
 from rltui.store.series import Series
 
-#: Episodes of one tag that are put into words; the report lists even fewer.
+#: Most episodes of one tag that become findings; the report lists even fewer.
 _MOST_SPANS = 40
 
 
-_UNJUDGED = Judgement(Level.UNKNOWN, "", "", None, None)
+_UNJUDGED = Judgement(Level.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What a variant says of a tag."""
+    """The answer of a variant for a tag."""
 
     judged: bool
-    """Whether there were rows enough."""
+    """Whether there were enough rows."""
     findings: tuple[Finding, ...]
     """Firing and resolved episodes, oldest first."""
     judgement: Judgement
@@ -39,7 +39,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Case:
-    """Everything about one evaluation, so that functions stay small."""
+    """What the functions below need about one evaluation."""
 
     rule: Rule
     variant: Variant
@@ -56,7 +56,7 @@ def judge(
     series: Series,
     others: Mapping[str, tuple[Series, TagInfo]],
 ) -> Outcome:
-    """Judge all rows of ``series``; ``others``: what the roles of the detector are played by."""
+    """Judge all rows of ``series``; ``others`` maps roles of the detector to further series."""
     rows, walls = _rows(variant, info, series, others)
     if rows.count < variant.min_points:
         return Outcome(False, (), _UNJUDGED, rows.count)
@@ -84,7 +84,7 @@ def judge(
 
 
 def _worth_telling(found: list[Span]) -> list[Span]:
-    """The newest and the longest episodes; a long noisy run has thousands."""
+    """The newest and the longest episodes; a long, noisy run has thousands."""
     if len(found) <= _MOST_SPANS:
         return found
     longest = sorted(found, key=lambda s: -s.rows)[: _MOST_SPANS // 2]
@@ -121,16 +121,7 @@ def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:
         level = Level.WATCH
     signal, row = _row(case, span, level)
     begin = min(_onset(case, span), row)
-    values = _values(case, signal, span, row, begin)
-    evidence = Evidence(
-        statistic=signal.name,
-        value=_finite(signal.statistic[row]),
-        threshold=_finite(signal.threshold[row]),
-        step_first=int(case.rows.steps[max(0, row - signal.window + 1)]),
-        step_last=int(case.rows.steps[row]),
-        extra={**values, "worst": worst.word},
-    )
-    words = case.variant.words
+    evidence = _evidence(case, signal, span, row, begin, worst)
     wall = float(case.walls[begin])
     return Finding(
         rule=case.rule.id,
@@ -143,17 +134,17 @@ def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:
         since_wall_time=wall if math.isfinite(wall) else None,
         until_step=None if span.open else int(case.rows.steps[span.last]),
         evidence=evidence,
-        summary=fill(words.summary, values),
-        short=fill(words.short, values),
+        words=case.variant.words,
         advice=case.variant.advice,
         limit=_limit(signal, row),
     )
 
 
 def _row(case: _Case, span: Span, level: Level) -> tuple[Signal, int]:
-    """The one row that a finding takes its numbers from, and the signal that they belong to.
+    """The row that a finding takes its numbers from, and its signal.
 
-    While it fires the newest row that is beyond the limits of ``level``, else the worst one.
+    While the finding fires, the newest row beyond the limits of ``level``; afterwards the worst
+    one.
     """
     signals = [case.signals[at] for at in (level, *reversed(Level)) if at in case.signals]
     for signal in signals:
@@ -165,7 +156,7 @@ def _row(case: _Case, span: Span, level: Level) -> tuple[Signal, int]:
 
 
 def _worst(signal: Signal, rows: IntArray) -> int:
-    """The row at which the statistic is farthest beyond its threshold; the first of equals."""
+    """The row whose statistic is farthest beyond its threshold; the first of several."""
     value, threshold = signal.statistic[rows], signal.threshold[rows]
     with np.errstate(invalid="ignore", divide="ignore"):
         up = value >= threshold
@@ -175,12 +166,12 @@ def _worst(signal: Signal, rows: IntArray) -> int:
 
 
 def _excess(value: FloatArray, threshold: FloatArray) -> FloatArray:
-    """Distance from the threshold, in units of it."""
+    """Distance from the threshold, relative to the threshold."""
     return np.asarray(np.abs(value - threshold) / np.maximum(np.abs(threshold), 1e-12))
 
 
 def _onset(case: _Case, span: Span) -> int:
-    """Row at which the trouble began: as early as any level that is beyond there says."""
+    """Row at which the episode began, by the earliest onset of any level that is beyond."""
     rows = [
         int(s.onset[span.first])
         for s in case.signals.values()
@@ -190,7 +181,7 @@ def _onset(case: _Case, span: Span) -> int:
 
 
 def _upwards(signal: Signal, row: int) -> bool:
-    """Whether too high is what is wrong at this row."""
+    """Whether this row is too high rather than too low."""
     if signal.high is None or not np.isfinite(signal.high[row]):
         return False
     if signal.low is None or not np.isfinite(signal.low[row]):
@@ -198,18 +189,18 @@ def _upwards(signal: Signal, row: int) -> bool:
     return bool(signal.statistic[row] >= signal.threshold[row])
 
 
-def _values(
-    case: _Case, signal: Signal, span: Span, row: int, begin: int
-) -> dict[str, float | int | str | None]:
+def _evidence(
+    case: _Case, signal: Signal, span: Span, row: int, begin: int, worst: Level
+) -> Evidence:
     x, steps = case.rows.x, case.rows.steps
     up = _upwards(signal, row)
     peak = row if signal.peaked else begin + _peak(signal, row, x[begin : span.last + 1], up=up)
-    side = signal.high if up else signal.low
-    newest = row == len(x) - 1 and span.open
-    values: dict[str, float | int | str | None] = {
+    limits = signal.high if up else signal.low
+    last = len(x) - 1
+    numbers: dict[str, float | int | str | None] = {
         "value": _finite(signal.statistic[row]),
         "threshold": _finite(signal.threshold[row]),
-        "limit": _finite(side[row]) if side is not None else None,
+        "limit": _finite(limits[row]) if limits is not None else None,
         "now": float(x[row]),
         "first": float(x[begin]),
         "before": float(x[max(0, begin - 1)]),
@@ -221,19 +212,44 @@ def _values(
         "at": int(steps[peak]),
         "step": int(steps[row]),
         "tag": case.info.tag,
-        "when": "now" if newest else f"at step {whole(int(steps[row]))}",
-        "from": "" if begin == 0 else f"{number(float(x[begin - 1]))} → ",
-        "bound": _bound(signal, row, up=up),
-        "and_now": f", now {number(float(x[-1]))}" if span.open and peak < len(x) - 1 else "",
     }
-    for level, word in ((Level.WATCH, "watch"), (Level.BAD, "bad")):
+    return Evidence(
+        statistic=signal.name,
+        value=_finite(signal.statistic[row]),
+        threshold=_finite(signal.threshold[row]),
+        step_first=int(steps[max(0, row - signal.window + 1)]),
+        step_last=int(steps[row]),
+        facts=_facts(case, signal, row, numbers),
+        row=numbers,
+        side=_side(signal, row, up=up),
+        newest=row == last and span.open,
+        has_before=begin > 0,
+        latest=float(x[-1]) if span.open and peak < last else None,
+        notes=tuple(template for flags, template in signal.notes if flags[row]),
+        worst=worst,
+    )
+
+
+def _facts(
+    case: _Case, signal: Signal, row: int, known: Mapping[str, object]
+) -> dict[str, float | int | str | None]:
+    """Thresholds of both levels, facts and parameters of the detector, at one row."""
+    facts: dict[str, float | int | str | None] = {}
+    for level in (Level.WATCH, Level.BAD):
         own = case.signals.get(level)
-        values[word] = _finite(own.threshold[row]) if own else None
+        facts[level.word] = _finite(own.threshold[row]) if own else None
     for name, fact in signal.facts.items():
-        values[name] = _finite(fact[row])
-    values.update({k: float(v) for k, v in _parameters(case, signal).items() if k not in values})
-    values["note"] = "".join(fill(words, values) for flags, words in signal.notes if flags[row])
-    return values
+        facts[name] = _finite(fact[row])
+    for name, value in _parameters(case, signal).items():
+        if name not in facts and name not in known:
+            facts[name] = float(value)
+    return facts
+
+
+def _side(signal: Signal, row: int, *, up: bool) -> Side:
+    if _either_sign(signal, row):
+        return Side.BOTH
+    return Side.HIGH if up or signal.low is None else Side.LOW
 
 
 def _either_sign(signal: Signal, row: int) -> bool:
@@ -247,14 +263,6 @@ def _peak(signal: Signal, row: int, part: FloatArray, *, up: bool) -> int:
     if up:
         return int(np.argmax(np.abs(part) if _either_sign(signal, row) else part))
     return int(np.argmin(part))
-
-
-def _bound(signal: Signal, row: int, *, up: bool) -> str:
-    """The limit that the row is beyond, with its direction."""
-    limit = number(float(signal.threshold[row]))
-    if _either_sign(signal, row):
-        return f"±{limit}"
-    return f"≤ {limit}" if up or signal.low is None else f"≥ {limit}"
 
 
 def _parameters(case: _Case, signal: Signal) -> Mapping[str, float]:
@@ -285,12 +293,12 @@ def _is_pending(case: _Case, low: float | None, high: float | None) -> bool:
 
 
 def _judgement(case: _Case, level: Level) -> Judgement:
-    """Badge and watch limits of the tag at its newest row; limits in the unit of the log."""
+    """Level and watch limits of the tag at its newest row; limits in the unit of the log."""
     first = Level.WATCH if Level.WATCH in case.signals else Level.BAD
     signal = case.signals[first]
     low = _finite(signal.low[-1]) if signal.low is not None else None
     high = _finite(signal.high[-1]) if signal.high is not None else None
-    values: dict[str, float | int | str | None] = {
+    values: dict[str, float | None] = {
         name: _finite(fact[-1]) for name, fact in signal.facts.items()
     }
     values |= _all_parameters(case.variant, first)
@@ -301,14 +309,17 @@ def _judgement(case: _Case, level: Level) -> Judgement:
     logged = [None if v is None else v / factor for v in (low, high)]
     if factor < 0:
         logged.reverse()
-    judgement = Judgement(
-        level, fill(words.healthy, values), fill(words.healthy_short, values),
-        logged[0], logged[1], (case.rule.id,),
+    return Judgement(
+        level, logged[0], logged[1], (case.rule.id,),
+        _if_known(words.healthy, values), _if_known(words.healthy_short, values), values,
         pending=level is Level.OK and _is_pending(case, low, high),
     )  # fmt: skip
-    if "–" in judgement.healthy_short:
-        judgement = replace(judgement, healthy_short="")
-    return replace(judgement, healthy="") if "–" in judgement.healthy else judgement
+
+
+def _if_known(template: str, values: Mapping[str, float | None]) -> str:
+    """The template, or nothing when a number of it is missing."""
+    fields = (part for part in parse(template) if not isinstance(part, str))
+    return "" if any(values.get(field.name) is None for field in fields) else template
 
 
 def _finite(value: float) -> float | None:

@@ -1,25 +1,46 @@
-"""The records of a judgement: findings with evidence, and the report of a run."""
+"""The records of a judgement: findings with their evidence, and the report of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
 
 
 class FindingState(str, Enum):
-    """Life of a finding; pending ones are never shown."""
+    """Whether a finding holds. Pending ones are never shown."""
 
     PENDING = "pending"
     FIRING = "firing"
     RESOLVED = "resolved"
 
 
+class Side(str, Enum):
+    """Which limit a row is beyond."""
+
+    HIGH = "high"
+    LOW = "low"
+    BOTH = "both"
+    """Limits of equal size above and below zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Templates of a rule, to be filled with :attr:`Evidence.row` and :attr:`Evidence.facts`."""
+
+    summary: str
+    short: str
+    healthy: str
+    healthy_short: str
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The numbers that were compared. ``present`` turns them into words."""
+    """What was compared, in numbers."""
 
     statistic: str
     """What was computed: "3-point median", "share of start", ..."""
@@ -31,13 +52,31 @@ class Evidence:
     step_first: int
     step_last: int
     """Steps that the statistic of that row covers."""
-    extra: dict[str, float | int | str | None] = field(default_factory=dict)
-    """Further numbers that the words of the rule name: before, after, start, now, count, ..."""
+    facts: dict[str, float | int | str | None] = field(default_factory=dict)
+    """Thresholds per level, facts and parameters of the detector: watch, bad, start, share, ..."""
+    row: dict[str, Any] = field(default_factory=dict)
+    """The rows of the episode: value, limit, now, before, peak, rows, since, ... Empty when the
+    finding is about the state of the run."""
+    side: Side = Side.HIGH
+    newest: bool = False
+    """Whether that row is the newest of the run."""
+    has_before: bool = False
+    """Whether the run has a row before the episode."""
+    latest: float | None = None
+    """The newest value, when the finding fires and its peak is past."""
+    notes: tuple[str, ...] = ()
+    """Templates of what the detector adds about this row."""
+    worst: Level | None = None
+    """Worst level of the episode."""
+    others: tuple[str, ...] = ()
+    """Other tags that show the same episode."""
+    episodes: int = 1
+    """Episodes of this title in the whole run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One episode in which a rule spoke about one tag of a run."""
+    """One episode in which a rule found something in one tag of a run."""
 
     rule: str
     title: str
@@ -50,44 +89,47 @@ class Finding:
     since_wall_time: float | None
     until_step: int | None
     evidence: Evidence
-    summary: str
-    """One sentence with the evidence filled in, no newline."""
-    short: str
-    """The same in at most about 45 cells, for narrow screens."""
+    words: Words | None
+    """Templates of the rule; None when no rule made the finding."""
     advice: str
     limit: float | None = None
     """The limit in units of the metric at the row of the evidence, to draw in its chart."""
     error: str | None = None
-    """Set when the rule itself broke: the rule is ill, not the run."""
+    """Set when the rule itself failed: that says nothing about the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the rules say of one tag now: its badge and its healthy range in words."""
+    """The current verdict of the rules on one tag: its badge and its healthy range."""
 
     level: Level
-    healthy: str
-    """The watch limit in words, at most 16 cells: "≤ 0.08", "≥ 30 % of start"; "" if none."""
-    healthy_short: str
-    """The same in at most 12 cells with numbers: "≥ 1.15"."""
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
     """The watch limits in units of the tag as logged, for the tint of the chart; None = open."""
     rules: tuple[str, ...] = ()
+    """Rules that judged; empty for a range that is only documented."""
+    healthy: str = ""
+    """Template of the limit; "" if there is none or a number of it is missing."""
+    healthy_short: str = ""
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    """Numbers for the templates, in units of the metric."""
     pending: bool = False
     """Ok, yet the newest row is beyond a limit: not for long enough, or spared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A rule that could not judge, and the metric keys that it lacks."""
+    """A rule that could not judge, and why."""
 
     rule: str
     title: str
-    missing: tuple[str, ...]
-    """Metric keys, any of which would do; empty when another ``reason`` is given."""
-    reason: str = ""
-    """In words, where it is not a missing metric: "6 of 20 rows"."""
+    missing: tuple[str, ...] = ()
+    """Metric keys, any of which would do; empty when the reason is another one."""
+    rows: int = 0
+    needed: int = 0
+    """Rows that there are, and that the rule needs."""
+    broke: bool = False
+    """Whether the rule raised an error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which variant reads which tags of a run; made anew when tags or meanings change."""
+"""Which variant reads which tags of a run; rebuilt when tags or meanings change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rltui.health.rule import Rule, Variant
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One variant that makes sense for the run, with the tags that it reads."""
+    """One variant that applies to the run, with the tags it reads."""
 
     rule: Rule
     variant: Variant
@@ -26,7 +26,7 @@ def make_plan(
     rules: Iterable[Rule], tags: Iterable[str], infos: Mapping[str, TagInfo],
     recognition: Recognition,
 ) -> tuple[Task, ...]:  # fmt: skip
-    """The tasks for a run, in the order of the rules; rules that make no sense are left out."""
+    """The tasks for a run, in the order of the rules; rules that do not apply are left out."""
     by_key: dict[str, list[str]] = {}
     for tag in tags:
         info = infos.get(tag)
@@ -48,7 +48,7 @@ def make_plan(
 
 
 def _logged(patterns: Iterable[str], by_key: Mapping[str, list[str]]) -> list[str]:
-    """The metric keys of the run that the patterns take, best pattern first."""
+    """The metric keys of the run that match the patterns, best pattern first."""
     out = []
     for pattern in patterns:
         if pattern in by_key:

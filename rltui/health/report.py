@@ -1,9 +1,10 @@
-"""Gathers what the variants said into one report per run."""
+"""Gathers the answers of the variants into one report per run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rltui.catalogue.model import Range, TagInfo
 from rltui.core.level import Level, worst
@@ -11,16 +12,15 @@ from rltui.health.judge import Outcome
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Report, Skipped
 from rltui.health.plan import Task
 from rltui.health.rule import Rule
-from rltui.health.words import number
 from rltui.store import RunData
 
-#: So many episodes that are over are listed per rule and title: the worst ones. More are counted.
+#: Most resolved episodes listed per rule and title: the worst ones. All are counted.
 OVER_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What a variant said of one tag, or the error that it raised instead."""
+    """The answer of a variant for one tag, or the error it raised instead."""
 
     tag: str
     rows: int
@@ -50,7 +50,7 @@ def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers, no
 
 
 def _sorted(findings: Iterable[Finding]) -> list[Finding]:
-    """Firing before over, bad before watch, newest first."""
+    """Firing before resolved, bad before watch, newest first."""
     return sorted(
         findings,
         key=lambda f: (
@@ -62,7 +62,7 @@ def _sorted(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _findings(answers: Answers) -> list[Finding]:
-    """One finding per episode: several tags or variants that saw the same are one."""
+    """One finding per episode: several tags or variants that show the same are merged."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for _, answer in _each(answers):
         if answer.outcome is not None:
@@ -76,18 +76,19 @@ def _findings(answers: Answers) -> list[Finding]:
         over.sort(key=lambda f: (-f.level, -_rows(f), -(f.since_step or 0)))
         kept = [*firing, *over[:OVER_LISTED]]
         if len(merged) > 1:
-            kept = [_with(f, episodes=len(merged)) for f in kept]
+            kept = [_with_evidence(f, episodes=len(merged)) for f in kept]
         out.extend(kept)
     return out
 
 
 def _rows(finding: Finding) -> float:
-    rows = finding.evidence.extra.get("rows")
+    rows = finding.evidence.row.get("rows")
     return float(rows) if isinstance(rows, (int, float)) else 0.0
 
 
 def _merge(found: list[Finding]) -> list[Finding]:
-    """Findings of one title whose steps overlap become one: the worst, since the earliest."""
+    """Findings of one title whose steps overlap become one: the worst, from the earliest step
+    on."""
     found = sorted(found, key=lambda f: f.since_step or 0)
     groups: list[list[Finding]] = []
     end = -1.0
@@ -114,28 +115,22 @@ def _merged(group: list[Finding]) -> Finding:
         since_wall_time=first.since_wall_time,
         until_step=until,
     )
-    if not others:
-        return merged
-    more = f"; {others[0]} too" if len(others) == 1 else f"; so do {len(others)} other tags"
-    merged = replace(merged, summary=merged.summary + more)
-    return _with(merged, also=", ".join(others[:8]), tags=len(others) + 1)
+    return _with_evidence(merged, others=tuple(others)) if others else merged
 
 
-def _with(finding: Finding, **extra: float | int | str) -> Finding:
-    evidence = replace(finding.evidence, extra={**finding.evidence.extra, **extra})
-    return replace(finding, evidence=evidence)
+def _with_evidence(finding: Finding, **changes: Any) -> Finding:
+    return replace(finding, evidence=replace(finding.evidence, **changes))
 
 
 def _broken(answers: Answers) -> list[Finding]:
-    """One entry per rule that raised, so that it is seen; the run is not ill for it."""
+    """One visible entry per rule that raised an error; it does not count against the run."""
     out: dict[str, Finding] = {}
     for task, answer in _each(answers):
         if answer.error is None or task.rule.id in out:
             continue
-        words = f"this rule broke on {answer.tag}: {answer.error}"
         out[task.rule.id] = Finding(
             task.rule.id, task.variant.title, Level.UNKNOWN, FindingState.FIRING, None, answer.tag,
-            None, None, None, Evidence("", None, None, 0, 0), words, "the rule itself broke",
+            None, None, None, Evidence("", None, None, 0, 0), None,
             "mute the rule and report this", error=answer.error,
         )  # fmt: skip
     return list(out.values())
@@ -162,7 +157,7 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
 
 
 def _both(old: Judgement, new: Judgement) -> Judgement:
-    """The worse of two; when equal, the one that has limits to show, else the first."""
+    """The worse of two; of equals the one with limits to show, else the first."""
     bare = old.low is None and old.high is None
     better = new.level > old.level or (new.level == old.level and bare and new.healthy != "")
     chosen = new if better else old
@@ -171,19 +166,13 @@ def _both(old: Judgement, new: Judgement) -> Judgement:
 
 
 def _documented(info: TagInfo, healthy: Range) -> Judgement:
-    """The absolute range of the documents, in words: no rule judges it, so it has no badge."""
+    """A range that the metric's documentation gives: no rule judges it, so it has no badge."""
     low, high = healthy.low, healthy.high
-    if low is not None and high is not None:
-        words = f"{number(low)} to {number(high)}"
-    elif high is not None:
-        words = f"≤ {number(high)}"
-    else:
-        words = f"≥ {number(low)}" if low is not None else ""
     factor = info.sign * info.scale
     limits = [None if v is None else v / factor for v in (low, high)]
     if factor < 0:
         limits.reverse()
-    return Judgement(Level.UNKNOWN, words, words, limits[0], limits[1])
+    return Judgement(Level.UNKNOWN, limits[0], limits[1], values={"low": low, "high": high})
 
 
 def _categories(infos: Mapping[str, TagInfo], tags: Mapping[str, Judgement]) -> dict[str, Level]:
@@ -208,11 +197,11 @@ def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skippe
             continue
         rule: Rule = parts[0][0].rule
         if any(a.error is not None for a in said):
-            skipped.append(Skipped(rule_id, rule.title, (), "the rule broke"))
+            skipped.append(Skipped(rule_id, rule.title, broke=True))
         elif said:
             need = min(t.variant.min_points for t, each in parts if each)
             rows = max(a.rows for a in said)
-            skipped.append(Skipped(rule_id, rule.title, (), f"{rows} of {need} rows"))
+            skipped.append(Skipped(rule_id, rule.title, rows=rows, needed=need))
         else:
             missing = dict.fromkeys(k for t, _ in parts for k in t.variant.metrics)
             skipped.append(Skipped(rule_id, rule.title, tuple(missing)))

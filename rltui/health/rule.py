@@ -1,4 +1,4 @@
-"""The records of a rule as its document says it. Data only."""
+"""The records of a rule, as read from its document. Data only."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from pathlib import Path
 from rltui.catalogue.model import Category, Recognition, TagInfo
 from rltui.core.level import Level
 from rltui.health.detectors.registry import Detector
+from rltui.health.model import Words
 
 Number = float | int | bool
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """Conditions under which a variant makes sense; empty means always.
+    """Conditions under which a variant applies; empty means always.
 
-    The ``not_`` half excludes. ``unlogged``: only when the run logs none of these metrics.
+    Those with ``not_`` exclude. ``unlogged``: only when the run logs none of these metrics.
     """
 
     frameworks: tuple[str, ...] = ()
@@ -32,7 +33,7 @@ class When:
     unlogged: tuple[str, ...] = ()
 
     def run_fits(self, recognition: Recognition) -> bool:
-        """Whether the variant makes sense for such a run."""
+        """Whether the variant applies to such a run."""
         algorithm = (recognition.algorithm or "").lower()
         return (
             _within(recognition.framework, self.frameworks, self.not_frameworks)
@@ -50,28 +51,18 @@ def _within(word: str, wanted: tuple[str, ...], unwanted: tuple[str, ...]) -> bo
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """Templates of a variant; plain ``{field}`` replacement, no expressions."""
-
-    summary: str
-    short: str
-    healthy: str
-    healthy_short: str
-
-
-@dataclass(frozen=True, slots=True)
 class Case:
-    """A terse series and what the rule must say of it at its end."""
+    """A series in terse notation and what the rule must find at its end."""
 
     name: str
     series: Mapping[str, str]
     """Metric key -> ``0.02x50 0.5x10``."""
     expect: Level
-    """Worst level that the rule reaches; OK when it must be quiet."""
+    """Worst level that the rule reaches; OK when it must find nothing."""
     since: int | None
-    """First step of the finding, where the case says so (rows count from 1)."""
+    """First step of the finding, if the case gives it (rows count from 1)."""
     resolved: bool
-    """Whether the finding must be over at the end."""
+    """Whether the finding must be resolved at the end."""
     estimator: str | None
     framework: str
     scenario: str
@@ -80,36 +71,36 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way in which a rule looks at one kind of input."""
+    """One way in which a rule judges one kind of input."""
 
     id: str
-    """``rule.variant``, or the id of the rule when it has one variant only."""
+    """``rule.variant``, or the id of the rule if it has only one variant."""
     title: str
     metrics: tuple[str, ...]
-    """Metric keys or patterns, best first: the first one that the run logs makes the finding."""
+    """Metric keys or patterns, best first: the first one that the run logs is judged."""
     roles: Mapping[str, tuple[str, ...]]
-    """Role of the detector -> metric keys, best first; a missing one is no hindrance."""
+    """Role of the detector -> metric keys, best first; the run need not log any."""
     when: When
     detector: Detector
     levels: Mapping[Level, Mapping[str, Number]]
     """WATCH and BAD -> all parameters of the detector for that level."""
     hold: int
-    """Logged rows that must be beyond before the rule speaks."""
+    """Consecutive logged rows beyond the limit before the rule fires."""
     release: int
-    """Logged rows that must be inside again before it is over."""
+    """Consecutive logged rows inside again before the finding is resolved."""
     min_points: int
-    """Rows before the rule judges at all."""
+    """Rows needed before the rule judges."""
     all_metrics: bool
-    """Judge every metric of ``metrics`` rather than the first that the run logs."""
+    """Judge every metric of ``metrics`` rather than only the first that the run logs."""
     badge_ok: bool
-    """Whether a tag that it finds nothing wrong with is called ok; else it says nothing then."""
+    """Whether a tag without a finding counts as ok; otherwise it stays not judged."""
     words: Words
     advice: str
     sources: Mapping[str, str]
-    """Parameter -> why it has its value; key ``""`` for a text about the whole."""
+    """Parameter -> why it has its value; key ``""`` for a text about the whole variant."""
 
     def reads(self, key: str) -> int | None:
-        """Position of the pattern in ``metrics`` that takes this key, or None."""
+        """Position of the first pattern in ``metrics`` that matches this key, or None."""
         for position, pattern in enumerate(self.metrics):
             if pattern == key or fnmatchcase(key, pattern):
                 return position

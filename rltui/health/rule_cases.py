@@ -1,4 +1,4 @@
-"""Tries the examples that stand in the rules: for tests and ``rltui lint --run``."""
+"""Runs the examples that rules carry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PART = re.compile(rf"({_NUMBER})(?:\.\.({_NUMBER})|~({_NUMBER}))?(?:x(\d+))?$",
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What became of one case."""
+    """The result of one case."""
 
     rule: str
     case: str
@@ -58,13 +58,14 @@ def parse_series(text: str) -> FloatArray:
 
 
 def _zigzag(n: int) -> FloatArray:
-    """Fixed values in -1 .. 1 that look like noise: the golden ratio's multiples, folded."""
+    """Fixed values from -1 to 1 that look like noise: fractional parts of multiples of the golden
+    ratio."""
     golden = (math.sqrt(5) - 1) / 2
     return np.asarray(2 * np.mod(np.arange(1, n + 1) * golden, 1.0) - 1)
 
 
 def run_cases(rules: Iterable[Rule]) -> list[CaseResult]:
-    """Run every case of every rule with that rule alone."""
+    """Run every case of every rule, each with that rule alone."""
     return [_run_case(rule, case) for rule in rules for case in rule.cases]
 
 
@@ -95,7 +96,7 @@ def _difference(case: Case, findings: tuple[Finding, ...]) -> str:
 
 
 def _worst_level(finding: Finding) -> Level:
-    return Level.BAD if finding.evidence.extra.get("worst") == "bad" else finding.level
+    return finding.evidence.worst or finding.level
 
 
 def case_run(
@@ -119,7 +120,7 @@ def case_run(
 
 
 def case_info(key: str, estimator: str | None = None) -> TagInfo:
-    """The meaning of a tag that is named like its metric."""
+    """The meaning of a tag named like its metric."""
     metric = Metric(key, key, Category.OTHER, None, "", Direction.NONE, None, "", "")
     return TagInfo(
         tag=key, metric=metric, title=key, category=Category.OTHER, also=None, unit="",

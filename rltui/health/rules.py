@@ -1,4 +1,4 @@
-"""Reads rules from YAML and checks every word of them."""
+"""Reads rules from YAML and checks every key and value."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from pathlib import Path
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.core.shipped import shipped
+from rltui.core.template import read_template
 from rltui.core.yaml_document import Node, Table, nearest, read_document
 from rltui.health.detectors import decline, learning, levels, outcome, pace
 from rltui.health.detectors.registry import DETECTORS, Detector
-from rltui.health.rule import Case, Number, Rule, Variant, When, Words
-from rltui.health.words import SPECS, fields_of
+from rltui.health.model import Words
+from rltui.health.parameters import Override, read_parameters
+from rltui.health.rule import Case, Number, Rule, Variant, When
 
 #: Modules that register detectors when imported.
 DETECTOR_MODULES = (decline, learning, levels, outcome, pace)
 
-#: Fields that every template may name; the facts of the detector come on top.
+#: Fields that every template may name, besides the facts of its detector.
 STANDARD_FIELDS = (
     "value", "threshold", "watch", "bad", "low", "high", "limit", "now", "first", "before",
     "peak", "after", "rows", "since", "until", "at", "tag", "step", "when", "from", "bound",
     "and_now", "note",
 )  # fmt: skip
+
+#: What may follow the colon of a field: as percent, as a whole number.
+FORMATS = ("%", "d")
 
 _Find = Callable[[str], "Node | None"]
 
@@ -47,13 +52,14 @@ def load_rules(
     A later rule of the same id replaces the earlier one.
 
     ``mute`` names rules (or variants, ``rule.variant``) to leave out. ``overrides`` maps a rule
-    or variant to new parameters: ``{"entropy_collapse": {"watch": {"share": 0.2}, "hold": 3}}``;
-    values may be document nodes, then errors say where. ``metrics`` are the metric keys of the
-    catalogue; when given, a rule that names another key is wrong.
+    or variant to new parameters (see :class:`~rltui.health.parameters.Override`); with document
+    nodes as values, errors name the line. ``metrics`` are the metric keys of the catalogue;
+    when given, a rule that names another key is rejected.
     Raises DocumentError.
     """
     known = frozenset(metrics)
-    changes = {k: _as_node(v) for k, v in (overrides or {}).items()}
+    nodes = {k: _as_node(v) for k, v in (overrides or {}).items()}
+    changes = {k: Override(node) for k, node in nodes.items()}
     rules: dict[str, Rule] = {}
     for path in (shipped("health", "data", "rules.yaml"), *extra_files):
         for rule in _read_file(path, changes, known):
@@ -62,9 +68,10 @@ def load_rules(
         rule = _read_rule(node, changes, known)
         rules[rule.id] = rule
     words = [w for r in rules.values() for w in (r.id, *(v.id for v in r.variants))]
-    for name, node in changes.items():
+    for name, override in changes.items():
         if name not in words:
-            node.fail(f"unknown rule {name!r}", hint=nearest(name, words))
+            nodes[name].fail(f"unknown rule {name!r}", hint=nearest(name, words))
+        override.check()
     return tuple(without(rules.values(), frozenset(mute)))
 
 
@@ -81,7 +88,7 @@ def _as_node(value: object) -> Node:
 
 
 def without(rules: Iterable[Rule], mute: Iterable[str]) -> Iterable[Rule]:
-    """The rules but for those (or those variants) that ``mute`` names."""
+    """The rules without those (or those variants) that ``mute`` names."""
     mute = frozenset(mute)
     for rule in rules:
         kept = tuple(v for v in rule.variants if v.id not in mute)
@@ -92,7 +99,7 @@ def without(rules: Iterable[Rule], mute: Iterable[str]) -> Iterable[Rule]:
             )  # fmt: skip
 
 
-def _read_file(path: Path, changes: Mapping[str, Node], known: frozenset[str]) -> list[Rule]:
+def _read_file(path: Path, changes: Mapping[str, Override], known: frozenset[str]) -> list[Rule]:
     document = read_document(path).table()
     document.get("schema")
     rules: dict[str, Rule] = {}
@@ -105,7 +112,7 @@ def _read_file(path: Path, changes: Mapping[str, Node], known: frozenset[str]) -
     return list(rules.values())
 
 
-def _read_rule(node: Node, changes: Mapping[str, Node], known: frozenset[str]) -> Rule:
+def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str]) -> Rule:
     table = node.table()
     rule_id = table.need("id").text()
     title = table.need("title").text()
@@ -120,9 +127,7 @@ def _read_rule(node: Node, changes: Mapping[str, Node], known: frozenset[str]) -
         variant_id = f"{rule_id}.{name}" if name else rule_id
         if any(v.id == variant_id for v in variants):
             part.fail(f"variant {variant_id!r} stands twice")
-        layers = [changes[i].table() for i in (variant_id, rule_id) if i in changes]
-        if variant_id == rule_id:
-            layers = layers[:1]
+        layers = [changes[i] for i in dict.fromkeys((variant_id, rule_id)) if i in changes]
         variants.append(_read_variant(variant_id, title, own, table, layers, known))
         if variants_node:
             own.finish()
@@ -136,7 +141,7 @@ def _read_variant(
     rule_title: str,
     own: Table,
     rule: Table,
-    changes: list[Table],
+    changes: list[Override],
     known: frozenset[str],
 ) -> Variant:
     def find(key: str) -> Node | None:
@@ -148,7 +153,8 @@ def _read_variant(
         return find(key) or own.need(key)
 
     def count(key: str, default: int) -> int:
-        node = next((n for t in changes if (n := t.get(key))), None) or find(key)
+        own_node = find(key)  # also when it is changed: the key is known
+        node = next((n for c in changes if (n := c.count(key))), own_node)
         value = node.integer() if node else default
         if node and value < 1:
             node.fail(f"{key} must be at least 1")
@@ -163,7 +169,7 @@ def _read_variant(
     roles = _read_roles(find("with"), detector, known)
     title = own.get("title")
     metrics_node = need("metrics")
-    variant = Variant(
+    return Variant(
         id=variant_id,
         title=title.text() if title else rule_title,
         metrics=_metric_keys(metrics_node, known),
@@ -181,52 +187,27 @@ def _read_variant(
         sources=_read_sources(rule.get("source"), detector)
         | _read_sources(own.get("source"), detector),
     )
-    for table in changes:
-        table.finish()
-    return variant
 
 
 def _read_levels(
-    where: Node, find: _Find, detector: Detector, changes: list[Table]
+    where: Node, find: _Find, detector: Detector, changes: list[Override]
 ) -> Mapping[Level, Mapping[str, Number]]:
-    shared = _read_parameters(find("parameters"), detector)
+    shared = read_parameters(find("parameters"), detector)
     out: dict[Level, Mapping[str, Number]] = {}
     for word, level in _LEVELS.items():
         node = find(word)
         changed: dict[str, Number] = {}
-        for table in reversed(changes):
-            changed |= _read_parameters(table.get("parameters"), detector)
-            changed |= _read_parameters(table.get(word), detector)
+        for override in reversed(changes):
+            changed |= override.parameters(word, detector)
         if node is None:
             continue
-        given = shared | _read_parameters(node, detector) | changed
+        given = shared | read_parameters(node, detector) | changed
         for name, parameter in detector.parameters.items():
             if name not in given and parameter.default is None:
                 node.fail(f"detector {detector.name} needs {name!r} for {word}")
         out[level] = given
     if not out:
         where.fail("a rule needs 'watch' or 'bad', or both")
-    return out
-
-
-def _read_parameters(node: Node | None, detector: Detector) -> dict[str, Number]:
-    out: dict[str, Number] = {}
-    if node is None:
-        return out
-    table = node.table()
-    for name, value in table.pairs():
-        parameter = detector.parameters.get(name)
-        if parameter is None:
-            table.key_node(name).fail(
-                f"detector {detector.name} has no parameter {name!r}",
-                hint=nearest(name, detector.parameters),
-            )
-        if parameter.kind is bool:
-            out[name] = value.boolean()
-        elif parameter.kind is int:
-            out[name] = value.integer()
-        else:
-            out[name] = value.number()
     return out
 
 
@@ -258,7 +239,7 @@ def _read_roles(
 
 
 def _read_when(*nodes: Node | None) -> When:
-    """Conditions of the rule, then those of the variant: exclusions add up, the rest replaces."""
+    """Conditions of the rule, then of the variant: exclusions add up, others replace."""
     found: dict[str, tuple[str, ...]] = {}
     for node in nodes:
         if node is None:
@@ -282,21 +263,7 @@ def _read_words(need: Callable[[str], Node], find: _Find, detector: Detector) ->
     healthy = need("healthy")
     short = find("healthy_short") or healthy
     nodes = (need("summary"), need("short"), healthy, short)
-    return Words(*(_template(n, fields) for n in nodes))
-
-
-def _template(node: Node, fields: tuple[str, ...]) -> str:
-    text = node.text()
-    try:
-        used = fields_of(text)
-    except ValueError as error:
-        node.fail(f"not a template: {error}")
-    for name, spec in used:
-        if name not in fields:
-            node.fail(f"unknown field {name!r}", hint=nearest(name, fields))
-        if spec not in SPECS:
-            node.fail(f"field {name!r}: format {spec!r} is not one of {', '.join(SPECS[1:])}")
-    return text
+    return Words(*(read_template(n, fields, FORMATS) for n in nodes))
 
 
 def _read_sources(node: Node | None, detector: Detector) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Metrics that no framework logs, and names that tell tags apart."""
+"""Metrics that no framework logs, and distinct titles for tags."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rltui.catalogue.model import Metric, TagInfo
-from rltui.store import RunData
 from rltui.store.derived import Derived
+from rltui.store.point_table import PointTable
 
 
 def derive(
-    run: RunData, infos: Mapping[str, TagInfo], metrics: Mapping[str, Metric]
+    table: PointTable, infos: Mapping[str, TagInfo], metrics: Mapping[str, Metric]
 ) -> dict[str, TagInfo]:
-    """Register what the catalogue can derive from the tags of ``run``; their meanings by tag.
+    """Add the series that the catalogue can derive from the tags of a run; their meanings by tag.
 
     A metric that the run logs itself is not derived.
     """
@@ -27,8 +27,9 @@ def derive(
         if how is None or key in logged or how.first not in logged or how.second not in logged:
             continue
         derived = Derived(how.how, logged[how.first], logged[how.second])
-        run.derive(derived)
-        found[derived.tag] = _info(derived, metric)
+        table.derive(derived)
+        source = f"rltui: {derived.how} of two logged metrics"
+        found[derived.tag] = replace(TagInfo.of_metric(derived.tag, metric), source=source)
     return found
 
 
@@ -44,23 +45,3 @@ def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
         else info
         for tag, info in infos.items()
     }
-
-
-def _info(derived: Derived, metric: Metric) -> TagInfo:
-    return TagInfo(
-        tag=derived.tag,
-        metric=metric,
-        title=metric.title,
-        category=metric.category,
-        also=metric.also,
-        unit=metric.unit,
-        direction=metric.direction,
-        healthy=metric.healthy,
-        meaning=metric.meaning,
-        sign=1.0,
-        scale=1.0,
-        family=None,
-        stat=None,
-        order=metric.order,
-        source=f"rltui: {derived.how} of two logged metrics",
-    )

@@ -7,7 +7,7 @@ from enum import Enum
 
 from rltui.core.batch import RunKey
 from rltui.core.level import Level, RunState
-from rltui.health.crash import EndingKind
+from rltui.health.crash import ExitKind
 from rltui.health.model import Evidence, Finding, FindingState
 from rltui.session.run import RunView
 from rltui.session.session import Session
@@ -44,7 +44,7 @@ class Watcher:
         found: list[Event] = []
         known: dict[_Id, Finding] = {}
         for run in self._session.runs():
-            if run.report is None or run.data.reading:
+            if run.report is None or run.data.files.reading:
                 known.update({k: v for k, v in self._known.items() if k[0] == run.key})
                 continue
             for finding in (*state_findings(run), *run.report.findings):
@@ -63,7 +63,7 @@ class Watcher:
 
 
 def state_findings(run: RunView) -> list[Finding]:
-    """A run that does not go on, as a finding: only who watches it live can tell."""
+    """A run that stopped writing, as a finding: only a live watcher sees that happen."""
     progress = run.progress
     if progress is None or progress.state not in (RunState.STALLED, RunState.CRASHED):
         return []
@@ -71,16 +71,14 @@ def state_findings(run: RunView) -> list[Finding]:
     step = 0 if last is None else last
     evidence = Evidence("seconds since the newest write", progress.age_s, None, step, step)
     if progress.state is RunState.STALLED:
-        return [_state("stalled", "Stalled", Level.WATCH, last, evidence, "nothing was written")]
-    ending = progress.ending
-    if ending is None:
-        return [_state("crashed", "Crashed", Level.BAD, last, evidence, "it has ended")]
-    evidence = Evidence("how it ended", None, None, step, step, {"line": ending.line})
-    title, level = "Crashed", run.end_level
-    if ending.kind is EndingKind.CANCELLED:
-        title = "Cancelled"
-    words = ": ".join(w for w in (ending.reason, ending.line) if w)
-    return [_state("crashed", title, level, last, evidence, words, ending.advice)]
+        return [_state("stalled", "Stalled", Level.WATCH, last, evidence)]
+    crash = progress.exit_status
+    if crash is None:
+        return [_state("crashed", "Crashed", Level.BAD, last, evidence)]
+    facts: dict[str, float | int | str | None] = {"reason": crash.reason, "line": crash.line}
+    evidence = Evidence("how it ended", None, None, step, step, facts)
+    title = "Cancelled" if crash.kind is ExitKind.CANCELLED else "Crashed"
+    return [_state("crashed", title, run.verdict.exit_level, last, evidence, crash.advice)]
 
 
 def _state(
@@ -89,24 +87,12 @@ def _state(
     level: Level,
     since: int | None,
     evidence: Evidence,
-    summary: str,
     advice: str = "",
 ) -> Finding:
+    firing = FindingState.FIRING
     return Finding(
-        rule,
-        title,
-        level,
-        FindingState.FIRING,
-        None,
-        None,
-        since,
-        None,
-        None,
-        evidence,
-        summary,
-        summary,
-        advice,
-    )
+        rule, title, level, firing, None, None, since, None, None, evidence, None, advice
+    )  # fmt: skip
 
 
 def _over(finding: Finding, run: RunView) -> Finding:

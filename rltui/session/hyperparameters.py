@@ -1,8 +1,8 @@
-"""Hyperparameters of a run, wherever its framework put them.
+"""Hyperparameters of a run, wherever its framework logs them.
 
-The hparams plugin, a text that is a JSON object (transformers logs its arguments so), or a
-Markdown table of names and values (CleanRL). Only texts whose tag says that they are
-hyperparameters count: a sample that happens to be JSON is none.
+The hparams plugin, a text that is a JSON object (transformers logs its arguments that way), or a
+Markdown table of names and values (CleanRL). Only texts whose tag names hyperparameters count,
+so that a sample that happens to be JSON is ignored.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
-from rltui.core.batch import TextPoint
+from rltui.core.batch import Batch, TextPoint
 
 #: Names of texts that hold hyperparameters: transformers logs ``args``, CleanRL
 #: ``hyperparameters``, others ``config``, ``hparams``; TensorBoard adds ``/text_summary``.
@@ -19,8 +20,40 @@ _NAMES = re.compile(
     r"(^|/)(args|arguments|hyperparameters|hyper_parameters|hparams|config|training_args)"
     r"(/text_summary)?$"
 )
-#: How cleaning marks a backslash that looks like an escape of ours: \\u00e9 in JSON does.
+#: What text cleaning writes for a backslash, as in the JSON escape \\u00e9.
 _BACKSLASH = "\\x5c"
+
+
+class Hyperparameters:
+    """Of one run, file by file."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, object] = {}
+        """Name -> value; later files win."""
+        self._by_file: dict[Path, dict[str, object]] = {}
+
+    def take(self, batch: Batch) -> bool:
+        """Take those of a batch in; returns whether any is new or has another value."""
+        logged = {**hyperparameters(batch.texts), **batch.hparams}
+        if not logged:
+            return False
+        self._by_file.setdefault(batch.source.path, {}).update(logged)
+        return self._sum_up()
+
+    def move(self, path: Path, into: Hyperparameters) -> bool:
+        """Give those of a file to another run; returns whether there are any."""
+        values = self._by_file.pop(path, None)
+        if values is None:
+            return False
+        into._by_file[path] = values
+        self._sum_up()
+        into._sum_up()
+        return True
+
+    def _sum_up(self) -> bool:
+        before = self.values
+        self.values = {k: v for values in self._by_file.values() for k, v in values.items()}
+        return self.values != before
 
 
 def hyperparameters(texts: Iterable[TextPoint]) -> dict[str, object]:

@@ -1,12 +1,13 @@
 """Keeps the points in memory within a budget: unloads runs, reads them again on demand.
 
 The runs that were shown least recently and that are not being written are unloaded: their
-points go, their verdict, their progress and their headline curve stay. A run is read again when
-a screen asks for other points of it, or when it grows. Points are never thinned.
+points go, while verdict, progress and headline curve stay. A run is read again when a screen
+needs other points of it, or when it grows. Points are never thinned.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -15,13 +16,13 @@ from rltui.core.level import Level, RunState
 from rltui.session.run import RunView
 from rltui.store import RunData
 
-#: The budget is looked at again when so much has been read.
+#: Bytes to read before the budget is checked again.
 _STEP = 32 << 20
 
-#: A run that was shown so many seconds ago is on the screen.
+#: A run that was shown within this many seconds is on the screen.
 _SHOWN_S = 3.0
 
-#: A run that grew so many seconds ago may grow again.
+#: A run that grew within this many seconds may grow again.
 _QUIET_S = 300.0
 
 _LOST = (
@@ -38,20 +39,24 @@ class Memory:
     def __init__(
         self, budget_bytes: int, views: Mapping[RunKey, RunView], read_again: ReadAgain
     ) -> None:
-        """``read_again`` gives the batches of a run from its files, None when they do not hold
-        all of its points any more."""
+        """``read_again`` returns the batches of a run from its files, None when these no longer
+        have all of its points."""
         self._budget = budget_bytes
         self._views = views
         self._read_again = read_again
         self._loading: dict[RunKey, Iterator[None]] = {}
         self._held: dict[RunKey, list[Batch]] = {}
-        """Batches that came for a run that is not loaded, in order."""
+        """Batches for a run that is not loaded, in order."""
         self._lost: set[RunKey] = set()
-        """Runs whose points were unloaded and are in no file any more."""
+        """Runs whose points were unloaded and are no longer in any file."""
         self._fresh: set[RunKey] = set()
-        """Runs that were loaded since the budget was looked at: somebody wants them."""
+        """Runs that were loaded since the last check of the budget: they are needed."""
+        self._shown_at: dict[RunKey, float] = {}
+        """When a screen last showed a run, monotonic seconds."""
+        self._grew_at: dict[RunKey, float] = {}
+        """When a run last grew after it had been read, monotonic seconds."""
         self._read = 0
-        self._looked = 0
+        self._checked = 0
         self.over = False
         """Whether more than the budget is held, because nothing more can be unloaded."""
 
@@ -62,47 +67,51 @@ class Memory:
 
     @property
     def is_full(self) -> bool:
-        """Whether so much was read since the last look that the budget may be exceeded."""
-        return self._read - self._looked >= min(_STEP, self._budget // 8)
+        """Whether enough was read since the last check that the budget may be exceeded."""
+        return self._read - self._checked >= min(_STEP, self._budget // 8)
+
+    def shown(self, key: RunKey, now: float) -> None:
+        """Note that a screen shows a run. ``now``: monotonic seconds."""
+        self._shown_at[key] = now
+
+    def grew(self, key: RunKey, now: float) -> None:
+        """Note that a run grew after it had been read. ``now``: monotonic seconds."""
+        self._grew_at[key] = now
 
     def hold(self, batch: Batch, key: RunKey) -> bool:
-        """Keep a batch back whose run is not loaded, and load that run; whether it was kept.
+        """Hold back a batch whose run is not loaded, and load that run; whether it was held.
 
-        What follows a batch that was kept is kept, too: the run is read again up to the place
-        that the store knows of, and goes on with the first batch that was kept.
+        Later batches are held back, too: the run is read again up to the offset that the store
+        knows, and continues with the first batch that was held.
         """
         view = self._views.get(key)
-        if view is None or not view.data.unloaded:
+        if view is None or not view.data.memory.unloaded:
             return False
         news = bool(batch.items) or batch.replaced
         if not news and key not in self._held and key not in self._loading:
-            return False  # nothing but a note, a time, a size, or how it ended
-        known = view.data.facts.get(batch.source.path)
+            return False  # only a note, a time, a size, or an exit status
+        known = view.data.files.by_path.get(batch.source.path)
         if known is not None and batch.generation > known.generation:
-            self._lost.add(key)  # what was read before is in no file any more
+            self._lost.add(key)  # what was read before is no longer in any file
         self._held.setdefault(key, []).append(batch)
         self.want(key)
         return True
 
     def want(self, key: RunKey) -> None:
-        """Begin to load a run, if its files still hold what was read."""
+        """Begin to load a run, if its files still have what was read."""
         view = self._views[key]
-        if not view.data.unloaded or key in self._loading:
+        if not view.data.memory.unloaded or key in self._loading:
             return
         batches = None if key in self._lost else self._batches(view.data)
         if batches is None:
-            if key not in self._lost or not self._told_lost(view):
-                self._lost.add(key)
-                view.data.notes.append(Note(view.data.path, None, Level.WATCH, _LOST))
+            self._lost.add(key)
+            notes = view.data.files.notes
+            if not any(n.message == _LOST for n in notes):
+                notes.append(Note(view.data.path, None, Level.WATCH, _LOST))
             if key not in self._held:
                 return  # the summary stays
             batches = iter(())
-        view.loading = True
-        self._loading[key] = view.data.load(batches)
-
-    @staticmethod
-    def _told_lost(view: RunView) -> bool:
-        return any(n.message == _LOST for n in view.data.notes)
+        self._loading[key] = view.data.memory.load(batches)
 
     def load(self, key: RunKey) -> list[Batch]:
         """Load a run at once; returns the batches that were held back."""
@@ -128,11 +137,9 @@ class Memory:
     def _loaded(self, key: RunKey) -> list[Batch]:
         self._loading.pop(key, None)
         self._lost.discard(key)
-        view = self._views[key]
-        view.loading = False
-        view.version += 1
+        self._views[key].version += 1
         self._fresh.add(key)
-        self._looked = self._read - self._budget  # others may have to go for it
+        self._checked = self._read - self._budget  # others may have to make room
         return self._held.pop(key, [])
 
     def took(self, batch: Batch) -> None:
@@ -141,37 +148,41 @@ class Memory:
 
     def enforce(self, now: float) -> bool:
         """Unload runs until the budget is met; whether any was. ``now``: monotonic seconds."""
-        self._looked = self._read
-        held = {k: v.data.nbytes for k, v in self._views.items()}
+        self._checked = self._read
+        held = {k: v.data.table.nbytes for k, v in self._views.items()}
         total = sum(held.values())
         self.over = False
         unloaded = False
-        for view in sorted(self._views.values(), key=lambda v: v.shown_at):
+        for view in sorted(self._views.values(), key=lambda v: self._shown(v.key)):
             if total <= self._budget:
                 break
             if view.key in self._fresh or not self._may_go(view, now):
                 continue
             self._unload(view)
             unloaded = True
-            total += view.data.nbytes - held[view.key]
+            total += view.data.table.nbytes - held[view.key]
         self._fresh.clear()
         self.over = total > self._budget
         return unloaded
 
     def _may_go(self, view: RunView, now: float) -> bool:
         data = view.data
-        if data.unloaded or data.reading or view.report is None or now - view.shown_at < _SHOWN_S:
+        if data.memory.unloaded or data.files.reading or view.report is None:
+            return False
+        if now - self._shown(view.key) < _SHOWN_S:
             return False
         live = view.progress is not None and view.progress.state is RunState.LIVE
-        if live or now - view.grew_at < _QUIET_S:
-            return False  # the next row would have it read again
+        if live or now - self._grew_at.get(view.key, -math.inf) < _QUIET_S:
+            return False  # the next row would cause it to be read again
         return self._batches(data) is not None
 
+    def _shown(self, key: RunKey) -> float:
+        return self._shown_at.get(key, -math.inf)
+
     def _batches(self, data: RunData) -> Iterator[Batch] | None:
-        return self._read_again(data.key, dict(data.sources), data.generations)
+        return self._read_again(data.key, data.files.sources, data.files.generations)
 
     def _unload(self, view: RunView) -> None:
         headline = view.headline()
-        view.data.unload([headline] if headline is not None else [])
-        view.memo.clear()
+        view.data.memory.unload([headline] if headline is not None else [])
         view.version += 1

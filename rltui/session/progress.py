@@ -1,7 +1,7 @@
-"""How far a run is and whether it lives: step, total, elapsed, ETA, age, state.
+"""How far a run is and whether it is live: step, total, elapsed, ETA, age, state.
 
 Many text logs carry no time. Then elapsed and ETA come from the sum of step times and are
-marked as derived; age always comes from the newest write that is known.
+marked as derived; age is always that of the newest known write.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from rltui.catalogue.model import Category, Roles, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import RunState
-from rltui.health.crash import Ending, EndingKind
-from rltui.session.exit_status import ending_of
+from rltui.health.crash import ExitKind, ExitStatus
+from rltui.session.exit_status import exit_status_of
 from rltui.session.hyperparameters import positive
 from rltui.store import RunData, Series
 
@@ -23,11 +23,11 @@ from rltui.store import RunData, Series
 _LIVE_INTERVALS = 5.0
 #: ... but never sooner than this, seconds.
 _LIVE_LEAST_S = 60.0
-#: Beyond this age nobody can say whether a silent run died or ended, seconds.
+#: Beyond this age a silent run may have died or finished, seconds.
 _UNKNOWN_AFTER_S = 24 * 3600.0
-#: Tags among which the run's own clock is looked for.
+#: Number of tags among which the run's own clock is searched.
 _CLOCKS = 40
-#: Intervals looked at for the usual one: the newest, so that a slow start does not count.
+#: Newest intervals that the usual one is taken from, so that a slow start does not count.
 _RECENT = 200
 
 
@@ -38,7 +38,7 @@ class Progress:
     first_step: int | None
     last_step: int | None
     total_steps: int | None
-    """Planned total, from hyperparameters; None when the logs do not tell."""
+    """Planned total, from hyperparameters; None when no log has it."""
     elapsed_s: float | None
     elapsed_derived: bool
     """True when the log has no times and the figure is a sum of step times."""
@@ -54,8 +54,8 @@ class Progress:
     """The last planned step, or the trainer's closing row, has been logged."""
     gone: bool = False
     """Every log file of the run has vanished; what was read is still shown."""
-    ending: Ending | None = None
-    """How it ended and why, where its console log or a tracker tells."""
+    exit_status: ExitStatus | None = None
+    """How it ended and why, where its console log or a tracker shows it."""
 
     @property
     def share(self) -> float | None:
@@ -79,7 +79,9 @@ def progress(
     if interval is None and (times := _values(run, infos, roles.step_time)) is not None:
         interval = _median(times[-_RECENT:])
         per_step = interval
-    newest = max((t for t in (run.last_wall_time, run.modified) if t is not None), default=None)
+    newest = max(
+        (t for t in (run.last_wall_time, run.files.modified) if t is not None), default=None
+    )
     total = _total_steps(hyper, roles.total_steps)
     last = run.last_step
     eta = None
@@ -99,21 +101,21 @@ def progress(
         RunState.UNKNOWN,
         newest,
         done,
-        bool(run.sources) and run.gone >= run.sources.keys(),
-        ending_of(run),
+        run.files.all_gone,
+        exit_status_of(run.files),
     )
     return aged(fresh, now)
 
 
 def renewed(known: Progress, run: RunData, now: float) -> Progress:
-    """``known`` with what needs no points: the newest write, how the run ended, whether its
-    logs are gone."""
-    times = (known.written_at, run.last_wall_time, run.modified)
+    """``known`` with everything updated that needs no points: the newest write, the exit
+    status, whether the logs are gone."""
+    times = (known.written_at, run.last_wall_time, run.files.modified)
     fresh = replace(
         known,
         written_at=max((t for t in times if t is not None), default=None),
-        gone=bool(run.sources) and run.gone >= run.sources.keys(),
-        ending=ending_of(run),
+        gone=run.files.all_gone,
+        exit_status=exit_status_of(run.files),
         age_s=None,
     )
     return aged(fresh, now)
@@ -123,8 +125,8 @@ def aged(known: Progress, now: float) -> Progress:
     """``known`` at another time; the same object when nothing that is shown differs."""
     age = None if known.written_at is None else max(0.0, now - known.written_at)
     state = _state(known.done, age, known.interval_s, known.last_step is not None)
-    if known.ending is not None:
-        state = _ended(known.ending, state)
+    if known.exit_status is not None:
+        state = _ended(known.exit_status, state)
     shown = _coarse(age)
     if shown == known.age_s and state is known.state:
         return known
@@ -149,19 +151,19 @@ def _state(done: bool, age: float | None, interval: float | None, started: bool)
     return RunState.LIVE if age <= limit else RunState.STALLED
 
 
-def _ended(ending: Ending, state: RunState) -> RunState:
-    """The state of a run whose end is told; a sign that a process may have survived is
-    believed when its logs stay quiet."""
-    if ending.kind is EndingKind.FINISHED:
+def _ended(exit_status: ExitStatus, state: RunState) -> RunState:
+    """The state of a run with an exit status. A sign of a crash that the process may have
+    survived counts only once its logs stay quiet."""
+    if exit_status.kind is ExitKind.FINISHED:
         return RunState.FINISHED
-    if not ending.certain and state is RunState.LIVE:
+    if not exit_status.certain and state is RunState.LIVE:
         return state
     return RunState.CRASHED
 
 
 def _clock_series(run: RunData) -> Series | None:
     """The series with the most points that carries wall times: the run's own clock."""
-    for tag in sorted(run.tags[:_CLOCKS], key=run.logged, reverse=True):
+    for tag in sorted(run.tags[:_CLOCKS], key=run.table.logged, reverse=True):
         series = run.series(tag)
         if series.count and np.isfinite(series.wall_times[-1]):
             return series

@@ -1,25 +1,13 @@
-"""The files of training runs -> batches. Knows nothing of what a tag means.
+"""Finds the logs of trainings and follows them: files -> batches. Knows no metric.
 
-``logdir`` finds runs and files (``walk`` looks, ``grouping`` says which are of one training),
-``watch`` says when to look, ``tail`` reads what was appended,
-``formats`` decode it, ``feed`` joins the two for one file, ``reader`` runs all of it;
-``overview`` samples a large file before it is read.
+``discovery`` finds runs and their files: ``walk`` searches directories, ``grouping`` puts the logs
+of one training together, ``logdir`` names runs. ``follow`` reads them: ``reader`` is the way in,
+``loop`` its thread, ``schedule`` says when to poll what, a ``feed`` reads one file, store or pipe,
+and ``sample`` shows a large file before it is read.
 """
 
 from rltui.sources.discovery.logdir import discover
-from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
 from rltui.sources.follow.reader import Reader
-from rltui.sources.follow.sample import Limits, Overview
-from rltui.sources.follow.schedule import Intervals, Watching
+from rltui.sources.follow.schedule import Intervals
 
-__all__ = [
-    "Discovery",
-    "Intervals",
-    "Limits",
-    "LogFile",
-    "Overview",
-    "Reader",
-    "RunFiles",
-    "Watching",
-    "discover",
-]
+__all__ = ["Intervals", "Reader", "discover"]

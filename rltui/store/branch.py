@@ -1,9 +1,8 @@
 """A stretch of one log file that was written in one go, as columns.
 
-A file is one branch, until the writer says that it starts again or the file is rewritten;
-then the next branch begins. Blocks of equal tags are merged as they arrive so that a live
-run of one row per read does not end as a million tiny arrays; every point is copied at most
-log2(n) times.
+A file is one branch until the writer declares a restart or the file is rewritten; then the next
+branch begins. Blocks with equal tags are merged as they arrive, so that a live run that is read
+row by row does not become a million tiny arrays; each point is copied at most log2(n) times.
 """
 
 from __future__ import annotations
@@ -14,11 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rltui.core.block import Block, BoolArray, FloatArray, IntArray, ValueArray
+from rltui.core.block import Block, BoolArray
+from rltui.store.points import Points, choose, concatenate
 
-Points = tuple[IntArray, FloatArray, ValueArray]
-
-#: Blocks of more rows than this are not merged any further: copying stops paying.
+#: Blocks of more rows than this are not merged any further: copying no longer pays off.
 _MERGE_ROWS = 4096
 
 
@@ -28,11 +26,11 @@ class Branch:
 
     path: Path
     rank: tuple[int, int, int]
-    """(order of the file, generation of its content, restarts told by the writer)."""
-    told_start: int | None
-    """Step from which the writer said that it starts again; None: judged by the first step."""
+    """(order of the file, generation of its content, restarts declared by the writer)."""
+    declared_start: int | None
+    """Step of the restart that the writer declared; None: it starts at its first row."""
     begin: int | None = None
-    """Step of the first row, whatever the pieces in which the file was read."""
+    """Step of the first row, however the file was split into reads."""
     first_step: int | None = None
     """Lowest step so far."""
     last_step: int | None = None
@@ -41,14 +39,12 @@ class Branch:
     columns: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """tag -> [(index of block, column)], in file order."""
     _counts: dict[str, int] = field(default_factory=dict)
-    """tag -> points that are present."""
-    _joined: dict[str, Points] = field(default_factory=dict)
-    """tag -> its points as they were last asked for: a prefix of what there is now."""
+    """tag -> number of points."""
 
     @property
     def start(self) -> int | None:
         """Step from which this branch supersedes older ones."""
-        return self.told_start if self.told_start is not None else self.begin
+        return self.declared_start if self.declared_start is not None else self.begin
 
     @property
     def first_wall_time(self) -> float:
@@ -62,9 +58,8 @@ class Branch:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the points, and by what was joined of them."""
-        held = sum(b.nbytes for b in self.blocks)
-        return held + sum(column.nbytes for points in self._joined.values() for column in points)
+        """Bytes held by the points."""
+        return sum(b.nbytes for b in self.blocks)
 
     def count(self, tag: str) -> int:
         """Number of points of a tag."""
@@ -100,39 +95,23 @@ class Branch:
             for tag in last.tags:
                 self.columns[tag].pop()
 
-    def points(self, tag: str) -> Points:
-        """Steps, wall times and values (n,) of ``tag`` in file order; empty when it has none.
+    def points(self, tag: str, start: int = 0) -> Points:
+        """Steps, wall times and values (n,) of ``tag`` in file order, from its ``start``-th point
+        on; empty when it has none. A view where the points lie in one block.
 
-        Points are only ever added, so what was joined before is kept and just the new ones are
-        gathered: a live run whose rows alternate between sets of tags has thousands of blocks.
+        Reads only the blocks that hold these points, newest first: a live run whose rows
+        alternate between sets of tags has thousands of blocks.
         """
-        parts = self.columns.get(tag)
-        if not parts:
-            return np.empty(0, np.int64), np.empty(0), np.empty(0, np.float32)
-        if len(parts) == 1:
-            self._joined.pop(tag, None)
-            return self._part(parts[0])
-        joined = self._joined.get(tag)
-        missing = self._counts[tag] - (0 if joined is None else len(joined[0]))
-        if joined is not None and not missing:
-            return joined
+        missing = self._counts.get(tag, 0) - start
         pieces: list[Points] = []
-        found = 0
-        for part in reversed(parts):
-            piece = self._part(part)
-            pieces.append(piece)
-            found += len(piece[0])
-            if found >= missing:
+        for part in reversed(self.columns.get(tag, ())):
+            if missing <= 0:
                 break
-        first = pieces[-1]
-        extra = found - missing
-        pieces[-1] = (first[0][extra:], first[1][extra:], first[2][extra:])
-        if joined is not None:
-            pieces.append(joined)
-        steps, walls, values = zip(*reversed(pieces), strict=True)
-        result = np.concatenate(steps), np.concatenate(walls), np.concatenate(values)
-        self._joined[tag] = result
-        return result
+            piece = self._part(part)
+            surplus = max(0, len(piece[0]) - missing)
+            missing -= len(piece[0])
+            pieces.append(choose(piece, slice(surplus, None)) if surplus else piece)
+        return concatenate(pieces[::-1])
 
     def _part(self, part: tuple[int, int]) -> Points:
         block, column = self.blocks[part[0]], part[1]

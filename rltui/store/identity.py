@@ -1,11 +1,12 @@
-"""Which files of a run are of another training after all, or say nothing new.
+"""Run identity: which files of a run belong to another run, and which are duplicates.
 
-Discovery puts files together by where they lie; only their points can tell whether they are of
-one training. Judged when a run has been read, and again as long as nothing can be said.
+Discovery groups files by where they lie; only their points can show whether they come from one
+training. They are compared once a run has been read, and again for as long as nothing is proven.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,19 +14,98 @@ import numpy as np
 
 from rltui.core.batch import Joined, SourceInfo
 from rltui.store.branch import Branch
-from rltui.store.lineage import Lineage, concatenate
+from rltui.store.lineage import Lineage
 from rltui.store.merge import Agreement, agreement
+from rltui.store.points import concatenate
+from rltui.store.run import RunData
 
-#: Tags that two files are compared by, at most: those that tell something.
+#: At most this many tags with meaningful values are compared between two files.
 _TAGS = 12
 #: Rows after which a file has shown most of its tags.
 _ROWS = 20
 
 
+class RunIdentity:
+    """Compares the files of one run. Owned by the Store."""
+
+    def __init__(self, run: RunData) -> None:
+        self._run = run
+        self._compared: set[Path] = set()
+        """Files that were compared with others of their format."""
+        self._compared_at: dict[Path, float] = {}
+        """Joined files and copies -> rows that they had when they were last compared; infinite
+        for those proven to be of this run."""
+
+    def misplaced_files(self, newest: Path) -> list[Path]:
+        """Files whose points are another run. Marks duplicates, whose points count once.
+
+        Compares the files that were not compared before, and ``newest``, which has grown.
+        """
+        found: list[Path] = []
+        for lineage in self._run.table.lineages.values():
+            found += self._misplaced_in(lineage, newest)
+            self._compared.update(b.path for b in lineage.branches if b.begin is not None)
+        if found:
+            return found
+        # one at a time, the last one first: what is left may agree with the others
+        for path in reversed(self._joined_files()):
+            if self._is_misplaced(path):
+                return [path]
+        return []
+
+    def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
+        found = []
+        for path in dict.fromkeys(b.path for b in lineage.branches):
+            if path in self._compared and path != newest:
+                continue
+            if path in lineage.copies and self._is_copy_still(lineage, path):
+                continue
+            duplicate = _coinciding(path, lineage.branches, self._compared)
+            if duplicate is None:
+                continue
+            mine = lineage.branches_of(path)[0]
+            if _equal_points(mine, duplicate):
+                self._run.table.touch(lineage.mark_copy(path, duplicate.path))
+            else:
+                found.append(path)
+        return found
+
+    def _is_copy_still(self, lineage: Lineage, path: Path) -> bool:
+        """Whether a copy still has the same points; checked when its rows have doubled."""
+        rows = self._run.files.by_path[path].source.records
+        if rows < 2 * self._compared_at.get(path, 0):
+            return True
+        self._compared_at[path] = rows
+        mine, theirs = lineage.branches_of(path), lineage.branches_of(lineage.copies[path])
+        if len(mine) == len(theirs) == 1 and _equal_points(mine[0], theirs[0]):
+            return True
+        self._run.table.touch(lineage.mark_copy(path, None))
+        return False
+
+    def _joined_files(self) -> list[Path]:
+        """Joined files whose rows have doubled since they were last compared."""
+        found = []
+        for source in self._run.files.sources.values():
+            if source.joined is not Joined.OWN and source.format in self._run.table.lineages:
+                rows = source.records
+                if rows and rows >= 2 * self._compared_at.get(source.path, 0.5):
+                    found.append(source.path)
+        return found
+
+    def _is_misplaced(self, path: Path) -> bool:
+        lineages, sources = self._run.table.lineages, self._run.files.sources
+        if len(lineages) < 2:
+            return False
+        answer = same_training(path, lineages, sources)
+        proven = answer is not Agreement.UNKNOWN
+        self._compared_at[path] = math.inf if proven else sources[path].records
+        return answer is Agreement.NO
+
+
 def same_training(
     path: Path, lineages: Mapping[str, Lineage], sources: Mapping[Path, SourceInfo]
 ) -> Agreement:
-    """Whether a file tells the same values as the other sources of the run."""
+    """Whether a file has the same values as the logs of the run in other formats."""
     own = {s.format for s in sources.values() if s.joined is Joined.OWN and s.path != path}
     others = [name for name in lineages if name != sources[path].format]
     shared = 0
@@ -46,20 +126,20 @@ def _vote(
     lineages: Mapping[str, Lineage],
     source: SourceInfo,
 ) -> tuple[Agreement, int]:
-    """What most of the tags say that a file shares with some lineages, and how many it shares."""
+    """The majority of the tags that a file shares with some lineages, and their number."""
     own = lineages[source.format].branches_of(path)
     votes = {Agreement.YES: 0, Agreement.NO: 0}
     shared = 0
     for lineage in others.values():
-        if lineage.counted or source.counted:
+        if lineage.steps_are_row_numbers or source.steps_are_row_numbers:
             continue
-        exactness = min(lineage.exactness, source.exactness)
+        rank = min(lineage.precision_rank, source.precision_rank)
         for tag in [t for t in dict.fromkeys(t for b in own for t in b.columns) if lineage.has(t)]:
             shared += 1
             if shared > 4 * _TAGS or sum(votes.values()) >= _TAGS:
                 break
             mine = concatenate([b.points(tag) for b in own])
-            answer = agreement(mine, lineage.told(tag).kept, exactness)
+            answer = agreement(mine, lineage.series(tag).points, rank)
             if answer in votes:
                 votes[answer] += 1
     if not any(votes.values()):
@@ -69,31 +149,31 @@ def _vote(
 
 
 def _have_shown(path: Path, sources: Mapping[Path, SourceInfo]) -> bool:
-    """Whether a file and the others have enough rows to have logged what they log: one may
-    begin with an evaluation, and the other with a loss."""
+    """Whether a file and the others have enough rows to have logged all of their tags: one may
+    begin with an evaluation, the other with a loss."""
     others = [s.records for p, s in sources.items() if p != path]
     return sources[path].records >= _ROWS and max(others, default=0) >= _ROWS
 
 
-def twin_of(path: Path, branches: Sequence[Branch], judged: set[Path]) -> Branch | None:
-    """The older file that a file coincides with: same first step, same span, the same tags.
+def _coinciding(path: Path, branches: Sequence[Branch], compared: set[Path]) -> Branch | None:
+    """The older file with which a file coincides: same first step, same span, the same tags.
 
-    One that was judged before and has grown is looked at again as long as they grow side by
-    side: a training that begins anew in its directory passes the place where the older one
-    ended, and is still the same run.
+    A file that was compared before is compared again only while both grow side by side: a
+    training that begins anew in its directory passes the place where the older file ended, and
+    is still the same run.
     """
     alone = _files_of_one_branch(branches)
     mine = alone.get(path)
     if mine is None:
         return None
     for other in alone.values():
-        if other.rank < mine.rank and _coincide(mine, other, judged):
+        if other.rank < mine.rank and _coincide(mine, other, compared):
             return other
     return None
 
 
-def equal_points(branch: Branch, other: Branch) -> bool:
-    """Whether two files hold the same points: copies, or a log that was written twice."""
+def _equal_points(branch: Branch, other: Branch) -> bool:
+    """Whether two files have the same points: copies, or a log that was written twice."""
     for tag in branch.columns:
         mine, theirs = branch.points(tag), other.points(tag)
         common = min(len(mine[0]), len(theirs[0]))
@@ -107,7 +187,7 @@ def equal_points(branch: Branch, other: Branch) -> bool:
 
 
 def _files_of_one_branch(branches: Sequence[Branch]) -> dict[Path, Branch]:
-    """The files that are no resumed run by themselves, with their branch."""
+    """The files without a restart, with their only branch."""
     found: dict[Path, Branch | None] = {}
     for branch in branches:
         if branch.begin is not None:
@@ -115,19 +195,19 @@ def _files_of_one_branch(branches: Sequence[Branch]) -> dict[Path, Branch]:
     return {path: branch for path, branch in found.items() if branch is not None}
 
 
-def _coincide(branch: Branch, older: Branch, judged: set[Path]) -> bool:
+def _coincide(branch: Branch, older: Branch, compared: set[Path]) -> bool:
     """Whether two spans from one step end at the same place, within 2 %, and have 2 rows."""
     if branch.begin is None or branch.last_step is None or older.last_step is None:
         return False
     if branch.begin != older.begin:
         return False
-    side_by_side = branch.first_wall_time < older.last_wall_time  # not so without times
-    if branch.path in judged and not side_by_side:
+    side_by_side = branch.first_wall_time < older.last_wall_time  # False without times
+    if branch.path in compared and not side_by_side:
         return False
     longest = max(branch.last_step, older.last_step) - branch.begin
     near = longest > 1 and abs(branch.last_step - older.last_step) <= 0.02 * longest
-    return near and _alike(set(branch.columns), set(older.columns))
+    return near and _have_similar_tags(set(branch.columns), set(older.columns))
 
 
-def _alike(tags: set[str], others: set[str]) -> bool:
+def _have_similar_tags(tags: set[str], others: set[str]) -> bool:
     return 2 * len(tags & others) > len(tags | others)

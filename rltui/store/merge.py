@@ -1,9 +1,9 @@
-"""Several sources of one training as one series: the most exact wins, others fill gaps.
+"""Several logs of one run as one series: the most precise wins, the others fill its gaps.
 
-TensorBoard, a JSONL file and the console tell the same values with other digits, and not all
-of them tell all steps: a file is torn or was erased by a restart, or it is flushed later than
-the console. Where two sources do not agree on the steps that they share, the less exact one is
-left out: its x axis is another one.
+TensorBoard, a JSONL file and the console log the same values with different precision, and some
+steps are missing in some of them: a file is torn, was erased by a restart, or is flushed later
+than the console. Where two logs disagree on the steps that they share, the less precise one is
+left out: its x axis means something else.
 """
 
 from __future__ import annotations
@@ -13,29 +13,28 @@ from enum import Enum
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
-from rltui.store.branch import Points
-from rltui.store.lineage import choose
+from rltui.store.points import Points, by_step, choose
 
-#: Relative and absolute tolerance by the exactness of the coarser source: consoles print three
+#: Relative and absolute tolerance by precision rank of the coarser log: consoles print three
 #: significant digits (SB3) or three decimals (verl up to 0.4), event files hold float32.
 _TOLERANCE = {1: (6e-3, 6e-4), 2: (2e-6, 1e-30), 3: (1e-9, 0.0)}
-#: Shares of equal values from which on two sources agree, and below which they do not.
+#: Share of equal values from which two logs agree, and below which they disagree.
 _AGREE, _DISAGREE = 0.6, 0.3
-#: Points of each source that are compared at most: the newest of the span that both have.
+#: At most this many points of each log are compared: the newest of the span that both have.
 _COMPARED = 500
 
 
 class Agreement(Enum):
-    """Whether two sources tell the same values."""
+    """Whether two logs have the same values."""
 
     YES = "yes"
     NO = "no"
     UNKNOWN = "unknown"
-    """They share no steps, or nothing but values that tell nothing (all equal, all tiny)."""
+    """They share no steps, or only values that prove nothing (all equal, all tiny)."""
 
 
-def agreement(points: Points, others: Points, exactness: int) -> Agreement:
-    """Whether two sources tell the same values at the steps that they share."""
+def agreement(points: Points, others: Points, precision_rank: int) -> Agreement:
+    """Whether two logs have the same values at the steps that they share."""
     if not len(points[0]) or not len(others[0]):
         return Agreement.UNKNOWN
     end = min(points[0].max(), others[0].max())
@@ -49,7 +48,7 @@ def agreement(points: Points, others: Points, exactness: int) -> Agreement:
     if np.count_nonzero(known) < 2:
         return Agreement.UNKNOWN
     a, b = a[known], b[known]
-    margin = _margin(b, exactness)
+    margin = _margin(b, precision_rank)
     if _spread(b) <= 4 * float(np.median(margin)):
         return Agreement.UNKNOWN
     share = float(np.mean(np.abs(a - b) <= margin))
@@ -58,23 +57,22 @@ def agreement(points: Points, others: Points, exactness: int) -> Agreement:
     return Agreement.NO if share < _DISAGREE else Agreement.UNKNOWN
 
 
-def filled(base: Points, other: Points, exactness: int) -> Points:
-    """``base`` with the points of a less exact source at steps that it does not have, and with
-    its times where it has none; sorted by step."""
+def filled(base: Points, other: Points, precision_rank: int) -> Points:
+    """``base`` with the points of a less precise log at steps that it lacks, and with the times
+    of that log where it has none. All three are sorted by step."""
     if not len(other[0]):
         return base
     if not len(base[0]):
         return other
-    base, other = _sorted(base), _sorted(other)
     at = _places(base[0], other[0])
     shared = base[0][at] == other[0]
-    if not _fits(base, other, at, shared, exactness):
+    if not _fits(base, other, at, shared, precision_rank):
         return base
     base = _timed(base, other)
     if shared.all():
         return base
     more = choose(other, ~shared)
-    return _sorted(
+    return by_step(
         (
             np.concatenate([base[0], more[0]]),
             np.concatenate([base[1], more[1]]),
@@ -84,18 +82,11 @@ def filled(base: Points, other: Points, exactness: int) -> Points:
 
 
 def _places(steps: IntArray, others: IntArray) -> IntArray:
-    """(m,) where in ``steps`` (sorted) each of the others stands, or would stand."""
+    """(m,) index in ``steps`` (sorted) at which each of the others is, or would be inserted."""
     short = min(len(steps), len(others))
-    if np.array_equal(steps[:short], others[:short]):  # the usual case: they log together
+    if np.array_equal(steps[:short], others[:short]):  # the usual case: both log every row
         return np.minimum(np.arange(len(others)), len(steps) - 1)
     return np.minimum(np.searchsorted(steps, others), len(steps) - 1)
-
-
-def _sorted(points: Points) -> Points:
-    """The points by step; equal steps stay in the order of the log."""
-    if (points[0][1:] >= points[0][:-1]).all():
-        return points
-    return choose(points, np.argsort(points[0], kind="stable"))
 
 
 def _newest(points: Points, end: int) -> Points:
@@ -103,20 +94,21 @@ def _newest(points: Points, end: int) -> Points:
     return tuple(column[-_COMPARED:] for column in choose(points, points[0] <= end))  # type: ignore[return-value]
 
 
-def _fits(base: Points, other: Points, at: IntArray, shared: BoolArray, exactness: int) -> bool:
-    """Whether the other source tells the same where it shares steps; ``at``: where in ``base``
-    its points would stand."""
-    if not shared.any():  # one after the other, not between each other
+def _fits(
+    base: Points, other: Points, at: IntArray, shared: BoolArray, precision_rank: int
+) -> bool:
+    """Whether the other log has the same values at shared steps; ``at``: see :func:`_places`."""
+    if not shared.any():  # one after the other, not interleaved
         return bool(other[0][0] > base[0][-1] or other[0][-1] < base[0][0])
     a, b = base[2][at[shared]].astype(np.float64), other[2][shared].astype(np.float64)
     with np.errstate(invalid="ignore"):
-        same = np.abs(a - b) <= _margin(a, exactness)
+        same = np.abs(a - b) <= _margin(a, precision_rank)
     same |= ~np.isfinite(a) & ~np.isfinite(b)
     return float(np.mean(same)) >= _AGREE
 
 
 def _timed(base: Points, other: Points) -> Points:
-    """Times of the other source where the base has none."""
+    """``base`` with the times of the other log where it has none."""
     lacking = np.isnan(base[1])
     if not lacking.any() or not np.isfinite(other[1]).any():
         return base
@@ -126,8 +118,8 @@ def _timed(base: Points, other: Points) -> Points:
     return base[0], np.where(use, walls[at], base[1]), base[2]
 
 
-def _margin(values: FloatArray, exactness: int) -> FloatArray:
-    relative, absolute = _TOLERANCE[max(1, min(3, exactness))]
+def _margin(values: FloatArray, precision_rank: int) -> FloatArray:
+    relative, absolute = _TOLERANCE[max(1, min(3, precision_rank))]
     with np.errstate(invalid="ignore"):
         margin: FloatArray = absolute + relative * np.abs(values)
     return margin

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
+from rltui.store.points import Points, copied, is_prefix, no_points
+
+_epochs = count(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -14,7 +18,11 @@ class Series:
     """All points of one tag, sorted stably by step; never thinned, NaN and Inf included.
 
     After a restart the points that the new branch overwrote are in the ``old_*`` arrays:
-    kept, drawn dimmed and exported, but judged by nobody.
+    kept, drawn dimmed and exported, but never judged.
+
+    Whoever caches something made from a series compares ``epoch`` and ``count``: both equal
+    means the same content; the same epoch and more points means that points were appended and
+    nothing else changed.
     """
 
     tag: str
@@ -29,8 +37,30 @@ class Series:
     old_values: ValueArray
     restarts: IntArray
     """Steps at which a later branch took over, ascending."""
-    version: int
-    """Grows whenever the points change; equal versions mean equal content."""
+    epoch: int
+    """Unique to the history of these points in this process. Changes with everything but an
+    append: a restart, a replaced document, a merge that alters or inserts points, points that
+    arrive out of order. 0 for a series without any point."""
+
+    @classmethod
+    def of(cls, tag: str, kept: Points, lost: Points, restarts: IntArray) -> Series:
+        """A series with a history of its own, from points sorted by step and superseded ones."""
+        return cls(tag, *kept, *lost, restarts, next(_epochs))
+
+    @classmethod
+    def empty(cls, tag: str) -> Series:
+        """A series without points."""
+        return cls(tag, *no_points(), *no_points(), np.empty(0, np.int64), 0)
+
+    @property
+    def points(self) -> Points:
+        """Steps, wall times and values."""
+        return self.steps, self.wall_times, self.values
+
+    @property
+    def old_points(self) -> Points:
+        """Steps, wall times and values of the superseded points."""
+        return self.old_steps, self.old_wall_times, self.old_values
 
     @property
     def count(self) -> int:
@@ -45,21 +75,30 @@ class Series:
     @property
     def nbytes(self) -> int:
         """Bytes that this object holds by itself; columns of blocks belong to the blocks."""
-        columns = (self.steps, self.wall_times, self.values)
-        old = (self.old_steps, self.old_wall_times, self.old_values)
-        return sum(c.nbytes for c in (*columns, *old) if c.base is None)
+        return sum(c.nbytes for c in (*self.points, *self.old_points) if c.base is None)
 
-    def apart(self) -> Series:
-        """The same points in arrays of their own, which keep no block alive."""
-        return replace(
-            self,
-            steps=self.steps.copy(),
-            wall_times=self.wall_times.copy(),
-            values=self.values.copy(),
-            old_steps=self.old_steps.copy(),
-            old_wall_times=self.old_wall_times.copy(),
-            old_values=self.old_values.copy(),
+    def detached(self) -> Series:
+        """The same points in arrays of their own, which keep no block in memory."""
+        kept, old = copied(self.points), copied(self.old_points)
+        return Series(self.tag, *kept, *old, self.restarts, self.epoch)
+
+    def extended(self, points: Points) -> Series:
+        """The series with more points; ``points`` begin with those of this one."""
+        return Series(self.tag, *points, *self.old_points, self.restarts, self.epoch)
+
+    def with_history(self, before: Series) -> Series:
+        """This series with the epoch of ``before`` if that became this one by appending only."""
+        appended = (
+            is_prefix(before.points, self.points)
+            and before.restarts.tolist() == self.restarts.tolist()
+            and len(before.old_steps) == len(self.old_steps)
+            and is_prefix(before.old_points, self.old_points)
         )
+        return replace(self, epoch=before.epoch) if appended else self
+
+    def negated(self) -> Series:
+        """The points with the opposite sign; its epoch changes when that of this one does."""
+        return replace(self, values=-self.values, old_values=-self.old_values, epoch=-self.epoch)
 
     @property
     def last(self) -> tuple[int, float, float] | None:
@@ -70,7 +109,7 @@ class Series:
 
     @property
     def mean(self) -> float | None:
-        """Mean of the finite values, also of such that their sum is beyond a float; or None."""
+        """Mean of the finite values, even where their sum overflows a float; None without any."""
         return mean_of(self.finite()[1])
 
     def finite(self) -> tuple[IntArray, FloatArray]:

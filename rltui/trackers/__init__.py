@@ -1,41 +1,49 @@
 """Experiment trackers that keep their runs in a store of their own.
 
-A new tracker is one module with a class as :mod:`rltui.trackers.base` says, in
+A new tracker is one module with a class that satisfies :mod:`rltui.trackers.base`, in
 :data:`TRACKERS`. One whose runs are rows of a SQLite table needs only a dialect
-(:mod:`rltui.trackers.sqlite.schema`). The modules are imported when a name looks like a store.
+(:mod:`rltui.trackers.sqlite.schema`).
 """
 
 from __future__ import annotations
 
-from rltui.trackers.base import DATABASES, Followed, Follower, TrackedRun, Tracker
-from rltui.trackers.lazy import LateTracker
+from typing import TYPE_CHECKING
+
+from rltui.trackers.base import Followed, Follower, TrackedRun, Tracker
+from rltui.trackers.mlflow_files import MlflowFiles
+from rltui.trackers.sqlite.sqlite_tracker import RowStore
+
+if TYPE_CHECKING:
+    from rltui.trackers.sqlite.schema import Dialect
 
 
-def _mlflow_files() -> Tracker:
-    from rltui.trackers.mlflow_files import MlflowFiles
-
-    return MlflowFiles()
-
-
-def _mlflow() -> Tracker:
+def _mlflow() -> Dialect:
     from rltui.trackers.sqlite.mlflow import MlflowTables
-    from rltui.trackers.sqlite.sqlite_tracker import RowStore
 
-    return RowStore("mlflow", MlflowTables())
+    return MlflowTables()
 
 
-def _trackio() -> Tracker:
-    from rltui.trackers.sqlite.sqlite_tracker import RowStore
+def _trackio() -> Dialect:
     from rltui.trackers.sqlite.trackio import TrackioTables
 
-    return RowStore("trackio", TrackioTables())
+    return TrackioTables()
 
 
-#: In the order in which they are asked whether a store is theirs.
+#: The first one that claims a store gets it.
 TRACKERS: tuple[Tracker, ...] = (
-    LateTracker("mlflow-files", _mlflow_files, inside=("meta.yaml", "metrics")),
-    LateTracker("mlflow", _mlflow, suffixes=DATABASES),
-    LateTracker("trackio", _trackio, suffixes=DATABASES),
+    MlflowFiles(),
+    RowStore(
+        "mlflow",
+        _mlflow,
+        files="`mlflow.db`, `mlruns.db`, `*.db`",
+        written_by="MLflow's database: each of its runs, read without locking it",
+    ),
+    RowStore(
+        "trackio",
+        _trackio,
+        files="`PROJECT.db`",
+        written_by="trackio's database: each of its runs",
+    ),
 )
 
 __all__ = ["TRACKERS", "Followed", "Follower", "TrackedRun", "Tracker"]

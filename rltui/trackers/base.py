@@ -2,7 +2,7 @@
 
 A log format (:mod:`rltui.formats`) is a stream of bytes in one file. A tracker keeps
 many runs in one database, or one run in a directory of many small files; it opens its store
-itself, read-only and without locking the writer, and gives the same ``Decoded``.
+itself, read-only and without locking the writer, and returns the same ``Decoded``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from typing import Protocol
 
 from rltui.core.level import Level
 from rltui.formats.base import Decoded
-
-#: How the name of a file ends that may be a SQLite database; lower case.
-DATABASES = (".db", ".sqlite", ".sqlite3", ".db3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +38,14 @@ class Followed:
 
     decoded: Decoded = field(default_factory=Decoded)
     more: bool = False
-    """Whether there is more than the budget allowed. False while the store cannot be read: the
-    rest comes with a later poll."""
+    """Whether there is more, beyond the budget. False while the store cannot be read: the rest
+    comes with a later poll."""
     restarted: bool = False
-    """Whether what was read before is not in the store any more: ``decoded`` begins anew."""
+    """Whether what was read before is not in the store any more: ``decoded`` starts over."""
     gone: bool = False
     """Whether the run, or its store, has vanished."""
     notes: tuple[tuple[Level, str], ...] = ()
-    """Trouble with the store as a whole (locked, corrupt, unreadable), told once each, by one of
+    """Trouble with the store as a whole (locked, corrupt, unreadable), reported once, by one of
     the followers of the store."""
     changed: bool = False
     """Whether anything is new, if only a note, size or time."""
@@ -59,22 +56,22 @@ class Follower(Protocol):
 
     @property
     def offset(self) -> int:
-        """Bytes handed over (of rows roughly), for progress; at most ``size``."""
+        """Bytes that were returned (of rows, roughly), for progress; at most ``size``."""
         ...
 
     @property
     def size(self) -> int:
-        """Bytes that the run is known to have, as of the last look (of rows roughly)."""
+        """Bytes that the run is known to have, as of the last poll (of rows, roughly)."""
         ...
 
     @property
     def modified(self) -> float:
-        """Change time at the last look, seconds since the epoch; 0 before the first."""
+        """Change time at the last poll, seconds since the epoch; 0 before the first."""
         ...
 
     def poll(self, budget_bytes: int) -> Followed:
-        """What is new, about ``budget_bytes`` of it. Costs a few stat calls when nothing is.
-        Opens, reads and closes: keeps no handle and no lock between two polls."""
+        """What is new, about ``budget_bytes`` of it. Costs a few ``stat`` calls when nothing is.
+        Keeps no handle and no lock between two polls."""
         ...
 
 
@@ -97,7 +94,7 @@ class Tracker(Protocol):
         ...
 
     @property
-    def exactness(self) -> int:
+    def precision_rank(self) -> int:
         """As of :class:`rltui.formats.base.Format`."""
         ...
 
@@ -110,8 +107,8 @@ class Tracker(Protocol):
         ...
 
     def claims_directory(self, path: Path, names: Collection[str]) -> bool:
-        """Whether a directory that holds these names is such a store; what is below it is then
-        its own. ``names`` are base names; may look at files inside. Never raises."""
+        """Whether a directory that holds these base ``names`` is such a store, which then owns
+        all that is below. May read files in it. Never raises."""
         ...
 
     def runs(self, path: Path) -> Sequence[TrackedRun]:
@@ -120,9 +117,9 @@ class Tracker(Protocol):
         ...
 
     def parts(self, path: Path) -> frozenset[str]:
-        """The ``part`` of each of the runs, for much less than :meth:`runs`. Raises OSError."""
+        """The ``part`` of each run; costs much less than :meth:`runs`. Raises OSError."""
         ...
 
     def follow(self, path: Path, part: str) -> Follower:
-        """Follows one run from its beginning."""
+        """Follow one run from its beginning."""
         ...

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from rltui.core.clock import Clock
@@ -13,38 +11,10 @@ from rltui.core.clock import Clock
 #: Longest time between two ticks of the clock of a file system (FAT): a folder that was listed
 #: within it may have got another name since without showing it.
 _GRANULE_S = 2.0
-#: A folder that was changed longer ago does not change within the same tick.
-_LATELY_S = 600.0
+#: A folder that changed longer ago cannot change again within the same tick.
+_RECENT_S = 600.0
 _MOST_FILES = 100_000
 _MAX_DEPTH = 32
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFile:
-    """A regular file, or a link to one."""
-
-    name: str
-    """Relative to the folder."""
-    size: int
-    modified: float
-
-
-def walk(path: Path) -> Iterator[FoundFile]:
-    """All files below a folder; what cannot be read is passed over."""
-    pending = [("", 0)]
-    while pending:
-        name, depth = pending.pop()
-        for entry in _entries(os.path.join(path, name)):  # noqa: PTH118 - many folders
-            inner = f"{name}{entry.name}"
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    if depth < _MAX_DEPTH:
-                        pending.append((f"{inner}{os.sep}", depth + 1))
-                elif entry.is_file():
-                    status = entry.stat()
-                    yield FoundFile(inner, status.st_size, status.st_mtime)
-            except OSError:
-                continue  # deleted since it was listed
 
 
 def _entries(path: str) -> list[os.DirEntry[str]]:
@@ -56,7 +26,7 @@ def _entries(path: str) -> list[os.DirEntry[str]]:
 
 
 class Folders:
-    """A folder and all folders below it. Looks at names only."""
+    """The names of all files in a folder and the folders below it."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self.path = str(path)
@@ -67,21 +37,21 @@ class Folders:
         self._known: set[str] = set()
 
     def new(self) -> list[str]:
-        """Names of files that were not there before; costs a stat call for each folder."""
+        """Relative names of new files; costs one ``stat`` for each folder."""
         found: list[str] = []
         pending = list(self._times)
         while pending:
             folder = pending.pop(0)
             place = self.path + os.sep + folder
             try:
-                changed = os.stat(place).st_mtime_ns  # noqa: PTH116 - asked at every poll
+                changed = os.stat(place).st_mtime_ns  # noqa: PTH116 - called at every poll
             except OSError:
                 continue
             before, again = self._times[folder]
             if changed == before and (again == math.inf or self._clock.monotonic() < again):
                 continue
             again = math.inf
-            if changed != before and abs(self._clock.now() - changed / 1e9) < _LATELY_S:
+            if changed != before and abs(self._clock.now() - changed / 1e9) < _RECENT_S:
                 again = self._clock.monotonic() + _GRANULE_S
             self._times[folder] = changed, again
             pending += self._list(folder, place, found)

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.clock import Clock
-from rltui.core.level import Level
 from rltui.files.tail import Tail
+from rltui.files.trouble import Notes
 from rltui.formats.base import NoteBook
 from rltui.trackers.metric_column import Column
 
 #: Bytes of a line, roughly: 13 digits of time, up to 20 of a value, a step.
 LINE_BYTES = 40
-#: Longest line that is waited for.
+#: Longest unfinished line that is kept.
 _MOST_LINE = 1 << 16
-#: Seconds after a change in which the tail may yet want to look again.
+#: Seconds after a change in which the tail may have to compare the file once more.
 _SETTLED_S = 10.0
 _SPACE, _NEWLINE = 32, 10
 _STEPS = 1 << 63
@@ -31,20 +31,20 @@ class MetricFile:
         self.tag = tag
         self.more = False
         """Whether it is known to hold more lines than were taken."""
-        self.counted = True
-        """Whether no line has told a step."""
+        self.steps_are_row_numbers = True
+        """Whether no line has a step."""
         self.restarted = False
         self._tail = Tail(path, clock=clock)
         self._place = str(path)
         self._clock = clock
         self._stamp: tuple[int, int, int] | None = None
         self._quiet_from = math.inf
-        """Monotonic time from which a look at the stamp is enough."""
+        """Monotonic time from which comparing the stamp is enough."""
         self._held = b""
         """What was read and not yet taken: lines beyond the limit, and an unfinished one."""
         self._row = 0
         """Lines that were taken."""
-        self._told: tuple[tuple[Level, str], ...] = ()
+        self._trouble: Notes = ()
 
     @property
     def offset(self) -> int:
@@ -53,33 +53,33 @@ class MetricFile:
 
     @property
     def size(self) -> int:
-        """Bytes at the last look."""
+        """Bytes at the last read."""
         return self._tail.size
 
     @property
     def modified(self) -> float:
-        """Change time at the last look; 0 before the first."""
+        """Change time at the last read; 0 before the first."""
         return self._tail.modified
 
     @property
     def troubled(self) -> bool:
-        """Whether something has happened to the file that is told."""
-        return self.restarted or bool(self._told)
+        """Whether something has happened to the file that is to be reported."""
+        return self.restarted or bool(self._trouble)
 
-    def take_notes(self) -> tuple[tuple[Level, str], ...]:
+    def take_notes(self) -> Notes:
         """Trouble with the file since the last call."""
-        told, self._told = self._told, ()
-        return told
+        trouble, self._trouble = self._trouble, ()
+        return trouble
 
     def read(self, most: int, notes: NoteBook) -> tuple[Column | None, int]:
-        """At most so many new lines as a column, and how many they are."""
+        """At most ``most`` new lines as a column, and their number."""
         if not self._held and self._is_quiet():
             return None, 0
         unread = False
         if self._held.count(b"\n") < most:
             polled = self._tail.poll(2 * LINE_BYTES * most)
             if polled.notes:
-                self._told += polled.notes
+                self._trouble += polled.notes
             if polled.restarted:
                 self.restarted = True
                 return None, 0
@@ -95,10 +95,10 @@ class MetricFile:
         return self._column(body, notes)
 
     def _is_quiet(self) -> bool:
-        """Whether the file has not changed for so long that the tail need not be asked: that
+        """Whether the file has not changed for so long that the tail need not be polled: that
         would cost twice as much, and a run has many files."""
         try:
-            status = os.stat(self._place)  # noqa: PTH116 - asked at every poll
+            status = os.stat(self._place)  # noqa: PTH116 - called at every poll
         except OSError:
             return False
         stamp = status.st_ino, status.st_size, status.st_mtime_ns
@@ -123,7 +123,7 @@ class MetricFile:
         if column is None:
             column = self._irregular(body, notes)
         else:
-            self.counted = False
+            self.steps_are_row_numbers = False
         self._row += lines
         return column, lines
 
@@ -163,7 +163,7 @@ class MetricFile:
                 if words:
                     notes.add(begin, f"{self.tag}: not a line of MLflow", f"{len(words)} fields")
             else:
-                self.counted = self.counted and len(words) == 2
+                self.steps_are_row_numbers = self.steps_are_row_numbers and len(words) == 2
                 steps.append(step)
                 walls.append(wall)
                 values.append(value)

@@ -29,7 +29,7 @@ def setting_of(raw: bytes) -> int | float | bool | str:
 
 
 #: How MLflow says that a run has ended (mlflow/entities/run_status.py), as name and as number;
-#: 137 is what a shell tells of a process that was killed.
+#: 137 is the exit status that a shell gives to a killed process.
 _EXIT_CODES = {b"FINISHED": 0, b"FAILED": 1, b"KILLED": 137, b"3": 0, b"4": 1, b"5": 137}
 
 

@@ -10,8 +10,8 @@ from textual.screen import Screen
 
 from rltui.core.clock import Clock
 from rltui.present.screens.keys import PICKER
-from rltui.present.screens.suggestion_lines import Around
-from rltui.sources.discovery.suggestions import Offers
+from rltui.present.screens.suggestion_lines import PathDisplay
+from rltui.sources.discovery.suggestions import Suggestions
 from rltui.tui.screens.picker import PickerScreen
 from rltui.tui.shell import Look, ShellApp
 
@@ -20,10 +20,10 @@ class PickerApp(ShellApp[Path], places=(PICKER,)):
     """Returns the path that was chosen, or None when the user left."""
 
     def __init__(
-        self, search: Callable[[], Offers], around: Around, clock: Clock, look: Look
+        self, search: Callable[[], Suggestions], paths: PathDisplay, clock: Clock, look: Look
     ) -> None:
         super().__init__(look)
-        self._first = PickerScreen(search, around, clock)
+        self._first = PickerScreen(search, paths, clock)
 
     def get_default_screen(self) -> Screen[Any]:
         return self._first

@@ -6,12 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.catalogue import (
-    Catalogue,
-    framework_rows,
-    load_catalogue,
-    metric_rows,
-)
+from rltui.catalogue import Catalogue, load_catalogue
+from rltui.catalogue.doc_tables import framework_rows, metric_rows
 from rltui.core.errors import DocumentError
 from rltui.core.text import cell_width
 

@@ -116,9 +116,9 @@ def test_patterns() -> None:
     assert parse("mean[0-9]").match("meanx") is None
     assert parse("a.b").match("axb") is None
     assert parse("a?c").match("abc") == {}
-    assert parse("a/*").overlaps(parse("*/b"))
-    assert not parse("a/{x:part}/b").overlaps(parse("a/{x:part}/t/{y:part}/b"))
-    assert not parse("a[12]*").overlaps(parse("a[34]*"))
+    assert parse("a/*").ties(parse("*/b"))
+    assert not parse("a/{x:part}/b").ties(parse("a/{x:part}/t/{y:part}/b"))
+    assert not parse("a[12]*").ties(parse("a[34]*"))
     assert parse("lr(1e-3)").exact
 
 

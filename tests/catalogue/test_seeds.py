@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.catalogue import Catalogue, range_words
+from rltui.catalogue import Catalogue
+from rltui.catalogue.doc_tables import range_words
 from tests.catalogue.seeds import NAMES
 
 COUNTS = {

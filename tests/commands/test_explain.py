@@ -1,4 +1,4 @@
-"""explain: tags, metrics, rules, lists, and names that nobody knows."""
+"""explain: tags, metrics, rules, lists, and unknown names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_metric_and_who_writes_it(cli: Cli) -> None:
 def test_a_rule_with_thresholds_advice_and_sources(cli: Cli) -> None:
     result = cli("explain", "entropy_collapse")
     assert result.code == 0
-    for word in ("reads", "bad", "check:", "speaks after"):
+    for word in ("reads", "bad", "check:", "fires after"):
         assert word in result.out
 
 
@@ -53,7 +53,7 @@ def test_json(cli: Cli, name: str | None) -> None:
 def test_a_name_that_nobody_knows(cli: Cli, name: str, nearest: str) -> None:
     result = cli("explain", name)
     assert (result.code, result.out) == (2, "")
-    assert f"nobody knows '{name}'" in result.err
+    assert f"unknown name '{name}'" in result.err
     assert f"did you mean '{nearest}'?" in result.err
 
 

@@ -49,6 +49,30 @@ def test_several_names_metrics_and_globs(cli: Cli, curves: Path) -> None:
     assert [t.split()[-1] for t in titles] == ["actor/entropy", "actor/entropy", "actor/ppo_kl"]
 
 
+def test_runs_of_several_directories_share_a_chart(cli: Cli, curves: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write_jsonl(other / "three.jsonl", {"actor/entropy": [0.1, 0.2, 0.3, 0.4], "y": [1.0] * 4})
+    result = cli("plot", curves, other, "actor/entropy", "y", "--size", "60x15")
+    assert (result.code, result.err) == (0, "")
+    first, second = result.out.split("y   y")
+    assert first.count("actor/entropy") == 1
+    assert all(f" {name} " in first for name in ("one", "two", "three"))
+    assert "three" not in second, "one run alone needs no name"
+
+
+def test_runs_of_one_name_are_named_by_directory(cli: Cli, curves: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "other" / "one.jsonl", {"actor/entropy": [0.1, 0.2, 0.3, 0.4]})
+    out = cli("plot", curves, tmp_path / "other", "actor/entropy", "--size", "60x15").out
+    assert "logs/one" in out
+    assert "other/one" in out
+
+
+def test_the_last_name_is_a_tag_even_if_it_exists(cli: Cli, curves: Path, tmp_path: Path) -> None:
+    result = cli("plot", curves, tmp_path, "--size", "60x15")
+    assert result.code == 2
+    assert "no tag or metric" in result.err
+
+
 def test_an_unknown_tag_names_the_nearest(cli: Cli, curves: Path) -> None:
     result = cli("plot", curves, "actor/entropi")
     assert (result.code, result.out) == (2, "")

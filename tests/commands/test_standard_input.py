@@ -123,15 +123,9 @@ def test_a_failure_after_the_pipe_was_taken(ends: Ends, monkeypatch: pytest.Monk
         assert heir.wait(60) == 0
 
 
-def test_nobody_takes_the_place_when_nobody_writes(
-    ends: Ends, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_file_needs_no_reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     started = threading.Event()
     monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **options: started.set())
     with (tmp_path / "log").open("w") as file:
         piped.let_go(file.fileno())
-    os.write(ends.into, ROW)
-    os.close(ends.into)
-    ends.into = -1
-    piped.let_go(ends.out)
     assert not started.is_set()

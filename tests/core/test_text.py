@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wcwidth import wcswidth, wcwidth
 
-from rltui.core.text import cell_width, clean, clean_bytes, fit, pad
+from rltui.core.text import cell_width, clean, clean_bytes, fit, narrow, pad
 
 #: Any code point, lone surrogates included: JSON can carry them.
 ANY = st.text(st.characters(exclude_categories=()))
@@ -88,10 +90,22 @@ def test_long_texts_are_cleaned_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "cells"), [("abc", 3), ("大", 2), ("e\u0301", 1), ("", 0), ("✔▲✖", 3)]
+    ("text", "cells"),
+    [("abc", 3), ("大", 2), ("e\u0301", 1), ("", 0), ("✔▲✖", 3), ("☁\ufe0f", 2)],
 )
 def test_cell_width(text: str, cells: int) -> None:
     assert cell_width(text) == cells
+
+
+@given(ANY.map(clean))
+def test_widths_are_those_of_wcwidth(text: str) -> None:
+    assert cell_width(text) == wcswidth(text)
+    assert narrow(text) == all(wcwidth(c) == 1 for c in text)
+
+
+def test_every_character_has_the_width_of_wcwidth() -> None:
+    shown = (c for c in map(chr, range(sys.maxunicode + 1)) if clean(c) == c)
+    assert [hex(ord(c)) for c in shown if cell_width(c) != wcwidth(c)] == []
 
 
 @given(ANY.map(clean), st.integers(-2, 30))

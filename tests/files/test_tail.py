@@ -11,7 +11,7 @@ import pytest
 
 from rltui.core.clock import ManualClock
 from rltui.core.level import Level
-from rltui.files.fingerprint import Likeness
+from rltui.files.fingerprint import Fingerprint
 from rltui.files.tail import Polled, Tail
 
 BIG = 1 << 20
@@ -395,10 +395,10 @@ def test_the_same_head_and_end_but_another_middle(log: Path) -> None:
 
 
 def test_a_likeness_is_small_however_long_the_file() -> None:
-    likeness = Likeness()
+    fingerprint = Fingerprint()
     for piece in range(64):
-        likeness.take(piece << 20, bytes(1 << 20))
-    places = [place for place, _ in likeness._samples]
+        fingerprint.take(piece << 20, bytes(1 << 20))
+    places = [place for place, _ in fingerprint._samples]
     assert 8 <= len(places) <= 16
     assert places == sorted(places)
     assert places[-1] > 40 << 20

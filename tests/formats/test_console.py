@@ -191,7 +191,7 @@ def test_transformers_4_prints_numbers() -> None:
     assert found["train/train_loss"] == [(2, 1.78)]
     assert math.isnan(found["train/grad_norm"][0][1])
     assert found["train/grad_norm"][1] == (2, math.inf)
-    assert decode(text)[-1].counted
+    assert decode(text)[-1].steps_are_row_numbers
 
 
 def test_logging_steps_in_the_log_tell_the_steps() -> None:
@@ -199,7 +199,7 @@ def test_logging_steps_in_the_log_tell_the_steps() -> None:
         f"{{'loss': '0.5', 'epoch': '{n}'}}\n" for n in range(3)
     )
     assert values(text)["train/loss"] == [(10, 0.5), (20, 0.5), (30, 0.5)]
-    assert not decode(text)[-1].counted
+    assert not decode(text)[-1].steps_are_row_numbers
 
 
 def row(number: float) -> str:
@@ -211,7 +211,7 @@ def steps_of(text: str, tag: str = "train/loss") -> list[int]:
     for piece in (1, 7, 61):
         pieces = encode.points_of(decode(text, piece))
         assert [p[0] for p in pieces[tag]] == whole
-    assert not decode(text)[-1].counted
+    assert not decode(text)[-1].steps_are_row_numbers
     return whole
 
 

@@ -114,7 +114,7 @@ def test_steps_are_complete(log: str, steps: int, counted: bool) -> None:
     parts = decoded(CORPORA / "dev" / log)
     found = sorted({step for series in values(parts).values() for step in series})
     assert found == list(range(found[0], found[0] + steps))
-    assert parts[-1].counted is counted
+    assert parts[-1].steps_are_row_numbers is counted
 
 
 PUBLIC = (

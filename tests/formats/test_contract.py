@@ -28,7 +28,7 @@ def _decoder(sample: Sample) -> encode.Decoder:
 def test_every_format_has_a_sample(form: Format) -> None:
     assert form.name in {s.format for s in SAMPLES}
     assert not (form.restarts and form.document)
-    assert 1 <= form.exactness <= 3
+    assert 1 <= form.precision_rank <= 3
 
 
 @ALL

@@ -118,7 +118,7 @@ def test_broken_lines_are_noted_with_their_offset() -> None:
     notes = [n for p in parts for n in p.notes]
     assert [(n.offset, n.message) for n in notes] == [
         (20, "broken line"),
-        (36, "line is no object"),
+        (36, "line is not an object"),
     ]
     assert len(encode.points_of(parts)["a"]) == 2
 

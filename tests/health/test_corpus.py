@@ -15,8 +15,10 @@ import pytest
 from rltui.catalogue import load_catalogue
 from rltui.core.level import Level
 from rltui.core.yaml_document import read_document
-from rltui.health import Engine, load_rules
+from rltui.health.engine import Engine
 from rltui.health.model import Finding
+from rltui.health.rules import load_rules
+from rltui.present.kit import sentences
 from rltui.sources.follow.reader import Reader
 from rltui.store import Store
 from tests.places import DEV
@@ -79,7 +81,7 @@ def _findings(path: str) -> tuple[Finding, ...]:
 
 
 def _worst(finding: Finding) -> Level:
-    return Level.BAD if finding.evidence.extra.get("worst") == "bad" else finding.level
+    return finding.evidence.worst or finding.level
 
 
 @pytest.mark.parametrize("label", LABELS, ids=lambda v: v.path)
@@ -90,7 +92,7 @@ def test_nothing_breaks(label: Label) -> None:
 @pytest.mark.parametrize("label", [v for v in LABELS if v.healthy], ids=lambda v: v.path)
 def test_a_healthy_run_is_left_alone(label: Label) -> None:
     alarms = [
-        f"{_worst(f).word} {f.rule} since {f.since_step}: {f.summary}"
+        f"{_worst(f).word} {f.rule} since {f.since_step}: {sentences.summary(f)}"
         for f in _findings(label.path)
         if f.rule not in label.tolerated
     ]
@@ -100,7 +102,7 @@ def test_a_healthy_run_is_left_alone(label: Label) -> None:
 @pytest.mark.parametrize("label", [v for v in LABELS if not v.healthy], ids=lambda v: v.path)
 def test_a_sick_run_is_not_called_ill_of_something_else(label: Label) -> None:
     allowed = label.tolerated | label.sick.keys() | UNLABELLED
-    alarms = [f.summary for f in _findings(label.path) if f.rule not in allowed]
+    alarms = [sentences.summary(f) for f in _findings(label.path) if f.rule not in allowed]
     assert alarms == []
 
 

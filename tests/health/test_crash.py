@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rltui.core.batch import LogTail
 from rltui.core.errors import DocumentError
 from rltui.core.shipped import shipped
-from rltui.health.crash import EndingKind, bare, how_it_ended, read_endings
+from rltui.health.crash import ExitKind, bare, exit_status, read_exit_signs
 
 CASES = yaml.safe_load((Path(__file__).parent / "endings.yaml").read_text(encoding="utf-8"))
 
@@ -22,13 +22,13 @@ CASES = yaml.safe_load((Path(__file__).parent / "endings.yaml").read_text(encodi
 @pytest.mark.parametrize("case", CASES["cases"], ids=lambda c: c["name"])
 def test_case(case: dict[str, Any]) -> None:
     lines = tuple(case.get("log", "").splitlines())
-    found = how_it_ended(LogTail(lines, case.get("row", len(lines))), case.get("exit_code"))
+    found = exit_status(LogTail(lines, case.get("row", len(lines))), case.get("exit_code"))
     expect = case["expect"]
     if expect is None:
         assert found is None
         return
     assert found is not None
-    assert found.kind is EndingKind(expect["kind"])
+    assert found.kind is ExitKind(expect["kind"])
     assert found.reason.startswith(expect["reason"])
     assert found.line.startswith(expect.get("line", ""))
     assert found.certain is expect.get("certain", found.certain)
@@ -62,7 +62,7 @@ def test_every_entry_is_tried() -> None:
 )  # fmt: skip
 def test_rare_ends(line: str, reason: str) -> None:
     lines = ("Traceback (most recent call last):", '  File "t.py", line 1', "    f()", line)
-    found = how_it_ended(LogTail(lines, 4))
+    found = exit_status(LogTail(lines, 4))
     assert found is not None
     assert found.reason == reason
 
@@ -83,8 +83,8 @@ def test_prefixes(line: str, rest: str) -> None:
 
 
 def test_nothing_is_known_of_nothing() -> None:
-    assert how_it_ended(None) is None
-    assert how_it_ended(LogTail((), 0)) is None
+    assert exit_status(None) is None
+    assert exit_status(LogTail((), 0)) is None
 
 
 PIECES = st.sampled_from(
@@ -100,16 +100,16 @@ PIECES = st.sampled_from(
     code=st.one_of(st.none(), st.integers(-300, 300)),
 )
 def test_any_lines(lines: list[str], row: int, code: int | None) -> None:
-    found = how_it_ended(LogTail(tuple(lines), row), code)
+    found = exit_status(LogTail(tuple(lines), row), code)
     assert found is not None or code is None
 
 
 def test_long_ends_are_cheap() -> None:
     """A few hundred lines of any kind take well under a tenth of a second."""
     lines = tuple(f"loss error grad {'x' * 400} {i}: nan inf Error" for i in range(400))
-    how_it_ended(LogTail(lines, 400))
+    exit_status(LogTail(lines, 400))
     began = time.process_time()
-    how_it_ended(LogTail(lines, 400))
+    exit_status(LogTail(lines, 400))
     assert time.process_time() - began < 0.5
 
 
@@ -117,4 +117,4 @@ def test_a_wrong_document_says_where(tmp_path: Path) -> None:
     path = tmp_path / "endings.yaml"
     path.write_text("schema: 1\nendings:\n- {id: x, kind: crushed}\nexit_codes: {}\n")
     with pytest.raises(DocumentError, match="did you mean 'crashed'"):
-        read_endings(path)
+        read_exit_signs(path)

@@ -10,10 +10,12 @@ import pytest
 
 from rltui.catalogue.model import Category, Range, Recognition, Scenario, TagInfo
 from rltui.core.level import Level
-from rltui.health import Engine, load_rules
+from rltui.health.engine import Engine
 from rltui.health.model import Finding, FindingState, Report
 from rltui.health.rule import Rule
 from rltui.health.rule_cases import case_info, case_run, parse_series
+from rltui.health.rules import load_rules
+from rltui.present.kit import sentences
 from rltui.store.derived import Derived
 from tests.builders import START, a_batch, a_run, steps
 
@@ -64,7 +66,7 @@ class TestLife:
         finding = sole(judge(only("clipfrac_high"), clipfrac__policy="0.05x20 0.5x10 0.24x20"))
         assert finding.level is Level.WATCH
         assert finding.state is FindingState.FIRING
-        assert finding.evidence.extra["worst"] == "bad"
+        assert finding.evidence.worst is Level.BAD
 
     def test_evidence(self) -> None:
         finding = sole(judge(only("kl_blowup"), kl__old_new="0.01x30 5.6x2 0.001x3"))
@@ -74,12 +76,12 @@ class TestLife:
         assert finding.limit == 0.2
         assert finding.metric == "kl.old_new"
         assert finding.tag == "kl.old_new"
-        assert "0.01 → 5.6" in finding.summary
+        assert "0.01 → 5.6" in sentences.summary(finding)
 
     def test_many_episodes_are_few_findings(self) -> None:
         report = judge(only("kl_blowup"), kl__old_new=" ".join(["0.01x20 0.4x3"] * 8) + " 0.01x20")
         assert len(report.findings) == 3
-        assert all(f.evidence.extra["episodes"] == 8 for f in report.findings)
+        assert all(f.evidence.episodes == 8 for f in report.findings)
         assert {f.state for f in report.findings} == {FindingState.RESOLVED}
 
     def test_order_is_firing_then_over_bad_before_watch(self) -> None:
@@ -104,7 +106,7 @@ class TestNan:
         finding = sole(report)
         assert finding.tag == "grad_norm.actor"
         assert finding.since_step == 9
-        assert finding.evidence.extra["also"] == "loss.policy"
+        assert finding.evidence.others == ("loss.policy",)
         assert report.tags["loss.policy"].level is Level.BAD
         assert "entropy" not in report.tags, "a finite number is no praise"
 
@@ -126,7 +128,7 @@ class TestBadges:
     def test_ok_tells_the_limit(self) -> None:
         tag = judge(clipfrac__policy="0.05x20").tags["clipfrac.policy"]
         assert tag.level is Level.OK
-        assert tag.healthy == "≤ 0.2"
+        assert sentences.healthy(tag) == "≤ 0.2"
         assert (tag.low, tag.high) == (None, 0.2) or tag.high == 0.2
         assert "clipfrac_high" in tag.rules
 
@@ -137,7 +139,7 @@ class TestBadges:
         report = Engine(only("entropy_collapse")).evaluate(run, infos, RECOGNITION, 0.0)
         tag = report.tags["train/entropy_loss"]
         assert tag.level is Level.BAD
-        assert tag.healthy_short == "≥ 0.103"
+        assert sentences.healthy_short(tag) == "≥ 0.103"
         assert tag.high == pytest.approx(-0.1035)
         assert tag.low is None
 
@@ -146,7 +148,7 @@ class TestBadges:
         info = replace(case_info("x"), healthy=Range(0.0, 1.0))
         report = Engine(RULES).evaluate(run, {"x": info}, RECOGNITION, 0.0)
         assert report.tags["x"].level is Level.UNKNOWN
-        assert report.tags["x"].healthy == "0 to 1"
+        assert sentences.healthy(report.tags["x"]) == "0 to 1"
         assert report.level is Level.UNKNOWN
 
     def test_pending_until_it_has_held(self) -> None:
@@ -158,7 +160,7 @@ class TestBadges:
 
     def test_pending_when_the_newest_value_is_outside_what_is_shown(self) -> None:
         tag = judge(clipfrac__policy="0.05x20 0.9x1").tags["clipfrac.policy"]
-        assert (tag.level, tag.healthy, tag.pending) == (Level.OK, "≤ 0.2", True)
+        assert (tag.level, sentences.healthy(tag), tag.pending) == (Level.OK, "≤ 0.2", True)
 
     def test_category_rolls_up(self) -> None:
         run, infos, recognition = case_run({"entropy": parse_series("3.8x30 0.1x9")})
@@ -184,7 +186,7 @@ class TestSkipped:
         report = judge(only("critic_failing"), explained_variance="-1x6")
         (skipped,) = report.skipped
         assert skipped.missing == ()
-        assert skipped.reason == "6 of 15 rows"
+        assert (skipped.rows, skipped.needed) == (6, 15)
         assert report.level is Level.UNKNOWN
 
     def test_a_rule_that_makes_no_sense_is_not_mentioned(self) -> None:
@@ -285,7 +287,7 @@ class TestMemory:
     def test_derived_tags_are_judged(self) -> None:
         run = a_run({"a": [1.0] * 30, "b": [0.5] * 30})
         derived = Derived("difference", "a", "b")
-        run.derive(derived)
+        run.table.derive(derived)
         infos = {derived.tag: replace(case_info("clipfrac.policy"), tag=derived.tag)}
         report = Engine(only("clipfrac_high")).evaluate(run, infos, RECOGNITION, 0.0)
         assert sole(report).tag == derived.tag
@@ -314,7 +316,7 @@ class TestBroken:
     def test_the_others_go_on(self, report: Report) -> None:
         assert report.judged == ("clipfrac_high",)
         assert report.level is Level.BAD
-        assert report.skipped[0].reason == "the rule broke"
+        assert report.skipped[0].broke
 
 
 def test_two_tags_of_one_metric_are_one_finding() -> None:
@@ -324,7 +326,7 @@ def test_two_tags_of_one_metric_are_one_finding() -> None:
     finding = sole(report)
     assert finding.tag == "a"
     assert finding.since_step == 21
-    assert finding.evidence.extra["also"] == "b"
+    assert finding.evidence.others == ("b",)
     assert report.tags["b"].level is Level.BAD
 
 
@@ -347,4 +349,4 @@ def test_rules_of_the_user(tmp_path: Path) -> None:
     )
     rules = load_rules([path])
     report = judge([r for r in rules if r.id == "mine"], kl__coef="1x9 3x9")
-    assert sole(report).summary == "coef 3"
+    assert sentences.summary(sole(report)) == "coef 3"

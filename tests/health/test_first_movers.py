@@ -14,7 +14,7 @@ def finding(
     evidence = Evidence("median", 1.0, 0.5, since, since + 1)
     return Finding(
         "rule", "title", level, state, "entropy", "actor/entropy", since, None, None,
-        evidence, "", "", "",
+        evidence, None, "",
     )  # fmt: skip
 
 

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from rltui.config import load_config
 from rltui.core.errors import DocumentError
 from rltui.core.level import Level
-from rltui.core.yaml_document import parse_document
-from rltui.health import load_rules, run_cases
+from rltui.core.yaml_document import parse_document, read_document
+from rltui.health.rule_cases import run_cases
+from rltui.health.rules import load_rules
+from tests.places import ROOT
 
 GOOD = """\
 rules:
@@ -53,7 +56,7 @@ def test_good(tmp_path: Path) -> None:
         ("'coef {now}'", "'coef {nwo}'", 9, 12, "unknown field 'nwo'", "now"),
         ("'coef {now}'", "'coef {now:.3f}'", 9, 12, "format '.3f'", None),
         ("'coef {now}'", "'coef {now'", 9, 12, "not a template", None),
-        ("'coef {now}'", "'coef {now.real}'", 9, 12, "unknown field 'now.real'", None),
+        ("'coef {now}'", "'coef {now.real}'", 9, 12, "not a template", None),
         ("expect: watch", "expect: wath", 14, 55, "unknown word 'wath'", "watch"),
         ("kl.coef: '1x9", "kl.cof: '1x9", 14, 5, "no variant of the rule reads", None),
         ("  detector: outside\n", "  detector: grown\n", 7, 16, "", None),
@@ -110,6 +113,51 @@ def test_overrides_reach_the_variant() -> None:
     assert by_id["kl_blowup.update"].levels[Level.BAD]["high"] == 0.2
     assert by_id["kl_blowup.update"].hold == 4
     assert by_id["kl_blowup.spike"].hold == 1
+
+
+def test_an_override_without_a_level_holds_for_both() -> None:
+    rules = load_rules(overrides={"entropy_collapse": {"share": 0.5, "bad": {"share": 0.3}}})
+    (rule,) = [r for r in rules if r.id == "entropy_collapse"]
+    for variant in rule.variants:
+        assert variant.levels[Level.WATCH]["share"] == 0.5
+        assert variant.levels[Level.BAD]["share"] == 0.3
+
+
+def test_an_override_reaches_the_variants_whose_detector_has_the_parameter() -> None:
+    rules = load_rules(overrides={"kl_blowup": {"high": 0.5}})
+    (rule,) = [r for r in rules if r.id == "kl_blowup"]
+    changed = {v.id for v in rule.variants if v.levels[Level.WATCH].get("high") == 0.5}
+    assert changed == {v.id for v in rule.variants if "high" in v.detector.parameters}
+    assert len(changed) < len(rule.variants)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{shar: 1}", r"config\.yaml:1:21: unknown key 'shar'.*'share'"),
+        ("{hodl: 2}", r"config\.yaml:1:21: unknown key 'hodl'.*'hold'"),
+        ("{share: much}", r"config\.yaml:1:28: expected a number"),
+        ("{bad: {high: 1}}", r"config\.yaml:1:27: detector below_start has no parameter 'high'"),
+    ],
+)
+def test_an_override_that_cannot_be_says_where(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(f"{{entropy_collapse: {text}}}")
+    document = read_document(path).table()
+    with pytest.raises(DocumentError, match=message):
+        load_rules(overrides=dict(document.pairs()))
+
+
+def test_the_example_of_the_configuration_works(tmp_path: Path) -> None:
+    text = (ROOT / "config.example.yaml").read_text()
+    lines = text.partition("  #   override:\n")[2].splitlines()[:2]
+    path = tmp_path / "rltui.yaml"
+    path.write_text("rules:\n  override:\n" + "\n".join(x.replace("#", " ", 1) for x in lines))
+    config = load_config(path, {}, {})
+    rules = {v.id: v for r in load_rules(overrides=config.rules.override) for v in r.variants}
+    assert rules["entropy_collapse.token"].levels[Level.BAD]["share"] == 0.2
+    assert rules["entropy_collapse.token"].hold == 5
+    assert rules["kl_blowup.update"].levels[Level.WATCH]["high"] == 0.1
 
 
 def test_override_of_an_unknown_rule() -> None:

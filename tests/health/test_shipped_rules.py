@@ -9,9 +9,11 @@ import pytest
 from rltui.catalogue import load_catalogue
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.health import Engine, load_rules, run_cases
+from rltui.health.engine import Engine
 from rltui.health.rule import Case, Rule, Variant
-from rltui.health.rule_cases import CaseResult, case_run, parse_series
+from rltui.health.rule_cases import CaseResult, case_run, parse_series, run_cases
+from rltui.health.rules import load_rules
+from rltui.present.kit import sentences
 
 RULES = load_rules()
 VARIANTS = [(r, v) for r in RULES for v in r.variants]
@@ -47,9 +49,10 @@ def test_bad_is_stricter_than_watch(rule: Rule, variant: Variant) -> None:
 @pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r.rule}: {r.case}"[:59])
 def test_words_fit(result: CaseResult) -> None:
     for finding in result.findings:
-        assert "\n" not in finding.summary
-        assert "–" not in finding.summary, f"a field without a value: {finding.summary}"
-        assert cell_width(finding.short) <= 45, finding.short
+        summary, short = sentences.summary(finding), sentences.short(finding)
+        assert "\n" not in summary
+        assert "–" not in summary, f"a field without a value: {summary}"
+        assert cell_width(short) <= 45, short
 
 
 @pytest.mark.parametrize(
@@ -59,8 +62,10 @@ def test_healthy_column_fits(rule: Rule, case: Case) -> None:
     series = {k: parse_series(t) for k, t in case.series.items()}
     report = Engine([rule]).evaluate(*case_run(series), 0.0)
     for judgement in report.tags.values():
-        assert cell_width(judgement.healthy) <= 16, judgement.healthy
-        assert cell_width(judgement.healthy_short) <= 12, judgement.healthy_short
+        assert cell_width(sentences.healthy(judgement)) <= 16, sentences.healthy(judgement)
+        assert cell_width(sentences.healthy_short(judgement)) <= 12, sentences.healthy_short(
+            judgement
+        )
 
 
 def test_all_metrics_are_in_the_catalogue() -> None:

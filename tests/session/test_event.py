@@ -8,6 +8,7 @@ from dataclasses import replace
 from rltui.core.batch import Batch, LogTail
 from rltui.core.clock import ManualClock
 from rltui.core.level import Level
+from rltui.present.kit.sentences import summary
 from rltui.present.output.json_document import event_line
 from rltui.present.output.text_report import event_text
 from rltui.session import Session
@@ -63,7 +64,7 @@ def test_a_run_that_stalls_and_goes_on() -> None:
 def test_a_crash_is_bad() -> None:
     session, reader, watcher, clock = watched(rows(1, 60))
     watcher.events()
-    source = a_source("stdout.log", format="console", exactness=1)
+    source = a_source("stdout.log", format="console", precision_rank=1)
     tail = LogTail(("Traceback (most recent call last):", "RuntimeError: boom"), 2)
     reader.feed(replace(a_batch(steps(1, {"x": [1.0]}), source=source), tail=tail))
     session.drain()
@@ -83,7 +84,7 @@ def test_the_words_of_an_event() -> None:
     assert event.kind is EventKind.FIRED
     text = event_text(event, clock.now())
     assert "\n" not in text
-    assert event.finding.summary in text
+    assert summary(event.finding) in text
     document = json.loads(event_line(event))
     assert (document["schema"], document["event"]) == ("rltui.event/1", "fired")
     assert document["rule"] == "entropy_collapse"

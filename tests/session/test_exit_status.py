@@ -21,7 +21,7 @@ OOM = (
 
 def a_console(*lines: str, after: int | None = None, **source: object) -> Batch:
     """Thirty rows, then these lines; ``after``: how many of them follow the last row."""
-    told = a_source("stdout.log", format="console", exactness=1, **source)
+    told = a_source("stdout.log", format="console", precision_rank=1, **source)
     tail = LogTail(lines, len(lines) if after is None else after)
     return replace(a_batch(steps(1, grpo_tags(30)), source=told), tail=tail)
 
@@ -41,8 +41,8 @@ def test_a_crash_is_told_with_its_reason() -> None:
     run = judged(a_console(*OOM))
     assert run.progress is not None
     assert run.progress.state is RunState.CRASHED
-    assert run.progress.ending is not None
-    assert "out of memory" in run.progress.ending.reason.lower()
+    assert run.progress.exit_status is not None
+    assert "out of memory" in run.progress.exit_status.reason.lower()
 
 
 def test_a_traceback_that_rows_followed_is_no_end() -> None:
@@ -66,7 +66,9 @@ def test_the_console_that_was_written_last_tells() -> None:
     again = replace(
         a_batch(
             steps(20, grpo_tags(30)),
-            source=a_source("resumed.log", 1, format="console", exactness=1, modified=START + 500),
+            source=a_source(
+                "resumed.log", 1, format="console", precision_rank=1, modified=START + 500
+            ),
         ),
         tail=LogTail(("fine",), 1),
     )

@@ -57,17 +57,17 @@ def test_what_was_shown_least_recently_goes() -> None:
         reader.feed(grown(name))
         session.drain()
         clock.advance(60)
-    unloaded = {v.name for v in session.runs() if v.data.unloaded}
+    unloaded = {v.name for v in session.runs() if v.data.memory.unloaded}
     assert "b" in unloaded
     assert "a" not in unloaded
 
 
 def test_verdict_progress_and_headline_stay() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.unloaded)
+    gone = next(v for v in session.runs() if v.data.memory.unloaded)
     kept = a_session(grown(gone.name)).views[RunKey(0, gone.name)]
     assert gone.report is not None
-    assert gone.report.level == kept.level
+    assert gone.report.level == kept.verdict.level
     assert (gone.data.first_step, gone.data.last_step) == (1, ROWS)
     assert gone.data.last_wall_time == kept.data.last_wall_time
     assert gone.data.tags == kept.data.tags
@@ -80,17 +80,17 @@ def test_verdict_progress_and_headline_stay() -> None:
 
 def test_points_are_read_again_when_they_are_asked_for() -> None:
     session, _, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.unloaded)
+    gone = next(v for v in session.runs() if v.data.memory.unloaded)
     assert gone.series("x/7").count == 0
     assert session.drain()
-    assert not gone.data.unloaded
+    assert not gone.data.memory.unloaded
     series = gone.series("x/7")
     assert (series.count, series.last) == (ROWS, (ROWS, series.wall_times[-1], 7.0))
 
 
 def test_a_run_that_grows_is_loaded_and_judged_whole() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.unloaded)
+    gone = next(v for v in session.runs() if v.data.memory.unloaded)
     reader.feed(grown(gone.name, ROWS + 1, 5))
     session.drain()
     assert gone.data.last_step == ROWS + 5
@@ -103,10 +103,10 @@ def test_a_headless_command_reads_again_at_once() -> None:
     fake = session._reader
     fake.queue.extend(grown(n) for n in "abc")  # type: ignore[attr-defined]
     session.read_all()
-    assert any(v.data.unloaded for v in session.runs())
+    assert any(v.data.memory.unloaded for v in session.runs())
     assert all(v.report is not None for v in session.runs())
     assert [v.series("x/3").count for v in session.runs()] == [ROWS] * 3
-    held = sum(v.data.nbytes for v in session.runs())
+    held = sum(v.data.table.nbytes for v in session.runs())
     assert held < BUDGET + 100_000
 
 
@@ -117,15 +117,15 @@ def test_what_cannot_be_read_again_stays() -> None:
     for name in "abc":
         reader.feed(replace(grown(name), generation=1))  # its file was written anew
         session.drain()
-    assert not any(v.data.unloaded for v in session.runs())
-    assert session.memory_exceeded
+    assert not any(v.data.memory.unloaded for v in session.runs())
+    assert session._memory.over
     assert "watch.memory_bytes" in session.troubles()[0].message
 
 
 def test_nothing_is_unloaded_within_the_budget() -> None:
     session = a_session(*(grown(n) for n in "abc"))
-    assert not any(v.data.unloaded for v in session.runs())
-    assert not session.memory_exceeded
+    assert not any(v.data.memory.unloaded for v in session.runs())
+    assert not session._memory.over
 
 
 def test_a_run_that_is_being_written_stays() -> None:
@@ -135,13 +135,13 @@ def test_a_run_that_is_being_written_stays() -> None:
     for name in "abc":
         reader.feed(grown(name))
         session.drain()
-    assert not any(v.data.unloaded for v in session.runs())
-    assert session.memory_exceeded
+    assert not any(v.data.memory.unloaded for v in session.runs())
+    assert session._memory.over
 
 
 def test_lines_between_rows_that_wait_for_the_run_double_nothing() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.unloaded)
+    gone = next(v for v in session.runs() if v.data.memory.unloaded)
     row = grown(gone.name, ROWS + 1, 1)
     line = replace(row, items=(), source=replace(row.source, offset=row.source.offset + 80))
     reader.feed(row, line, grown(gone.name, ROWS + 2, 1))
@@ -152,29 +152,29 @@ def test_lines_between_rows_that_wait_for_the_run_double_nothing() -> None:
 
 def test_the_death_of_an_unloaded_run_is_seen() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.unloaded)
+    gone = next(v for v in session.runs() if v.data.memory.unloaded)
     reader.feed(replace(grown(gone.name, ROWS, 1), items=(), exit_code=1))
     session.drain()
-    assert gone.data.unloaded
+    assert gone.data.memory.unloaded
     assert gone.progress is not None
     assert gone.progress.state is RunState.CRASHED
 
 
 def test_points_that_are_in_no_file_any_more_are_told() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.unloaded)
+    gone = next(v for v in session.runs() if v.data.memory.unloaded)
     reader.given.clear()
     session._memory._read_again = lambda *_: None
     assert gone.series("x/7").count == 0
     session.drain()
-    assert gone.data.unloaded
+    assert gone.data.memory.unloaded
     assert gone.data.last_step == ROWS
-    assert any("does not hold them any more" in n.message for n in gone.data.notes)
+    assert any("does not hold them any more" in n.message for n in gone.data.files.notes)
 
 
 def test_a_run_whose_log_was_written_anew_begins_anew() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.unloaded)
+    gone = next(v for v in session.runs() if v.data.memory.unloaded)
     reader.feed(replace(grown(gone.name, 1, 7), generation=1))
     session.drain()
     series = gone.series("actor/entropy")

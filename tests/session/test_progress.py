@@ -240,14 +240,14 @@ def test_no_verdict_before_a_run_is_read_to_its_end() -> None:
     reader.feed(grpo_batch(60, more=True))
     session.drain()
     run = session.runs()[0]
-    assert (run.report, run.level, session.reading()) == (None, Level.UNKNOWN, 0.5)
-    assert run.judgement("actor/entropy").level is Level.UNKNOWN
+    assert (run.report, run.verdict.level, session.reading()) == (None, Level.UNKNOWN, 0.5)
+    assert run.verdict.judgement("actor/entropy").level is Level.UNKNOWN
     assert run.progress is not None
     assert run.infos
     reader.feed(grpo_batch(60, first=61, collapse=30))
     session.drain()
     assert run.report is not None
-    assert run.level is Level.BAD
+    assert run.verdict.level is Level.BAD
     assert session.reading() is None
 
 
@@ -300,7 +300,7 @@ def test_a_drain_ends_when_its_time_is_over() -> None:
 
 def test_a_run_without_a_point_is_there_and_not_judged() -> None:
     run = view_of(a_batch())
-    assert (run.level, run.infos, run.headline()) == (Level.UNKNOWN, {}, None)
+    assert (run.verdict.level, run.infos, run.headline()) == (Level.UNKNOWN, {}, None)
 
 
 # -- what the user says --------------------------------------------------------------------

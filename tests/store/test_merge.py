@@ -1,4 +1,4 @@
-"""Several sources of one run: the most exact wins, others fill gaps, strangers leave."""
+"""Several sources of one run: the most exact wins, others fill gaps, misplaced files leave."""
 
 from __future__ import annotations
 
@@ -26,9 +26,13 @@ def rows(values: list[float], first: int = 1, *, walls: bool = True, tag: str = 
 
 def batch(form: str, *blocks: Block, name: str = "", order: int = 0, **changes: Any) -> Batch:
     """One file of a format; ``joined`` and ``alone`` as in its SourceInfo."""
-    told = {k: changes.pop(k) for k in ("joined", "alone", "counted", "records") if k in changes}
+    told = {
+        k: changes.pop(k)
+        for k in ("joined", "alone", "steps_are_row_numbers", "records")
+        if k in changes
+    }
     told.setdefault("records", sum(len(b.steps) for b in blocks))
-    source = a_source(name or form, order, format=form, exactness=EXACT[form], **told)
+    source = a_source(name or form, order, format=form, precision_rank=EXACT[form], **told)
     return a_batch(*blocks, source=source, **changes)
 
 
@@ -96,7 +100,9 @@ def test_points_between_points_are_left_out() -> None:
 
 def test_row_numbers_are_no_steps() -> None:
     exact = batch("jsonl", a_block({"loss": LOSS}, steps=range(0, 600, 10)))
-    counted = batch("console", rows(rounded(LOSS)), rows(LOSS, tag="lr"), counted=True)
+    counted = batch(
+        "console", rows(rounded(LOSS)), rows(LOSS, tag="lr"), steps_are_row_numbers=True
+    )
     run = only(store_of(exact, counted))
     assert run.series("loss").values.tolist() == LOSS
     assert run.series("lr").count == 60
@@ -106,8 +112,8 @@ def test_row_numbers_are_no_steps() -> None:
 def test_each_tag_says_where_it_comes_from() -> None:
     console = batch("console", rows(rounded(LOSS)), rows(LOSS, tag="memory"))
     run = only(store_of(console, batch("jsonl", rows(LOSS))))
-    assert [p.name for p in run.origins("loss")] == ["jsonl", "console"]
-    assert [p.name for p in run.origins("memory")] == ["console"]
+    assert [p.name for p in run.table.origins("loss")] == ["jsonl", "console"]
+    assert [p.name for p in run.table.origins("memory")] == ["console"]
 
 
 def test_restarts_are_told_once() -> None:
@@ -118,7 +124,7 @@ def test_restarts_are_told_once() -> None:
     assert run.restarts == (40,)
 
 
-# -- strangers ---------------------------------------------------------------------------------
+# -- misplaced files ----------------------------------------------------------------------------
 
 
 def joined(values: list[float], how: Joined, tag: str = "loss") -> Batch:
@@ -165,7 +171,7 @@ def test_two_logs_of_another_training_leave_together() -> None:
     lines = batch("jsonl", rows(other), joined=Joined.SURELY, alone="other")
     store = store_of(batch("tfevents", rows(LOSS)), lines, joined(rounded(other), Joined.SURELY))
     assert [k.name for k in store.runs] == [".", "other"]
-    assert len(store.runs[RunKey(0, "other")].sources) == 2
+    assert len(store.runs[RunKey(0, "other")].files.by_path) == 2
 
 
 def test_constant_values_tell_nothing() -> None:
@@ -214,16 +220,15 @@ def test_nothing_in_common_says_nothing_of_the_first_rows() -> None:
     assert len(store.runs) == 1
 
 
-def test_what_a_stranger_told_goes_with_it() -> None:
+def test_what_a_misplaced_file_holds_goes_with_it() -> None:
     ended = joined([v + 1 for v in LOSS], Joined.SURELY)
     store = store_of(
-        batch("tfevents", rows(LOSS), hparams={"lr": 1.0}),
-        replace(ended, exit_code=1, hparams={"total_steps": 99}),
+        batch("tfevents", rows(LOSS)),
+        replace(ended, exit_code=1),
     )
-    host, stranger = store.runs[RunKey(0, ".")], store.runs[RunKey(0, "other")]
-    assert (host.hparams, stranger.hparams) == ({"lr": 1.0}, {"total_steps": 99})
-    assert [f.exit_code for f in host.facts.values()] == [None]
-    assert [f.exit_code for f in stranger.facts.values()] == [1]
+    host, other = store.runs[RunKey(0, ".")], store.runs[RunKey(0, "other")]
+    assert [f.exit_code for f in host.files.by_path.values()] == [None]
+    assert [f.exit_code for f in other.files.by_path.values()] == [1]
 
 
 # -- files that are rewritten ------------------------------------------------------------------
@@ -249,7 +254,7 @@ def test_tags_that_a_rewritten_file_has_no_more_are_gone() -> None:
     store = store_of(batch("jsonl", rows(LOSS, tag="old")))
     changes = store.apply(batch("jsonl", rows(LOSS), generation=1, replaced=True))
     assert only(store).tags == ("loss",)
-    assert {t for _, t in changes.series} == {"old", "loss"}
+    assert changes.runs == {RunKey(0, ".")}
 
 
 def test_the_newest_of_several_documents_counts() -> None:
@@ -259,4 +264,4 @@ def test_the_newest_of_several_documents_counts() -> None:
     run = only(store_of(early, late))
     assert run.series("loss").count == 60
     assert run.restarts == ()
-    assert Path("/logs/checkpoint-30") in run.sources
+    assert Path("/logs/checkpoint-30") in run.files.sources

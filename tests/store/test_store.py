@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rltui.core.batch import Batch, Note, Restart, RunKey, TextPoint
 from rltui.core.block import Block, make_block
 from rltui.core.level import Level
-from rltui.store import Changes, RunData, Series, Store
+from rltui.store import Changes, Moved, RunData, Series, Store
 from rltui.store.derived import Derived
 from tests.builders import LOGDIR, START, a_batch, a_block, a_run, a_store, steps
 
@@ -43,7 +43,7 @@ def test_points_of_one_file() -> None:
 
 def test_unknown_tag_is_an_empty_series() -> None:
     series = a_run({"loss": [1]}).series("none")
-    assert (series.count, series.last, series.version, series.nonfinite) == (0, None, 0, 0)
+    assert (series.count, series.last, series.epoch, series.nonfinite) == (0, None, 0, 0)
     assert len(series.old_steps) == len(series.restarts) == 0
 
 
@@ -85,7 +85,7 @@ def test_blocks_of_a_live_run_are_merged() -> None:
     run = RunData(KEY, LOGDIR)
     for i in range(3000):
         run.apply(a_batch(steps(i, {"a": [i], "b": [None if i % 2 else i]})))
-    (branch,) = run._branches()
+    (branch,) = run.table._branches()
     assert len(branch.blocks) < 20
     assert run.series("a").steps.tolist() == list(range(3000))
     assert run.series("b").values.tolist() == list(range(0, 3000, 2))
@@ -100,19 +100,16 @@ def test_an_empty_block_is_nothing() -> None:
 # --- versions and caching
 
 
-def test_versions_grow_with_points_of_the_tag_only() -> None:
+def test_only_series_with_new_points_change() -> None:
     run = a_run({"a": [1], "b": [1]})
     a, b = run.series("a"), run.series("b")
     assert run.series("a") is a
-    changed, new = run.apply(a_batch(steps(2, {"a": [2]})))
-    assert (changed, new) == ({"a"}, False)
+    assert not run.apply(a_batch(steps(2, {"a": [2]})))
     assert run.series("b") is b
-    assert run.series("a").version > a.version
+    assert (run.series("a").epoch, run.series("a").count) == (a.epoch, 2)
     assert xy(a) == [(1, 1)]  # what was handed out does not change
-    changed, new = run.apply(a_batch(steps(3, {"c": [2]})))
-    assert (changed, new) == ({"c"}, True)
-    assert run.tag_version("c") == run.version
-    assert run.tag_version("none") == 0
+    assert run.apply(a_batch(steps(3, {"c": [2]})))
+    assert run.series("c").epoch not in (a.epoch, b.epoch)
 
 
 def test_a_batch_without_points_changes_no_series() -> None:
@@ -120,23 +117,22 @@ def test_a_batch_without_points_changes_no_series() -> None:
     before = run.series("a")
     note = Note(LOGDIR / "events.0", 12, Level.WATCH, "torn record")
     text = TextPoint("sample", 1, START, "hello")
-    changed, new = run.apply(a_batch(notes=(note,), texts=(text,), hparams={"lr": 1}))
-    assert (changed, new) == (frozenset(), False)
+    assert not run.apply(a_batch(notes=(note,), texts=(text,), hparams={"lr": 1}))
     assert run.series("a") is before
-    assert (run.notes, run.texts, run.hparams) == ([note], [text], {"lr": 1})
+    assert run.files.notes == [note]
 
 
 def test_reading_until_no_file_has_more() -> None:
     store = Store()
     store.apply(a_batch({"a": [1]}, more=True))
     run = store.runs[KEY]
-    assert run.reading
+    assert run.files.reading
     store.apply(a_batch(steps(2, {"a": [2]}), gone=True))
-    assert not run.reading
-    assert run.gone == {LOGDIR / "events.0"}
+    assert not run.files.reading
+    assert run.files.all_gone
     store.apply(a_batch(steps(3, {"a": [3]})))
-    assert run.gone == set()
-    assert run.modified == START
+    assert not run.files.all_gone
+    assert run.files.modified == START
 
 
 # --- restarts
@@ -195,12 +191,11 @@ def test_a_writer_that_says_where_it_starts_supersedes_all_tags() -> None:
     run = RunData(KEY, LOGDIR)
     run.apply(a_batch({"a": [1, 2, 3], "b": [1, 2, 3]}))
     b = run.series("b")
-    changed, _ = run.apply(a_batch(Restart(3), steps(3, {"a": [30]})))
-    assert changed == {"a", "b"}
+    run.apply(a_batch(Restart(3), steps(3, {"a": [30]})))
     assert xy(run.series("a")) == [(1, 1), (2, 2), (3, 30)]
     assert xy(run.series("b")) == [(1, 1), (2, 2)]
     assert old(run.series("b")) == [(3, 3)]
-    assert run.series("b").version > b.version
+    assert run.series("b").epoch != b.epoch
     assert run.restarts == (3,)
     assert run.last_step == 3
 
@@ -255,11 +250,11 @@ def test_two_files_that_coincide_are_two_runs() -> None:
     assert one.series("a").count == two.series("a").count == 100
     assert (one.restarts, two.restarts) == ((), ())
     assert not len(one.series("a").old_steps)
-    assert set(one.sources) == {LOGDIR / "one"}
-    assert set(two.sources) == {LOGDIR / "two"}
+    assert set(one.files.sources) == {LOGDIR / "one"}
+    assert set(two.files.sources) == {LOGDIR / "two"}
     # What follows goes to the run that the file belongs to.
     changes = store.apply(a_batch(steps(101, {"a": [7]}), source="two", order=1))
-    assert changes.series == {(RunKey(0, ".#2"), "a")}
+    assert changes.runs == {RunKey(0, ".#2")}
     assert two.last_step == 101
     assert one.last_step == 100
 
@@ -270,7 +265,7 @@ def test_three_files_that_coincide_are_three_runs() -> None:
     assert [k.name for k in store.runs] == [".", ".#2", ".#3"]
 
 
-def test_the_split_is_told() -> None:
+def test_a_misplaced_file_is_reported_as_moved() -> None:
     store = Store()
     store.apply(a_batch({"a": [1] * 50}, source="one"))
     note = Note(LOGDIR / "two", None, Level.WATCH, "odd")
@@ -278,12 +273,12 @@ def test_the_split_is_told() -> None:
     changes = store.apply(batch)
     other = RunKey(0, ".#2")
     assert changes.new_runs
-    assert {(KEY, "a"), (other, "a")} <= changes.series
+    assert changes.moved == (Moved(LOGDIR / "two", KEY, other),)
     assert changes.runs == changes.new_tags == {KEY, other}
-    assert store.runs[KEY].notes == []
-    assert store.runs[other].notes == [note]
-    assert store.runs[other].gone == {LOGDIR / "two"}
-    assert store.runs[KEY].gone == set()
+    assert store.runs[KEY].files.notes == []
+    assert store.runs[other].files.notes == [note]
+    assert store.runs[other].files.all_gone
+    assert not store.runs[KEY].files.all_gone
 
 
 @pytest.mark.parametrize("other_rows", [50, 90, 120])
@@ -336,9 +331,9 @@ def test_changes_say_what_to_repaint() -> None:
     assert not Changes()
     first = store.apply(a_batch({"a": [1]}, run="x"))
     x = RunKey(0, "x")
-    assert first == Changes(frozenset({x}), frozenset({(x, "a")}), True, frozenset({x}))
+    assert first == Changes(frozenset({x}), True, frozenset({x}))
     second = store.apply(a_batch(steps(2, {"a": [2]}), run="x"))
-    assert second == Changes(frozenset({x}), frozenset({(x, "a")}))
+    assert second == Changes(frozenset({x}))
     both = first | second
     assert both == first
     assert both
@@ -348,7 +343,7 @@ def test_a_run_may_exist_before_its_first_point() -> None:
     store = Store()
     run = store.add_run(KEY, LOGDIR)
     assert store.add_run(KEY, LOGDIR) is run
-    assert (run.tags, run.first_step, run.last_step, run.modified) == ((), None, None, None)
+    assert (run.tags, run.first_step, run.last_step, run.files.modified) == ((), None, None, None)
     assert not store.apply(a_batch({"a": [1]})).new_runs
 
 
@@ -436,16 +431,15 @@ def test_no_point_is_lost(content: list[list[Block | Restart]]) -> None:
 
 def test_a_derived_series_has_the_steps_that_both_have() -> None:
     run = a_run({"high": [5.0, 7.0, None, 9.0], "low": [None, 1.0, 2.0, 3.0]})
-    run.derive(Derived("difference", "high", "low"))
+    run.table.derive(Derived("difference", "high", "low"))
     series = run.series("high - low")
     assert series.steps.tolist() == [2, 4]
     assert series.values.tolist() == [6.0, 6.0]
-    assert run.tag_version("high - low") == run.tag_version("high")
     assert "high - low" not in run.tags
 
 
 def test_a_derived_ratio_leaves_out_what_is_divided_by_zero() -> None:
     run = a_run({"a": [5.0, 7.0], "b": [0.0, 2.0]})
-    run.derive(Derived("ratio", "a", "b"))
+    run.table.derive(Derived("ratio", "a", "b"))
     assert run.series("a / b").steps.tolist() == [2]
     assert run.series("a / b").values.tolist() == [3.5]

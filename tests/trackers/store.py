@@ -286,9 +286,9 @@ def tracker_of(writer: object, clock: ManualClock | None = None) -> Tracker:
     """The tracker that reads what the writer writes."""
     clock = clock or ManualClock()
     if isinstance(writer, MlflowDatabase):
-        return RowStore("mlflow", MlflowTables(), clock)
+        return RowStore("mlflow", MlflowTables, clock)
     if isinstance(writer, TrackioDatabase):
-        return RowStore("trackio", TrackioTables(), clock)
+        return RowStore("trackio", TrackioTables, clock)
     return MlflowFiles(clock)
 
 

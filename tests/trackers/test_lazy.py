@@ -6,17 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rltui.trackers import TRACKERS
-from rltui.trackers.lazy import LateTracker
 from tests.trackers.store import MlflowDatabase
 
-LATE = ("sqlite3", "rltui.trackers.sqlite.sqlite_tracker", "rltui.trackers.mlflow_files")
+LAZY = ("sqlite3", "rltui.trackers.sqlite.row_follower", "rltui.trackers.mlflow_run")
 SCRIPT = f"""
 import sys
 from pathlib import Path
 from rltui.sources import Reader
 list(Reader([Path(sys.argv[1])]).read_all())
-print([name for name in {LATE!r} if name in sys.modules])
+print([name for name in {LAZY!r} if name in sys.modules])
 """
 
 
@@ -35,13 +33,4 @@ def test_a_directory_without_a_store(tmp_path: Path) -> None:
 
 def test_a_database(tmp_path: Path) -> None:
     MlflowDatabase(tmp_path).log("one", [(1, {"loss": 1.0})])
-    assert imported(tmp_path) == str(list(LATE[:2]))
-
-
-def test_the_gates_let_through_what_the_trackers_take() -> None:
-    for tracker in TRACKERS:
-        assert isinstance(tracker, LateTracker)
-        late = tracker._tracker
-        assert (late.name, late.exactness) == (tracker.name, tracker.exactness)
-        for name in ("x.db", "x.SQLite", "x.sqlite3", "x.db3", "x.jsonl", "x.database"):
-            assert tracker.claims_name(name) == late.claims_name(name)
+    assert imported(tmp_path) == str(list(LAZY[:2]))

@@ -108,7 +108,7 @@ def test_two_three_and_five_fields(tmp_path: Path) -> None:
     (poll,) = read_all(tracker_of(store).follow(store.path, ""))
     expected = [(1, START + 0.0, 0.5), (2, START + 0.001, 0.25), (3, START + 0.002, math.nan)]
     assert repr(points_of(poll)) == repr({"a": expected})
-    assert not poll.decoded.counted
+    assert not poll.decoded.steps_are_row_numbers
 
 
 def test_lines_without_a_step_are_counted(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_lines_without_a_step_are_counted(tmp_path: Path) -> None:
     store.append("a", f"{(START + 3) * 1000} 3\n".encode())
     polls += read_all(follower)
     assert values_of(*polls) == {"a": [(0, 0.0), (1, 1.0), (2, 2.0), (3, 3.0)]}
-    assert all(p.decoded.counted for p in polls)
+    assert all(p.decoded.steps_are_row_numbers for p in polls)
 
 
 def test_a_torn_line_waits(tmp_path: Path) -> None:

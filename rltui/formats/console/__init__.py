@@ -44,7 +44,7 @@ class Console(Format):
         "training died"
     )
     lacks = "no rows of metrics in it so far"
-    exactness = 1
+    precision_rank = 1
     names_run = False
     anywhere = True
 

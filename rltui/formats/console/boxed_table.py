@@ -3,8 +3,8 @@ predecessors, Spinning Up, garage.
 
 ``| rollout/ | |`` opens a group, whose keys stand indented below it
 (stable_baselines3/common/logger.py: HumanOutputFormat; three significant digits, long keys are
-cut and end with ``...``). The step is a row of the table. Lines that others wrote in between
-are passed over.
+cut and end with ``...``). The step is a row of the table. Lines of other output inside the box
+are skipped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from rltui.formats.console.console_line import number, plain
 from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
-#: Rows that tell the step, best first.
+#: Keys of the step, best first.
 _STEPS = (
     b"time/total_timesteps",
     b"total_timesteps",
@@ -29,7 +29,7 @@ _STEPS = (
     b"Epoch",
 )
 _MAX_ROWS = 500
-#: So many lines of others may stand in the middle of a box.
+#: Lines of other output allowed inside a box.
 _MAX_FOREIGN = 200
 _FIRST = (b"|", b"-")
 
@@ -41,22 +41,22 @@ class BoxedTable:
     weak = False
 
     def __init__(self) -> None:
-        self._restarts_at = RestartDetector()
+        self._restarts = RestartDetector()
         self.open = False
         self._foreign = 0
-        """Lines of others since the last line of the box."""
+        """Lines of other output since the last line of the box."""
         self._group = b""
         self._cells: dict[bytes, bytes] = {}
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """A line of dashes may begin a box: the lines after it show whether it does."""
+        """A line of dashes may begin a box; the following lines show whether it does."""
         self.open = not plain(line).strip(b"- ")
         self._foreign, self._group = 0, b""
         self._cells = {}
         return False
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
-        """A line below dashes: a cell, the end of the box, or a line of others."""
+        """A line below dashes: a cell, the end of the box, or other output."""
         first = line[:1]
         if first not in _FIRST:
             line = plain(line)
@@ -86,8 +86,8 @@ class BoxedTable:
 
     def _row(self, cells: dict[bytes, bytes], rows: ConsoleRows) -> None:
         for key in _STEPS:
-            told = number(cells[key]) if key in cells else None
-            if told is not None and told.is_integer():
+            step = number(cells[key]) if key in cells else None
+            if step is not None and step.is_integer():
                 break
         else:
             return
@@ -99,7 +99,6 @@ class BoxedTable:
             if value is not None:
                 names.append(name)
                 values.append(value)
-        found, step = tuple(names), int(told)
         if names:
-            self._restarts_at.add(rows, found, step)
-            rows.add(found, step, values)
+            self._restarts.add(rows, tuple(names), int(step))
+            rows.add(tuple(names), int(step), values)

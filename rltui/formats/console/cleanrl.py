@@ -1,7 +1,7 @@
 """CleanRL: ``global_step=2048, episodic_return=[21.]`` and ``SPS: 1234``.
 
-The names become those of its event files. ``SPS`` tells no step: it is that of the newest
-episode, at most one update too low.
+Names are those of its event files. ``SPS`` has no step: it gets that of the newest episode, which
+is at most one update too low.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CleanRl:
     open = False
 
     def __init__(self) -> None:
-        self._restarts_at = RestartDetector()
+        self._restarts = RestartDetector()
         self._step: int | None = None
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
@@ -43,7 +43,7 @@ class CleanRl:
             self._step = step = int(found[1])
             names = _BOTH if found[3] else _RETURN
             values = [float(found[2])] + ([float(found[3])] if found[3] else [])
-            self._restarts_at.add(rows, _RETURN, step)
+            self._restarts.add(rows, _RETURN, step)
             rows.add(names, step, values)
             return True
         speed = _SPEED.match(text)

@@ -1,8 +1,8 @@
 """Finds the rows in a growing console log.
 
-A line is shown to a dialect only when it holds one of its markers, which are looked for in
-the whole piece at once: noise costs a search for a few words. A carriage return ends a line
-too. After some rows only the dialects that found any are asked on.
+A dialect only gets lines that contain one of its markers, which are searched in the whole piece
+at once, so other output costs little. A carriage return ends a line, too. After some rows only
+the dialects that found any remain.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from rltui.formats.console.terminal_tail import TerminalTail
 from rltui.formats.console.transformers import Transformers
 from rltui.formats.console.verl import Verl
 
-#: A longer line holds no row.
+#: Longer lines are not rows.
 MAX_LINE = 1 << 20
-#: The byte order mark that some shells of Windows write first.
+#: The byte order mark that some Windows shells write first.
 _MARK = b"\xef\xbb\xbf"
-#: A log in which nothing was found in so many bytes is not guessed at any longer.
+#: Bytes without any row after which weak dialects are dropped.
 _GUESSED = 1 << 22
-#: After so many lines with rows the dialects without any are dropped.
+#: Rows after which the dialects without any are dropped.
 _SETTLED = 20
 
 
 def dialects() -> list[Dialect]:
-    """Fresh ones, in the order in which they are asked; guesses last."""
+    """Fresh ones, in the order in which they see a line; guesses last."""
     return [
         Verl(),
         Transformers(),
@@ -64,13 +64,13 @@ class ConsoleDecoder:
         """Of the unfinished line, in the file."""
         self._skipping = False
         self._stale = False
-        """Whether the tail is not told yet."""
+        """Whether the tail has changed since it was returned."""
         self._total: int | None = None
         self._row_end: int | None = None
 
     @property
     def found(self) -> bool:
-        """Whether a row of any dialect has been seen, though it may wait for its step."""
+        """Whether any dialect has found a row, even one that still waits for its step."""
         return bool(self._found)
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
@@ -97,11 +97,11 @@ class ConsoleDecoder:
             notes=self._notes.take(),
             records=self._rows.taken - before,
             tail=None if more else self._screen.tail(),
-            counted=self._rows.counted,
+            steps_are_row_numbers=self._rows.steps_are_row_numbers,
         )
 
     def _wait(self, data: bytes) -> None:
-        """Keep a piece of an unfinished line; give up one that is too long."""
+        """Keep a piece of an unfinished line; drop the line when it is too long."""
         self._have += len(data)
         if self._skipping:
             return
@@ -136,10 +136,10 @@ class ConsoleDecoder:
             self._wait(rest)
 
     def _read(self, text: bytes) -> int | None:
-        """Show the lines to the dialects; where the last line ends that completed a row."""
+        """Pass the lines to the dialects; returns where the last line that completed a row ends."""
         known = tuple(self._dialects)
         done = {number: 0 for number, dialect in enumerate(known) if dialect.open}
-        """Number of an open dialect -> where the next line is that it wants."""
+        """Number of an open dialect -> position of the next line for it."""
         claimed, before, last = 0, (-1, -1, -1), -1
         for place in _places(text, known):
             start, number, end = place
@@ -165,8 +165,8 @@ class ConsoleDecoder:
     def _follow(
         self, known: tuple[Dialect, ...], done: dict[int, int], text: bytes, until: int
     ) -> int:
-        """Show the lines up to ``until`` to the open dialects; where the last one ends that
-        completed a row, or -1."""
+        """Pass the lines up to ``until`` to the open dialects; returns where the last one that
+        completed a row ends, or -1."""
         rows, find, size, last = self._rows, text.find, len(text), -1
         for number, pos in tuple(done.items()):
             dialect = known[number]
@@ -186,7 +186,7 @@ class ConsoleDecoder:
         return last
 
     def _wanted(self, dialect: Dialect) -> bool:
-        """Whether a dialect is asked still: a guess only while no other has found a row."""
+        """Whether a dialect still gets lines: a weak one only while no other has found a row."""
         if dialect in self._found:
             return not dialect.weak or len(self._found) == 1
         if dialect.weak:
@@ -202,7 +202,7 @@ class ConsoleDecoder:
 
 
 def _places(text: bytes, dialects: tuple[Dialect, ...]) -> list[tuple[int, int, int]]:
-    """The lines with markers, in order: start, number of the dialect, end."""
+    """The lines with markers, in order: (start, number of the dialect, end)."""
     places: list[tuple[int, int, int]] = []
     find, rfind = text.find, text.rfind
     for number, dialect in enumerate(dialects):

@@ -1,4 +1,4 @@
-"""What a dialect of console lines is."""
+"""The protocol of a dialect of console lines."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ class Dialect(Protocol):
 
     @property
     def markers(self) -> tuple[bytes, ...]:
-        """A line that holds none of them is never shown to :meth:`take`."""
+        """:meth:`take` only gets lines that contain one of these."""
         ...
 
     @property
     def weak(self) -> bool:
-        """Whether it guesses, and gives way to any other dialect that finds a row."""
+        """Whether it guesses: it is dropped when another dialect finds a row."""
         ...
 
     @property
     def open(self) -> bool:
-        """Whether it wants the lines that follow, whatever they hold."""
+        """Whether it wants the following lines, whatever they contain."""
         ...
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """Read a line (raw, without its end); whether it is a row of this dialect."""
+        """Read a raw line without its end; returns whether it is a row of this dialect."""
         ...
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
-        """Read a line that follows while the dialect is open."""
+        """Read a following line while the dialect is open."""
         ...

@@ -1,4 +1,4 @@
-"""One line of a console log: escapes, prefixes, numbers. Knows no dialect."""
+"""One line of a console log: escapes, prefixes, numbers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from datetime import datetime
 ANSI = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][0-9A-Za-z]|[@-Z\\^_=>78])"
 )
-#: Ray puts ``(TaskRunner pid=7)`` or ``(Worker pid=7, ip=10.0.0.1)`` before each line.
+#: Ray's prefix of each line: ``(TaskRunner pid=7)`` or ``(Worker pid=7, ip=10.0.0.1)``.
 _RAY = re.compile(rb"\([^()]{0,80}pid=\d+(?:, ip=[0-9a-fA-F.:]+)?\) ?")
-#: What Ray puts behind a line that several workers printed.
+#: Ray's suffix of a line that several workers printed.
 _REPEATED = re.compile(rb"\[repeated \d{1,9}x across cluster\]")
-#: ``srun --label`` and torchrun's tee put the rank before each line.
+#: The rank that ``srun --label`` and torchrun's tee put before each line.
 _RANK = re.compile(rb"\[?(?:rank|default|node)?(\d{1,5})\]?: ?(?=\S)")
 #: A number as Python, C and numpy print it.
 NUMBER = (
@@ -24,16 +24,16 @@ _WRAPPED = re.compile(
     rb"^(?:np|numpy|torch)?\.?(?:float|int|uint|bfloat|tensor|array|bool_?)\d*\(\[?([^()\[\],]*)\]?"
     rb"(?:, (?:device|dtype|grad_fn)=[^()]*)?\)$"
 )
-#: A complete time with its zone; without a zone nobody can say when it was.
+#: A complete time with its zone; without one the time is ambiguous.
 _ZONED = re.compile(
     rb"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,6})\d*)? ?(Z|[+-]\d\d:?\d\d)(?![\d:])"
 )
-#: A time is looked for in so many bytes at the beginning of a line.
+#: Bytes at the beginning of a line in which a time is searched.
 _STAMP_BYTES = 80
 
 
 def plain(line: bytes) -> bytes:
-    """The line without escape sequences, Ray's prefix and suffix, and blanks at its ends."""
+    """The line without escape sequences, Ray's prefix and suffix, and surrounding blanks."""
     if b"\x1b" in line:
         line = ANSI.sub(b"", line)
     line = line.strip()
@@ -48,13 +48,13 @@ def plain(line: bytes) -> bytes:
 
 
 def rank_of(line: bytes) -> tuple[bytes, int]:
-    """The rank that is told before a line (empty when none is) and where the line goes on."""
+    """The rank before a line (empty for none) and the position behind it."""
     found = _RANK.match(line)
     return (found.group(1), found.end()) if found else (b"", 0)
 
 
 def number(text: bytes) -> float | None:
-    """A value as printed, also as ``np.float64(0.5)`` or in quotes; None when it is none."""
+    """A printed number, also as ``np.float64(0.5)`` or in quotes; None for anything else."""
     try:
         return float(text)
     except ValueError:
@@ -74,7 +74,7 @@ def number(text: bytes) -> float | None:
 def wall_time(line: bytes) -> float:
     """Seconds since the epoch where the line begins with a time and its zone, else NaN.
 
-    A time without a zone is in that of the training machine, which nobody knows here.
+    A time without a zone is that of the training machine, whose zone is unknown.
     """
     head = line[:_STAMP_BYTES]
     if b":" not in head:

@@ -1,4 +1,4 @@
-"""Rows of a console on their way to blocks, and where a training begins anew."""
+"""Collects rows of a console log as blocks, and detects where a training starts again."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.formats.row_sink import Layout, RowSink, layout_of
 
-#: Steps beyond this are no steps (int64).
+#: Steps are int64.
 _STEPS = 1 << 63
-#: If so many restarts come with fewer than this many rows each, several trainings write at once.
+#: With this many restarts of fewer than this many rows each, several trainings write at once.
 _TOO_MANY, _TOO_SHORT = 8, 3
-#: Tags of a row by which it is seen that the training repeats itself.
-_LOOKED_AT = 3
-#: Bound of what is remembered of tags.
+#: Tags of a row that are compared to detect a restart.
+_COMPARED = 3
+#: Tags remembered at most.
 _MAX_KEYS = 10_000
 
 
@@ -33,15 +33,15 @@ class ConsoleRows:
         self._values: list[Sequence[float]] = []
         self.taken = 0
         """Rows so far, over all calls."""
-        self.counted = False
+        self.steps_are_row_numbers = False
         """Whether steps are row numbers."""
         self.total: int | None = None
-        """The planned number of steps, where the log tells it."""
+        """The planned number of steps, where the log has it."""
 
     def add(
         self, names: tuple[bytes, ...], step: int, values: Sequence[float], wall: float = math.nan
     ) -> None:
-        """Add one row; of a name that stands twice the last value counts."""
+        """Add one row; the last value of a repeated name counts."""
         if not names or not -_STEPS <= step < _STEPS:
             return
         if names != self._names:
@@ -80,32 +80,32 @@ class ConsoleRows:
 
 
 class RestartDetector:
-    """Sees where a stream of rows starts again at a lower step.
+    """Detects where a stream of rows starts again at a lower step.
 
-    Equal steps are ordinary, and so is a row of other metrics at a lower step (an evaluation
-    that is logged late): only a metric that falls back is a training that began anew.
+    Equal steps are normal, and so is a row of other metrics at a lower step (an evaluation logged
+    late): only a metric whose own step falls back shows a restart.
     """
 
     def __init__(self) -> None:
         self._last: dict[bytes, int] = {}
         self._restarts = 0
         self._rows = 0
-        self._believed = True
+        self._enabled = True
 
     def add(self, rows: ConsoleRows, names: tuple[bytes, ...], step: int) -> None:
-        """Tell that a row of these names comes next; makes the restart when it is one."""
+        """Announce the next row; adds a restart to ``rows`` where there is one."""
         self._rows += 1
-        if len(names) <= _LOOKED_AT:
-            looked: tuple[bytes, ...] = names
+        if len(names) <= _COMPARED:
+            compared: tuple[bytes, ...] = names
         else:
-            looked = (names[0], names[len(names) // 2], names[-1])
+            compared = (names[0], names[len(names) // 2], names[-1])
         last = self._last
-        if self._believed and any(last.get(name, step) > step for name in looked):
+        if self._enabled and any(last.get(name, step) > step for name in compared):
             self._restarts += 1
-            self._believed = self._restarts < _TOO_MANY or self._rows > _TOO_SHORT * self._restarts
+            self._enabled = self._restarts < _TOO_MANY or self._rows > _TOO_SHORT * self._restarts
             rows.restart(step)
             last.clear()
         if len(last) > _MAX_KEYS:
             last.clear()
-        for name in looked:
+        for name in compared:
             last[name] = step

@@ -1,8 +1,8 @@
-"""Loops that people write themselves: ``step 10/438 loss=0.5 lr: 1e-4``, ``Epoch:[1/1](20/4292),
+"""Hand-written training loops: ``step 10/438 loss=0.5 lr: 1e-4``, ``Epoch:[1/1](20/4292),
 loss: 0.66``, ``[step 1] loss=0.14``, ``iter 10: loss 1.2, time 32ms``.
 
-A guess, so a careful one: a line must begin with its step, hold a name that sounds like a
-metric, and its form (the same names) must come twice before either of the two is taken.
+A guess, hence cautious: a line must begin with its step and contain the name of a usual metric,
+and two lines must have the same names before either counts as a row.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from rltui.formats.console.console_line import NUMBER, plain, rank_of, wall_time
 from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
-#: Longer lines are texts.
+#: Longer lines are text.
 _MAX_LINE = 2000
-#: The step stands within so many bytes, behind a logger's prefix.
+#: Bytes of a line in which its step is searched, logger prefix included.
 _HEAD_BYTES = 160
 _MAX_FORMS = 256
 _MAX_PATTERNS = 8
@@ -25,11 +25,11 @@ _INDEX = re.compile(
     rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?)\s?[:=#]?\s?[\[(]?\s{0,8}"
     rb"(\d{1,15})(?:\s?/\s?(\d{1,15}))?(?![\d.\w%])[\])]?"
 )
-#: What nearly every other line lacks.
+#: A cheap test that rules out nearly all other lines.
 _QUICK = re.compile(
     rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date)\w{0,6}\s?[:=#]?\s?[\[(]?\s{0,8}\d"
 )
-#: An epoch with the place inside of it: ``Epoch:[1/3](20/4292)``, ``Train Epoch: 1 [640/60000``.
+#: An epoch with the position inside it: ``Epoch:[1/3](20/4292)``, ``Train Epoch: 1 [640/60000``.
 _WITHIN = re.compile(
     rb"(?i)epoch\s?[:=]?\s?\[?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?\s?[\[(](\d{1,15})/(\d{1,15})[^\])]{0,12}[\])]"
 )
@@ -43,7 +43,7 @@ _SPACED = re.compile(
     rb"(" + NUMBER + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
 )
 _TWO = re.compile(rb"^(.+)\(([^()/]+)/([^()/]+)\)$")
-#: What a line of training tells at least one of.
+#: A training row has at least one of these.
 _METRIC = re.compile(
     rb"(?i)loss|reward|return|(?<![a-z])acc|(?<![a-z])lr|learning.?rate|(?<![a-z])kl|entropy|grad"
     rb"|score|ppl|perplex|advantage|(?<![a-z])adv|error|(?<![a-z])mse|(?<![a-z])mae|epsilon|value"
@@ -55,7 +55,7 @@ _ORDER = {b"step": 0, b"iter": 0, b"upda": 0, b"batc": 1, b"epis": 2, b"epoc": 3
 
 @dataclass(slots=True)
 class _Place:
-    """Where a line stands."""
+    """The position of a line in the training."""
 
     rank: int
     step: int
@@ -63,29 +63,29 @@ class _Place:
     epoch: int | None
     epochs: int | None
     end: int
-    """Where its pairs begin."""
+    """Where the pairs of the line begin, in bytes."""
 
 
 class Generic:
-    """The dialect of everybody else."""
+    """The dialect of all other trainers."""
 
     markers = (b"tep", b"poch", b"ter", b"TEP", b"POCH", b"ITER", b"pdate", b"pisode", b"atch")
     weak = True
     open = False
 
     def __init__(self) -> None:
-        self._restarts_at = RestartDetector()
+        self._restarts = RestartDetector()
         self._forms: dict[tuple[bytes, ...], tuple[int, list[float], float] | None] = {}
-        """Names of a row -> the first row, until a second one has come."""
+        """Names of a row -> the first row with them, None after the second one."""
         self._step: int | None = None
-        """The newest step of a row that tells one, not only an epoch."""
+        """The newest step of a row that has more than an epoch."""
         self._epoch = (-1, -1)
         self._heading: tuple[int, int | None] | None = None
-        """The newest epoch that stands on a line of its own, and how many there are."""
+        """The newest epoch on a line of its own, and the number of epochs."""
         self._first_epoch = 1
         self._base = 0
         self._within: bool | None = None
-        """Whether steps begin anew in each epoch; None until the second epoch."""
+        """Whether steps start again in each epoch; None until the second epoch."""
         self._rank: bytes | None = None
         self._patterns: list[tuple[re.Pattern[bytes], tuple[bytes, ...]]] = []
 
@@ -114,7 +114,7 @@ class Generic:
         return self._row(names, values, self._step_of(place, rows), wall_time(text), rows)
 
     def _read(self, text: bytes) -> tuple[tuple[bytes, ...], list[float]]:
-        """The pairs of a line, by the pattern of an earlier line where one fits."""
+        """The pairs of a line, by the pattern of an earlier line where one matches."""
         for number, (pattern, names) in enumerate(self._patterns):
             found = pattern.fullmatch(text)
             if found:
@@ -144,9 +144,9 @@ class Generic:
         first = self._forms[names]
         if first is not None:
             self._forms[names] = None
-            self._restarts_at.add(rows, names, first[0])
+            self._restarts.add(rows, names, first[0])
             rows.add(names, *first)
-        self._restarts_at.add(rows, names, step)
+        self._restarts.add(rows, names, step)
         rows.add(names, step, values, wall)
         return True
 
@@ -170,9 +170,9 @@ class Generic:
         return step
 
     def _over_epochs(self, place: _Place, epoch: int) -> tuple[int, int | None]:
-        """A step of an epoch, and the planned total where it is sure, over all epochs.
+        """The step over all epochs, and the planned total where it is certain.
 
-        Some loops count on, others begin each epoch at 1: the second epoch shows which.
+        Some loops keep counting, others start each epoch at 1: the second epoch shows which.
         """
         step, total, (last_epoch, last_step) = place.step, place.total, self._epoch
         if last_epoch < 0 or epoch < last_epoch:
@@ -213,7 +213,7 @@ def _place(text: bytes) -> _Place | None:
 
 
 def _pairs(text: bytes) -> tuple[tuple[bytes, ...], list[float], list[tuple[int, int]]]:
-    """Names, values and where the values stand."""
+    """Names, values and the spans of the values."""
     names: list[bytes] = []
     values: list[float] = []
     spans: list[tuple[int, int]] = []
@@ -236,7 +236,7 @@ def _pairs(text: bytes) -> tuple[tuple[bytes, ...], list[float], list[tuple[int,
 
 
 def _pattern(text: bytes, spans: list[tuple[int, int]]) -> re.Pattern[bytes]:
-    """What lines of the same form look like: the same but for the values and runs of blanks."""
+    """Matches lines of the same form: equal except for the values and runs of blanks."""
     parts, at = [], 0
     for begin, end in spans:
         parts += [_literal(text[at:begin]), rb"(" + NUMBER + rb")"]

@@ -1,7 +1,7 @@
-"""Trainers of robots: rsl_rl's blocks below ``Learning iteration 12/1500`` and rl_games'
-``fps step: .. epoch: 3/500 frames: 4096``.
+"""Robot learning: rsl_rl's blocks below ``Learning iteration 12/1500`` (legged_gym, Isaac Lab) and
+rl_games' ``fps step: .. epoch: 3/500 frames: 4096``.
 
-The names become those of the event files (rsl_rl/runners/on_policy_runner.py,
+Names are those of the event files (rsl_rl/runners/on_policy_runner.py,
 rl_games/algos_torch/torch_ext.py and a2c_common.py).
 """
 
@@ -17,7 +17,7 @@ _LINE = re.compile(rb"^([A-Za-z][\w/ .()-]{0,120}?):\s+(" + NUMBER + rb")(?: ?s|
 _COMPUTATION = re.compile(
     rb"^Computation:\s+(\d+) steps/s \(collection:? ?([\d.]+)s, learning ([\d.]+)s\)"
 )
-#: rsl_rl prints these, but has other names for them in its event files, or none.
+#: Printed name -> name in rsl_rl's event files.
 _NAMES = {
     b"Mean reward": b"Train/mean_reward",
     b"Mean episode length": b"Train/mean_episode_length",
@@ -29,7 +29,7 @@ _NAMES = {
     b"Collection time": b"Perf/collection_time",
     b"Learning time": b"Perf/learning_time",
 }
-#: The end of a block: totals and times, which are no metrics of the event files.
+#: The end of a block: totals and times, which the event files do not have.
 _TOTALS = (b"Total timesteps", b"Total steps", b"Iteration time", b"Total time", b"ETA", b"Time ")
 _MAX_LINES = 300
 _GAMES = re.compile(
@@ -44,20 +44,20 @@ _GAMES_NAMES = (
 
 
 class LeggedGym:
-    """The dialect of rsl_rl and Isaac Lab."""
+    """The dialect of rsl_rl: legged_gym and Isaac Lab."""
 
     markers = (b"Learning iteration ",)
     weak = False
 
     def __init__(self) -> None:
-        self._restarts_at = RestartDetector()
+        self._restarts = RestartDetector()
         self._step: int | None = None
         self._cells: dict[bytes, float] = {}
         self._lines = 0
 
     @property
     def open(self) -> bool:
-        """Whether a block goes on."""
+        """Whether a block continues."""
         return self._step is not None
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
@@ -93,7 +93,7 @@ class LeggedGym:
         step, self._step = self._step, None
         if step is not None:
             names = tuple(self._cells)
-            self._restarts_at.add(rows, names, step)
+            self._restarts.add(rows, names, step)
             rows.add(names, step, list(self._cells.values()))
 
 
@@ -116,7 +116,7 @@ class RlGames:
     open = False
 
     def __init__(self) -> None:
-        self._restarts_at = RestartDetector()
+        self._restarts = RestartDetector()
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """Never open."""
@@ -131,6 +131,6 @@ class RlGames:
         total = found[7] if by_frames else found[5]
         if total:
             rows.total = int(total)
-        self._restarts_at.add(rows, _GAMES_NAMES, step)
+        self._restarts.add(rows, _GAMES_NAMES, step)
         rows.add(_GAMES_NAMES, step, [float(found[i]) for i in (1, 2, 3)])
         return True

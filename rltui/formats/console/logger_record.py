@@ -1,9 +1,8 @@
-"""Records of loggers: slime ``step 12: {'train/loss': 0.01}``, ROLL ``metrics_tag: {"step": 3,
-"metrics": {...}}``, SkyRL ``Step 5:`` above a printed dict, and JSON objects of own loops.
+"""Logger records: slime ``step 12: {'train/loss': 0.01}``, ROLL ``metrics_tag: {"step": 3,
+"metrics": {...}}``, SkyRL ``Step 5:`` above a printed dict, and JSON objects of custom loops.
 
-The step of slime is that of its axis (rollouts or optimiser steps), whose own entry is left
-out as in TensorBoard (slime/observability); SkyRL quotes its numbers (skyrl/train/utils/
-tracking.py).
+slime's step is that of its axis (rollouts or optimiser steps), which itself is omitted as in
+TensorBoard (slime/observability); SkyRL quotes its numbers (skyrl/train/utils/tracking.py).
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class LoggerRecord:
 
     @property
     def open(self) -> bool:
-        """Whether the dict of SkyRL goes on."""
+        """Whether a dict of SkyRL continues."""
         return self._printed is not None
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
@@ -129,7 +128,7 @@ class LoggerRecord:
 
 
 class _Expected(PrintedDict):
-    """A dict that begins on the next line, or not at all."""
+    """A dict that may begin on the next line."""
 
     def __init__(self) -> None:
         super().__init__(b"")

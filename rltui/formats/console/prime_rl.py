@@ -1,8 +1,8 @@
 """Fields between bars: torchtune ``Step 1 | loss:1.25 lr:1e-05 `` and prime-rl ``Step 9 | 12.3s
 | Loss 0.0012 | Grad. Norm 0.1200``.
 
-torchtune writes the names of its other loggers (torchtune/training/metric_logging.py). The
-names of prime-rl become those of its ``metrics.jsonl`` (src/prime_rl/trainer/rl/train.py).
+torchtune prints the names of its other loggers (torchtune/training/metric_logging.py); those of
+prime-rl are mapped to its ``metrics.jsonl`` (src/prime_rl/trainer/rl/train.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FIELD = re.compile(
     rb"^([A-Z][A-Za-z. ]{0,40}?):? +(" + NUMBER + rb") ?(s|%|tokens/s|GiB|ms|samples/s)?$"
 )
 _SECONDS = re.compile(rb"^(?:Time:? )?(\d+\.?\d*)s$")
-#: Names of prime-rl in its other logs.
+#: Printed name -> name in prime-rl's other logs.
 _PRIME = {
     b"Loss": b"loss/mean",
     b"Entropy": b"entropy/all/mean",
@@ -40,7 +40,7 @@ class PrimeRl:
     open = False
 
     def __init__(self) -> None:
-        self._restarts_at = RestartDetector()
+        self._restarts = RestartDetector()
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """Never open."""
@@ -59,13 +59,13 @@ class PrimeRl:
             return False
         names = tuple(cells)
         step = int(found[2])
-        self._restarts_at.add(rows, names, step)
+        self._restarts.add(rows, names, step)
         rows.add(names, step, list(cells.values()), wall_time(text))
         return True
 
 
 def _tune(body: bytes) -> dict[bytes, float]:
-    """All of a line of torchtune; nothing when it holds anything else."""
+    """The pairs of a torchtune line; empty when it contains anything else."""
     cells: dict[bytes, float] = {}
     for field in body.split():
         name, _, text = field.rpartition(b":")
@@ -77,7 +77,7 @@ def _tune(body: bytes) -> dict[bytes, float]:
 
 
 def _prime(body: bytes) -> dict[bytes, float]:
-    """What is known of a line of prime-rl; at least a loss or a reward must be."""
+    """The known fields of a prime-rl line; empty without a loss or reward."""
     cells: dict[bytes, float] = {}
     for part in body.split(b"|"):
         field = part.strip()

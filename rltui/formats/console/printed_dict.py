@@ -1,6 +1,6 @@
-"""Python dicts that a trainer printed, on one line or on many.
+"""Python dicts that a trainer printed, on one line or several.
 
-Nothing is evaluated: names and plain numbers are taken, all else is left out.
+Nothing is evaluated: only names and plain numbers are read.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import re
 
 from rltui.formats.console.console_line import number
 
-#: A printed dict beyond this is none of metrics.
+#: Longer dicts are not metrics.
 MAX_BYTES = 1 << 18
 _MAX_LINES = 2000
-#: The strings of which ``pprint`` makes a long text.
+#: The strings into which ``pprint`` splits a long text.
 _QUOTED = re.compile(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
 _PAIR = re.compile(
     rb"(?:'([^'\\{}]*)'|\"([^\"\\{}]*)\"): *"
@@ -21,7 +21,7 @@ _PAIR = re.compile(
 
 
 class DictLayout:
-    """The names of the dict before: one with the same names costs only its values."""
+    """The names of the previous dict: for one with the same names only values are parsed."""
 
     def __init__(self) -> None:
         self.names: tuple[bytes, ...] = ()
@@ -47,7 +47,8 @@ class DictLayout:
 
 
 def pairs(body: bytes) -> tuple[tuple[bytes, ...], list[float]] | None:
-    """Names and numbers of ``{'loss': 0.5, 'kl': '0.1', 'who': 'me'}``; None for no flat dict."""
+    """Names and numbers of ``{'loss': 0.5, 'kl': '0.1', 'who': 'me'}``; None
+    unless it is a flat dict."""
     names: list[bytes] = []
     values: list[float] = []
     end = 1
@@ -63,7 +64,7 @@ def pairs(body: bytes) -> tuple[tuple[bytes, ...], list[float]] | None:
 
 
 class PrintedDict:
-    """Puts together a dict that stands on several lines, plain or as ``pprint``'s strings."""
+    """Joins a dict printed on several lines, plain or as ``pprint``'s strings."""
 
     def __init__(self, first: bytes, before: bytes = b"") -> None:
         self._quote = before[-1:] if before[-1:] in (b"'", b'"') else b""
@@ -74,7 +75,7 @@ class PrintedDict:
         self._lines = 0
 
     def add(self, line: bytes) -> bool:
-        """Add a line; whether the dict is complete (or given up)."""
+        """Add a line; returns whether the dict is complete or was abandoned."""
         if self._first:
             line, self._first = self._first, b""
         self._lines += 1
@@ -90,7 +91,7 @@ class PrintedDict:
         return True
 
     def numbers(self) -> dict[bytes, float]:
-        """Its names and numbers; empty when it was given up."""
+        """Its names and numbers; empty when it was abandoned."""
         end = self._whole.find(b"}") + 1
         found = pairs(self._whole[:end]) if end else None
         return dict(zip(*found, strict=True)) if found else {}

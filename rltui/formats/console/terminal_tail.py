@@ -1,7 +1,7 @@
-"""The end of a console as a terminal shows it.
+"""The last lines of a console log as a terminal shows them.
 
-Progress bars show their last state, colours are gone, long lines are cut. The cursor moves
-that some bars make (up a line, erase) are passed over.
+Progress bars show their last state, colours are removed, long lines are cut. Other cursor moves
+of some bars (up a line) are ignored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rltui.formats.console.console_line import ANSI
 
 _LINES = 200
 _CHARS = 500
-#: So much of the end of a line is looked at: a progress bar may fill megabytes.
+#: Bytes kept of the end of a line: a progress bar may fill megabytes.
 _LINE_BYTES = 1 << 13
 _OVERWRITES = 32
 #: Erases the rest of the line, or all of it.
@@ -23,22 +23,22 @@ _ERASE = re.compile(rb"\x1b\[[02]?K")
 
 
 class TerminalTail:
-    """Keeps the last lines; fed with every byte, and costs only what is at its end."""
+    """Keeps the last lines. It gets every byte, but only works on the end of each piece."""
 
     def __init__(self) -> None:
         self._raw: deque[bytes] = deque(maxlen=_LINES)
-        """Finished lines that were not shown yet."""
+        """Finished lines that have not been rendered yet."""
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._rest = b""
         """The end of the unfinished line."""
         self._count = 0
         """Finished lines so far."""
         self._row_line = -1
-        """Number of the line of the newest row."""
+        """Line number of the newest row."""
 
     def feed(self, data: bytes, row_end: int | None) -> None:
-        """Take the next bytes; ``row_end``: where the newest row among them ends, which may be
-        before their beginning (negative)."""
+        """Add the next bytes; ``row_end``: where the newest row among them ends, negative when
+        that is before their beginning."""
         if row_end is not None:
             self._row_line = self._count + data.count(b"\n", 0, max(0, row_end))
         end = data.rfind(b"\n")
@@ -57,7 +57,7 @@ class TerminalTail:
         self._rest = data[end + 1 :][-_LINE_BYTES:]
 
     def tail(self) -> LogTail:
-        """As of now."""
+        """The current state."""
         self._lines.extend(_shown(line) for line in self._raw)
         self._raw.clear()
         last = _shown(self._rest)
@@ -68,7 +68,7 @@ class TerminalTail:
 
 
 def _shown(line: bytes) -> str:
-    """What is left of a line when all of it was printed."""
+    """What a line shows after all of it was printed."""
     parts = line[-_LINE_BYTES:].rstrip(b"\r").split(b"\r")[-_OVERWRITES:]
     line = _plain(parts[0])
     for part in parts[1:]:
@@ -83,7 +83,7 @@ def _plain(part: bytes) -> bytes:
 
 
 def _beyond(line: bytes, over: bytes) -> bytes:
-    """What stays of a line when a shorter text is printed over its beginning."""
+    """What remains of a line when a shorter text overwrites its beginning."""
     if line.isascii() and over.isascii():
         return line[len(over) :]
     text = line.decode("utf-8", "surrogateescape")

@@ -1,9 +1,9 @@
-"""The transformers Trainer and all that is built on it (TRL, Unsloth, LLaMA-Factory, ms-swift):
-one printed dict a row, ``{'loss': 0.5, 'grad_norm': 1.2, 'epoch': 0.04}``.
+"""transformers' Trainer and what is built on it (TRL, Unsloth, LLaMA-Factory, ms-swift): one
+printed dict per row, ``{'loss': 0.5, 'grad_norm': 1.2, 'epoch': 0.04}``.
 
-Version 4 prints numbers (a NaN as bare ``nan``), version 5 strings rounded to four digits
-(transformers/trainer_callback.py: ProgressCallback, PrinterCallback). The names come out as the
-TensorBoard callback writes them: ``train/``, ``eval/``, ``test/``
+Version 4 prints numbers (NaN as bare ``nan``), version 5 strings rounded to four digits
+(transformers/trainer_callback.py: ProgressCallback, PrinterCallback). Names are those of the
+TensorBoard callback: ``train/``, ``eval/``, ``test/``
 (transformers/integrations/integration_utils.py: rewrite_logs).
 """
 
@@ -17,15 +17,15 @@ from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 from rltui.formats.console.printed_dict import MAX_BYTES, DictLayout, pairs
 from rltui.formats.console.step_inference import PendingRow, RowKind, StepInference, Stepped
 
-#: A bar of tqdm without a description, or with that of ms-swift.
+#: A tqdm bar without a description, or with ms-swift's.
 _BAR = re.compile(
     rb"\s*(?:Train(?:ing)?: *)?\d{1,3}%(?:\|[^|]{0,400}\|)? *(\d{1,12})/(\d{1,12}) \["
 )
-_TOLD = re.compile(rb"logging_steps['\"]?[=: ] ?(\d{1,9})(?![\d.])")
+_INTERVAL = re.compile(rb"logging_steps['\"]?[=: ] ?(\d{1,9})(?![\d.])")
 _PLAN = re.compile(rb"Total optimization steps = ([\d,]{1,15})")
 _PROGRESS = b"global_step/max_steps"
 _OF_ALL = re.compile(rb"'global_step/max_steps': '(\d{1,15})/(\d{1,15})'")
-#: Names that tell the step of a dict that is not of the Trainer.
+#: Step keys of dicts that other loops print.
 _STEPS = (b"step", b"global_step", b"_step", b"iteration")
 
 
@@ -38,14 +38,14 @@ class Transformers:
 
     def __init__(self) -> None:
         self._inference = StepInference()
-        self._restarts_at = RestartDetector()
+        self._restarts = RestartDetector()
         self._layout = DictLayout()
         self._torn = b""
         self._names: tuple[bytes, ...] = ()
         self._mapped: tuple[tuple[bytes, ...], RowKind] = ((), RowKind.TRAIN)
         self._rank: bytes | None = None
         self._bare = False
-        """Whether rows without a logger's prefix were seen."""
+        """Whether rows without a logger prefix were seen."""
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """Never open."""
@@ -102,24 +102,24 @@ class Transformers:
         wall = wall_time(line[:begin])
         step = next((n for n in _STEPS if n in names), None)
         if step is not None:
-            return self._own(step, names, values, wall, rows)
-        told = _OF_ALL.search(line, begin) if _PROGRESS in line else None
-        if b"epoch" not in names and told is None:
+            return self._custom(step, names, values, wall, rows)
+        progress = _OF_ALL.search(line, begin) if _PROGRESS in line else None
+        if b"epoch" not in names and progress is None:
             return False
         if names != self._names:
             self._names, self._mapped = names, _rewritten(names)
         tags, kind = self._mapped
         pending = PendingRow(kind, tags, values, wall)
-        if told:
-            rows.total = int(told[2])
-            self._give([(pending, int(told[1]))], rows)
+        if progress:
+            rows.total = int(progress[2])
+            self._give([(pending, int(progress[1]))], rows)
             return True
         epoch = values[names.index(b"epoch")]
         planned = math.nan if kind is not RowKind.SUMMARY else _planned(names, values)
         self._give(self._inference.row(pending, epoch, planned), rows)
         return True
 
-    def _own(
+    def _custom(
         self,
         key: bytes,
         names: tuple[bytes, ...],
@@ -127,7 +127,7 @@ class Transformers:
         wall: float,
         rows: ConsoleRows,
     ) -> bool:
-        """A dict of an own loop that tells its step; its names stay."""
+        """A dict of a custom loop with its own step; its names stay."""
         at = names.index(key)
         step = values[at]
         if not step.is_integer() or len(names) < 2:
@@ -141,19 +141,19 @@ class Transformers:
 
     def _give(self, stepped: Stepped, rows: ConsoleRows) -> None:
         for row, step in stepped:
-            self._restarts_at.add(rows, row.names, step)
+            self._restarts.add(rows, row.names, step)
             rows.add(row.names, step, row.values, row.wall)
-        rows.counted = rows.counted or self._inference.counted
+        rows.steps_are_row_numbers |= self._inference.steps_are_row_numbers
         if stepped and self._inference.total is not None:
             rows.total = self._inference.total
 
     def _tear(self, part: bytes) -> None:
-        """Keep the beginning of a row that a flushed buffer has torn."""
+        """Keep the beginning of a row that was torn where a buffer was flushed."""
         if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
             self._torn = part
 
     def _mend(self, rest: bytes, line: bytes, rows: ConsoleRows) -> bool:
-        """The end of a torn row, behind a bar: right when it has the names of the last row."""
+        """The end of a torn row, behind a bar; accepted if it has the names of the last row."""
         end = rest.find(b"}") + 1
         if not end:
             return False
@@ -165,24 +165,24 @@ class Transformers:
         return self._row(line, 0, found, rows)
 
     def _hint(self, line: bytes, rows: ConsoleRows) -> None:
-        """What the log tells of the plan, before the first row."""
-        told = _TOLD.search(line)
-        if told:
-            self._inference.tell_interval(int(told[1]))
+        """The plan, which the log may contain before the first row."""
+        interval = _INTERVAL.search(line)
+        if interval:
+            self._inference.set_interval(int(interval[1]))
         plan = _PLAN.search(line)
         if plan and plan[1].strip(b","):
             rows.total = int(plan[1].replace(b",", b""))
 
 
 def _planned(names: tuple[bytes, ...], values: list[float]) -> float:
-    """The steps of a training by its closing row: its time and its speed are told."""
+    """The number of steps according to the closing row: run time times speed."""
     cells = dict(zip(names, values, strict=True))
     speed = cells.get(b"train_steps_per_second", math.nan)
     return cells.get(b"train_runtime", math.nan) * speed
 
 
 def _rewritten(names: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], RowKind]:
-    """The names in TensorBoard, and what the row is about."""
+    """The names in TensorBoard, and what the row describes."""
     tags = []
     for name in names:
         if name.startswith((b"eval_", b"test_")):

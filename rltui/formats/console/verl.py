@@ -1,8 +1,8 @@
 """verl and its forks: ``step:7 - actor/pg_loss:-0.01 - critic/score/mean:np.float64(0.4)``.
 
-One line for each step (verl/utils/logger/aggregate_logger.py); fields stand between `` - ``,
-name and value are divided by the last colon, since names hold texts of the user. W&B cuts
-console lines at 4,096 characters: the last field of such a line is not taken.
+One line per step (verl/utils/logger/aggregate_logger.py); fields are separated by `` - ``, name
+and value by the last colon, since names contain texts of the user. W&B cuts console lines at
+4,096 characters: the last field of such a line is dropped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ROW = re.compile(rb"(?:^|[\s\])%|])step:(-?\d{1,18}) - (?=[^\s:])")
 #: W&B's longest console line, in characters.
 _CUT = 4096
 _VALIDATION = re.compile(rb"Initial validation metrics: ?\{")
-#: The progress bar of the trainer, which tells the planned steps.
+#: The progress bar of the trainer, with the planned steps.
 _PLAN = re.compile(rb"Training Progress: *\d+%\|[^|]*\| *\d+/(\d+) ")
 
 
@@ -28,18 +28,18 @@ class Verl:
     weak = False
 
     def __init__(self) -> None:
-        self._restarts_at = RestartDetector()
+        self._restarts = RestartDetector()
         self._names: tuple[bytes, ...] = ()
         self._begins: tuple[bytes, ...] = ()
-        """The beginnings of the fields of the last row, names with their colons."""
+        """How the fields of the last row begin: names with their colons."""
         self._ends: tuple[int, ...] = ()
         self._printed: PrintedDict | None = None
         self._initial: dict[bytes, float] = {}
-        """The validation before the first step: its step is known when a row comes."""
+        """The validation before the first step; the next row shows its step."""
 
     @property
     def open(self) -> bool:
-        """Whether a printed dict goes on."""
+        """Whether a printed dict continues."""
         return self._printed is not None
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
@@ -63,12 +63,12 @@ class Verl:
             return False
         step = int(found.group(1))
         self._before(names, step, rows)
-        self._restarts_at.add(rows, names, step)
+        self._restarts.add(rows, names, step)
         rows.add(names, step, values, wall_time(line))
         return True
 
     def _fields(self, body: bytes) -> tuple[tuple[bytes, ...], list[float]]:
-        """Names and values; a row with the names of the one before costs only its values."""
+        """Names and values; for the names of the previous row only values are parsed."""
         fields, begins, ends = body.split(b" - "), self._begins, self._ends
         try:
             if len(fields) == len(begins) and all(map(bytes.startswith, fields, begins)):
@@ -87,7 +87,7 @@ class Verl:
         return names, values
 
     def _other(self, line: bytes, rows: ConsoleRows) -> None:
-        """A line that is no row: the validation before the first step, the progress bar."""
+        """A line that is not a row: the validation before the first step, the progress bar."""
         plan = _PLAN.search(line)
         if plan:
             rows.total = int(plan.group(1))
@@ -98,8 +98,8 @@ class Verl:
             self.follow(b"", rows)
 
     def _before(self, names: tuple[bytes, ...], step: int, rows: ConsoleRows) -> None:
-        """The first row after a validation tells its step: verl logs both under one step,
-        and what is missing in the row was cut."""
+        """Place the initial validation by the first row after it: verl logs both under one step,
+        and what the row lacks was cut off."""
         if not self._initial:
             return
         shared = sum(name in self._initial for name in names)
@@ -113,15 +113,15 @@ class Verl:
 
 
 def _uncut(line: bytes) -> bytes:
-    """A line of the length at which lines are cut loses its last field, which may be half."""
+    """A line that was cut loses its last field, which may be incomplete."""
     if len(line) != _CUT and len(line.decode("utf-8", "replace")) != _CUT:
         return line
     return line if line.endswith(b")") else line[: line.rfind(b" - ")]
 
 
 def _with_care(fields: list[bytes]) -> tuple[tuple[bytes, ...], list[float]]:
-    """Field by field: what is no number is left out; a field without a colon is the beginning
-    of a name that holds `` - `` itself."""
+    """Field by field: only numbers; a field without a colon begins a name that contains
+    `` - ``."""
     names: list[bytes] = []
     values: list[float] = []
     begun = b""

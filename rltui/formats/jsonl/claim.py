@@ -1,7 +1,7 @@
-"""Whether the beginning of a file of JSON lines holds metrics or samples.
+"""Whether a file of JSON lines begins with metrics or with samples.
 
-Trainers dump prompts and answers as JSON lines, too (rollouts, completions, traces, eval
-dumps): such rows have texts, or lists of messages, and many of them the same step.
+Trainers also dump prompts and answers as JSON lines (rollouts, completions, traces, evaluations):
+such rows contain texts or lists of messages, and many have the same step.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from rltui.formats.base import HEAD_BYTES
 from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import find_step, flatten, objects, settings_of
 
-#: Rows that are looked at.
+#: Rows examined at most.
 _ROWS = 40
 #: Step keys named in the reason when a file has none of them.
 _NAMED = 3
-#: So many rows of one step and equal keys are samples (verl writes one file per step).
+#: Rows with one step and equal keys from which on they are samples (verl: one file per step).
 _SAME_STEP = 16
-#: A text of more characters is no label of a metric.
+#: A longer text is not the label of a metric, in characters.
 _LONG_TEXT = 200
-#: More texts than numbers by this are samples: a row of metrics may name its phase and device.
+#: Texts beyond the number of numbers that a row of metrics may have (phase, device).
 _SPARE_TEXTS = 3
 _SAMPLE_KEYS = frozenset(
     (
@@ -54,8 +54,8 @@ def holds_metrics(head: bytes, keys: Sequence[str]) -> bool:
 
 
 def _rows(lines: Sequence[bytes]) -> list[dict[str, Any]]:
-    """The rows of complete lines; what is broken or no object is passed over, but the first
-    line must be an object."""
+    """The rows of complete lines. Broken lines and other values are skipped, but the first line
+    must be an object."""
     rows: list[dict[str, Any]] = []
     for line in lines:
         try:
@@ -69,7 +69,7 @@ def _rows(lines: Sequence[bytes]) -> list[dict[str, Any]]:
 
 
 def _begins_row(line: bytes, keys: Sequence[str]) -> bool:
-    """Whether a row that is longer than the head looks like one: it has a step in sight."""
+    """Whether a row longer than the head looks like metrics: a step is in sight."""
     pattern = b"|".join(re.escape(k.encode()) for k in keys)
     step = re.match(rb'\{.*?"(' + pattern + rb')"\s*:\s*-?\d', line, re.DOTALL)
     return step is not None and not _long_text_in(line)
@@ -81,7 +81,7 @@ def _long_text_in(line: bytes) -> bool:
 
 
 def _is_sample(row: dict[str, Any]) -> bool:
-    """Whether a row holds texts that were read or written by a model."""
+    """Whether a row contains texts that a model read or wrote."""
     if translator_of(row) is not None or isinstance(row.get("data"), dict):
         return False
     for key, value in row.items():
@@ -95,7 +95,7 @@ def _is_sample(row: dict[str, Any]) -> bool:
 
 
 def _is_metrics(row: dict[str, Any], keys: Sequence[str]) -> bool:
-    """Whether a row has a step and at least one number that is none."""
+    """Whether a row has a step and at least one other number."""
     translate = translator_of(row)
     if translate is not None:
         found = translate(dict(row))
@@ -110,7 +110,7 @@ def _is_metrics(row: dict[str, Any], keys: Sequence[str]) -> bool:
 
 
 def _of_one_step(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> bool:
-    """Whether many rows with the same keys all stand at one step."""
+    """Whether there are many rows with equal keys, all of one step."""
     if len(rows) < _SAME_STEP or len({tuple(row) for row in rows}) > 1:
         return False
     return len({find_step(row, keys) for row in rows}) == 1

@@ -1,7 +1,7 @@
-"""Lines of JSON to blocks. Opens no file; what a row means is :mod:`.row`'s.
+"""Lines of JSON to blocks; :mod:`.jsonl_row` interprets a row.
 
-The hot path is verl's file logger: lines of nothing but a step and one object of numbers with
-the keys of the line before cost little more than ``orjson.loads``.
+The hot path is verl's file logger: a line of a step and one object of numbers with the keys of the
+previous line costs little more than ``orjson.loads``.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from rltui.formats.jsonl.jsonl_row import (
 )
 from rltui.formats.row_sink import RowSink, layout_of
 
-#: A longer line is skipped: it is no row of metrics.
+#: Longer lines are skipped: they are not metrics.
 MAX_LINE = 1 << 24
-#: Longest unfinished line for which it is tried whether it is complete without its newline.
+#: Longest unfinished line that is parsed in case it is complete without its newline.
 _MAX_EAGER = 1 << 20
 
 
 class _Packing:
-    """Makes the bytes of one row of doubles of a dict with exactly these keys, in any order."""
+    """Packs a dict with exactly these keys, in any order, as a row of doubles."""
 
     def __init__(self, keys: tuple[str, ...]) -> None:
         self.size = len(keys)
@@ -47,7 +47,7 @@ class _Packing:
             self.values = lambda row: (row[keys[0]],)
 
     def row(self, row: dict[str, Any]) -> bytes | None:
-        """None when it has other keys, or a value that is no number."""
+        """The packed row; None when it has other keys or a value that is not a number."""
         if len(row) != self.size:
             return None
         try:
@@ -78,9 +78,9 @@ class JsonLinesDecoder:
         self._sink = RowSink()
         self._records = 0
         self._hparams: dict[str, object] = {}
-        self._told_settings = False
+        self._has_settings = False
         self._fine_step: int | None = None
-        """Of the newest row that tells more than its epoch."""
+        """Step of the newest row that has more than an epoch."""
         self._total = 0
         self._keys: tuple[str, ...] = ()
         self._steps: list[int] = []
@@ -109,7 +109,7 @@ class JsonLinesDecoder:
         return decoded
 
     def _split(self) -> None:
-        """Take all lines; only the first of them is put together from several pieces."""
+        """Decode all complete lines; only the first is joined from several pieces."""
         data = self._parts.pop()
         end = data.index(b"\n")
         line = b"".join((*self._parts, data[:end]))
@@ -134,7 +134,7 @@ class JsonLinesDecoder:
         self._parts, self._have = ([rest] if rest else []), len(rest)
 
     def _drop(self) -> None:
-        """Give up the unfinished line; what still comes of it is skipped."""
+        """Drop the unfinished line; the rest of it will be skipped."""
         if not self._skipping:
             self._notes.add(self._offset, "line is too long")
             self._records += 1
@@ -142,10 +142,10 @@ class JsonLinesDecoder:
         self._parts, self._have, self._skipping = [], 0, True
 
     def _try_tail(self) -> None:
-        """Take the last line without its newline if it is complete.
+        """Decode the last line without its newline if it is complete.
 
-        An object is complete at its closing brace and at no earlier place, so this does not
-        depend on how the file was split; further objects may follow on the same line.
+        An object is complete only at its closing brace, so this does not depend on how the file
+        was split; further objects may follow on the same line.
         """
         if self._skipping or not self._parts or self._have > _MAX_EAGER:
             return
@@ -168,13 +168,13 @@ class JsonLinesDecoder:
         try:
             row = orjson.loads(line)
         except orjson.JSONDecodeError:
-            self._odd_line(bytes(line), offset)
+            self._unusual_line(bytes(line), offset)
             return
         self._records += 1
         self._row(row, offset)
 
-    def _odd_line(self, line: bytes, offset: int) -> None:
-        """A line that orjson refuses: blank, NaN tokens, several objects, or broken."""
+    def _unusual_line(self, line: bytes, offset: int) -> None:
+        """A line that orjson rejects: blank, NaN tokens, several objects, or broken."""
         if not offset:
             line = line.removeprefix(b"\xef\xbb\xbf")
         if not line or line.isspace():
@@ -190,10 +190,9 @@ class JsonLinesDecoder:
             self._notes.add(offset, "broken line")
 
     def _usual_lines(self, data: bytes, view: memoryview, pos: int, packing: _Packing) -> int:
-        """Take lines of nothing but a step and data with the keys of the row before.
+        """Decode lines that contain only a step and data with the keys of the previous row.
 
-        Returns the position of the first other line. This is the hot path: one line costs
-        little more than ``orjson.loads``.
+        Returns the position of the first other line. This is the hot path.
         """
         find, loads, values, pack = data.find, orjson.loads, packing.values, packing.pack
         steps, taken, key, size = self._steps, self._values, self._step_key, packing.size
@@ -210,7 +209,7 @@ class JsonLinesDecoder:
                 steps.append(step)
                 pos = end + 1
         except (ValueError, TypeError, LookupError, error, OverflowError):
-            pass  # some other line: it is taken with more care
+            pass  # another kind of line, for the general path
         many = len(steps) - before
         if many and key not in COARSE_KEYS:
             self._fine_step = steps[-1]
@@ -220,10 +219,10 @@ class JsonLinesDecoder:
 
     def _row(self, row: Any, offset: int) -> None:
         if not isinstance(row, dict):
-            self._notes.add(offset, "line is no object")
+            self._notes.add(offset, "line is not an object")
             return
-        if "config" in row and not self._told_settings:
-            self._told_settings = True
+        if "config" in row and not self._has_settings:
+            self._has_settings = True
             self._hparams.update(settings_of(row))
         translate = translator_of(row)
         if translate is not None:
@@ -269,7 +268,7 @@ class JsonLinesDecoder:
             self._hparams["max_steps"] = step.total
 
     def _add(self, step: int, wall: float, row: dict[str, Any]) -> None:
-        """Keep the numbers of a row."""
+        """Store the numbers of a row."""
         packed = self._packing.row(row) if self._packing is not None else None
         if packed is None:
             flat = dict(flatten(row))
@@ -284,7 +283,7 @@ class JsonLinesDecoder:
         self._values += packed
 
     def _flush_rows(self) -> None:
-        """Hand the rows with equal keys to the sink."""
+        """Pass the rows with equal keys to the sink."""
         if self._steps and self._keys:
             layout = layout_of(self._keys, np.float64)
             values = np.frombuffer(self._values)

@@ -1,11 +1,11 @@
-"""Rows of frameworks that write JSON lines in their own way.
+"""Rows of frameworks with their own kind of JSON lines.
 
-Their tags are those of their event files, see :mod:`rltui.formats.naming`:
+Tags are those of their event files, see :mod:`rltui.formats.naming`:
 
 - Ray Tune and RLlib, ``result.json``: one nested object per result with the whole config.
-- LLaMA-Factory, ``trainer_log.jsonl``: some keys of the transformers log under other names.
-- ms-swift, ``logging.jsonl``: the transformers log, rounded, with texts for times and steps;
-  the last line is a summary with the whole history, which has no step of its own.
+- LLaMA-Factory, ``trainer_log.jsonl``: the transformers log with some keys renamed.
+- ms-swift, ``logging.jsonl``: the transformers log, rounded, with times and steps as text; the
+  last line is a summary with the whole history and without a step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rltui.formats.naming import (
 )
 from rltui.formats.quantity import number_of
 
-#: What LLaMA-Factory calls otherwise than transformers (its train/callbacks.py).
+#: Names in LLaMA-Factory that differ from transformers (its train/callbacks.py).
 _FACTORY_NAMES = {"lr": "learning_rate", "accuracy": "rewards/accuracies"}
 #: ms-swift adds these to the transformers log (its trainers/patcher.py); ``iteration`` is the
 #: step of its Megatron trainers.
@@ -33,7 +33,7 @@ _SWIFT_SPEEDS = ("train_speed(s/it)", "train_speed(iter/s)")
 
 
 class Translated(NamedTuple):
-    """A row in the words of the framework's event file."""
+    """A row with the names of the framework's event file."""
 
     step: Step | None
     wall: float
@@ -44,12 +44,12 @@ Translator = Callable[[dict[str, Any]], Translated]
 
 
 def translator_of(row: dict[str, Any]) -> Translator | None:
-    """Who reads a row of this kind; None for rows that are read as they are."""
+    """The function that reads rows of this kind; None for those without a special meaning."""
     if "training_iteration" in row:
         return _ray if is_ray_result(row) else None
     if "current_steps" in row:
         return _factory if "total_steps" in row else None
-    # spelt out: this is asked of every row
+    # spelt out: this runs on every row
     if _SWIFT_STEP in row or _SWIFT_SPEEDS[0] in row or _SWIFT_SPEEDS[1] in row:
         return _swift
     if "log_history" in row:
@@ -72,7 +72,7 @@ def _ray(row: dict[str, Any]) -> Translated:
 
 
 def _with_nan(node: dict[str, Any], depth: int = 0) -> dict[str, Any]:
-    """The text ``null`` is a NaN of a numpy float (ray's SafeFallbackEncoder)."""
+    """The text ``null`` is the NaN of a numpy float (ray's SafeFallbackEncoder)."""
     out: dict[str, Any] = {}
     for key, value in node.items():
         if isinstance(value, dict) and depth < 16:
@@ -98,12 +98,12 @@ def _swift(row: dict[str, Any]) -> Translated:
     return Translated(step, wall, _transformers(row))
 
 
-def _history(row: dict[str, Any]) -> Translated:  # noqa: ARG001 - a summary, whatever it holds
+def _history(row: dict[str, Any]) -> Translated:  # noqa: ARG001 - only a summary
     return Translated(None, 0.0, {})
 
 
 def _transformers(row: dict[str, Any]) -> dict[str, float]:
-    """The figures of a transformers log; texts that are numbers or durations count, None not."""
+    """The numbers of a transformers log, texts with numbers or durations included; no None."""
     out: dict[str, float] = {}
     for key, value in row.items():
         if isinstance(value, (int, float)):

@@ -1,4 +1,4 @@
-"""One row of JSON lines: its values, step and wall time. Knows no framework."""
+"""One row of JSON lines: its values, step and wall time, whatever the framework."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rltui.formats.quantity import TIME_KEYS, fraction_of, wall_of, word_of
 
 #: Steps are below this in absolute value.
 STEPS = 1 << 63
-#: Keys under which a row tells settings.
+#: Keys of settings in a row.
 _SETTINGS = ("config", "hparams", "hyperparameters", "hyper_parameters", "args", "params")
 _MAX_DEPTH = 16
 _MAX_SETTINGS = 1000
@@ -25,18 +25,18 @@ _BLANK = re.compile(r"\s*")
 
 
 class Step(NamedTuple):
-    """Where a row stands."""
+    """The position of a row in the training."""
 
     step: int
     key: str
     total: int = 0
-    """Planned steps, where the row tells them (``"5/200"``); else 0."""
+    """Planned steps, where the row has them (``"5/200"``); else 0."""
 
 
 def objects(line: bytes) -> Iterator[Any]:
     """The JSON values of one line, usually one; NaN and Infinity tokens are accepted.
 
-    Raises ValueError where the line is broken, after what stands before it.
+    Raises ValueError where the line is broken, after the values before that.
     """
     try:
         yield orjson.loads(line)
@@ -53,7 +53,7 @@ def objects(line: bytes) -> Iterator[Any]:
 
 
 def find_step(row: dict[str, Any], keys: Sequence[str]) -> Step | None:
-    """The step of a row under the first of ``keys`` that tells one."""
+    """The step of a row: the first of ``keys`` with a usable value."""
     for key in keys:
         if key not in row:
             continue
@@ -83,9 +83,9 @@ def take_wall(row: dict[str, Any]) -> float:
 
 
 def flatten(row: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, float]]:
-    """The numbers of a row under joined names; null is NaN, texts and lists are left out."""
+    """The numbers of a row under joined names; null is NaN, texts and lists are skipped."""
     for key, value in row.items():
-        name = prefix + key if prefix else key  # the same object: a faster key later
+        name = prefix + key if prefix else key  # the same object hashes faster later
         if isinstance(value, (float, bool)):
             yield name, float(value)
         elif isinstance(value, int):
@@ -100,7 +100,7 @@ def flatten(row: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[t
 
 
 def float_of(value: int) -> float:
-    """A whole number of any size as a float."""
+    """An integer of any size as a float."""
     try:
         return float(value)
     except OverflowError:
@@ -108,7 +108,7 @@ def float_of(value: int) -> float:
 
 
 def settings_of(row: dict[str, Any]) -> dict[str, object]:
-    """The settings in a row that tells them under a usual name; empty when it does not."""
+    """The settings in a row under one of the usual keys; empty when it has none."""
     found: dict[str, Any] = next((row[k] for k in _SETTINGS if isinstance(row.get(k), dict)), {})
     out: dict[str, object] = {}
     _settings(found, "", 0, out)

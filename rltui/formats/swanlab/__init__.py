@@ -1,7 +1,7 @@
 """SwanLab's transaction logs ``run-<id>.swanlab``.
 
-The layout is that of LevelDB's log (:mod:`rltui.formats.leveldb`), the records are
-protobuf, read by hand: neither swanlab nor its messages are needed.
+Protobuf records (:mod:`rltui.formats.protobuf`) in the framing of LevelDB's log
+(:mod:`rltui.formats.leveldb`); swanlab is not needed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Decoder of SwanLab's transaction logs.
 
-The layout is that of LevelDB's log (:mod:`rltui.formats.leveldb`), the records are
-protobuf (swanlab/proto, 0.10): ``Record`` timestamp 2, start 10, finish 11, scalar 13, log 16;
-columns, media and files are passed over. A ``ScalarRecord`` is one value: key 1, step 2, type 3,
+Messages (swanlab/proto, 0.10): ``Record`` timestamp 2, start 10, finish 11, scalar 13, log 16;
+columns, media and files are skipped. A ``ScalarRecord`` is one value: key 1, step 2, type 3,
 timestamp 4, value 5 with number 1. The settings are in a file beside the log.
 """
 
@@ -37,7 +36,7 @@ FRAMING = Framing(SwanLab.ident, 0xE1D6, 2)
 _START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
 _FINISHED = 1
 _DOUBLE = Struct("<d")
-#: Names of system metrics; their steps count the looks at the machine, not the training.
+#: Prefix of system metrics; their steps count measurements of the machine, not training steps.
 _SYSTEM = b"__swanlab__."
 _START_TEXTS = {1: "swanlab.project", 4: "swanlab.name", 7: "swanlab.group"}
 _MAX_CACHED = 1 << 12
@@ -59,7 +58,7 @@ _ZERO = bytes(8)
 
 
 class _Column:
-    """The values of one key since the last hand-over."""
+    """The values of one key since the last flush."""
 
     def __init__(self, tag: bytes) -> None:
         self.system = tag.startswith(_SYSTEM)
@@ -98,9 +97,9 @@ class SwanLabDecoder:
         self._steps: dict[bytes | None, int] = {}
         """Encoded step -> step."""
         self._new: list[_Column] = []
-        """Those with values that have not been handed over."""
+        """Columns with values that have not been flushed."""
         self._step = 0
-        """That of the newest scalar that is no system metric."""
+        """Step of the newest scalar that is not a system metric."""
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         """See :class:`rltui.formats.base.Decoder`."""
@@ -133,7 +132,7 @@ class SwanLabDecoder:
         )
 
     def _learn(self, head: bytes, step: bytes | None, time: bytes) -> bool:
-        """Remember what the parts of a scalar mean; False when they are not what they seem."""
+        """Decode and remember the parts of a scalar; False when they are malformed."""
         if len(self._times) >= _MAX_CACHED:
             self._times.clear()
         if len(self._steps) >= _MAX_CACHED:
@@ -220,7 +219,7 @@ class SwanLabDecoder:
             self._exit_code = 0 if state == _FINISHED else 1
 
     def _flush(self) -> None:
-        """Hand the values to the sink; keys with equal steps and times share a block."""
+        """Pass the values to the sink; keys with equal steps and times share a block."""
         rows: dict[tuple[bytes, bytes], list[tuple[bytes, FloatArray]]] = {}
         new, self._new = self._new, []
         for column in new:

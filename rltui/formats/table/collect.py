@@ -1,7 +1,7 @@
-"""Columns of numbers to blocks: which row stands where, at what time.
+"""Columns of numbers to blocks, with the step and wall time of each row.
 
-Columns that are there in the same rows share a block, so that sparse tables (Lightning: one row
-per metric) keep no empty cells.
+Columns present in the same rows share a block, so that sparse tables (Lightning: one row per
+metric) store no empty cells.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _MILLISECONDS_FROM = 1e12
 
 @dataclass(slots=True)
 class TableRows:
-    """Rows of one header: of each column that holds numbers, by position, the values."""
+    """Rows below one header: the values of each numeric column, by position."""
 
     count: int
     values: dict[int, FloatArray]
     absent: dict[int, BoolArray]
-    """Where a column has no value; left out where all are there."""
+    """Where a column has no value; missing for columns that are complete."""
     walls: FloatArray | None = None
-    """Wall times that stand as texts, where the column has such."""
+    """Wall times, where the column has them as text."""
 
 
 class BlockCollector:
@@ -48,54 +48,54 @@ class BlockCollector:
         """Of Monitor: steps so far, start of the environment, newest time since then."""
 
     def header_again(self) -> None:
-        """The header has come again: where the steps go back then, the training began anew."""
+        """The header was repeated: if the steps go back next, the training restarted."""
         self._again = True
 
     def environment_began(self, time: float) -> None:
-        """A file of Monitor says when its environment was made."""
+        """The start of the environment, from the comment of a Monitor file."""
         self._began, self._clock = time, -math.inf
 
     def take(self, columns: Columns, rows: TableRows) -> bool:
-        """Keep the rows as blocks; False when one of them tells no step and is left out."""
-        steps, told = self._steps_in(columns, rows)
+        """Store the rows as blocks; False when rows without a step were skipped."""
+        steps, has_step = self._steps_in(columns, rows)
         walls, timed = self._walls(columns, rows)
-        if not told.any():
+        if not has_step.any():
             return False
-        first, last = (int(s) for s in steps[told][[0, -1]])
+        first, last = (int(s) for s in steps[has_step][[0, -1]])
         if self._again:
             self._again = False
             if self._last_step is not None and first <= self._last_step:
                 self.items.append(Restart(first))
         self._last_step = last
-        for here, numbers in _groups(columns, rows, told, timed):
+        for here, numbers in _groups(columns, rows, has_step, timed):
             chosen = [rows.values[columns.metrics[n]][here] for n in numbers]
             tags = tuple(columns.tags[n] for n in numbers)
             whole = steps[here].astype(np.int64)
             self.items.append(Block(tags, whole, walls[here], np.column_stack(chosen)))
-        return bool(told.all())
+        return bool(has_step.all())
 
     def _steps_in(self, columns: Columns, rows: TableRows) -> tuple[FloatArray, BoolArray]:
-        """(n,) steps and (count,) whether the row tells one."""
-        steps, told = np.zeros(rows.count), np.zeros(rows.count, bool)
+        """(count,) steps and (count,) whether the row has one."""
+        steps, has_step = np.zeros(rows.count), np.zeros(rows.count, bool)
         for i in columns.steps:
             if i not in rows.values:
                 continue
             values = rows.values[i]
-            here = ~told & (np.abs(values) < _STEPS)
+            here = ~has_step & (np.abs(values) < _STEPS)
             if i in rows.absent:
                 here &= ~rows.absent[i]
             if columns.kind is TableKind.RAY and i != columns.steps[-1]:
                 here &= values != 0
             steps[here] = values[here]
-            told |= here
+            has_step |= here
         if columns.kind is TableKind.MONITOR:
             steps = np.cumsum(np.concatenate(([self._env_steps], steps)))[1:]
             self._env_steps = float(steps[-1])
-            told &= np.abs(steps) < _STEPS
-        return steps, told
+            has_step &= np.abs(steps) < _STEPS
+        return steps, has_step
 
     def _walls(self, columns: Columns, rows: TableRows) -> tuple[FloatArray, BoolArray]:
-        """(n,) wall times, NaN for none, and whether the wall column told them."""
+        """(count,) wall times, NaN for none, and (count,) whether the wall column has one."""
         if rows.walls is not None:
             return rows.walls, np.ones(rows.count, bool)
         walls, timed = np.full(rows.count, math.nan), np.zeros(rows.count, bool)
@@ -112,8 +112,8 @@ class BlockCollector:
         return walls, timed
 
     def _monitor_walls(self, elapsed: FloatArray) -> FloatArray:
-        """The start plus the time since then; no time once that has gone back: another
-        process appended, and nobody knows when it began."""
+        """The start plus the time since then. NaN once that time falls back: another process
+        appended, whose start is unknown."""
         walls = self._began + elapsed
         before = np.concatenate(([self._clock], elapsed[:-1]))
         back = np.flatnonzero(elapsed < before)
@@ -125,14 +125,14 @@ class BlockCollector:
 
 
 def _groups(
-    columns: Columns, rows: TableRows, told: BoolArray, timed: BoolArray
+    columns: Columns, rows: TableRows, has_step: BoolArray, timed: BoolArray
 ) -> Iterable[tuple[BoolArray, list[int]]]:
-    """(n,) rows and the metrics (numbers in ``columns.metrics``) that are there in all of them."""
+    """(count,) rows, and the metrics (indices of ``columns.metrics``) present in all of them."""
     groups: dict[bytes, tuple[BoolArray, list[int]]] = {}
     for number, column in enumerate(columns.metrics):
         if column not in rows.values:
             continue
-        here = told
+        here = has_step
         if column in rows.absent:
             here = here & ~rows.absent[column]
         if column == columns.wall:

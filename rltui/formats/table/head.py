@@ -1,6 +1,6 @@
-"""How a table begins: its separator, its header, and whether it is a log.
+"""The beginning of a table: its separator, its header, and whether it is a log.
 
-Most tables on a disk are data sets. A log has a step that does not keep falling, and numbers.
+Most tables on a disk are data sets. A log has numbers and a step that seldom falls.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from rltui.formats.table.table_cell import is_gap, number_of
 from rltui.formats.table.table_column import Columns, TableKind, columns_of
 from rltui.formats.table.table_line import TableRow, rows_of
 
-#: Rows of the head that are looked at.
+#: Rows of the head examined at most.
 _ROWS = 200
-#: A longer cell is a text of a data set.
+#: A longer cell belongs to a data set, in characters.
 _LONG_TEXT = 200
-#: More columns make no log.
+#: Most columns of a log.
 _MAX_COLUMNS = 20_000
-#: Of the looked-at steps at most this share may fall: several runs or phases in one table.
+#: Share of the examined steps that may fall: several runs or phases in one table.
 _FALLING = 0.25
-#: At least this share of the rows tells a step.
-_TOLD = 0.5
+#: Share of the rows that must have a step.
+_WITH_STEP = 0.5
 _DELIMITERS = (",", "\t", ";")
 
 
 def delimiter_of(line: bytes) -> str:
-    """The separator that stands most often in the header; a comma where none does."""
+    """The most frequent separator in the header; a comma when it has none."""
     counts = [(line.count(d.encode()), d) for d in _DELIMITERS]
     most = max(count for count, _ in counts)
     return next(d for count, d in counts if count == most)
@@ -43,7 +43,7 @@ def split_line(line: bytes, delimiter: str) -> list[str] | None:
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Whether a row holds names: texts, none of them a number, at most one blank (an index)."""
+    """Whether the cells are names: texts, not numbers, at most one blank (an index)."""
     if not 2 <= len(cells) <= _MAX_COLUMNS:
         return False
     blank = sum(not c.strip() for c in cells)
@@ -56,9 +56,9 @@ def _is_name(cell: str) -> bool:
 
 
 def holds_log(head: bytes, file_name: str, step_keys: Sequence[str], fixed: bool) -> bool:
-    """Whether the table that begins so is a log of a training.
+    """Whether a table with this head is a training log.
 
-    ``fixed`` says that only trainers give the file this name: a header is enough then.
+    ``fixed``: only trainers give the file this name, so that a header is enough.
     """
     lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     whole = [line for line in lines[:-1] if line.strip()][: _ROWS + 2]
@@ -88,15 +88,15 @@ def holds_log(head: bytes, file_name: str, step_keys: Sequence[str], fixed: bool
 
 def _are_figures(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bool:
     steps = [number_of(row[columns.steps[0]]) for row in rows]
-    told = [s for s in steps if s is not None]
-    if fixed or not told:
-        return bool(told)
+    known = [s for s in steps if s is not None]
+    if fixed or not known:
+        return bool(known)
     cells = [row[i] for row in rows for i in columns.metrics]
     # the first rows of a live log may have gaps only
     if not any(number_of(c) is not None for c in cells) and not all(is_gap(c) for c in cells):
         return False
-    if len(told) < _TOLD * len(rows):
+    if len(known) < _WITH_STEP * len(rows):
         return False
-    falls = sum(b < a for a, b in pairwise(told))
+    falls = sum(b < a for a, b in pairwise(known))
     texts = [c for row in rows for c in row if number_of(c) is None and not is_gap(c)]
-    return falls <= _FALLING * len(told) and all(len(c) <= _LONG_TEXT for c in texts)
+    return falls <= _FALLING * len(known) and all(len(c) <= _LONG_TEXT for c in texts)

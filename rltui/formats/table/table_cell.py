@@ -1,7 +1,7 @@
 """Cells of a table to arrays of numbers.
 
-A cell is a number (``nan``, ``inf`` and ``True`` too), a gap (blank, ``None``, ``N/A``, ...)
-or a text. A column whose first cell that is no gap is a text holds texts.
+A cell is a number (``nan``, ``inf`` and ``True`` included), a gap (blank, ``None``, ``N/A``, ...)
+or a text. A column is a text column if its first cell that is not a gap is a text.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _COMMA, _NEWLINE = ord(","), ord("\n")
 
 
 def is_gap(cell: str) -> bool:
-    """Whether a cell says that there is no value."""
+    """Whether a cell means that there is no value."""
     return cell.strip().lower() in _GAPS
 
 
 def number_of(cell: str) -> float | None:
     """The number in a cell, None for a gap or a text."""
     try:
-        # float() takes 1_000 for 1000, which is a name rather
+        # float() accepts 1_000, which is rather a name
         return float(cell) if "_" not in cell else None
     except ValueError:
         return _TRUTHS.get(cell.strip().lower())
@@ -46,10 +46,10 @@ def numbers_of(cells: Sequence[str]) -> tuple[FloatArray, BoolArray]:
 
 
 def plain_cells(rows: bytes, size: int) -> tuple[FloatArray, BoolArray | None] | None:
-    """(n, size) values of whole lines of nothing but numbers, ``nan`` and blanks between commas.
+    """(n, size) values of whole lines of numbers, ``nan`` and blanks between commas.
 
-    None when a line has another number of cells, or a cell is anything else: those lines are
-    for a slower reader, which finds the same in these. One call costs some 10 ns a cell.
+    None when a line has another number of cells or any other cell: the slower reader then reads
+    the lines, with the same result for lines like these. Takes about 10 ns per cell.
     """
     absent = _blanks(rows, size)
     if absent is None:

@@ -1,7 +1,7 @@
-"""What the columns of a table are: step, wall time, metrics.
+"""The columns of a table: step, wall time, metrics.
 
-Decided by the header alone (and the file's name for Monitor files), so that every row of a file
-is read alike: :func:`columns_of`.
+Decided by the header alone (and by the file name for Monitor files), so that all rows of a file
+are read in the same way: :func:`columns_of`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rltui.formats.base import COARSE_KEYS, STEP_KEYS, clean_tag
 from rltui.formats.naming import RAY_LEFT_OUT, is_ray_result, ray_tag
 from rltui.formats.quantity import TIME_KEYS
 
-#: Step columns that other writers than those of JSON lines use; compared as plain words.
+#: Step columns of writers of tables, besides those of JSON lines; compared as plain words.
 #: TotalEnvInteracts: Spinning Up; TotalEnvSteps: garage.
 _MORE_STEP_NAMES = (
     *("TotalEnvInteracts", "TotalEnvSteps", "trainer_step", "env_frames", "total_frames"),
@@ -23,8 +23,8 @@ _MORE_STEP_NAMES = (
 )
 _TIME_NAMES = (*TIME_KEYS, "wall time", "walltime", "date")
 _WORDLESS = re.compile(r"[^a-z0-9]+")
-#: Files of these names hold one phase of a training (DrQ-v2): their tags get it in front, as
-#: its event file has them.
+#: Files with these names hold one phase of a training (DrQ-v2), which becomes the prefix of
+#: their tags, as in its event file.
 _PHASES = re.compile(r"(train|eval|test|val|validation)\.(csv|tsv)")
 _MONITOR_FILE = re.compile(r"(?:(?P<env>.*)\.)?monitor\.csv")
 _MONITOR_COLUMNS = {"r", "l", "t"}
@@ -46,11 +46,11 @@ class Columns:
 
     kind: TableKind
     names: tuple[str, ...]
-    """As the header has them."""
+    """As in the header."""
     steps: tuple[int, ...]
-    """Where the step stands, best first; empty when there is none."""
+    """Columns of the step, best first; empty when there is none."""
     wall: int
-    """Where the wall time may stand, -1 for nowhere."""
+    """Column that may contain the wall time, -1 for none."""
     metrics: tuple[int, ...]
     tags: tuple[str, ...]
     """Of the metrics; cleaned, no two equal."""
@@ -64,7 +64,7 @@ class Columns:
 def columns_of(
     names: Sequence[str], step_keys: Sequence[str] = STEP_KEYS, file_name: str = ""
 ) -> Columns:
-    """What the columns of this header are."""
+    """The columns of a table with this header."""
     stripped = tuple(n.strip() for n in names)
     if _MONITOR_COLUMNS.issubset(stripped):
         return _monitor(stripped, file_name)
@@ -81,14 +81,14 @@ def columns_of(
 
 
 def step_column(names: Sequence[str], step_keys: Sequence[str]) -> int:
-    """The position of the column that tells the step, -1 for none."""
+    """The position of the step column, -1 for none."""
     plain = [_plain(n) for n in names]
     coarse = next((i for i, k in enumerate(step_keys) if k in COARSE_KEYS), len(step_keys))
     keys = (*step_keys[:coarse], *_MORE_STEP_NAMES, *step_keys[coarse:])
     for key in keys:
         if (wanted := _plain(key)) in plain:
             return plain.index(wanted)
-    # behind a prefix of any depth: train/epoch is a figure, misc/total_timesteps a step
+    # behind a prefix of any depth: train/epoch is a metric, misc/total_timesteps a step
     last = [_plain(n.rpartition("/")[2]) for n in names]
     for key in keys:
         if (wanted := _plain(key)) in last and "step" in wanted:
@@ -119,7 +119,7 @@ def _ray(names: tuple[str, ...]) -> Columns:
 
 def _monitor(names: tuple[str, ...], file_name: str) -> Columns:
     """``monitor/r`` for the first environment (``monitor.csv``, ``0.monitor.csv``), with its
-    name between for the others, so that the files of one run do not mix."""
+    name in between for the others, so that the files of one run do not mix."""
     found = _MONITOR_FILE.fullmatch(file_name)
     env = (found["env"] or "") if found else ""
     prefix = "monitor/" if env in ("", "0") else f"monitor/{env}/"
@@ -129,7 +129,7 @@ def _monitor(names: tuple[str, ...], file_name: str) -> Columns:
 
 
 def _distinct(tags: Sequence[str]) -> tuple[str, ...]:
-    """Cleaned, and numbered where a name stands twice."""
+    """Cleaned, and numbered where a name repeats."""
     out: dict[str, None] = {}
     for raw in tags:
         tag, count = clean_tag(raw), 1

@@ -1,7 +1,7 @@
-"""Lines of a table to blocks. Opens no file; what a column is says :mod:`.column`.
+"""Lines of a table to blocks; :mod:`.table_column` interprets the columns.
 
-Whole pieces of plain numbers go through numpy; others are split cell by cell. A header may come
-again (the writer started anew and appended), or another one; comments begin with ``#``.
+Whole pieces of plain numbers go through numpy, others are split cell by cell. The header may
+repeat (the writer restarted and appended) or change; comments begin with ``#``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rltui.formats.table.table_cell import is_gap, number_of, numbers_of, plain_
 from rltui.formats.table.table_column import Columns, columns_of, step_column
 from rltui.formats.table.table_line import MAX_QUOTED, OpenRow, rows_of
 
-#: A longer line is skipped: it is no row of metrics.
+#: Longer lines are skipped: they are not metrics.
 MAX_LINE = 1 << 24
 _BOM = b"\xef\xbb\xbf"
 
@@ -41,9 +41,9 @@ class TableDecoder:
         self._offset = 0
         self._skipping = False
         self._quoted = False
-        """Whether what is kept begins with a row whose quotes are open."""
+        """Whether the kept bytes begin with a row whose quotes are open."""
         self._line_begin = b""
-        """Of the unfinished line behind such a row."""
+        """The unfinished line behind such a row."""
         self._notes = NoteBook()
         self._records = 0
         self._columns: Columns | None = None
@@ -70,7 +70,7 @@ class TableDecoder:
         return decoded
 
     def _drop(self) -> None:
-        """Give up the unfinished line; what still comes of it is skipped."""
+        """Drop the unfinished line; the rest of it will be skipped."""
         if not self._skipping:
             self._notes.add(self._offset, "line is too long")
             self._records += 1
@@ -78,7 +78,7 @@ class TableDecoder:
         self._parts, self._have, self._skipping = [], 0, True
 
     def _split(self) -> None:
-        """Take all whole lines and keep the rest."""
+        """Decode all whole lines and keep the rest."""
         data = b"".join(self._parts)
         begin = 0
         if self._skipping:
@@ -94,8 +94,8 @@ class TableDecoder:
         self._parts, self._have = ([rest] if rest else []), len(rest)
 
     def _may_end(self, data: bytes) -> bool:
-        """Whether a line has come whole that may end a row with open quotes, or show that the
-        quote was a stray one: only then it is worth while to look at all of it again."""
+        """Whether a complete line may end a row with open quotes, or show that the quote was a
+        stray one. Only then are the kept bytes worth parsing again."""
         *lines, self._line_begin = (self._line_begin + data).split(b"\n")
         delimiter, count = self._delimiter.encode(), self._size() - 1
         return any(
@@ -104,7 +104,7 @@ class TableDecoder:
         )
 
     def _lines(self, piece: bytes, offset: int) -> int:
-        """Take whole lines; returns how many bytes were used up (all but an open row)."""
+        """Decode whole lines; returns the bytes consumed (all but an open row)."""
         pos = 0
         while pos < len(piece):
             if piece.startswith(b"#", pos):
@@ -125,15 +125,15 @@ class TableDecoder:
         """``#{"t_start": 1.8e9, "env_id": ...}`` begins the files of Monitor."""
         self._records += 1
         try:
-            told = json.loads(line[1:])
+            comment = json.loads(line[1:])
         except (ValueError, RecursionError):
             return
-        began = wall_of(told.get("t_start")) if isinstance(told, dict) else None
+        began = wall_of(comment.get("t_start")) if isinstance(comment, dict) else None
         if began is not None:
             self._collector.environment_began(began)
 
     def _header_line(self, piece: bytes, pos: int, offset: int) -> int:
-        """Take one line as the header if it is one; returns where the next begins."""
+        """Read one line as the header if it is one; returns where the next begins."""
         end = piece.index(b"\n", pos) + 1
         line = piece[pos:end]
         if not line.strip():
@@ -151,12 +151,12 @@ class TableDecoder:
         return end
 
     def _begin(self, names: Sequence[str]) -> None:
-        """Read on with this header."""
+        """Continue with this header."""
         self._columns = columns_of(names, self._step_keys, self._file_name)
         self._texts, self._numbers = set(), set()
 
     def _body(self, piece: bytes, offset: int, last: bool) -> int:
-        """Take whole lines without comments; returns the bytes used up."""
+        """Decode whole lines without comments; returns the bytes consumed."""
         columns = self._columns
         if columns is None:
             return 0
@@ -189,7 +189,7 @@ class TableDecoder:
         return plain_cells(piece, size)
 
     def _careful(self, piece: bytes, offset: int, last: bool) -> int:
-        """Take lines cell by cell; returns the bytes used up."""
+        """Decode lines cell by cell; returns the bytes consumed."""
         batch: list[list[str]] = []
         for row in rows_of(piece, self._delimiter, self._size, last=last):
             if isinstance(row, OpenRow):
@@ -228,7 +228,7 @@ class TableDecoder:
         self._collector.header_again()
 
     def _cells(self, batch: list[list[str]], offset: int) -> None:
-        """Take rows of the present header."""
+        """Decode rows of the current header."""
         columns = self._columns
         if not batch or columns is None:
             return
@@ -250,7 +250,7 @@ class TableDecoder:
             self._notes.add(offset, "row without a step", level=Level.OK)
 
     def _is_text(self, column: int, cells: Sequence[str]) -> bool:
-        """Whether a column holds texts: its first cell that is no gap decides."""
+        """Whether a column contains text, by its first cell that is not a gap."""
         if column not in self._numbers and column not in self._texts:
             first = next((c for c in cells if not is_gap(c)), None)
             if first is None:
@@ -260,7 +260,7 @@ class TableDecoder:
 
 
 def _walls_in(cells: Sequence[str]) -> FloatArray | None:
-    """Wall times from a column of dates; None when it holds anything else."""
+    """Wall times of a column of dates; None when it contains anything else."""
     first = next((c for c in cells if not is_gap(c)), None)
     if first is None or wall_of(first) is None:
         return None
@@ -269,5 +269,5 @@ def _walls_in(cells: Sequence[str]) -> FloatArray | None:
 
 
 def _present_in(absent: BoolArray) -> list[int]:
-    """The columns that have a value anywhere."""
+    """The columns with at least one value."""
     return [int(i) for i in np.flatnonzero(~absent.all(axis=0))]

@@ -1,7 +1,7 @@
-"""Rows of separated cells in a piece of a table, with quotes as RFC 4180 has them.
+"""Rows of separated cells in a piece of a table, with quotes as in RFC 4180.
 
-A quote that is never closed would swallow the rest of the file: a row that spans lines which
-look like rows themselves, or too many bytes, is given up and read on behind its first line.
+A quote that is never closed would swallow the rest of the file: a row that spans too many bytes,
+or lines that look like rows, is abandoned, and reading continues behind its first line.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 #: A row of several lines that is longer than this has lost its closing quote.
 MAX_QUOTED = 1 << 16
-#: Longest cell; Ray's histograms have some 100 kB.
+#: Longest cell; Ray's histograms have about 100 kB.
 _MAX_CELL = 1 << 24
 _OPEN = "unexpected end of data"
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One row, or a line that is none (``cells`` None)."""
+    """One row; ``cells`` is None for a line that is not a row."""
 
     offset: int
     """Bytes from the beginning of the piece."""
@@ -38,10 +38,10 @@ class OpenRow:
 def rows_of(
     piece: bytes, delimiter: str, size: Callable[[], int], *, last: bool
 ) -> Iterator[TableRow | OpenRow]:
-    """The rows of whole lines; blank lines are left out.
+    """The rows of whole lines, without blank lines.
 
-    ``size`` tells the usual number of cells at the moment. An :class:`Open` is the last that
-    comes, and only if ``last``: further bytes may close the quote.
+    ``size`` returns the current number of columns. An :class:`OpenRow` comes last, and only if
+    ``last`` is set: further bytes may close the quote.
     """
     csv.field_size_limit(_MAX_CELL)
     lines = _Lines(piece, delimiter)
@@ -84,7 +84,7 @@ class _Lines:
         return csv.reader(rest, delimiter=self._delimiter, strict=True)
 
     def swallows(self, begin: int, end: int, size: int) -> bool:
-        """Whether a row of several lines is too long, or has a whole row within."""
+        """Whether a row of several lines is too long or contains a whole row."""
         if self.starts[end] - self.starts[begin] > MAX_QUOTED:
             return True
         for text in self.texts[begin + 1 : end]:

@@ -27,7 +27,7 @@ class TfEvents(Format):
         "TensorBoard writers of torch, TensorFlow and tensorboardX: old and new scalar styles, "
         "text, hyperparameters, several files a run, resumed runs"
     )
-    exactness = 2
+    precision_rank = 2
     name_decides = True
     sub_runs = True
 

@@ -56,7 +56,6 @@ class Event:
     wall_bits: int = 0
     """The wall time's double as an integer (its bits)."""
     step: int = 0
-    step_pos: int = -1
     step_width: int = 0
     """Bytes of the step's varint; 0 when it is omitted."""
     values: list[Value] = field(default_factory=list)
@@ -109,7 +108,7 @@ def parse_event(data: bytes, pos: int, length: int) -> Event:
                 event.wall_bits = _U8.unpack_from(data, start)[0]
             elif number == 2 and wire == VARINT:
                 event.step = integer(data, start, stop)
-                event.step_pos, event.step_width = start, stop - start
+                event.step_width = stop - start
             elif number == 5 and wire == BYTES:
                 for inner, kind, a, b in fields(data, start, stop):
                     if inner == 1 and kind == BYTES:

@@ -99,7 +99,7 @@ def is_number(value: Value, plugins: Mapping[bytes, bytes]) -> bool:
     """Whether a value is a float or double scalar.
 
     A tensor belongs to the plugin that it names itself, or else to the one that the first
-    event of its tag named; when nobody named one, its type and shape decide.
+    event of its tag named; without either, its type and shape decide.
     """
     if value.kind not in (FLOAT, DOUBLE):
         return False

@@ -124,14 +124,14 @@ def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
     for byte in (2, 3, 4, 5, 6, 7):
         places = places[window[places + byte] == 0]
     lengths = window[places].astype(np.int64) | (window[places + 1].astype(np.int64) << 8)
-    told = np.zeros(len(places), np.int64)
+    stored = np.zeros(len(places), np.int64)
     for byte in range(4):
-        told |= window[places + 8 + byte].astype(np.int64) << (8 * byte)
+        stored |= window[places + 8 + byte].astype(np.int64) << (8 * byte)
     fit = lengths < _MAX_LENGTH
     fit &= places + lengths + FRAME_BYTES <= len(window)
-    places, lengths, told = places[fit], lengths[fit], told[fit]
+    places, lengths, stored = places[fit], lengths[fit], stored[fit]
     known, which = np.unique(lengths, return_inverse=True)
-    fit = np.array([length_crc(n) for n in known.tolist()], np.int64)[which] == told
+    fit = np.array([length_crc(n) for n in known.tolist()], np.int64)[which] == stored
     places, lengths = places[fit], lengths[fit]
     if not len(places) or places[0] != 0:
         return nothing, nothing

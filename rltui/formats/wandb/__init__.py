@@ -1,7 +1,7 @@
-"""wandb's transaction logs ``run-<id>.wandb``, of online and offline runs alike.
+"""wandb's transaction logs ``run-<id>.wandb`` of online and offline runs.
 
-The layout is that of LevelDB's log (:mod:`rltui.formats.leveldb`), the records are
-protobuf, read by hand: neither wandb nor its messages are needed.
+Protobuf records (:mod:`rltui.formats.protobuf`) in the framing of LevelDB's log
+(:mod:`rltui.formats.leveldb`); wandb is not needed.
 """
 
 from __future__ import annotations

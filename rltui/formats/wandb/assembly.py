@@ -1,8 +1,7 @@
-"""Rows of several shapes, in the order of the file, become few matrices.
+"""Rows of several shapes, in the order of the file, to a few matrices.
 
 The x value of a metric is that of its step metric in the same row, else the last one seen,
-else ``_step``. System metrics have only a time: their x value is that of the newest row before
-them.
+else ``_step``. System metrics only have a time: they get the x value of the row before them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.wandb.shape import OWN, RUNTIME, TIME, Shape
 from rltui.formats.wandb.step_metric import STEP, Axes
 
-#: Steps are 64 bit numbers.
+#: Steps are int64.
 STEPS = float(1 << 63)
 
 
@@ -27,16 +26,16 @@ class ShapeRows:
 
     shape: Shape
     index: IntArray
-    """(n,) place of each row among all of the batch."""
+    """(n,) index of each row in the batch."""
     values: FloatArray
     """(n, names of the shape)."""
 
     def keep(self, fit: BoolArray) -> None:
-        """Drop the rows that do not fit (n,)."""
+        """Keep only the rows where ``fit`` (n,) is true."""
         self.index, self.values = self.index[fit], self.values[fit]
 
     def walls(self, started: float) -> FloatArray:
-        """(n,) seconds since the epoch; NaN where nothing tells."""
+        """(n,) seconds since the epoch; NaN where unknown."""
         column = self.shape.column
         if TIME in column:
             return np.array(self.values[:, column[TIME]])
@@ -47,20 +46,20 @@ class ShapeRows:
 
 @dataclass(slots=True)
 class RunPosition:
-    """Where the run stands: what later rows without a step metric of their own go by."""
+    """The position of the run, for later rows without a step metric of their own."""
 
     last: dict[bytes, float] = field(default_factory=dict)
     """Newest value of each step metric."""
     now: float = 0.0
-    """X value of the newest row; before the first one, where the run goes on."""
+    """X value of the newest row; before the first row, the step at which the run continues."""
     started: float = math.nan
     """Start of the run, seconds since the epoch."""
 
 
 def rows_by_shape(order: list[Shape]) -> tuple[list[ShapeRows], int]:
-    """Take the rows of the shapes, ``order`` being the shape of each row.
+    """Take the rows out of the shapes; ``order``: the shape of each row.
 
-    Returns also the number of rows that were dropped because numbers in them are broken.
+    Also returns the number of rows dropped for broken numbers.
     """
     where: dict[Shape, list[int]] = {}
     for number, shape in enumerate(order):
@@ -78,7 +77,7 @@ def rows_by_shape(order: list[Shape]) -> tuple[list[ShapeRows], int]:
 
 
 class Assembly:
-    """One batch of rows on its way to the sink."""
+    """Converts one batch of rows."""
 
     def __init__(self, tables: list[ShapeRows], count: int, axes: Axes, place: RunPosition) -> None:
         self._tables = tables
@@ -113,7 +112,7 @@ class Assembly:
         fractions = np.flatnonzero(own != np.floor(own))
         fractions = fractions[~np.isnan(own[fractions])]
         if len(fractions):
-            # an epoch or a time: the points before are at its beginning, mostly 0
+            # an epoch or a time; the points before are near its start, mostly at 0
             self._unfit.append(axis)
             x[fractions[0] :] = self._steps[fractions[0] :]
         elif not math.isnan(filled[-1]):
@@ -121,7 +120,7 @@ class Assembly:
         return x
 
     def emit(self, sink: RowSink) -> None:
-        """Hand over each metric once, its points in the order of the file."""
+        """Add each metric once, its points in the order of the file."""
         owners: dict[tuple[bytes, bool], list[int]] = {}
         for number, table in enumerate(self._tables):
             for name in table.shape.names:
@@ -158,7 +157,7 @@ class Assembly:
             sink.rows(layout_of(tuple(names), np.float64), steps, wall, rows)
 
     def finish(self) -> None:
-        """Remember where the run stands now."""
+        """Remember the position of the run."""
         for axis in self._axes.metrics:
             self.x(axis)
         self._place.now = float(self._now[-1])

@@ -1,4 +1,4 @@
-"""Takes wandb's history and system records, row by row; hands them over in bulk."""
+"""Reads wandb's history and system records row by row; converts them in bulk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rltui.formats.wandb.wandb_item import (
 )
 from rltui.formats.wandb.wandb_row import read_row
 
-#: More kinds of rows are not remembered at once.
+#: Shapes of rows remembered at once.
 _MAX_SHAPES = 1 << 10
 
 
@@ -39,19 +39,19 @@ class History:
         self._shapes: dict[tuple[frozenset[bytes], bool], Shape] = {}
         self._templates: dict[frozenset[bytes], RowTemplate] = {}
         self._template: RowTemplate | None = None
-        """That of the row before."""
+        """That of the previous row."""
         self._find = quick_cells
         self._order: list[Shape] = []
-        """The shape of each row that has not been handed over."""
+        """The shape of each row that has not been flushed."""
         self._since = 0
         """Position in the file of the first of them."""
         self._place = RunPosition()
         self._new_texts: list[tuple[int, bytes, float, str]] = []
-        """(number of the row, name, wall time, text) of those rows."""
+        """(row number, name, wall time, text) of those rows."""
         self._texts: list[TextPoint] = []
 
     def row(self, data: bytes, start: int, stop: int, offset: int) -> None:
-        """Take a ``HistoryRecord``. Raises MalformedError when it is none."""
+        """Read a ``HistoryRecord``. Raises MalformedError when it is not one."""
         if not self._order:
             self._since = offset
         cells = self._find(data, start, stop)
@@ -77,7 +77,7 @@ class History:
         self._order.append(template.shape)
 
     def _other_row(self, data: bytes, start: int, stop: int, offset: int) -> None:
-        """A row of a new kind, or one that takes more care."""
+        """A row of a new shape, or one that needs the general path."""
         row = read_row(data, start, stop, self._names)
         if row.broken:
             self._notes.add(offset, "broken value in a row")
@@ -90,7 +90,7 @@ class History:
             template = RowTemplate(heads, tuple(row.words), shape)
             known = frozenset(heads + tuple(row.words))
             if known in self._templates:
-                self._find = all_cells  # the row has heads that the quick way misses
+                self._find = all_cells  # the row has heads that the quick pattern misses
             self._templates[known] = self._template = template
         wall = _float_of(row.numbers.get(TIME, b""))
         for name, text in row.texts.items():
@@ -110,7 +110,7 @@ class History:
         return shape
 
     def system(self, data: bytes, start: int, stop: int) -> None:
-        """Take a ``StatsRecord``: timestamp 2, item 3. Raises MalformedError when it is none."""
+        """Read a ``StatsRecord``: timestamp 2, item 3. Raises MalformedError when it is not one."""
         numbers: dict[bytes, bytes] = {}
         wall = math.nan
         for number, wire, a, b in fields(data, start, stop):
@@ -125,7 +125,7 @@ class History:
             self._add({TIME: token_of(wall), **numbers}, system=True)
 
     def begin(self, started: float, step: int) -> None:
-        """The run began at ``started`` (NaN: not told) and goes on from ``step``."""
+        """The run began at ``started`` (NaN: unknown) and continues at ``step``."""
         self._flush()
         if not math.isnan(started):
             self._place.started = started
@@ -133,7 +133,7 @@ class History:
             self._place.now = float(step)
 
     def define(self, data: bytes, start: int, stop: int) -> None:
-        """Take a ``MetricRecord``. Raises MalformedError when it is none."""
+        """Read a ``MetricRecord``. Raises MalformedError when it is not one."""
         self._flush()
         self._axes.define(data, start, stop)
 
@@ -144,7 +144,7 @@ class History:
         return self._sink.take(), texts
 
     def _flush(self) -> None:
-        """Hand the rows to the sink."""
+        """Pass the rows to the sink."""
         order, self._order = self._order, []
         texts, self._new_texts = self._new_texts, []
         if not order:
@@ -162,7 +162,7 @@ class History:
 
 
 def _adds_up(cells: Cells, guess: int, data: bytes, start: int, stop: int) -> bool:
-    """Whether the items take all of the row; ``guess`` is right for short ones."""
+    """Whether the items cover the whole row; ``guess`` is right for short items."""
     size = stop - start
     return is_rest(data, stop, size - guess) or is_rest(
         data, stop, size - sum(map(item_bytes, cells))

@@ -11,25 +11,25 @@ from rltui.formats.base import clean_text
 #: Lines kept, and characters of each.
 MAX_LINES = 200
 MAX_CHARS = 500
-#: Bytes kept of a line that is not complete; UTF-8 takes at most 4 for a character.
+#: Bytes kept of an unfinished line; UTF-8 takes at most 4 per character.
 _MAX_PARTIAL = 4 * MAX_CHARS
-#: Colours and movements of the cursor (ECMA-48 CSI), and titles of the window (OSC).
+#: Colours and cursor movements (ECMA-48 CSI), and window titles (OSC).
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 
 class ConsoleOutput:
-    """What the streams of a process wrote last. Owned by one decoder."""
+    """The last lines that the streams of a process wrote. Owned by one decoder."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=MAX_LINES)
         self._partial: dict[int, bytes] = {}
-        """What each stream has written of its last line."""
+        """The unfinished line of each stream."""
         self.after_row = 0
         """Lines since the last row of metrics."""
         self._new = False
 
     def write(self, raw: bytes, stream: int = 0) -> None:
-        """Take output as it came; a line ends at its newline."""
+        """Add output in any pieces; a line ends at its newline."""
         *lines, partial = raw.split(b"\n")
         for line in lines:
             self._end(self._joined(stream, line))
@@ -39,18 +39,18 @@ class ConsoleOutput:
         self._new = self._new or bool(raw)
 
     def line(self, raw: bytes) -> None:
-        """Take a whole line, or several."""
+        """Add one whole line or several."""
         for line in raw.split(b"\n"):
             self._end(_last_state(line))
         self._new = True
 
     def row(self) -> None:
-        """A row of metrics stands here."""
+        """A row of metrics comes here."""
         if self.after_row:
             self.after_row, self._new = 0, True
 
     def take(self) -> LogTail | None:
-        """The end as of now, or None when nothing is new."""
+        """The last lines, or None when nothing is new."""
         if not self._new:
             return None
         self._new = False
@@ -68,9 +68,9 @@ class ConsoleOutput:
 
 
 def _last_state(line: bytes) -> bytes:
-    """What a terminal shows of a line that was written over and over again (progress bars).
+    """What a terminal shows of a line that was overwritten repeatedly (a progress bar).
 
-    A carriage return at its end stays, because what follows replaces the line.
+    A trailing carriage return is kept, because the next output replaces the line.
     """
     if b"\r" not in line:
         return line

@@ -1,4 +1,4 @@
-"""Rows of wandb's history with equal names, gathered and made into one matrix."""
+"""Rows of wandb's history with equal names, collected and converted to one matrix."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from rltui.formats.wandb.step_metric import STEP
 from rltui.formats.wandb.wandb_item import ITEM_BYTES
 
 TIME, RUNTIME = b"_timestamp", b"_runtime"
-#: Names of the SDK's own: they say where a row stands and are no metrics.
+#: The SDK's own names: the position of a row, not metrics.
 OWN = (STEP, TIME, RUNTIME)
 #: Characters of numbers in JSON.
 _NUMBER = b"0123456789+-.eE,"
 NUMBERS = re.compile(rb"(?:(?:-?[0-9][-+0-9.eE]*|NaN|-?Infinity|true|false)(?:,|$))+")
-#: Longest text of a value that is passed over unseen.
+#: Longest text of a value that is skipped unread.
 _MAX_WORD = 16
-#: Numbers that are no JSON, as texts: some writers make them so.
+#: Numbers that JSON lacks, as some writers quote them.
 QUOTED = {b'"NaN"': b"NaN", b'"Infinity"': b"Infinity", b'"-Infinity"': b"-Infinity"}
 
 
 class Shape:
-    """Rows that have exactly these numbers. ``names`` are raw and distinct, also cleaned."""
+    """Rows with exactly these numbers. ``names`` are raw, and distinct even when cleaned."""
 
     def __init__(self, names: tuple[bytes, ...], *, system: bool = False) -> None:
         self.names = names
@@ -41,7 +41,7 @@ class Shape:
         self._texts.append(text)
 
     def take(self) -> FloatArray:
-        """The rows since the last call (n, names); a row that is no JSON is all NaN."""
+        """The rows since the last call (n, names); a row that is not JSON is all NaN."""
         texts, self._texts = self._texts, []
         try:
             flat = _numbers(b"[" + b",".join(texts) + b"]")
@@ -69,7 +69,7 @@ def _numbers(text: bytes) -> FloatArray:
 
 
 def distinct(names: list[bytes]) -> tuple[bytes, ...]:
-    """Those of ``names`` that are still distinct when they are cleaned."""
+    """Those of ``names`` that stay distinct when cleaned."""
     found: dict[str, bytes] = {}
     for name in names:
         found.setdefault(clean_tag(name), name)
@@ -77,22 +77,22 @@ def distinct(names: list[bytes]) -> tuple[bytes, ...]:
 
 
 class RowTemplate:
-    """How a row with exactly these heads, in any order, is taken at once. The hot path."""
+    """Reads a row with exactly these heads, in any order, at once. The hot path."""
 
     def __init__(self, numbers: tuple[bytes, ...], words: tuple[bytes, ...], shape: Shape) -> None:
-        """``numbers``: heads in the order of the shape; ``words``: those of texts, lists and
-        media, which are passed over as long as they are that."""
+        """``numbers``: heads in the order of the shape; ``words``: heads of texts, lists and
+        media, which are skipped."""
         self.shape = shape
         self.size = len(numbers) + len(words)
-        # all heads, what is around each value, and no comma behind the last one
+        # all heads, the bytes around each value, and no comma behind the last one
         self._fixed = sum(map(len, numbers + words)) + ITEM_BYTES * self.size - len(numbers) + 1
         self._pick = _picker(numbers)
         self._words = _picker(words) if words else None
 
     def pick(self, cells: dict[bytes, bytes]) -> tuple[bytes, int] | None:
-        """(text of the numbers, bytes of all items), or None when the row is of another kind.
+        """(text of the numbers, bytes of all items), or None when the row has another form.
 
-        The bytes are right if no length in the row takes more than one byte.
+        The number of bytes is right if every length in the row takes one byte.
         Raises KeyError for other heads.
         """
         text = b",".join(self._pick(cells))
@@ -115,7 +115,7 @@ def _picker(heads: tuple[bytes, ...]) -> Callable[[dict[bytes, bytes]], tuple[by
 
 
 def is_word(value: bytes) -> bool:
-    """Whether a value is surely no number and no text worth keeping."""
+    """Whether a value is certainly neither a number nor a text worth keeping."""
     kind = value[:1]
     if kind == b'"':
         return len(value) <= _MAX_WORD and value not in QUOTED

@@ -1,7 +1,7 @@
-"""Which metric is the x axis of which: ``define_metric(name, step_metric=...)``.
+"""The x axis of each metric: ``define_metric(name, step_metric=...)``.
 
-Without a definition it is ``_step``, the number of the history row. HF's trainer defines
-``*`` by ``train/global_step``; the SDK then writes that metric into every row.
+Without a definition it is ``_step``, the number of the history row. Hugging Face's trainer
+defines ``*`` by ``train/global_step``; the SDK then writes that metric into every row.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from rltui.formats.protobuf import BYTES, fields, integer
 
 STEP = b"_step"
-#: More definitions are not kept.
+#: Definitions kept at most.
 _MAX_EXACT, _MAX_GLOBS = 1 << 16, 1 << 8
 _MAX_AXES = 64
 _MAX_KNOWN = 1 << 16
@@ -22,16 +22,16 @@ class Axes:
         self._exact: dict[bytes, bytes] = {}
         self._globs: dict[bytes, bytes] = {}
         self._unfit: set[bytes] = set()
-        """Step metrics with fractions (epochs): they are no steps."""
+        """Step metrics with fractions (epochs), which cannot be steps."""
         self.metrics: set[bytes] = set()
-        """Those that are the x axis of something."""
+        """Those that are the x axis of some metric."""
         self._known: dict[bytes, bytes] = {}
         """Answers to :meth:`of`."""
 
     def define(self, data: bytes, start: int, stop: int) -> None:
-        """Take a ``MetricRecord``: name 1, glob_name 2, step_metric 4, control 9 (overwrite 1).
+        """Read a ``MetricRecord``: name 1, glob_name 2, step_metric 4, control 9 (overwrite 1).
 
-        Raises MalformedError when it is none.
+        Raises MalformedError when it is not one.
         """
         texts: dict[int, bytes] = {}
         overwrite = False
@@ -57,13 +57,13 @@ class Axes:
         self._known.clear()
 
     def unfit(self, axis: bytes) -> None:
-        """From now on ``axis`` is not used."""
+        """Stop using ``axis``."""
         self._unfit.add(axis)
         self.metrics.discard(axis)
         self._known.clear()
 
     def of(self, name: bytes) -> bytes:
-        """The name of the x axis of a metric: its own definition, or the most special glob."""
+        """The x axis of a metric: its own definition, or that of the longest matching glob."""
         axis = self._known.get(name)
         if axis is None:
             if len(self._known) >= _MAX_KNOWN:
@@ -80,5 +80,5 @@ class Axes:
 
     @property
     def general(self) -> bytes:
-        """The x axis of a metric that nothing special is said about."""
+        """The x axis of metrics without a definition of their own."""
         return self.of(b"")

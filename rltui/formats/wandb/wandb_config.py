@@ -9,7 +9,7 @@ from rltui.formats.protobuf import BYTES, fields
 from rltui.formats.wandb.wandb_item import Names, item_of
 from rltui.formats.wandb.wandb_row import leaves, parsed
 
-#: Settings kept in all, and characters of a text or list.
+#: Settings kept in total, and characters of a text or list.
 _MAX_SETTINGS = 10_000
 _MAX_CHARS = 1000
 
@@ -23,7 +23,7 @@ class RunSettings:
         self._known: set[str] = set()
 
     def update(self, data: bytes, start: int, stop: int) -> None:
-        """Take a ``ConfigRecord``: update 1. Raises MalformedError when it is none."""
+        """Read a ``ConfigRecord``: update 1. Raises MalformedError when it is not one."""
         for number, wire, a, b in fields(data, start, stop):
             if number == 1 and wire == BYTES:
                 head, value = item_of(data, a, b)
@@ -53,6 +53,6 @@ class RunSettings:
             self._new[name] = value
 
     def take(self) -> dict[str, object]:
-        """Those since the last call; later ones win."""
+        """The settings since the last call; later ones win."""
         new, self._new = self._new, {}
         return new

@@ -1,8 +1,8 @@
 """Decodes a transaction log of wandb record by record.
 
 ``Record`` (wandb/proto/wandb_internal.proto): history 2, summary 3, output 4, config 5,
-stats 7, metric 12, output_raw 13, run 17, exit 18. Summaries repeat the history and are passed
-over; so is everything else.
+stats 7, metric 12, output_raw 13, run 17, exit 18. Summaries repeat the history and are skipped,
+as is everything else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rltui.formats.wandb.wandb_config import RunSettings
 FRAMING = Framing(Wandb.ident, 0xBEE1, 0)
 _HISTORY, _OUTPUT, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 12, 13, 17, 18
 _HISTORY_KEY, _SUMMARY_KEY = 0x12, 0x1A
-#: Texts of the run record that are worth showing: field -> name.
+#: Texts of the run record that are shown: field -> name.
 _RUN_TEXTS = {3: "wandb.project", 6: "wandb.group", 8: "wandb.name"}
 
 
@@ -62,7 +62,7 @@ class WandbDecoder:
             self._notes.add(offset, "broken record", str(error))
 
     def _take(self, data: bytes, offset: int) -> None:
-        """Raises MalformedError where the record is broken, after what stands before it."""
+        """Raises MalformedError where the record is broken, after the fields before that."""
         end = len(data)
         pos = varint(data, 1, end)[1] if data[:1] == b"\x08" else 0
         if pos < end and data[pos] == _SUMMARY_KEY:

@@ -1,9 +1,9 @@
-"""The items of wandb's records: a key and its value as JSON, taken apart quickly.
+"""The items of wandb's records, a key and its value as JSON, split quickly.
 
-``HistoryItem`` and its kin: ``key`` = 1 (older SDKs), ``nested_key`` = 2 repeated (newer ones,
-for flat names, too), ``value_json`` = 16, and typed values 3 to 8 that may replace it
-(wandb/proto/wandb_internal.proto). A key is kept as it is encoded, its *head*: the name behind
-it is worked out once per file.
+``HistoryItem`` and similar messages: ``key`` = 1 (older SDKs), ``nested_key`` = 2 repeated (newer
+ones, for flat names, too), ``value_json`` = 16, and typed values 3 to 8 that may replace it
+(wandb/proto/wandb_internal.proto). A key is kept as encoded, its *head*; its name is decoded
+once per file.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Cells = list[tuple[bytes, bytes]]
 
 _DOUBLE = Struct("<d")
 _MAX_HEADS = 1 << 16
-#: One item: its length, head, length of the value, value. JSON holds no control characters, and
-#: keys hold none in practice; whether it adds up is checked for each row. The repetitions are
-#: bounded so that no garbage takes quadratic time.
+#: One item: its length, head, length of the value, value. JSON has no control characters, and
+#: keys have none in practice; each row is checked to add up to its length. The repetitions are
+#: bounded so that garbage cannot take quadratic time.
 _ITEM = (
     rb"\n[\x80-\xff]?."
     rb"((?:[\n\x12][\x80-\xff]?.[ -\xff]+){1,16})"
     rb"\x82\x01[\x80-\xff]?."
     rb"([ -\xff]+)"
 )
-#: As fast as it gets. Misses heads with a length of 1 or of 128 and more.
+#: Faster, but misses heads with a length of 1 or of 128 and more.
 _QUICK_ITEM = rb"\n[\x80-\xff]?.([^\x01]{1,250})\x82\x01[\x80-\xff]?.([ -\xff]+)"
-#: Give (head, value) of each item between two positions, unchecked.
+#: Return (head, value) of each item between two positions, unchecked.
 quick_cells = re.compile(_QUICK_ITEM, re.DOTALL).findall
 all_cells = re.compile(_ITEM, re.DOTALL).findall
 _MAX_STEP_BYTES = 13
@@ -43,7 +43,7 @@ ITEM_BYTES = 5
 def cells_of(data: bytes, start: int, stop: int) -> Cells:
     """(head, value) of each item of a message with items as field 1.
 
-    Raises MalformedError when it is no message.
+    Raises MalformedError when it is not a message.
     """
     cells: Cells = all_cells(data, start, stop)
     rest = stop - start - sum(map(item_bytes, cells))
@@ -53,7 +53,7 @@ def cells_of(data: bytes, start: int, stop: int) -> Cells:
 
 
 def item_bytes(cell: tuple[bytes, bytes]) -> int:
-    """Bytes that an item takes, as the pattern reads it."""
+    """Bytes of an item as the pattern reads it."""
     head, value = cell
     inner = len(head) + len(value) + (3 if len(value) < 128 else 4)
     return inner + (2 if inner < 128 else 3)
@@ -61,7 +61,7 @@ def item_bytes(cell: tuple[bytes, bytes]) -> int:
 
 def is_rest(data: bytes, stop: int, rest: int) -> bool:
     """Whether the last ``rest`` bytes before ``stop`` are one short field ``HistoryStep`` (2),
-    or none: then items cover all that is before."""
+    or nothing, so that the items cover everything before."""
     if not rest:
         return True
     return (
@@ -80,7 +80,7 @@ def _careful(data: bytes, start: int, stop: int) -> Cells:
 
 
 def item_of(data: bytes, start: int, stop: int) -> tuple[bytes, bytes]:
-    """(head, value) of one item. Raises MalformedError when it is none."""
+    """(head, value) of one item. Raises MalformedError when it is not one."""
     head, value = b"", b""
     for number, wire, a, b in fields(data, start, stop):
         if number in (1, 2) and wire == BYTES:
@@ -115,7 +115,7 @@ class Names:
         self._known: dict[bytes, Name] = {}
 
     def of(self, head: bytes) -> Name:
-        """The parts of a name; none when the head is broken."""
+        """The parts of a name; empty when the head is broken."""
         name = self._known.get(head)
         if name is None:
             if len(self._known) >= _MAX_HEADS:

@@ -1,4 +1,4 @@
-"""One history row, taken apart value by value: numbers, texts, and what is neither."""
+"""One history row, split value by value: numbers, texts, and neither."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from rltui.formats.wandb.step_metric import STEP
 from rltui.formats.wandb.wandb_item import Name, Names, cells_of, token_of
 
 _MAX_DEPTH = 8
-#: More numbers in one nested value are not taken.
+#: Numbers read from one nested value.
 _MAX_LEAVES = 1000
-#: Three words or two lines: no name of a state or a file.
+#: Three words or two lines: more than the name of a state or file.
 _PROSE = re.compile(r"\S\s+\S+\s+\S|\S\n\S")
 
 
 @dataclass(slots=True)
 class HistoryRow:
-    """What a history record says."""
+    """The content of a history record."""
 
     numbers: dict[bytes, bytes] = field(default_factory=dict)
     """Raw name -> number as JSON, ``_step`` and the like included."""
     texts: dict[bytes, str] = field(default_factory=dict)
-    """Raw name -> text that somebody may want to read."""
+    """Raw name -> text worth showing."""
     heads: dict[bytes, bytes] = field(default_factory=dict)
     """Raw name -> head, of the numbers."""
     words: list[bytes] = field(default_factory=list)
-    """Heads of values that are neither."""
+    """Heads of values that are neither number nor text."""
     plain: bool = True
-    """Whether each value is a number or a word: fit for a template."""
+    """Whether every value is a number or a word, as templates need."""
     broken: bool = False
     """Whether a value could not be read."""
 
 
 def read_row(data: bytes, start: int, stop: int, names: Names) -> HistoryRow:
-    """Take a ``HistoryRecord`` apart. Raises MalformedError when it is none."""
+    """Split a ``HistoryRecord``. Raises MalformedError when it is not one."""
     row = HistoryRow()
     cells = [(head, names.of(head), value) for head, value in cells_of(data, start, stop)]
     media = {name[:-1] for _, name, _ in cells if len(name) > 1 and name[-1] == b"_type"}
@@ -52,7 +52,7 @@ def read_row(data: bytes, start: int, stop: int, names: Names) -> HistoryRow:
         elif NUMBERS.fullmatch(value) and b"," not in value:
             row.plain = row.plain and whole not in row.numbers
             row.numbers[whole], row.heads[whole] = value, head
-        elif (value[:1] != b"{" and is_word(value)) or not _odd(row, whole, value):
+        elif (value[:1] != b"{" and is_word(value)) or not _other_value(row, whole, value):
             row.words.append(head)
         else:
             row.plain = False
@@ -77,10 +77,10 @@ def _number_row(row: HistoryRow, data: bytes, start: int, stop: int) -> None:
                     row.numbers[STEP] = b"%d" % integer(data, c, d)
 
 
-def _odd(row: HistoryRow, name: bytes, value: bytes) -> bool:
-    """A long text, a quoted number, or a dict that older SDKs did not take apart.
+def _other_value(row: HistoryRow, name: bytes, value: bytes) -> bool:
+    """A long text, a quoted number, or a dict that older SDKs did not flatten.
 
-    Returns False for media, which are passed over.
+    Returns False for media, which are skipped.
     """
     if value in QUOTED:
         row.numbers[name] = QUOTED[value]
@@ -110,7 +110,7 @@ def _token(leaf: float) -> bytes:
 
 
 def leaves(value: Any, parts: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """(keys, value) of everything in nested dicts; media are left out."""
+    """(keys, value) of every leaf of nested dicts; media are skipped."""
     if not isinstance(value, dict):
         yield parts, value
     elif depth < _MAX_DEPTH and "_type" not in value:
@@ -119,7 +119,7 @@ def leaves(value: Any, parts: tuple[str, ...], depth: int) -> Iterator[tuple[tup
 
 
 def parsed(value: bytes) -> Any:
-    """JSON with NaN and Infinity. Raises ValueError when it is none."""
+    """JSON with NaN and Infinity. Raises ValueError when it is not JSON."""
     try:
         return orjson.loads(value)
     except orjson.JSONDecodeError:

@@ -1,1 +1,1 @@
-"""Detectors: pure functions of the rows so far. They know no metric and no limit."""
+"""Detectors: pure functions of the rows so far. No metric and no limit is named here."""

@@ -1,5 +1,4 @@
-"""The detector of a value that fell far under its own start. Same contract as
-detectors.py."""
+"""Detects a value that fell far below its own start. Same contract as in ``levels``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detectors of runs that learn nothing, or no longer. Same contract as detectors.py."""
+"""Detects runs that learn nothing, or have stopped learning. Same contract as in ``levels``."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def frozen(
     short: int = 5,
     noise: float = 0.0,
 ) -> Signal:
-    """The value hardly moves any more, and that well below what it had been.
+    """The value hardly moves any more, well below its former level.
 
     The quartiles of ``window`` rows are closer than ``spread_share`` of the range that the
     ``short``-row median has covered so far, and it lies ``below`` of that range under its best.
     With a ``movement`` (update KL) whose median is at most ``unmoved``, sign dropped,
     ``unmoved_spread_share`` is enough: the policy is frozen, the rest is the environment.
     Only where that range is ``noise`` times the mean step between neighbours of ``window``
-    rows, at the most that it has been: what only jumps has gained nothing that it could lose.
+    rows, at its highest so far: a value that only jumps has gained nothing to lose.
     Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
@@ -70,7 +70,7 @@ def frozen(
 
 
 def _unrest(x: FloatArray, window: int) -> FloatArray:
-    """Mean step between neighbours in ``window`` rows, the most that it has been so far."""
+    """Highest mean step between neighbours in ``window`` rows so far."""
     if len(x) < 2:
         return np.zeros(len(x))
     total = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x, prepend=x[:1])))])
@@ -143,7 +143,7 @@ def fallen(
 
 
 def _step(x: FloatArray, window: int = 30) -> FloatArray:
-    """Median step between neighbours in ``window`` rows, the most that it has been so far."""
+    """Highest median step between neighbours in ``window`` rows so far."""
     if len(x) < 2:
         return np.zeros(len(x))
     usual = rolling_median(np.abs(np.diff(x)), window)
@@ -172,7 +172,7 @@ def faded(
     """The value and the gradient norm have both fallen to nothing against their start, in all
     of the last ``window`` rows.
 
-    Without a gradient norm it does not speak: one signal alone misleads.
+    Without a gradient norm nothing is found: one signal alone is misleading.
     """
     n = rows.count
     part, start = _share(rows.x, early, window)
@@ -240,9 +240,9 @@ def no_gain(
     """The last third is not better than the first tenth, in a run of ``least_rows`` or more.
 
     Better means: its median is higher by ``noise_share`` of the spread of single rows (1.48
-    times the median distance from the median). A run that rose by ``rise_share`` of it in any
-    tenth and fell again is another matter. Looked at when the run has grown by the factor
-    ``growth``; the answer holds until the next look.
+    times the median distance from the median). A run that rose by ``rise_share`` of it in any tenth
+    and fell again does not count. Evaluated each time the run has grown by the factor
+    ``growth``; the answer holds until then.
     """
     x, n = rows.x, rows.count
     beyond = np.zeros(n, dtype=bool)
@@ -279,8 +279,8 @@ def worse_than_best(
 ) -> Signal:
     """A loss is ``factor`` times its lowest so far (3 rows or more).
 
-    With ``least_certain``: only while the metric ``certain`` is at least that; without that
-    metric it does not speak then.
+    With ``least_certain``: only while the metric ``certain`` is at least that, and never without
+    that metric.
     """
     n = rows.count
     middle = rolling_median(rows.x, window)
@@ -310,7 +310,7 @@ def worse_than_best(
 def diverged(
     rows: Rows, *, factor: float, start_factor: float, window: int = 10, early: int = 10
 ) -> Signal:
-    """The median of ``window`` rows is ``factor`` times the lowest that it has been and
+    """The median of ``window`` rows is ``factor`` times its lowest so far and
     ``start_factor`` times the median of the first ``early`` rows. Not judged: a start at or below
     zero.
     """

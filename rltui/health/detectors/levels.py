@@ -1,8 +1,8 @@
-"""Detectors: pure functions of the rows so far. They know no metric and no limit.
+"""Detectors of levels, rises and spikes: pure functions of the rows so far.
 
-A detector answers for one level; a rule calls it once with its ``watch`` and once with its
-``bad`` parameters. Keyword parameters are what a rule may set; they are checked against the
-signature. Row i of every answer depends on rows up to i only.
+No metric and no limit is named here. A detector answers for one level; a rule calls it once with
+its ``watch`` and once with its ``bad`` parameters. The keyword parameters are what a rule may set.
+Row i of every answer depends on rows up to i only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rltui.health.detectors.windows import (
 
 @detector(all_rows=True, facts=("count",))
 def non_finite(rows: Rows, *, after_finite: bool = False) -> Signal:
-    """NaN or infinite. ``after_finite``: only once a finite value was seen; silent till then."""
+    """NaN or infinite. ``after_finite``: only after a finite value was seen; silent until then."""
     wrong = ~np.isfinite(rows.x)
     never = bool(wrong.all())
     if after_finite:
@@ -54,8 +54,8 @@ def outside(
 ) -> Signal:
     """The median of ``window`` rows is outside ``low`` .. ``high``.
 
-    ``absolute`` drops the sign first; ``after`` leaves out as many rows at the beginning of the
-    run; ``per_unit``: with a ``length``, the median must also be beyond so much per unit of it.
+    ``absolute`` drops the sign first; ``after`` leaves out this many rows at the beginning of the
+    run; ``per_unit``: with a ``length``, the median must also exceed this much per unit of length.
     """
     x = np.abs(rows.x) if absolute else rows.x
     middle = rolling_median(x, window)
@@ -96,7 +96,7 @@ def grown(
     """The median of ``window`` rows is ``factor`` times that of the start, and above ``floor``.
 
     The start is the median of the first ``early`` rows. With ``least_second``: only while a
-    ``second`` metric is at least that (median of as many rows); without it, not at all.
+    ``second`` metric is at least that (median of as many rows), and never without it.
     """
     x = np.abs(rows.x) if absolute else rows.x
     middle, start = rolling_median(x, window), start_median(x, early)
@@ -123,7 +123,7 @@ def grown(
 def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Signal:
     """The median of ``window`` rows rose by ``amount`` within ``within`` rows, and stays there.
 
-    It holds until the median falls under where it came from plus half of ``amount``.
+    It ends when the median falls below its level before the rise plus half of ``amount``.
     """
     middle = rolling_median(rows.x, window)
     base = rolling_extreme(middle, within + 1, least=True)
@@ -160,10 +160,9 @@ def spike(
     """A row is ``factor`` times the usual, ``times`` within ``within`` rows, and above ``above``.
 
     The usual is the median of the ``before`` rows before it, but never less than
-    ``start_share`` of the median of the first ``early`` rows: a value that decayed to nothing
-    is no base to measure by. Rows under ``signal_share`` of the highest so far carry no signal
-    and count for neither. What a spike was measured by stays its base until the value has
-    fallen under half of the limit again.
+    ``start_share`` of the median of the first ``early`` rows: a value that decayed to nothing is no
+    usable baseline. Rows under ``signal_share`` of the highest so far carry no signal and count for
+    neither. A spike keeps its baseline until the value has fallen below half of the limit again.
     """
     x, n = rows.x, rows.count
     usual = _usual(x, before, early, start_share, signal_share)
@@ -218,8 +217,8 @@ def mostly_below(
     """The median of ``window`` rows is below ``limit``, and was so for ``share`` of the run.
 
     The first ``skip`` rows do not count; a run shorter than ``least_rows`` counts as that long.
-    With an ``error`` metric (value loss) and ``error_share``: not while the error is under that
-    share of the most it has been: then there is nothing left to explain.
+    With an ``error`` metric (value loss) and ``error_share``: not while the error is below that
+    share of its highest so far: then there is nothing left to explain.
     """
     n = rows.count
     middle = rolling_median(rows.x, window)

@@ -1,4 +1,5 @@
-"""Detectors that look at what the reward is for. Same contract as detectors.py."""
+"""Detects rewards and scores that rise for the wrong reason, or not at
+all. Same contract as in ``levels``."""
 
 from __future__ import annotations
 
@@ -28,11 +29,12 @@ def tied_to_length(
     window: int = 10,
     growth: float = 1.1,
 ) -> Signal:
-    """A reward that rises with a length that moved far: to ``shrunk`` of its start, or ``grown``.
+    """A reward that rises with a length that changed a lot: to ``shrunk`` or ``grown`` times its
+    start.
 
     Rank correlation of all rows so far, sign dropped, at least ``correlation``; the reward must
-    have gained ``gain`` of the range that its median covered. Looked at when the run has grown
-    by the factor ``growth``; the answer holds until the next look.
+    have gained ``gain`` of the range that its median covered. Evaluated each time the run has grown
+    by the factor ``growth``; the answer holds until then.
     """
     x, n = rows.x, rows.count
     length = rows.others.get("length")
@@ -110,7 +112,7 @@ def often_zero(rows: Rows, *, share: float, window: int = 20, tiny: float = 1e-6
 def stuck_score(rows: Rows, *, gain: float, ceiling: float = 0.95, least_rows: int = 6) -> Signal:
     """No evaluation of ``least_rows`` or more was ``gain`` better than the median of the first two.
 
-    Scores whose best is at ``ceiling`` or above have nowhere to go.
+    Scores whose best is at ``ceiling`` or above cannot improve further.
     """
     n = rows.count
     first = start_median(rows.x, 2)
@@ -129,7 +131,7 @@ def stuck_score(rows: Rows, *, gain: float, ceiling: float = 0.95, least_rows: i
 
 @detector(facts=("best", "lost", "middle"))
 def under_best(rows: Rows, *, drop: float, window: int = 2) -> Signal:
-    """The median of ``window`` rows lies ``drop`` under the best that it has been."""
+    """The median of ``window`` rows lies ``drop`` below its best so far."""
     n = rows.count
     middle = rolling_median(rows.x, window)
     best = np.maximum.accumulate(middle) if n else middle

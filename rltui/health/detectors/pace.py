@@ -1,4 +1,4 @@
-"""Detectors of time and balance. Same contract as detectors.py."""
+"""Detects slow steps and uneven load. Same contract as in ``levels``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rltui.health.detectors.windows import last_run_start, rolling_median, start
 def above_best(rows: Rows, *, factor: float, window: int = 10) -> Signal:
     """The median of ``window`` rows is ``factor`` times the lowest it has been.
 
-    With a ``length``: longer work may take as much longer as it is longer.
+    With a ``length``, longer answers may take proportionally longer.
     """
     n = rows.count
     middle = rolling_median(rows.x, window)
@@ -48,7 +48,7 @@ def above_best(rows: Rows, *, factor: float, window: int = 10) -> Signal:
 def share_grown(
     rows: Rows, *, share: float, rise: float, window: int = 10, early: int = 10
 ) -> Signal:
-    """The part of a ``total`` that this takes is ``share`` or more, and ``rise`` above its start.
+    """The share of a ``total`` is ``share`` or more, and ``rise`` above its start.
 
     Medians of ``window`` rows; the start is the median of the first ``early`` rows.
     """

@@ -1,4 +1,4 @@
-"""Which detectors there are and which parameters they take, read off signatures."""
+"""The detectors and their parameters, taken from the signatures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """A detector with what its signature says."""
+    """A detector and what is known from its signature."""
 
     name: str
     run: Callable[..., Signal]
@@ -29,9 +29,9 @@ class Detector:
     roles: tuple[str, ...]
     """Other metrics that it can use."""
     facts: tuple[str, ...]
-    """Numbers that it offers to the words of a rule."""
+    """Numbers that the templates of a rule may name."""
     all_rows: bool
-    """Whether it wants non-finite rows too."""
+    """Whether it takes non-finite rows, too."""
     doc: str
 
 

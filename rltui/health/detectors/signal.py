@@ -1,4 +1,4 @@
-"""What a detector is given and what it answers."""
+"""Input and output of a detector."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rltui.core.block import BoolArray, FloatArray, IntArray
 class Rows:
     """The rows of one tag, in the unit and sign of its metric.
 
-    ``x`` holds finite values only, except for detectors that ask for all rows.
+    ``x`` holds finite values only, except for detectors with ``all_rows``.
     """
 
     x: FloatArray
@@ -42,23 +42,23 @@ class Signal:
     threshold: FloatArray
     """(n,) what it was compared with, in the unit of the statistic."""
     name: str
-    """What the statistic is, for the evidence."""
+    """Name of the statistic, for the evidence."""
     low: FloatArray | None = None
     """(n,) lower limit in the unit of the metric, for the chart; None = open."""
     high: FloatArray | None = None
     """(n,) upper limit in the unit of the metric."""
     onset: IntArray | None = None
-    """(n,) row at which the trouble of a row that is beyond began; None = the row itself."""
+    """(n,) row at which the episode of a row beyond the limit began; None = the row itself."""
     window: int = 1
     """Rows that the statistic covers."""
     facts: Mapping[str, FloatArray] = field(default_factory=dict)
-    """name -> (n,): further numbers for the words of the rule."""
+    """name -> (n,): further numbers for the templates of the rule."""
     notes: tuple[tuple[BoolArray, str], ...] = ()
-    """(rows, template): what the words of a rule add on such rows, through ``{note}``."""
+    """(rows, template): text for such rows, which templates of a rule include with ``{note}``."""
     peaked: bool = False
-    """What counts is the worst row of an episode, also while it lasts: it holds on after that."""
+    """The evidence is the worst row of an episode, even while it lasts."""
     silent: bool = False
-    """The rows say nothing either way: the rule has not judged this tag."""
+    """The rows allow no verdict: the rule has not judged this tag."""
 
 
 def constant(n: int, value: float) -> FloatArray:

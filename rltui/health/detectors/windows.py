@@ -18,7 +18,7 @@ _CHUNK_CELLS = 1 << 20
 
 
 def rolling_median(x: FloatArray, window: int) -> FloatArray:
-    """Median of the last ``window`` rows, of what there is at the beginning. (n,) -> (n,)."""
+    """Median of the last ``window`` rows, at the beginning of those so far. (n,) -> (n,)."""
     n = len(x)
     if window <= 1 or n == 0:
         return np.array(x, dtype=np.float64)
@@ -49,7 +49,7 @@ def _growing_medians(x: FloatArray) -> list[float]:
 
 
 def _row_medians(view: FloatArray) -> FloatArray:
-    """Medians of the rows of a matrix without NaN (np.median looks for NaN at a high price)."""
+    """Medians of the rows of a matrix without NaN (np.median's search for NaN is expensive)."""
     width = view.shape[1]
     middle = width // 2
     places = (middle,) if width % 2 else (middle - 1, middle)
@@ -68,7 +68,7 @@ def _median_of_3(x: FloatArray) -> FloatArray:
 
 
 def rolling_quartiles(x: FloatArray, window: int) -> FloatArray:
-    """Distance of the quartiles of the last ``window`` rows; NaN until there are so many."""
+    """Distance of the quartiles of the last ``window`` rows; NaN until there are that many."""
     out = np.full(len(x), np.nan)
     if window < 4 or len(x) < window:
         return out
@@ -116,7 +116,7 @@ def first_true_within(flags: BoolArray, window: int) -> IntArray:
     own = np.arange(n)
     if n == 0:
         return own
-    # Next True at or after each row, looked up at the beginning of the window.
+    # the next True at or after each row, taken at the beginning of the window
     following = np.where(flags, own, n)
     following = np.minimum.accumulate(following[::-1])[::-1]
     found = following[np.maximum(0, own - window + 1)]
@@ -161,8 +161,8 @@ def latched(trigger: BoolArray, value: FloatArray, level: FloatArray) -> tuple[B
 
 
 def _first_below(value: FloatArray, level: float, begin: int) -> int:
-    """Index of the first row from ``begin`` on that is below, or the number of rows. Looks at
-    ever larger stretches: episodes are short, runs may be long."""
+    """Index of the first row from ``begin`` on that is below, or the number of rows. Searches ever
+    larger stretches: episodes are short, runs may be long."""
     stretch = 64
     while begin < len(value):
         found = np.flatnonzero(value[begin : begin + stretch] < level)

@@ -1,1 +1,1 @@
-"""Charts as lines of styled cells. Knows curves, limits and marks, but no run."""
+"""Charts as lines of styled cells. Knows curves, limits and marks, but not runs."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,10 +56,10 @@ class Scale:
 def linear_scale(low: float, high: float, rows: int) -> Scale:
     """A scale that holds ``low`` to ``high`` with evenly spaced ticks at 1-2-2.5-5 numbers.
 
-    Ticks are a whole number of rows apart; among the ways to do so the one that wastes the
-    least room wins. 4-6 labels on 12 rows and more (7 where there is room), 2-3 on fewer.
+    Ticks are a whole number of rows apart; the way that wastes the least space
+    wins. 4-6 labels on 12 rows and more (7 where there is room), 2-3 on fewer.
     """
-    low, high = _roomy(low, high)
+    low, high = _widened(low, high)
     gaps = rows - 1
     if gaps < 1:
         return Scale(low, high, max(rows, 1))
@@ -93,7 +92,7 @@ def _fitted(
     if len(rows) < 2 or lacking > 2 or surplus > 1:
         return None
     values = [(bottom + r) // per_tick * step for r in rows]
-    labels = tick_labels(values, step)
+    labels = numbers.ticks(values, step)
     waste = 1 - (high - low) / (unit * gaps)
     odd = step / 10.0 ** math.floor(math.log10(step) + 1e-9)
     cost = (
@@ -111,7 +110,7 @@ def _fitted(
 
 def end_scale(low: float, high: float, rows: int, *, constant: bool = False) -> Scale:
     """A scale of exactly this range with its two ends as labels (a cell of the grid)."""
-    wide_low, wide_high = _roomy(low, high)
+    wide_low, wide_high = _widened(low, high)
     if constant or rows < 2:
         middle = (rows - 1) // 2
         text = numbers.value(low / 2 + high / 2)
@@ -164,7 +163,7 @@ def _power(exponent: float) -> float:
         return math.inf
 
 
-def _roomy(low: float, high: float) -> tuple[float, float]:
+def _widened(low: float, high: float) -> tuple[float, float]:
     """A range that is finite, not empty, and wide enough for float arithmetic."""
     low, high = max(-_HUGE, min(low, _HUGE)), max(-_HUGE, min(high, _HUGE))
     room = max(max(abs(low), abs(high)) * 1e-9, _TINY)
@@ -178,41 +177,6 @@ def nice_ceil(x: float) -> float:
     """The smallest 1, 2, 2.5 or 5 times a power of ten that is at least ``x`` > 0."""
     power = 10.0 ** math.floor(math.log10(x))
     return next(m * power for m in _NICE if m * power >= x * (1 - 1e-9) or m == 10.0)
-
-
-def decimals(step: float) -> int:
-    """Decimals that show multiples of ``step`` exactly; at most 9."""
-    return next((d for d in range(9) if abs(round(step, d) - step) <= step * 1e-6), 9)
-
-
-def tick_labels(values: Sequence[float], step: float) -> list[str]:
-    """Labels of one axis in one format: same decimals, same suffix; zero is ``0``."""
-    biggest = max((abs(v) for v in values), default=0.0)
-    if biggest == 0 or not math.isfinite(biggest):
-        return [numbers.value(v) for v in values]
-    if biggest < 1.001e-3 or biggest >= 1e15:
-        digits = min(
-            4, max(0, math.ceil(math.log10(biggest / step) - 1e-9) + decimals(_mantissa(step)))
-        )
-        return [_exponent(v, digits) if abs(v) > step * 1e-6 else "0" for v in values]
-    group = 0 if biggest < 10_000 else min(4, int(math.log10(biggest) + 1e-9) // 3)
-    unit = 10.0 ** (3 * group)
-    places = decimals(step / unit)
-    if places > 2 and group and biggest < 1e9:
-        group, unit, places = 0, 1.0, decimals(step)
-    suffix = ("", "k", "M", "G", "T")[group]
-    return [f"{v / unit:,.{places}f}{suffix}" if abs(v) > step * 1e-6 else "0" for v in values]
-
-
-def _mantissa(x: float) -> float:
-    return x / 10.0 ** math.floor(math.log10(x) + 1e-9)
-
-
-def _exponent(value: float, digits: int) -> str:
-    mantissa, _, power = f"{value:.{digits}e}".partition("e")
-    if "." in mantissa:
-        mantissa = mantissa.rstrip("0").rstrip(".")
-    return f"{mantissa}e{int(power)}"
 
 
 def x_ticks(first: float, last: float, cells: int, kind: str = "step") -> list[tuple[float, str]]:
@@ -242,7 +206,7 @@ def x_ticks(first: float, last: float, cells: int, kind: str = "step") -> list[t
 
 
 def _steps_from(aim: float, kind: str) -> list[float]:
-    """Candidates for the distance of ticks, from ``aim`` on."""
+    """Candidates for the distance between ticks, from ``aim`` upwards."""
     out: list[float] = []
     if kind in ("time", "clock"):
         out = [float(s) for s in _SECONDS if s >= aim]
@@ -260,9 +224,9 @@ def _steps_from(aim: float, kind: str) -> list[float]:
 
 def _x_labels(places: list[float], step: float, kind: str) -> list[str]:
     if kind == "number":
-        return tick_labels(places, step)
+        return numbers.ticks(places, step)
     if kind == "step" and places and max(map(abs, places)) >= 999_999.5:
-        return tick_labels(places, step)
+        return numbers.ticks(places, step)
     if kind == "clock" and step >= _DAY:
         return [_local(p, "%m-%d") for p in places]
     return [_x_label(p, kind) for p in places]

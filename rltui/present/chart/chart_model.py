@@ -1,4 +1,4 @@
-"""What a chart is asked to show: plain records, no drawing."""
+"""The contents of a chart: plain records, no drawing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Curve:
     levels: Sequence[Episode] = ()
     """Since, until (None: now), level, in units of x: recolours the line."""
     known: bool = True
-    """False: nobody judges this metric, its line is grey."""
+    """False: no rule judges this metric, its line is grey."""
     old: XY | None = None
     """Points that a restart superseded: drawn in the colour of the band."""
     token: Token = Token.SERIES
@@ -87,7 +87,7 @@ class Chart:
     """First and newest x of the run; by default those of the curves."""
     last: float | None = None
     end: float | None = None
-    """Where the x axis ends when that is beyond ``last``: room for what comes."""
+    """Where the x axis ends when that is beyond ``last``: space for new points."""
     window: tuple[float, float] | None = None
     """The visible part when zoomed in."""
     x_kind: str = "step"

@@ -31,7 +31,7 @@ class Span:
     x0: float
     x1: float
     newest: float | None = None
-    """Where the run is when the window reaches beyond it: bars go on until there."""
+    """The newest x of the run when the window reaches beyond it: bars end there."""
 
     def column(self, x: float) -> int:
         """The column of ``x`` on the whole line; outside of the window its nearest end."""
@@ -104,7 +104,7 @@ def foot_lines(chart: Chart, span: Span, glyphs: GlyphSet, rows: int) -> list[Li
     return lines
 
 
-#: From this many cells on, the beginning of a bar's name left of it says enough.
+#: The least space to the left of a bar for the beginning of its name.
 _ENOUGH = 10
 
 
@@ -115,7 +115,7 @@ def wanted_rows(chart: Chart, span: Span) -> int:
 
 
 def chosen(chart: Chart, span: Span, rows: int) -> tuple[list[Bar], list[Mark]]:
-    """What is shown when lines lack: firing bad, resolved bad, watch, marks."""
+    """Priority when there are too few lines: firing bad, resolved bad, watch, marks."""
     visible = [
         b for b in chart.bars
         if b.since <= span.x1 and (b.until is None or b.until >= span.x0)
@@ -146,7 +146,7 @@ def _bar_line(bar: Bar, span: Span, glyphs: GlyphSet) -> Line:
     if begin >= _ENOUGH:
         name = fit(name, begin - 1, ellipsis=glyphs.ellipsis)
         return place(span.width, [(begin, body, look), (0, name, name_look)])
-    # no room beside the bar: the name interrupts it
+    # no space beside the bar: the name interrupts it
     room = max(0, end - begin - 5)
     name = fit(name, room, ellipsis=glyphs.ellipsis)
     if cell_width(name) < 3:

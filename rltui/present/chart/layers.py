@@ -1,8 +1,8 @@
 """The layers of a plot, painted from the lowest up.
 
 Order: tint, limit lines, restarts, band, superseded branch, ghosts, raw lines, upper lines
-with their levels, marks, texts, crosshair, readout. The upper layer owns a cell it touches;
-lines of equal rank share its dots.
+with their levels, marks, texts, crosshair, readout. The upper layer owns a cell; lines of equal
+rank share its dots.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _grades(plot: Plot, curve: Curve) -> IntArray:
 
 
 def draw_marks(plot: Plot, shown: Sequence[Shown]) -> None:
-    """What is no number, and what lies outside of the y range."""
+    """Marks for values that are not finite or outside of the y range."""
     for s in shown:
         if not s.curve.ghost:
             _outside(plot, s.under or s.line)

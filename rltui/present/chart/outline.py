@@ -1,8 +1,8 @@
-"""The points of a long series that a picture needs, kept up to date by what is new.
+"""The points of a long series that a picture needs, extended by what is appended.
 
 Blocks of neighbouring points are reduced to their first, lowest, highest and last one: no spike
 and no level is lost, and a curve of a million points is drawn from a few thousand. A block with
-values that are no numbers keeps all of its points.
+NaN or infinite values keeps all of its points.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ from rltui.core.block import IntArray
 
 #: Shorter series are drawn from all of their points.
 LONG = 16_384
-#: Blocks of a long series: more than this and neighbours are put together.
+#: Most blocks of a long series: beyond that neighbours are merged.
 _BLOCKS = 4096
-#: Points that are compared to see whether a series only grew.
-_PROBES = 64
 
 
 class Outline:
-    """Of one series. ``index`` (k,) are the places of the kept points, ascending."""
+    """Outline of one series. ``index`` (k,): indices of the kept points, ascending."""
 
     def __init__(self) -> None:
         self.index: IntArray = np.zeros(0, dtype=np.int64)
@@ -31,17 +29,10 @@ class Outline:
         """What is kept of the full blocks."""
         self._done = 0
         """Points of the full blocks."""
-        self._probes: tuple[IntArray, NDArray[np.generic], NDArray[np.generic]] | None = None
 
-    def follows(self, x: NDArray[np.generic], y: NDArray[np.generic]) -> bool:
-        """Whether these are the points so far, with others behind them."""
-        if self._probes is None or self._done > len(x):
-            return False
-        at, steps, values = self._probes
-        return bool(np.array_equal(x[at], steps) and np.array_equal(y[at], values, equal_nan=True))
-
-    def extend(self, x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
-        """Take in the points that are new: x (n,), y (n,)."""
+    def extend(self, y: NDArray[np.generic]) -> None:
+        """Take in the new points. The values (n,) must begin with those of the previous call
+        (see ``Series.epoch``)."""
         n = len(y)
         while n > _BLOCKS * self._size:
             self._size *= 2
@@ -58,8 +49,6 @@ class Outline:
             self._kept = np.concatenate([self._kept, chosen])
             self._done = full
         self.index = np.concatenate([self._kept, np.arange(full, n)])
-        at = np.linspace(0, max(0, self._done - 1), min(self._done, _PROBES)).astype(np.int64)
-        self._probes = (at, x[at], y[at])
 
 
 def _reduced(y: NDArray[np.generic], places: IntArray, block: IntArray) -> IntArray:

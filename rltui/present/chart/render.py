@@ -1,7 +1,7 @@
 """Charts as lines of styled cells.
 
-:func:`render` draws a :class:`~rltui.present.chart.chart_model.Chart` into exactly the cells it is
-given, whatever is in the data; :func:`readings` says what a crosshair points at.
+:func:`render` draws a :class:`~rltui.present.chart.chart_model.Chart` into exactly the given cells,
+whatever the data; :func:`readings` returns the values under a crosshair.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
     "readings", "render", "smooth", "step_labels",
 ]  # fmt: skip
 
-#: A plot keeps at least this many rows and columns before axes, bars and values get any.
+#: Rows and columns reserved for the plot before axes, bars and values get any.
 _MIN_ROWS, _MIN_COLUMNS = 3, 10
 #: Cells of the y labels and of the value in the right margin, at least: charts do not jitter.
 _LABELS, _MARGIN = 4, 7
@@ -53,7 +53,7 @@ _LABELS, _MARGIN = 4, 7
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one curve says at a place on the x axis (the newest point at or before it)."""
+    """The values of one curve at a place on the x axis (the newest point at or before it)."""
 
     curve: Curve
     x: float
@@ -104,7 +104,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
 
 
 def _newest(chart: Chart, window: tuple[float, float]) -> float | None:
-    """Where the run is, when the window reaches beyond it."""
+    """The newest x of the run, when the window reaches beyond it."""
     return chart.last if chart.last is not None and chart.last < window[1] else None
 
 
@@ -194,7 +194,8 @@ def step_labels(chart: Chart, width: int, glyphs: GlyphSet, *, left: int, margin
 
 
 def readings(chart: Chart, x: float) -> list[Reading]:
-    """What every curve (without ghosts) says at ``x``; those without a point there are left out."""
+    """The values of every curve (except ghosts) at ``x``; curves without a point there are left
+    out."""
     out: list[Reading] = []
     for curve in chart.curves:
         raw = curve_points(curve)

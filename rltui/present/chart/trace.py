@@ -1,6 +1,6 @@
 """From points to dot columns: smoothing, decimation, joined lines, gaps.
 
-Nothing here thins by leaving points out: a column of dots keeps the minimum, the maximum,
+No point is skipped: a column of dots keeps the minimum, the maximum,
 the first and the last of all its points, so a spike of one step among a million stays.
 """
 
@@ -76,7 +76,7 @@ def smooth(values: FloatArray, weight: float) -> FloatArray:
     ``weight`` 0 (raw) to 0.99. What is not finite is skipped and stays what it is.
     """
     if weight <= 0 or not len(values) or bool((values == values[0]).all()):
-        return values  # smoothing a constant must not make it wiggle by rounding
+        return values  # smoothing must leave a constant exactly constant
     weight = min(weight, 0.999)
     finite = np.isfinite(values)
     if finite.all():
@@ -220,9 +220,9 @@ def area(low: Columns, high: Columns, scale: Scale, width: int, height: int) -> 
 
 
 def gap_cells(data: Points, x0: float, x1: float, cells: int) -> IntArray:
-    """(cells,) 0: nothing; 1: values that are no numbers begin here; 2: they go on.
+    """(cells,) 0: nothing; 1: non-finite values begin here; 2: they continue.
 
-    Only cells without any number go on; so a line that came back is not hidden.
+    Only cells without any finite value continue, so that a line that came back stays visible.
     """
     out = np.zeros(cells, dtype=np.int64)
     begin = int(np.searchsorted(data.x, x0, side="left"))
@@ -233,16 +233,16 @@ def gap_cells(data: Points, x0: float, x1: float, cells: int) -> IntArray:
     x = data.x[begin:end]
     cell = cell_of(x, x0, x1, cells)
     count = np.bincount(cell, minlength=cells)
-    ill = np.bincount(cell[bad], minlength=cells)
+    broken = np.bincount(cell[bad], minlength=cells)
     onset = bad.copy()
     onset[1:] &= ~bad[:-1]
     last_bad = np.zeros(cells, dtype=np.bool_)
-    # a run of NaN holds until the next number: empty cells within it are part of it
+    # NaN lasts until the next number: empty cells in between are part of it
     tail = np.maximum.accumulate(np.where(count > 0, np.arange(cells), -1))
     newest = np.zeros(cells, dtype=np.bool_)
     newest[cell] = bad
     last_bad[tail >= 0] = newest[tail[tail >= 0]]
-    out[(ill > 0) & (ill == count)] = 2
+    out[(broken > 0) & (broken == count)] = 2
     out[(count == 0) & last_bad] = 2
     out[cell[onset]] = 1
     return out

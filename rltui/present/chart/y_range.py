@@ -15,7 +15,7 @@ from rltui.present.chart.trace import FAR, Columns, Points, decimate, points, sm
 
 #: Zero joins the range when it is nearer than this share of the maximum.
 _NEAR_ZERO = 0.35
-#: A part below zero smaller than this share of the maximum is no part of the range.
+#: A part below zero smaller than this share of the maximum is cut off.
 _SLIVER = 0.03
 LOG_REFUSED = "log y needs values above 0"
 
@@ -113,7 +113,7 @@ def show(ready: Prepared, window: tuple[float, float], width: int) -> Shown:
 
 
 def y_scale(chart: Chart, shown: list[Shown], rows: int) -> tuple[Scale, str]:
-    """The y axis of a plot, and what to say about it (a refused logarithm) or ``""``."""
+    """The y axis of a plot, and a note about it (a refused logarithm) or ``""``."""
     parts = [c for s in shown for c in _parts(s)]
     lows = [float(c.low[c.inside].min()) for c in parts if c.inside.any()]
     highs = [float(c.high[c.inside].max()) for c in parts if c.inside.any()]
@@ -142,7 +142,7 @@ def _parts(shown: Shown) -> list[Columns]:
 
 
 def _around_zero(low: float, high: float) -> tuple[float, float]:
-    """Zero included when it is near, a sliver beyond it left out."""
+    """The range with zero included when it is near, and without a sliver beyond zero."""
     if low >= 0:
         return (0.0, high) if low < _NEAR_ZERO * high else (low, high)
     if high <= 0:
@@ -160,7 +160,7 @@ def _with_limits(chart: Chart, low: float, high: float) -> tuple[float, float]:
     floor, ceiling = low - height, high + height
     if chart.log and low > 0:
         ratio = min(high / low, 1e6)
-        floor, ceiling = low / max(ratio, 1.5), high * max(ratio, 1.5)
+        floor, ceiling = max(low / max(ratio, 1.5), math.ulp(0.0)), high * max(ratio, 1.5)
     for value in _limits(chart):
         if floor <= value <= ceiling and math.isfinite(value):
             low, high = min(low, value), max(high, value)
@@ -176,7 +176,7 @@ def _limits(chart: Chart) -> list[float]:
 
 
 def _constant(chart: Chart, value: float, rows: int) -> Scale:
-    """A value that never changes lies in the middle, zero on the floor."""
+    """A value that never changes lies in the middle, zero at the bottom."""
     if chart.ends:
         low, high = min(0.0, 2 * value), max(0.0, 2 * value)
         return end_scale(low, high if high > low else 1.0, rows, constant=value != 0)

@@ -1,1 +1,1 @@
-"""What every picture is made of: numbers, glyphs, styled lines, sparklines, themes."""
+"""Building blocks of all output: numbers, sentences, glyphs, styled lines, sparklines, themes."""

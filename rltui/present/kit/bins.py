@@ -1,6 +1,6 @@
-"""The points of a series gathered in columns, extended by what is new.
+"""The points of a series gathered in columns, extended by what is appended.
 
-A series of a million points is read once; from then on a repaint looks at the new points only.
+A series of a million points is read once; from then on a repaint reads the new points only.
 """
 
 from __future__ import annotations
@@ -12,10 +12,6 @@ from numpy.typing import NDArray
 
 from rltui.core.block import FloatArray, IntArray
 
-#: Fewer points than this are gathered anew: that takes no longer than to compare.
-_FEW = 2048
-#: Points that are compared to see whether a series only grew.
-_PROBES = 64
 #: Above this many points the median is taken from a regular sample.
 _MEDIAN_SAMPLE = 4096
 
@@ -24,7 +20,7 @@ class Digest:
     """Extremes and newest value of the points per column, of ``width`` columns.
 
     Column i begins at ``first + i * unit``; points outside of ``first`` to the ``last`` of
-    :meth:`extend` are not counted. What is not finite is no extreme.
+    :meth:`extend` are left out. NaN and infinities are no extremes.
     """
 
     def __init__(self, first: float, unit: float, width: int) -> None:
@@ -35,16 +31,16 @@ class Digest:
         """The last value of each column."""
         self.count: IntArray = np.zeros(width, dtype=np.int64)
         self.good: IntArray = np.zeros(width, dtype=np.int64)
-        """How many of the points are finite."""
+        """Number of finite points per column."""
         self.middle = 0.0
-        """About the median, of so many points that it moves rarely."""
+        """Approximate median; changes rarely."""
         self._begin = 0
         self._taken = 0
         self._median_of = 0
-        self._probes: tuple[IntArray, FloatArray, FloatArray] | None = None
 
     def extend(self, x: NDArray[np.generic], y: NDArray[np.generic], last: float) -> None:
-        """Take in the points up to ``last`` that are new: x (n,) non-decreasing, y (n,)."""
+        """Take in the new points up to ``last``. x (n,) non-decreasing and y (n,) must begin
+        with the points of the previous call (see ``Series.epoch``)."""
         if not self._taken:
             self._begin = self._taken = int(np.searchsorted(x, self.first, side="left"))
         end = int(np.searchsorted(x, last, side="right"))
@@ -54,15 +50,6 @@ class Digest:
         self._gather(x[part], y[part].astype(np.float64))
         self._taken = end
         self._find_middle(y)
-        at = np.linspace(0, end - 1, min(end, _PROBES)).astype(np.int64)
-        self._probes = (at, x[at].astype(np.float64), y[at].astype(np.float64))
-
-    def grows_to(self, x: NDArray[np.generic], y: NDArray[np.generic]) -> bool:
-        """Whether these are the points so far with others behind them, and it pays to know."""
-        if self._probes is None or not _FEW <= self._taken <= len(x):
-            return False
-        at, steps, values = self._probes
-        return bool(np.array_equal(x[at], steps) and np.array_equal(y[at], values, equal_nan=True))
 
     def _gather(self, x: NDArray[np.generic], y: FloatArray) -> None:
         bounds = self._bounds(x)
@@ -81,7 +68,7 @@ class Digest:
         self.low[filled] = np.minimum(self.low[filled], np.minimum.reduceat(low, starts))
 
     def _bounds(self, x: NDArray[np.generic]) -> IntArray:
-        """(width + 1,) index where the points of each column begin; the last entry ends them."""
+        """(width + 1,) index of the first point of each column; the last entry is the end."""
         starts = self.first + np.arange(self.width + 1) * self.unit
         if x.dtype.kind in "iu":
             starts = np.clip(np.ceil(starts - 1e-9), -9.2e18, 9.2e18).astype(np.int64)

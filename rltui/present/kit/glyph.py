@@ -14,7 +14,7 @@ MARKERS = ("braille", "block", "ascii")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GlyphSet:
-    """What stands for what. Compare sets by identity; get one from :func:`glyph_set`."""
+    """The glyph for each meaning. Compare sets by identity; get one from :func:`glyph_set`."""
 
     marker: str = "braille"
     """How charts draw their dots: braille, block or ascii."""
@@ -41,8 +41,6 @@ class GlyphSet:
     """Sparkline of a value that never changed, and the duration of a NaN."""
     nan: str = "N"
     ramp: str = "▁▂▃▄▅▆▇"
-    eighths: str = " ▁▂▃▄▅▆▇█"
-    """Fill of a cell from 0 to 8 eighths (stacked stages)."""
 
     # Rules and axes
     rule: str = "─"
@@ -60,21 +58,15 @@ class GlyphSet:
     limit: str = "┈"
     restart_line: str = "┊"
     restart: str = "R"
-    validation: str = "v"
-    checkpoint: str = "c"
     bar: str = "━"
     """Body of the bar of a finding."""
     bar_full: str = "━"
     bar_rest: str = "━"
-    """Progress bar: done and to do (told apart by colour, in ascii by shape)."""
+    """Progress bar: done and to do (the same glyph in two colours; two glyphs in ascii)."""
 
     # Typography
     arrow: str = "→"
     times: str = "×"
-    at_most: str = "≤"
-    at_least: str = "≥"
-    plus_minus: str = "±"
-    missing: str = "–"
     dot: str = "·"
 
     @property
@@ -120,7 +112,6 @@ ASCII = GlyphSet(
     ellipsis="~",
     unchanged="-",
     ramp="_.-=+*#",
-    eighths=" _..-=+*#",
     rule="-",
     heavy="=",
     vertical="|",
@@ -136,15 +127,11 @@ ASCII = GlyphSet(
     bar_rest=".",
     arrow=">",
     times="x",
-    at_most="<=",
-    at_least=">=",
-    plus_minus="+-",
-    missing="-",
     dot=".",
 )
 _SETS = {"braille": BRAILLE, "block": BLOCK, "ascii": ASCII}
 
-#: Typographic characters that rltui itself writes, and what stands for them in ascii.
+#: Typographic characters that rltui writes, and their replacements in ascii.
 _ASCII: dict[str, str] = {
     **dict(zip("→←↑↓▌◂▸", "><^v><>", strict=True)),
     "⇒": "=>",
@@ -199,8 +186,8 @@ def _ascii_char(char: str) -> str:
 def glyph_set(marker: str, *, plain_badges: bool = False) -> GlyphSet:
     """The set for a marker: ``braille``, ``block`` or ``ascii``.
 
-    ``plain_badges`` takes the badges of the ascii set, for terminals that draw ambiguous
-    characters two cells wide. Raises ValueError for another marker.
+    ``plain_badges`` takes the badges of the ascii set, for terminals that draw ambiguous characters
+    two cells wide. Raises ValueError for another marker.
     """
     if marker not in _SETS:
         raise ValueError(f"unknown marker {marker!r}; one of {', '.join(MARKERS)}")

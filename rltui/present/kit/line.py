@@ -1,4 +1,4 @@
-"""Lines of styled text: the only thing that leaves this floor for a terminal.
+"""Lines of styled text: all that a screen gives to a terminal.
 
 A screen is a list of lines, a line a list of spans, a span a text with a style of *tokens*
 (``bad``, ``muted``); only a theme knows which colour a token is. Span texts never contain
@@ -13,7 +13,7 @@ from enum import Enum
 from functools import lru_cache
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit
+from rltui.core.text import cell_width, fit, pad
 
 
 class Token(str, Enum):
@@ -36,22 +36,12 @@ class Token(str, Enum):
     SERIES = "series"
     BAND = "band"
     TINT = "tint"
-    STAGE1 = "stage1"
-    STAGE2 = "stage2"
-    STAGE3 = "stage3"
-    STAGE4 = "stage4"
-    STAGE5 = "stage5"
-    STAGE6 = "stage6"
-    RUN1 = "run1"
-    RUN2 = "run2"
-    RUN3 = "run3"
-    RUN4 = "run4"
-    RUN5 = "run5"
+    UNJUDGED = "unjudged"
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a span looks; ``bg`` None means the ground of the line."""
+    """How a span looks; ``bg`` None means the background of the line."""
 
     fg: Token = Token.TEXT
     bg: Token | None = None
@@ -94,7 +84,7 @@ LEVEL_TOKEN = {
 
 
 def line_width(line: Iterable[Span]) -> int:
-    """Cells that the line takes."""
+    """Width of the line in cells."""
     return sum([len(text) if text.isascii() else cell_width(text) for text, _ in line])
 
 
@@ -122,9 +112,16 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
         if text:
             out.append((text, look))
         room -= taken
-    if room > 0:  # half of a wide character was cut
+    if room > 0:  # a wide character did not fit
         out.append((" " * room, TEXT))
     return out
+
+
+def column(
+    text: str, width: int, look: Style = TEXT, *, right: bool = False, ellipsis: str = "…"
+) -> Span:
+    """``text`` in ``width`` cells, the last of them blank: columns never touch."""
+    return pad(text, width - 1, right=right, ellipsis=ellipsis) + " ", look
 
 
 def line_at(lines: list[Line], index: int) -> Line:

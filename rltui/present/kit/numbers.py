@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import SupportsFloat
 
-#: What stands where a value was never logged.
+#: Shown for a value that was never logged.
 MISSING = "–"
 #: Cells of an aligned value: before the decimal point, and from the point on.
 BEFORE, AFTER = 5, 5
@@ -32,7 +33,7 @@ def _number(x: SupportsFloat | None) -> float | None:
 
 
 def _special(x: float | None) -> str | None:
-    """The word for what is no finite number, else None."""
+    """The word for None, NaN and infinity; None for a finite number."""
     if x is None:
         return MISSING
     if math.isnan(x):
@@ -116,6 +117,23 @@ def short(x: SupportsFloat | None) -> str:
     return digits.rstrip("0").rstrip(".") + text[len(digits) :]
 
 
+def plain(x: SupportsFloat) -> str:
+    """A number in a sentence: three significant digits, no separators, no suffixes.
+
+    >>> [plain(v) for v in (0.5, 2.4567, 1234.5, 1e-6, math.nan)]
+    ['0.5', '2.46', '1234', '1.0e-6', 'nan']
+    """
+    number = _number(x)
+    if number is None or not math.isfinite(number):
+        return str(number)
+    size = abs(number)
+    if size == 0:
+        return "0"
+    if size < 9.995e-4 or size >= 9.995e4:
+        return ("-" if number < 0 else "") + _scientific(size)
+    return f"{number:.0f}" if size >= 99.95 else f"{number:.3g}"
+
+
 def change(
     old: SupportsFloat | None, new: SupportsFloat | None, *, up: str = "↑", down: str = "↓"
 ) -> str:
@@ -163,8 +181,8 @@ def _factor_body(number: float) -> str:
 def percent(fraction: SupportsFloat | None, *, whole: bool = False) -> str:
     """A share that rltui derived: ``80 %``, ``0.04 %``; at most 9 cells.
 
-    Below 1 % two digits, or with ``whole`` (shares of a step) ``< 1 %``. Never says 100 %
-    of what is not complete.
+    Below 1 % two digits, or with ``whole`` (shares of a step) ``< 1 %``. 100 % is shown only for
+    what is complete.
     """
     number = _number(fraction)
     word = _special(number)
@@ -177,7 +195,7 @@ def percent(fraction: SupportsFloat | None, *, whole: bool = False) -> str:
 
 
 def _percent_body(share: float) -> str:
-    """A share of at least zero, in hundredths."""
+    """A non-negative share, given in percent."""
     if 0.01 <= share < 0.995:
         return f"{share:.2f}"
     if share < 0.995:
@@ -191,7 +209,7 @@ def duration(seconds: SupportsFloat | None, tenths: bool = False) -> str:
     """A length of time in at most two units and six cells: ``58 s``, ``2m24s``, ``2d04h``.
 
     ``tenths`` keeps the fraction of what lasts less than a minute (``17.4 s``, ``0.26 s``,
-    ``26 ms``). A negative length, the product of disagreeing clocks, counts as 0.
+    ``26 ms``). A negative length, which comes from clocks that disagree, counts as 0.
     """
     number = _number(seconds)
     if number is None or not math.isfinite(number):
@@ -249,8 +267,13 @@ def step(n: SupportsFloat | None) -> str:
     return sign + _si(abs(number), _exponent(abs(number)))
 
 
+def exact(n: int) -> str:
+    """A count of bytes or an offset in a file, to the last digit: ``1,234,567``."""
+    return f"{n:,}"
+
+
 def clock(when: SupportsFloat | None, now: float | None = None) -> str:
-    """Local time of day, ``14:03:22``; with the date when it is not the day of ``now``."""
+    """Local time of day, ``14:03:22``, or the date when that is not the day of ``now``."""
     number = _number(when)
     if number is None or not math.isfinite(number):
         return MISSING
@@ -264,3 +287,37 @@ def clock(when: SupportsFloat | None, now: float | None = None) -> str:
     if moment[0] == today[0]:
         return time.strftime("%m-%d %H:%M", moment)
     return f"{moment[0]:04d}-{moment[1]:02d}-{moment[2]:02d}"
+
+
+def ticks(values: Sequence[float], step: float) -> list[str]:
+    """Labels of one axis in one format: same decimals, same suffix; zero is ``0``."""
+    biggest = max((abs(v) for v in values), default=0.0)
+    if biggest == 0 or not math.isfinite(biggest):
+        return [value(v) for v in values]
+    if biggest < 1.001e-3 or biggest >= 1e15:
+        digits = math.ceil(math.log10(biggest / step) - 1e-9) + _decimals(_mantissa(step))
+        digits = min(4, max(0, digits))
+        return [_short_exponent(v, digits) if abs(v) > step * 1e-6 else "0" for v in values]
+    group = 0 if biggest < 10_000 else min(4, int(math.log10(biggest) + 1e-9) // 3)
+    unit = 10.0 ** (3 * group)
+    places = _decimals(step / unit)
+    if places > 2 and group and biggest < 1e9:
+        group, unit, places = 0, 1.0, _decimals(step)
+    suffix = _SUFFIXES[group]
+    return [f"{v / unit:,.{places}f}{suffix}" if abs(v) > step * 1e-6 else "0" for v in values]
+
+
+def _decimals(step: float) -> int:
+    """Decimals that show multiples of ``step`` exactly; at most 9."""
+    return next((d for d in range(9) if abs(round(step, d) - step) <= step * 1e-6), 9)
+
+
+def _mantissa(x: float) -> float:
+    return x / 10.0 ** math.floor(math.log10(x) + 1e-9)
+
+
+def _short_exponent(x: float, digits: int) -> str:
+    mantissa, _, power = f"{x:.{digits}e}".partition("e")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return f"{mantissa}e{int(power)}"

@@ -20,7 +20,7 @@ Episode = tuple[float, float | None, Level]
 _NAN = style(Token.BAD, bold=True)
 _NAN_REST = style(Token.BAD)
 _FILL = {Level.WATCH: style(Token.WATCHFILL), Level.BAD: style(Token.BADFILL)}
-_SPARK, _UNJUDGED = style(Token.SPARK), style(Token.STAGE6)
+_SPARK, _UNJUDGED = style(Token.SPARK), style(Token.UNJUDGED)
 
 # What a cell shows.
 _BLANK, _VALUE, _NAN_START, _NAN_ON = 0, 1, 2, 3
@@ -41,8 +41,8 @@ def spark(
     """The sparkline of one metric in exactly ``width`` cells.
 
     ``steps`` (n,) and ``values`` (n,) are its points; ``first_step`` to ``last_step`` is the
-    run, the same for all rows on screen, so that columns line up; with ``end_step`` the
-    columns reach so far, and those after the newest step are blank. A column shows its point
+    run, the same for all rows on screen, so that columns line up; ``end_step`` extends the columns
+    beyond the newest step, with blanks. A column shows its point
     farthest from the median, a column without points the last value before it, the newest
     column the newest value. Height is the metric's own minimum to maximum; colour is its level
     at that step (``levels``), never its height. A value that never changed is a dashed line,
@@ -126,9 +126,9 @@ def _mark_nan(
     count: IntArray,
     newest_finite: NDArray[np.bool_],
 ) -> None:
-    """Set the kind of the columns that have points which are no numbers."""
+    """Set the kind of the columns with points that are not finite."""
     last = len(kind) - 1
-    ill = False
+    broken = False
     for column in range(len(kind)):
         which = int(source[column])
         if which < 0:
@@ -136,15 +136,15 @@ def _mark_nan(
         if own[column]:
             some, none_good = good[which] < count[which], good[which] == 0
             if none_good:
-                kind[column] = _NAN_ON if ill else _NAN_START
-            elif some and not ill:
+                kind[column] = _NAN_ON if broken else _NAN_START
+            elif some and not broken:
                 kind[column] = _NAN_START
-            ill = bool(none_good or (some and kind[column] == _NAN_START))
+            broken = bool(none_good or (some and kind[column] == _NAN_START))
         elif not newest_finite[which]:
-            kind[column] = _NAN_ON if ill else _NAN_START
-            ill = True
+            kind[column] = _NAN_ON if broken else _NAN_START
+            broken = True
         else:
-            ill = False
+            broken = False
     if newest_finite[-1]:
         kind[last] = _VALUE
 

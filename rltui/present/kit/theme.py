@@ -3,7 +3,7 @@
 A theme is a YAML document::
 
     name: mine
-    dark: true                      # which shipped theme lends what is missing
+    dark: true                      # the shipped theme that supplies what is missing
     colours:
       accent: "#ff9ecb"             # truecolour; the 256-colour index is the nearest one
       bad: ["#ff7a70", 210, bright red]   # truecolour, 256-colour index, ANSI name
@@ -51,7 +51,6 @@ _DERIVED: dict[Token, tuple[Token, Token, float]] = {
     Token.SPARK: (Token.SERIES, Token.BG, 0.3),
     Token.BAND: (Token.SERIES, Token.BG, 0.6),
     Token.TINT: (Token.OK, Token.BG, 0.9),
-    **{Token(f"run{i}"): (Token(f"stage{i}"), Token.TEXT, 0.35) for i in range(1, 6)},
 }
 
 
@@ -69,10 +68,6 @@ class Theme:
     ansi: bool = False
     """Use the names of ``ansi16`` even where there is truecolour: the terminal's own palette."""
     path: Path | None = None
-
-    def hex(self, token: Token) -> str:
-        """The truecolour of a token, ``#rrggbb`` or ``default``."""
-        return self.colours[token]
 
 
 def is_colour(text: str) -> bool:
@@ -122,8 +117,8 @@ class FailedTheme:
 def load_theme(name_or_path: str | Path, extra_dirs: Iterable[Path] = ()) -> Theme:
     """The theme of this name, or in this file.
 
-    A name is looked for in ``extra_dirs`` first, then among the shipped ones. Raises
-    DocumentError for a wrong file and UsageError for a name that is nowhere.
+    A name is looked for in ``extra_dirs`` first, then among the shipped ones. Raises DocumentError
+    for an invalid file and UsageError for an unknown name.
     """
     word = str(name_or_path)
     if isinstance(name_or_path, Path) or "/" in word or word.endswith(_ENDINGS):
@@ -221,7 +216,7 @@ def _is_ansi(text: str) -> bool:
 
 
 def _base_ansi(colour: str, token: Token) -> str:
-    """The name used when a theme gives none: grounds and text stay the terminal's own."""
+    """The name used when a theme gives none: backgrounds and text stay the terminal's own."""
     if colour == DEFAULT or token in (Token.BG, Token.RAISED, Token.TEXT):
         return DEFAULT
     fixed = {Token.STRONG: "bold", Token.SEL: "reverse", Token.TINT: "none", Token.MUTED: "dim"}
@@ -229,7 +224,7 @@ def _base_ansi(colour: str, token: Token) -> str:
 
 
 def _fill(given: dict[Token, _Entry], missing: list[Token], base: Theme) -> None:
-    """Add what a theme leaves out: derived where it gives the source, else the base's."""
+    """Add the missing tokens: derived where the theme gives their source, else from the base."""
     own = set(given)
     for token in missing:
         given[token] = base.colours[token], base.colours256[token], base.ansi16[token]

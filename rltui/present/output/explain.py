@@ -12,7 +12,7 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 from rltui.health.rule import Rule
-from rltui.present.kit import numbers
+from rltui.present.kit import sentences
 from rltui.present.kit.prose import wrap
 
 Json = dict[str, Any]
@@ -22,9 +22,9 @@ _WIDTH = 78
 def explain_document(
     catalogue: Catalogue, rules: Iterable[Rule], name: str | None, framework: str | None
 ) -> Json:
-    """All that is known of ``name``; without a name the list of everything.
+    """All that is known about ``name``; without a name, the list of everything.
 
-    Raises UsageError for a name that nobody knows, with the nearest one.
+    Raises UsageError for an unknown name, with the nearest known one.
     """
     known = {r.id: r for r in rules}
     if name is None:
@@ -52,7 +52,7 @@ def explain_document(
     if len(document) == 2:
         hint = nearest(name, [*found.nearest, *known])
         raise UsageError(
-            f"nobody knows {name!r}: no tag, metric or rule"
+            f"unknown name {name!r}: no tag, metric or rule"
             + (f"; did you mean {hint!r}?" if hint else "")
         )
     readers = [
@@ -174,16 +174,11 @@ def _metric_lines(metric: Json) -> list[str]:
 
 
 def _range(healthy: Json | None) -> str:
-    if healthy is None:
-        return ""
-    low, high = healthy["low"], healthy["high"]
-    if low is not None and high is not None:
-        return f"{numbers.short(low)} to {numbers.short(high)}"
-    return f"≥ {numbers.short(low)}" if low is not None else f"≤ {numbers.short(high)}"
+    return "" if healthy is None else sentences.bounds(healthy["low"], healthy["high"])
 
 
 def _grouped(tags: Iterable[Json]) -> list[Json]:
-    """Entries that say the same for several frameworks, once with all their names."""
+    """Entries that are the same for several frameworks, once with all their names."""
     groups: dict[tuple[object, ...], Json] = {}
     for entry in tags:
         same = tuple(entry[k] for k in ("metric", "title", "unit", "sign", "meaning"))
@@ -219,8 +214,8 @@ def _rule_lines(rule: Json) -> list[str]:
                 words = ", ".join(f"{k} {v}" for k, v in variant[level].items())
                 lines.append(f"  {level:7} {variant['detector']}: {words}")
         lines.append(
-            f"  speaks after {variant['hold']} rows, over after {variant['release']}, "
-            f"from {variant['min_points']} points on"
+            f" fires after {variant['hold']} rows, over after {variant['release']}, "
+            f"needs {variant['min_points']} points"
         )
         lines += [f"  {x}" for x in wrap(f"check: {variant['advice']}", _WIDTH - 2)]
         for name, why in variant["sources"].items():

@@ -1,6 +1,6 @@
 """The stable JSON documents: ``rltui.check/1`` and ``rltui.snapshot/1``.
 
-Strict JSON: a number that is not finite is null. Only additions within version 1.
+Strict JSON: a number that is not finite is null. Version 1 only ever gains fields.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import numpy as np
 
 from rltui.core.batch import Note, SourceInfo
 from rltui.core.level import Level, worst
-from rltui.health.crash import Ending
+from rltui.health.crash import ExitStatus
 from rltui.health.model import Evidence, Finding
+from rltui.present.kit import sentences
 from rltui.session import RunView, Session
 from rltui.session.event import Event
 
@@ -47,14 +48,14 @@ def check_document(session: Session) -> Json:
         "schema": "rltui.check/1",
         "logdirs": [str(p) for p in session.logdirs],
         "as_of": session.clock.now(),
-        "level": worst(r.level for r in runs).word,
+        "level": worst(r.verdict.level for r in runs).word,
         "notes": [_note(n) for n in session.notes if n.level >= Level.WATCH],
         "runs": [_run(r) for r in runs],
     }
 
 
 def snapshot_document(session: Session) -> Json:
-    """The verdict, and per run every metric."""
+    """The verdict, and every metric of each run."""
     document = check_document(session)
     document["schema"] = "rltui.snapshot/1"
     for run, entry in zip(session.runs(), document["runs"], strict=True):
@@ -71,15 +72,15 @@ def _run(run: RunView) -> Json:
         "framework": known.framework if known else None,
         "algorithm": known.algorithm if known else None,
         "state": progress.state.value if progress else "unknown",
-        "ending": _ending(progress.ending) if progress else None,
-        "level": run.level.word,
+        "ending": _ending(progress.exit_status) if progress else None,
+        "level": run.verdict.level.word,
         "categories": {k: v.word for k, v in report.categories.items()} if report else {},
         "first_step": run.data.first_step,
         "last_step": run.data.last_step,
         "total_steps": progress.total_steps if progress else None,
         "last_wall_time": run.data.last_wall_time,
-        "restarts": len(run.restarts),
-        "sources": [_source(s, run.data.notes) for s in run.data.sources.values()],
+        "restarts": len(run.points.restarts),
+        "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],
         "diagnoses": [],
         "skipped": [
@@ -88,7 +89,7 @@ def _run(run: RunView) -> Json:
     }
 
 
-def _ending(ending: Ending | None) -> Json | None:
+def _ending(ending: ExitStatus | None) -> Json | None:
     if ending is None:
         return None
     return {
@@ -143,15 +144,19 @@ def _finding(finding: Finding) -> Json:
         "since_wall_time": finding.since_wall_time,
         "until_step": finding.until_step,
         "evidence": _evidence(finding.evidence),
-        "summary": finding.summary,
+        "summary": sentences.summary(finding),
         "advice": finding.advice,
         **({"error": finding.error} if finding.error else {}),
     }
 
 
 def _evidence(evidence: Evidence) -> Json:
+    others, worst = evidence.others, evidence.worst
     return {
-        **evidence.extra,
+        **sentences.facts(evidence),
+        **({"worst": worst.word} if worst is not None else {}),
+        **({"also": ", ".join(others[:8]), "tags": len(others) + 1} if others else {}),
+        **({"episodes": evidence.episodes} if evidence.episodes > 1 else {}),
         "statistic": evidence.statistic,
         "value": evidence.value,
         "threshold": evidence.threshold,
@@ -172,7 +177,7 @@ def _metric(run: RunView, tag: str) -> Json:
         "category": info.category.value,
         "unit": info.unit,
         "direction": info.direction.value,
-        "level": run.judgement(tag).level.word,
+        "level": run.verdict.judgement(tag).level.word,
         "count": series.count,
         "nonfinite": series.nonfinite,
         "last": None if last is None else {"step": last[0], "wall_time": wall, "value": last[2]},

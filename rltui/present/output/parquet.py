@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rltui.core.errors import UsageError
-from rltui.present.output.points import Rows
+from rltui.present.output.points import ExportRows
 
-#: Points of a row group: enough to compress well, few enough to be held.
+#: Points per row group: enough to compress well, few enough to keep in memory.
 _GROUP = 1 << 18
 
 
@@ -46,18 +46,18 @@ class ParquetFile:
         self._writer: Any = pyarrow.parquet.ParquetWriter(
             _Forward(out), self._schema, use_dictionary=["run", "tag"], compression="zstd"
         )
-        self._held: list[Rows] = []
+        self._held: list[ExportRows] = []
         self._count = 0
 
-    def write(self, rows: Rows) -> None:
-        """Take rows; a row group is written when there are enough of them."""
+    def write(self, rows: ExportRows) -> None:
+        """Add rows; a row group is written once there are enough of them."""
         self._held.append(rows)
         self._count += len(rows.steps)
         if self._count >= _GROUP:
             self._flush()
 
     def close(self) -> None:
-        """Write what is held and the end of the file."""
+        """Write the remaining rows and the end of the file."""
         self._flush()
         self._writer.close()
 
@@ -79,7 +79,7 @@ class ParquetFile:
         table = arrow.Table.from_arrays(columns, schema=self._schema)
         self._writer.write_table(table, row_group_size=len(walls))
 
-    def _names(self, names: list[str], held: list[Rows]) -> Any:
+    def _names(self, names: list[str], held: list[ExportRows]) -> Any:
         """One name per series, repeated for each of its points."""
         numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
         index = np.array([numbers[n] for n in names], dtype=np.int32)
@@ -88,7 +88,7 @@ class ParquetFile:
 
 
 class _Forward:
-    """A stream that can tell where it is, also when it is a pipe."""
+    """A stream that knows its position even if it is a pipe."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out

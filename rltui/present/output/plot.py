@@ -14,14 +14,16 @@ import numpy as np
 from rltui.core.block import FloatArray
 from rltui.present.chart.axis import x_ticks
 from rltui.present.chart.render import smooth
+from rltui.present.kit.names import distinct
 from rltui.session import RunView
 
-#: Colours of runs in 256-colour numbers, in stable order; light enough for both grounds.
+#: Colours of runs as 256-colour numbers, readable on dark and light backgrounds.
 _COLOURS = (75, 79, 140, 175, 143, 250)
 
 
 def find_tags(runs: Sequence[RunView], name: str) -> list[str]:
-    """Tags that ``name`` means: a tag, a metric key, the title on screen, or a glob over them."""
+    """Tags that ``name`` refers to: a
+    tag, a metric key, the title on screen, or a glob over them."""
     found: dict[str, None] = {}
     for run in runs:
         for tag, info in run.infos.items():
@@ -49,14 +51,15 @@ def plot_text(
     plotext.clear_figure()
     try:
         plotext.theme("clear")
-        plotext.limitsize(False, False)  # the size is what was asked for, also without a terminal
+        plotext.limitsize(False, False)  # the requested size, even without a terminal
         plotext.plotsize(width, height)
         plotext.title(_title(having, tag))
+        names = distinct(tuple(_label(having, r) for r in having), max(8, width // 3))
         drawn = 0
         for number, run in enumerate(having):
             x, y = _points(run, tag, 2 * width, weight, log=log)
             if len(x):
-                label = run.name if len(having) > 1 else None
+                label = names[number] if len(having) > 1 else None
                 paint = _COLOURS[number % len(_COLOURS)]
                 plotext.plot(x.tolist(), y.tolist(), marker="braille", label=label, color=paint)
                 drawn += 1
@@ -73,6 +76,12 @@ def plot_text(
     finally:
         plotext.clear_figure()
     return (text if colour else str(plotext.uncolorize(text))).rstrip("\n") + "\n"
+
+
+def _label(runs: Sequence[RunView], run: RunView) -> str:
+    """The name of a run, after that of its directory when another run has the same."""
+    alone = sum(r.name == run.name for r in runs) == 1
+    return run.name if alone else f"{run.logdir_label}/{run.name}"
 
 
 def _span(runs: Sequence[RunView], tag: str) -> tuple[float, float]:

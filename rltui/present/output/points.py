@@ -1,13 +1,13 @@
 """Every stored point as rows of CSV or JSON lines. Opens no file; derives nothing.
 
 Columns: ``run``, ``tag``, ``step``, ``wall_time`` (seconds since the epoch, empty or null where
-the log has none), ``value`` (as logged: neither smoothed nor scaled nor turned round; float32 is
-written as the double that equals it) and ``superseded`` (whether a resumed run has overwritten
+the log has none), ``value`` (as logged: not smoothed, scaled or negated; float32 is written as the
+equal double) and ``superseded`` (whether a resumed run has overwritten
 the point). Runs come in the order of their names, tags as they were first seen, points by step;
 at one step the superseded ones come first.
 
 A value that is not finite is ``nan``, ``inf`` or ``-inf`` in CSV. JSON has no such numbers:
-there the value is null and a further field ``nonfinite`` says which of the three it was.
+there the value is null, and a further field ``nonfinite`` names which of the three it was.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from rltui.core.text import clean
 from rltui.session import RunView, Session
 from rltui.store import Series
 
-#: Points that become text at a time: memory stays bounded, and so few stay in the cache.
+#: Points converted to text at a time: memory stays bounded and the data stay in the cache.
 CHUNK = 1 << 12
 
 CSV_HEAD = b"run,tag,step,wall_time,value,superseded\n"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class ExportRows:
     """n points of one tag of one run, by step."""
 
     run: str
@@ -46,8 +46,8 @@ class Rows:
 
 
 def export_names(session: Session, runs: Sequence[RunView]) -> list[str]:
-    """What each run is called: as in the JSON of ``check``, with the path of its logdir in front
-    when there are several logdirs."""
+    """The name of each run as in the JSON of ``check``, preceded by the path of its logdir if there
+    are several."""
     if len(session.logdirs) == 1:
         return [r.key.name for r in runs]
     return [clean(str(session.logdirs[r.key.logdir])) + f"/{r.key.name}" for r in runs]
@@ -55,7 +55,7 @@ def export_names(session: Session, runs: Sequence[RunView]) -> list[str]:
 
 def export_rows(
     runs: Iterable[tuple[str, RunView]], tags: Mapping[str, object] | None = None
-) -> Iterator[Rows]:
+) -> Iterator[ExportRows]:
     """The points of all ``(name, run)``, of ``tags`` only unless None; at most CHUNK at a time."""
     for name, run in runs:
         for tag in run.data.tags:
@@ -63,7 +63,7 @@ def export_rows(
                 yield from _series_rows(name, run.series(tag))
 
 
-def _series_rows(run: str, series: Series) -> Iterator[Rows]:
+def _series_rows(run: str, series: Series) -> Iterator[ExportRows]:
     steps, walls, values = series.steps, series.wall_times, series.values
     superseded: BoolArray | None = None
     if len(series.old_steps):
@@ -75,7 +75,7 @@ def _series_rows(run: str, series: Series) -> Iterator[Rows]:
         superseded = order < len(series.old_steps)
     for start in range(0, len(steps), CHUNK):
         part = slice(start, start + CHUNK)
-        yield Rows(
+        yield ExportRows(
             run,
             series.tag,
             np.ascontiguousarray(steps[part]),
@@ -85,7 +85,7 @@ def _series_rows(run: str, series: Series) -> Iterator[Rows]:
         )
 
 
-def csv_lines(rows: Rows) -> bytes:
+def csv_lines(rows: ExportRows) -> bytes:
     """The rows as CSV (RFC 4180 quoting, lines end in a line feed)."""
     head = f"{_quoted(rows.run)},{_quoted(rows.tag)},".encode("utf-8", "backslashreplace")
     values = _numbers(rows.values, lambda x: str(x).encode())
@@ -93,7 +93,7 @@ def csv_lines(rows: Rows) -> bytes:
     return _joined(rows, head, b",", walls, b",", values, (b",false\n", b",true\n"))
 
 
-def json_lines(rows: Rows) -> bytes:
+def json_lines(rows: ExportRows) -> bytes:
     """The rows as JSON lines, strict JSON in UTF-8."""
     run, tag = orjson.dumps(rows.run), orjson.dumps(rows.tag)
     head = b'{"run":' + run + b',"tag":' + tag + b',"step":'
@@ -104,7 +104,8 @@ def json_lines(rows: Rows) -> bytes:
 
 
 def _numbers(numbers: FloatArray, odd: Callable[[float], bytes]) -> list[bytes]:
-    """Each number in the fewest digits that give it back; ``odd`` writes what is not finite."""
+    """Each number in the fewest digits that read back exactly; ``odd`` writes what is not
+    finite."""
     texts = _dumped(numbers)
     strange = np.flatnonzero(~np.isfinite(numbers))
     if len(strange):
@@ -120,7 +121,7 @@ def _dumped(numbers: FloatArray | IntArray) -> list[bytes]:
 
 
 def _joined(
-    rows: Rows,
+    rows: ExportRows,
     head: bytes,
     after_step: bytes,
     walls: list[bytes],

@@ -1,4 +1,4 @@
-"""Verdicts as plain text, for ``check``, ``snapshot`` and the line left on quitting."""
+"""Verdicts as plain text, for ``check``, ``snapshot`` and the line printed on quitting."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections import Counter
 from datetime import datetime, timezone
 
 from rltui.catalogue.model import Category
+from rltui.core.batch import Note
 from rltui.core.level import Level, RunState, worst
 from rltui.core.text import cell_width, clean, pad
 from rltui.health.model import Finding, FindingState
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.screens.log import ending_words
 from rltui.present.screens.metric_rows import Row, fold
@@ -26,29 +27,29 @@ def verdict_line(session: Session) -> str:
         return "rltui: no runs were found"
     if len(runs) == 1:
         return f"rltui: {run_verdict(runs[0])}"
-    counts = Counter(r.level for r in runs)
+    counts = Counter(r.verdict.level for r in runs)
     words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
-    ill = [r for r in runs if r.level >= Level.WATCH]
+    bad = [r for r in runs if r.verdict.level >= Level.WATCH]
     tail = ""
-    if ill:
-        ill.sort(key=lambda r: -int(r.level))
-        tail = f"; first look at {run_verdict(ill[0])}"
+    if bad:
+        bad.sort(key=lambda r: -int(r.verdict.level))
+        tail = f"; first look at {run_verdict(bad[0])}"
     return f"rltui: {len(runs)} runs: {', '.join(words)}{tail}"
 
 
 def run_verdict(run: RunView) -> str:
-    """Badge, name, where it stands and what fires, in one line."""
-    glyph = _GLYPHS.badge(run.level)
+    """Badge, name, progress and firing findings, in one line."""
+    glyph = _GLYPHS.badge(run.verdict.level)
     firing = run.report.firing() if run.report else ()
     what = ", ".join(
         f"{f.title} ({f.level.word} since {numbers.step(f.since_step)})" for f in firing[:4]
     )
     if len(firing) > 4:
         what += f", and {len(firing) - 4} more"
-    if run.ending is not None:
-        what = ", ".join(w for w in (ending_words(run.ending), what) if w)
+    if run.verdict.crash is not None:
+        what = ", ".join(w for w in (ending_words(run.verdict.crash), what) if w)
     if not what:
-        what = "nothing to report" if run.level is Level.OK else "not judged"
+        what = "nothing to report" if run.verdict.level is Level.OK else "not judged"
     return f"{glyph} {run.name}{_standing(run)}: {what}"
 
 
@@ -70,7 +71,7 @@ def _state_words(run: RunView) -> str:
     if progress is None:
         return ""
     age = numbers.age(progress.age_s) if progress.age_s is not None else ""
-    if progress.gone and run.ending is None:
+    if progress.gone and run.verdict.crash is None:
         return "log deleted"
     if progress.state is RunState.UNKNOWN:
         return f"ended {age} ago" if age else "state unknown"
@@ -82,15 +83,15 @@ def check_text(session: Session) -> str:
     lines: list[str] = []
     runs = session.runs()
     for run in runs:
-        lines.append(f"{_GLYPHS.badge(run.level)} {run.name}{_standing(run)}")
+        lines.append(f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}")
         lines += _ending_lines(run)
         lines += _finding_lines(run)
         lines += _note_lines(run)
-    level = worst(r.level for r in runs)
+    level = worst(r.verdict.level for r in runs)
     if len(runs) > 1:
-        counts = Counter(r.level for r in runs)
+        counts = Counter(r.verdict.level for r in runs)
         words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
-        crashed = sum(r.ending is not None for r in runs)
+        crashed = sum(r.verdict.crash is not None for r in runs)
         words += [f"{crashed} crashed"] if crashed else []
         lines.append(f"{len(runs)} runs, worst {level.word}: {', '.join(words)}")
     return "\n".join(lines) + "\n"
@@ -104,14 +105,14 @@ def event_text(event: Event, now: float) -> str:
     glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
     level = "" if over else f" {finding.level.word}"
     what = f"{finding.title} {event.kind.value}{level}, {_when(finding)}"
-    return f"{at} {glyph} {event.run.name}: {what}: {finding.summary}"
+    return f"{at} {glyph} {event.run.name}: {what}: {sentences.summary(finding)}"
 
 
 def _ending_lines(run: RunView) -> list[str]:
-    ending = run.ending
+    ending = run.verdict.crash
     if ending is None:
         return []
-    lines = [f"  {_GLYPHS.badge(run.end_level)} {ending_words(ending)}"]
+    lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {ending_words(ending)}"]
     lines += [f"      {ending.line}"] if ending.line else []
     return lines + ([f"      check: {ending.advice}"] if ending.advice else [])
 
@@ -124,13 +125,14 @@ def _finding_lines(run: RunView) -> list[str]:
     for finding in report.findings:
         over = finding.state is FindingState.RESOLVED
         glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
-        lines.append(f"  {glyph} {finding.title}, {_when(finding)}: {finding.summary}")
+        lines.append(f"  {glyph} {finding.title}, {_when(finding)}: {sentences.summary(finding)}")
         if not over and finding.advice:
             lines.append(f"      check: {finding.advice}")
     if not report.findings:
         count = len(report.judged)
         rules = "rule" if count == 1 else "rules"
-        well = f"    {'no finding' if run.ending else 'nothing to report'}, {count} {rules} judged"
+        what = "no finding" if run.verdict.crash else "nothing to report"
+        well = f"    {what}, {count} {rules} judged"
         lines.append(well if count else "    no rule can judge it")
     if report.skipped and report.judged:
         count = len(report.skipped)
@@ -148,21 +150,27 @@ def _when(finding: Finding) -> str:
 
 
 def _note_lines(run: RunView) -> list[str]:
-    notes = [n for n in run.data.notes if n.level >= Level.WATCH]
-    lines = []
-    for note in notes[:5]:
-        at = "" if note.offset is None else f" at byte {note.offset:,}"
-        lines.append(f"    note: {clean(note.path.name)}{at}: {note.message}")
+    notes = [n for n in run.data.files.notes if n.level >= Level.WATCH]
+    lines = [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
     if len(notes) > 5:
         lines.append(f"    and {len(notes) - 5} more notes")
     return lines
+
+
+def note_text(note: Note, path: str) -> str:
+    """What is wrong with a file, and where in it."""
+    at = "" if note.offset is None else f" at byte {numbers.exact(note.offset)}"
+    return f"{clean(path)}{at}: {note.message}"
 
 
 def snapshot_text(session: Session) -> str:
     """Every run with its verdict and all its rows, by category."""
     parts = []
     for run in session.runs():
-        lines = [f"{_GLYPHS.badge(run.level)} {run.name}{_standing(run)}", *_finding_lines(run)]
+        lines = [
+            f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}",
+            *_finding_lines(run),
+        ]
         for category in Category:
             tags = [t for t, i in run.infos.items() if i.category is category]
             rows = fold(run, tags)
@@ -178,4 +186,4 @@ def _row_line(row: Row) -> str:
     value = numbers.aligned(row.value).rstrip()
     line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, 20)} {value}{unit}"
     gap = max(1, 48 - cell_width(line))
-    return f"{line}{' ' * gap}{pad(row.judgement.healthy, 18)} {row.tag}".rstrip()
+    return f"{line}{' ' * gap}{pad(sentences.healthy(row.judgement), 18)} {row.tag}".rstrip()

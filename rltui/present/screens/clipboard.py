@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 
 from rltui.health.model import Finding
+from rltui.present.kit import sentences
 from rltui.session import RunView
 
 
 def run_text(run: RunView) -> str:
     """A run: name, level and path."""
-    return f"{run.name}\t{run.level.word}\t{run.data.path}"
+    return f"{run.name}\t{run.verdict.level.word}\t{run.data.path}"
 
 
 def finding_text(run: RunView, finding: Finding) -> str:
     """A finding in one line."""
-    return f"{run.name}: {finding.title} ({finding.rule}): {finding.summary}"
+    return f"{run.name}: {finding.title} ({finding.rule}): {sentences.summary(finding)}"
 
 
 def metric_text(run: RunView, tag: str, at: int | None = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rltui.core.text import clean, pad
 from rltui.health.model import Finding
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import MUTED, RULE, STRONG, TEXT, TITLE, Line
 from rltui.present.kit.prose import paragraph
 from rltui.present.screens.findings import advice_lines
@@ -16,7 +16,7 @@ def explain_finding(finding: Finding, view: View, width: int) -> list[Line]:
     """A finding: its sentence, the evidence and the advice."""
     head: Line = [(finding.title, TITLE), (f"   {finding.rule}", MUTED)]
     rule: Line = [(view.glyphs.rule * width, RULE)]
-    text = paragraph(view.glyphs.text(finding.summary), width)
+    text = paragraph(view.glyphs.text(sentences.summary(finding)), width)
     return [head, rule, *text, [], *advice_lines(finding, view, width)]
 
 
@@ -32,16 +32,16 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
     lines += paragraph(words(meaning), width)
     lines.append([])
-    judgement = run.judgement(tag)
+    judgement = run.verdict.judgement(tag)
     facts = [
         ("tag", info.tag),
         ("metric", info.metric.key if info.metric else "unknown"),
         ("direction", info.direction.value),
-        ("healthy", words(judgement.healthy)),
+        ("healthy", words(sentences.healthy(judgement))),
         ("rules", ", ".join(judgement.rules)),
         ("matched by", info.where or ""),
         ("source", info.source),
-        ("logged in", ", ".join(clean(p.name) for p in run.points.origins(tag))),
+        ("logged in", ", ".join(clean(p.name) for p in run.points.table.origins(tag))),
     ]
     last = run.shown(tag).last
     if last is not None:

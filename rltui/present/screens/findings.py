@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
 from rltui.health.model import Finding, FindingState, Skipped
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -18,6 +18,7 @@ from rltui.present.kit.line import (
     TITLE,
     Line,
     Token,
+    column,
     fit_line,
     line_width,
     style,
@@ -113,7 +114,7 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
         line: Line = [(f"{glyph} ", look), (pad(finding.title, name_room) + " ", look)]
         line.append((pad(span_words(finding), since_room) + "  ", MUTED))
         room = width - line_width(line)
-        text = fit(view.glyphs.text(finding.short), room, ellipsis=view.glyphs.ellipsis)
+        text = fit(view.glyphs.text(sentences.short(finding)), room, ellipsis=view.glyphs.ellipsis)
         lines.append([*line, (text, TEXT)])
     if len(firing) > limit and lines:
         more = f"  +{len(firing) - limit}"
@@ -136,7 +137,7 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
         lines.append(finding_line(finding, width, view))
         if roomy:
             over = finding.state is FindingState.RESOLVED
-            text = view.glyphs.text(finding.summary)
+            text = view.glyphs.text(sentences.summary(finding))
             look = MUTED if over else TEXT
             limit = 2 if spare > 0 else 1
             told = paragraph(
@@ -306,12 +307,12 @@ def _not_judged(run: RunView, view: View, width: int, margin: int) -> list[Line]
 
 
 def _skipped_line(run: RunView, skipped: Skipped, width: int, view: View) -> Line:
-    name = pad(view.glyphs.text(skipped.title), 22, ellipsis=view.glyphs.ellipsis)
-    names = list(dict.fromkeys(run.title_of(m) for m in skipped.missing))
-    why = f"no {', '.join(names)}" if names else skipped.reason or "too few points"
-    room = width - 24
-    text = pad(fit(view.glyphs.text(why), room, ellipsis=view.glyphs.ellipsis), room, right=True)
-    return [(f"{view.glyphs.unknown} ", MUTED), (name, MUTED), (text, MUTED)]
+    ellipsis = view.glyphs.ellipsis
+    name = column(view.glyphs.text(skipped.title), 23, MUTED, ellipsis=ellipsis)
+    names = list(dict.fromkeys(_title_of(run, m) for m in skipped.missing))
+    why = sentences.why_skipped(skipped, ", ".join(names))
+    text = pad(view.glyphs.text(why), width - 25, right=True, ellipsis=ellipsis)
+    return [(f"{view.glyphs.unknown} ", MUTED), name, (text, MUTED)]
 
 
 def finding_detail(
@@ -325,7 +326,7 @@ def finding_detail(
     room = width - line_width(title) - cell_width(finding.rule) - 2
     head: Line = [*title, (" ", TEXT), (view.glyphs.rule * max(0, room), RULE)]
     head.append((f" {finding.rule}", MUTED))
-    lines = [head, *paragraph(view.glyphs.text(finding.summary), width, STRONG), []]
+    lines = [head, *paragraph(view.glyphs.text(sentences.summary(finding)), width, STRONG), []]
     lines += advice_lines(finding, view, width)
     left = height - len(lines) - 2
     if finding.tag in run.infos and left >= 8:
@@ -334,3 +335,9 @@ def finding_detail(
         lines += [[], heading(view.glyphs.text(info.title), width, view, note)]
         lines += chart_lines(run, finding.tag, view, width, min(left, 24))
     return lines[:height]
+
+
+def _title_of(run: RunView, key: str) -> str:
+    """Title of a metric; its key when the catalogue does not have it."""
+    metric = run.catalogue.metrics.get(key)
+    return key if metric is None else metric.title

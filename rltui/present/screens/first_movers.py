@@ -5,26 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rltui.catalogue.model import Category
-from rltui.core.text import pad
 from rltui.present.kit import numbers
-from rltui.present.kit.line import ACCENT, MUTED, STRONG, TEXT, Line
+from rltui.present.kit.line import ACCENT, MUTED, STRONG, Line, column
 from rltui.present.screens.findings import heading
 from rltui.present.screens.metric_rows import overview_sections
+from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
 if TYPE_CHECKING:
     from rltui.health.first_movers import Move
 
+_MOVES: RunCache[None, tuple[int | None, list[Move]]] = RunCache()
+
 
 def moves_of(run: RunView) -> tuple[int | None, list[Move]]:
     """(step of the symptom, vital signs that moved around it), kept until the run changes."""
-    held = run.memo.get("moved")
-    if held is not None and held[0] == run.version:
-        return held[1]  # type: ignore[no-any-return]
-    step, moves = _moves(run)
-    run.memo["moved"] = (run.version, (step, moves))
-    return step, moves
+    return _MOVES.get(run, None, lambda: _moves(run))
 
 
 def _moves(run: RunView) -> tuple[int | None, list[Move]]:
@@ -50,11 +47,10 @@ def moved_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     lines = [heading("What moved first", width, view, note)]
     for rank, move in enumerate(moves[: height - 1], 1):
         title = glyphs.text(run.infos[move.tag].title)
-        before, after = numbers.value(move.before), numbers.value(move.after)
-        line: Line = [(f"{rank} ", ACCENT), (pad(title, 19, ellipsis=glyphs.ellipsis), TEXT)]
-        line.append((pad(f"step {numbers.step(move.step)}", 13), MUTED))
-        line += [(pad(before, 10, right=True), MUTED), (f" {glyphs.arrow} ", MUTED)]
-        line.append((pad(after, 10), STRONG))
+        line: Line = [(f"{rank} ", ACCENT), column(title, 19, ellipsis=glyphs.ellipsis)]
+        line.append(column(f"step {numbers.step(move.step)}", 13, MUTED))
+        line.append((f"{numbers.aligned(move.before)} {glyphs.arrow} ", MUTED))
+        line.append((numbers.aligned(move.after) + " ", STRONG))
         if width >= 69 and move.before:
             line.append((glyphs.text(numbers.factor(move.after / move.before)), MUTED))
         lines.append(line)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rltui.core.level import Level, RunState
 from rltui.core.text import fit_middle
-from rltui.health.crash import EndingKind
+from rltui.health.crash import ExitKind
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
     MUTED,
@@ -63,10 +63,10 @@ def state_spans(
     if state is RunState.UNKNOWN:
         word = f"ended {aged} ago" if aged and progress.last_step is not None else "no points yet"
         return [*line, (word, MUTED)]
-    if state is RunState.CRASHED and progress.ending is not None:
-        ending = progress.ending
+    if state is RunState.CRASHED and progress.exit_status is not None:
+        ending = progress.exit_status
         word = ending_words(ending) if words or in_header else ending.kind.value
-        token = Token.WATCH if ending.kind is EndingKind.CANCELLED else Token.BAD
+        token = Token.WATCH if ending.kind is ExitKind.CANCELLED else Token.BAD
         line = [(f"{glyph} ", style(token)), (word, style(token, bold=True))]
     else:
         line.append((state.value, TEXT if state is RunState.LIVE else STRONG))
@@ -92,11 +92,11 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
         word = " watch" if words or not bad else ""
         text = f"{gap}{glyphs.badge(Level.WATCH)} {watch}{word}"
         line.append((text, style(Token.WATCH, bold=True)))
-    if run.end_level >= Level.WATCH and not bad and run.ending is not None:
+    if run.verdict.exit_level >= Level.WATCH and not bad and run.verdict.crash is not None:
         look = style(Token.WATCH, bold=True)
-        if run.end_level is Level.BAD:
+        if run.verdict.exit_level is Level.BAD:
             look = style(Token.BG, bg=Token.BAD, bold=True)
-        text = f" {glyphs.badge(run.end_level)} {run.ending.kind.value} "
+        text = f" {glyphs.badge(run.verdict.exit_level)} {run.verdict.crash.kind.value} "
         line = [(text, look), *([("  ", TEXT), *line] if line else [])]
     if not line and report.level is Level.OK:
         line.append((f"{glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True)))
@@ -109,7 +109,7 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
     """Line 1 for one run, ``width`` cells."""
     wide = width >= 150
     right = verdict_spans(run, view, words=width >= 110)
-    if run.data.reading or run.loading:
+    if run.data.files.reading or run.data.memory.loading:
         share = "" if reading is None else f" {numbers.percent(reading)}"
         right = [(f"{view.glyphs.badge(Level.UNKNOWN)} reading{share}", MUTED)]
     if width < 40:
@@ -161,8 +161,8 @@ def _step_spans(progress: Progress, width: int) -> Line:
 
 def _bar(share: float, width: int, view: View) -> Line:
     done = round(share * width)
-    rule = view.glyphs.heavy
-    return [(rule * done, STRONG), (rule * (width - done), RULE)]
+    glyphs = view.glyphs
+    return [(glyphs.bar_full * done, STRONG), (glyphs.bar_rest * (width - done), RULE)]
 
 
 def _drop_to_fit(parts: list[_Part], room: int) -> Line:
@@ -192,7 +192,7 @@ def runs_header(runs: list[RunView], label: str, view: View, width: int, expecte
     if width >= 150:
         parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
     total = max(expected, len(runs))
-    done = sum(not (r.data.reading or r.loading) for r in runs)
+    done = sum(not (r.data.files.reading or r.data.memory.loading) for r in runs)
     runs_word = "run" if total == 1 else "runs"
     words = f"{done} of {total} read" if done < total else f"{total} {runs_word}"
     parts.append(_Part([(words, TEXT)], 10))
@@ -200,7 +200,7 @@ def runs_header(runs: list[RunView], label: str, view: View, width: int, expecte
         count = states.count(state)
         if count:
             parts.append(_Part([(f"{count} {state.value}", MUTED)], 20))
-    levels = [r.level for r in runs]
+    levels = [r.verdict.level for r in runs]
     right: Line = []
     for level in (Level.BAD, Level.WATCH):
         count = levels.count(level)

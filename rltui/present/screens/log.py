@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.core.text import clean, fit_middle
-from rltui.health.crash import Ending, EndingKind, bare
+from rltui.health.crash import ExitKind, ExitStatus, bare
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
@@ -25,9 +25,9 @@ from rltui.present.screens.view import View
 from rltui.session import RunView
 
 
-def ending_words(ending: Ending) -> str:
+def ending_words(ending: ExitStatus) -> str:
     """``crashed: CUDA out of memory``, ``cancelled: time limit of Slurm``."""
-    word = "cancelled" if ending.kind is EndingKind.CANCELLED else ending.kind.value
+    word = "cancelled" if ending.kind is ExitKind.CANCELLED else ending.kind.value
     return f"{word}: {ending.reason}"
 
 
@@ -40,7 +40,7 @@ def log_head(run: RunView, view: View, width: int) -> list[Line]:
     room = max(10, width - 26)
     name = clean(str(path)) if path != PIPE else PIPE_NAME
     head.append((fit_middle(name, room, ellipsis=view.glyphs.ellipsis), MUTED))
-    size = run.data.sources[path].size
+    size = run.data.files.sources[path].size
     head = [*fit_line(head, max(10, width - 20)), (f"{size:>9,} bytes", MUTED)]
     return [head, [(view.glyphs.rule * width, RULE)], *_ending_lines(run, width)]
 
@@ -51,19 +51,19 @@ def log_lines(run: RunView, view: View, width: int) -> list[Line]:
     if path is None:
         advice = "no console log of this run is known; name it beside the directory: "
         return paragraph(advice + "rltui watch DIR FILE", width, MUTED)
-    return _log_lines(run, list(run.data.tails[path].lines), view, width)
+    return _log_lines(run, list(run.data.files.tails[path].lines), view, width)
 
 
 def _newest_log(run: RunView) -> Path | None:
-    data = run.data
+    data = run.data.files
     return max(data.tails, key=lambda p: data.sources[p].modified, default=None)
 
 
 def _ending_lines(run: RunView, width: int) -> list[Line]:
-    ending = run.ending
+    ending = run.verdict.crash
     if ending is None:
         return []
-    look = style(LEVEL_TOKEN[run.end_level], bold=True)
+    look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
     lines = paragraph(ending_words(ending), width, look)
     if ending.advice:
         lines += paragraph(ending.advice, width, TEXT)
@@ -71,7 +71,7 @@ def _ending_lines(run: RunView, width: int) -> list[Line]:
 
 
 def _log_lines(run: RunView, lines: list[str], view: View, width: int) -> list[Line]:
-    ending = run.ending
+    ending = run.verdict.crash
     telling = ending.line if ending else ""
     shown: list[Line] = []
     for text in lines:
@@ -84,10 +84,10 @@ def _log_lines(run: RunView, lines: list[str], view: View, width: int) -> list[L
 
 def crashed_line(run: RunView, view: View) -> Line:
     """Reason and telling line of a run that crashed, for lists; empty when it did not."""
-    ending = run.ending
+    ending = run.verdict.crash
     if ending is None:
         return []
-    line: Line = [(ending_words(ending), style(LEVEL_TOKEN[run.end_level], bold=True))]
+    line: Line = [(ending_words(ending), style(LEVEL_TOKEN[run.verdict.exit_level], bold=True))]
     step = run.progress.last_step if run.progress else None
     line.append((f"  after {numbers.step(step)}", MUTED))
     if ending.line:

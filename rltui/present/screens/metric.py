@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.core.text import cell_width, pad
-from rltui.present.kit import numbers
+from rltui.core.text import cell_width
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -15,11 +15,12 @@ from rltui.present.kit.line import (
     TITLE,
     Line,
     Style,
+    column,
     fit_line,
     line_width,
     style,
 )
-from rltui.present.kit.prose import paragraph
+from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.entries import beside, indented
 from rltui.present.screens.findings import badge_of, heading, span_words
 from rltui.present.screens.metric_chart import Zoom, chart_lines, smoothed_last
@@ -87,8 +88,8 @@ def _below(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: i
     if facts:
         lines += _judgement(run, row, view, width)[:1]
         found = _statistics(run, row, view, zoom)
-        pairs = [f"{name} {value}" for name, value, _ in found if name != "start"]
-        lines += paragraph("  ".join(pairs), width, MUTED, limit=2)
+        pairs = [(name, value) for name, value, _ in found]
+        lines.append(fact_line(pairs, width, ellipsis=view.glyphs.ellipsis))
     return lines
 
 
@@ -98,7 +99,7 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
     note = "visible" if zoom.window is not None else ""
     lines.append(heading("Statistics", width, view, note))
     for name, value, where in _statistics(run, row, view, zoom):
-        lines.append([(pad(name, 12), MUTED), (pad(value, 10), STRONG), (where, MUTED)])
+        lines.append([column(name, 12, MUTED), column(value, 12, STRONG), (where, MUTED)])
     meaning = row.info.meaning
     if meaning and height - len(lines) > 4:
         lines += [[], heading("Meaning", width, view)]
@@ -111,7 +112,7 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
         related = _related(run, row)[:room]
         if related:
             lines += [[], heading("Related", width, view)]
-            columns = Columns(16, 0, 0, width - 29, 0)
+            columns = Columns(16, 0, 0, width - 30, 0)
             lines += [row_line(run, r, columns, view, cursor=False) for r in related]
     return lines
 
@@ -128,7 +129,12 @@ def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
         gap = max(2, width - line_width(left) - cell_width(since))
         lines.append([*left, (" " * gap, TEXT), (since, MUTED)])
         lines += paragraph(
-            words(finding.summary), width, TEXT, indent=2, limit=3, ellipsis=glyphs.ellipsis
+            words(sentences.summary(finding)),
+            width,
+            TEXT,
+            indent=2,
+            limit=3,
+            ellipsis=glyphs.ellipsis,
         )
     if found:
         return lines
@@ -136,12 +142,12 @@ def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
     badge: Style = style(LEVEL_TOKEN[row.level])
     if judgement.rules:
         lines.append([(f"{glyphs.badge(row.level)} {row.level.word}", badge)])
-        if judgement.healthy:
-            lines[-1].append((f"  {words(judgement.healthy)}", MUTED))
+        if sentences.healthy(judgement):
+            lines[-1].append((f"  {words(sentences.healthy(judgement))}", MUTED))
     else:
         text = "no rule judges it"
-        if judgement.healthy:
-            text += f"; documents say {judgement.healthy}"
+        if sentences.healthy(judgement):
+            text += f"; documents say {sentences.healthy(judgement)}"
         lines.append([(f"{glyphs.badge(row.level)} ", badge), (words(text), MUTED)])
     return lines
 
@@ -162,8 +168,8 @@ def _statistics(run: RunView, row: Row, view: View, zoom: Zoom) -> list[tuple[st
         facts += [
             ("mean", numbers.value(mean_of(values)), ""),
             ("median", numbers.value(float(np.median(values))), ""),
-            ("min", numbers.value(values[low]), f"at step {int(steps[low]):,}"),
-            ("max", numbers.value(values[high]), f"at step {int(steps[high]):,}"),
+            ("min", numbers.value(values[low]), f"at step {numbers.step(int(steps[low]))}"),
+            ("max", numbers.value(values[high]), f"at step {numbers.step(int(steps[high]))}"),
             ("start", numbers.value(values[0]), ""),
         ]
     seen = series.values
@@ -171,10 +177,10 @@ def _statistics(run: RunView, row: Row, view: View, zoom: Zoom) -> list[tuple[st
         low_step, high_step = zoom.window
         seen = seen[(series.steps >= low_step) & (series.steps <= high_step)]
     nonfinite = int(seen.size - np.count_nonzero(np.isfinite(seen)))
-    nan = f"{nonfinite:,} NaN or Inf" if nonfinite else "no NaN"
-    facts.append(("points", f"{seen.size:,}", nan))
+    nan = f"{numbers.step(nonfinite)} NaN or Inf" if nonfinite else "no NaN"
+    facts.append(("points", numbers.step(seen.size), nan))
     if len(series.old_steps):
-        facts.append(("superseded", f"{len(series.old_steps):,}", "by a restart"))
+        facts.append(("superseded", numbers.step(len(series.old_steps)), "by a restart"))
     return facts
 
 

@@ -14,15 +14,19 @@ from rltui.health.model import Finding, FindingState
 from rltui.present.chart.chart_model import XY
 from rltui.present.chart.outline import LONG, Outline
 from rltui.present.chart.render import Bar, Chart, Crosshair, Curve, Limit, Mark, render, smooth
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
 from rltui.present.screens.metric_rows import episodes
+from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.view import View
-from rltui.present.screens.x_axis import Axis, axis_of, lives, roomy, span_of
+from rltui.present.screens.x_axis import Axis, axis_of, is_live, padded_end, span_of
 from rltui.session import RunView
 from rltui.store import Series
 
-#: More validation marks than this say nothing: every step is one.
+_LINES: RunCache[object, list[Line]] = RunCache()
+_OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
+
+#: With more validation marks than this, none are drawn: every step would have one.
 _MOST_MARKS = 60
 #: Bars of findings under a chart, at most.
 _MOST_BARS = 6
@@ -58,15 +62,16 @@ def chart_lines(
     view or the zoom changes.
     """
     key = ("chart", tag, width, height, view, zoom, small, band, span_of(run)[2])
-    held = run.memo.get(key)
-    if held is not None and held[0] == run.version:
-        return held[1]  # type: ignore[no-any-return]
-    chart = chart_of(run, tag, view, band=band, zoom=zoom)
-    if small:
-        chart = replace(chart, bars=(), marks=(), limits=(), x_axis=False, ends=True, newest=False)
-    lines = render(chart, width, height, view.glyphs)
-    run.memo[key] = (run.version, lines)
-    return lines
+
+    def draw() -> list[Line]:
+        chart = chart_of(run, tag, view, band=band, zoom=zoom)
+        if small:
+            chart = replace(
+                chart, bars=(), marks=(), limits=(), x_axis=False, ends=True, newest=False
+            )
+        return render(chart, width, height, view.glyphs)
+
+    return _LINES.get(run, key, draw)
 
 
 def chart_of(
@@ -78,7 +83,7 @@ def chart_of(
     zoom: Zoom = WHOLE_RUN,
 ) -> Chart:
     """The request for the chart of one tag."""
-    series, judgement = run.shown(tag), run.judgement(tag)
+    series, judgement = run.shown(tag), run.verdict.judgement(tag)
     axis = axis_of(run, series, view.axis)
     to_x = axis.place
     levels = [
@@ -86,7 +91,7 @@ def chart_of(
         for since, until, level in episodes(run, tag)
     ]
     judged = bool(judgement.rules) or judgement.level is not Level.UNKNOWN
-    low, high = run.limits(tag)
+    low, high = run.verdict.limits(tag)
     # averages, quantiles and readings need every point, and so does a part that is enlarged
     exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
     first, last = run.points.first_step, run.points.last_step
@@ -104,7 +109,7 @@ def chart_of(
         log=view.log_y,
         clip=view.outliers,
         healthy=(low, high) if low is not None or high is not None else None,
-        limits=_limits(low, high, judgement.healthy),
+        limits=_limits(low, high, sentences.healthy(judgement)),
         restarts=[to_x(int(s)) for s in series.restarts],
         bars=_bars(run, tag, to_x),
         marks=marks,
@@ -114,10 +119,10 @@ def chart_of(
 
 
 def _end(run: RunView, axis: Axis, ends: tuple[float, float] | None) -> float | None:
-    """Where the x axis ends: a live run gets room for what comes."""
-    if ends is None or not lives(run):
+    """Where the x axis ends: a live run gets space for new points."""
+    if ends is None or not is_live(run):
         return None
-    return span_of(run)[2] if axis.kind == "step" else roomy(*ends)
+    return span_of(run)[2] if axis.kind == "step" else padded_end(*ends)
 
 
 def _curve(
@@ -151,16 +156,13 @@ def outline_of(run: RunView, series: Series) -> IntArray | None:
     """Which points of a long series show at any size; None for all. Kept and extended."""
     if series.count < LONG:
         return None
-    key = ("outline", series.tag)
-    held = run.memo.get(key)
-    if held is not None and held[0] == series.version:
-        known: Outline = held[1]
-        return known.index
-    follows = held is not None and held[1].follows(series.steps, series.values)
-    outline = held[1] if held is not None and follows else Outline()
-    outline.extend(series.steps, series.values)
-    run.memo[key] = (series.version, outline)
-    return outline.index
+
+    def extend(outline: Outline, longer: Series) -> Outline:
+        outline.extend(longer.values)
+        return outline
+
+    known = _OUTLINES.of(run).get(series, lambda s: extend(Outline(), s), extend=extend)
+    return known.index
 
 
 def _limits(low: float | None, high: float | None, words: str) -> list[Limit]:
@@ -200,7 +202,7 @@ def _rank(finding: Finding) -> int:
 
 
 def _marks(run: RunView, to_x: Callable[[float], float]) -> list[Mark]:
-    """Steps of validation, as long as they are few enough to say something."""
+    """Steps of validation, unless there are too many to be useful."""
     for tag, info in run.infos.items():
         if info.category is Category.VALIDATION:
             steps = run.shown(tag).steps

@@ -1,10 +1,9 @@
-"""Rows of metrics: which tags stand together, and what one row says."""
+"""Rows of metrics: their order and grouping, and the content of a row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -13,20 +12,21 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.model import Judgement
 from rltui.present.screens.entries import words_match
+from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.tabs import ALL, FINDINGS, OVERVIEW
 from rltui.session import RunView
 from rltui.store import Series
-
-_T = TypeVar("_T")
 
 #: Tags of one family that may be drawn as the band of the mean.
 _LOW, _HIGH, _CENTRE = "min", "max", "mean"
 #: Points that the newest one is compared with for the change column.
 _TREND_POINTS = 10
-#: Points that tell the usual range and noise of a metric.
+#: Points that give the usual range and noise of a metric.
 _RECENT_POINTS = 2000
 #: A change below this share of the p5-p95 range is not shown.
 _MATERIAL = 0.02
+
+_TRENDS: RunSeriesCache[float | None] = RunSeriesCache()
 
 #: Heading of rows that answer none of the questions and fire.
 _ELSEWHERE = "Firing elsewhere"
@@ -64,13 +64,17 @@ class Section:
         return max((r.level for r in self.rows), default=Level.UNKNOWN)
 
 
+_SECTIONS: RunCache[tuple[str, str], list[Section]] = RunCache()
+_OVERVIEW: RunCache[None, list[Section]] = RunCache()
+_FAMILY_ENDS: RunCache[None, dict[str, dict[str, str]]] = RunCache()
+
+
 def make_row(run: RunView, tag: str, band: tuple[str, str] | None = None) -> Row:
     """The row of one tag."""
-    judgement = run.judgement(tag)
+    verdict = run.verdict
     last = run.shown(tag).last
     value = None if last is None else last[2]
-    # no tick beside a value that is outside of its range, even before the rule is sure
-    level = Level.UNKNOWN if judgement.pending else judgement.level
+    judgement, level = verdict.judgement(tag), verdict.tag_level(tag)
     return Row(tag, run.infos[tag], level, judgement, value, band)
 
 
@@ -88,22 +92,22 @@ def fold(run: RunView, tags: Iterable[str]) -> list[Row]:
         if _CENTRE in members and _LOW in members and _HIGH in members:
             low, high = members[_LOW], members[_HIGH]
             bands[members[_CENTRE]] = (low, high)
-            hidden.update(t for t in (low, high) if run.judgement(t).level < Level.WATCH)
+            hidden.update(t for t in (low, high) if run.verdict.judgement(t).level < Level.WATCH)
     return [make_row(run, t, bands.get(t)) for t in ordered if t not in hidden]
 
 
 def tab_sections(run: RunView, tab: str, text: str = "") -> list[Section]:
     """The sections of a tab, after the filter ``text``; kept until the run changes."""
-    key = ("sections", tab, text)
-    held = run.memo.get(key)
-    if held is None or held[0] != run.version:
-        sections = _tab_sections(run, tab)
-        if text:
-            sections = [
-                Section(s.title, tuple(r for r in s.rows if matches(r, text))) for s in sections
-            ]
-        held = run.memo[key] = (run.version, [s for s in sections if s.rows])
-    return list(held[1])
+    return list(_SECTIONS.get(run, (tab, text), lambda: _matching_sections(run, tab, text)))
+
+
+def _matching_sections(run: RunView, tab: str, text: str) -> list[Section]:
+    sections = _tab_sections(run, tab)
+    if text:
+        sections = [
+            Section(s.title, tuple(r for r in s.rows if matches(r, text))) for s in sections
+        ]
+    return [s for s in sections if s.rows]
 
 
 def _tab_sections(run: RunView, tab: str) -> list[Section]:
@@ -125,10 +129,7 @@ def category_title(category: Category) -> str:
 
 def overview_sections(run: RunView) -> list[Section]:
     """The questions of the scenario with the metrics that answer them, as far as logged."""
-    held = run.memo.get("overview")
-    if held is None or held[0] != run.version:
-        held = run.memo["overview"] = (run.version, _overview_sections(run))
-    return list(held[1])
+    return list(_OVERVIEW.get(run, None, lambda: _overview_sections(run)))
 
 
 def _overview_sections(run: RunView) -> list[Section]:
@@ -180,14 +181,15 @@ def _band_of(run: RunView, tag: str) -> tuple[str, str] | None:
 
 def _family_ends(run: RunView) -> dict[str, dict[str, str]]:
     """Family -> its tags of the lowest and the highest value; made once per version."""
-    held = run.memo.get("families")
-    if held is None or held[0] != run.version:
+
+    def find() -> dict[str, dict[str, str]]:
         ends: dict[str, dict[str, str]] = {}
         for tag, info in run.infos.items():
             if info.family and info.stat in (_LOW, _HIGH):
                 ends.setdefault(info.family, {})[info.stat] = tag
-        held = run.memo["families"] = (run.version, ends)
-    return held[1]
+        return ends
+
+    return _FAMILY_ENDS.get(run, None, find)
 
 
 def _by_category(run: RunView) -> list[str]:
@@ -212,18 +214,9 @@ def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
     ]
 
 
-def memo(run: RunView, tag: str, name: object, make: Callable[[Series], _T]) -> _T:
-    """A value derived from the points of ``tag``, computed anew only when they change."""
-    series = run.shown(tag)
-    key = (tag, name)
-    held = run.memo.get(key)
-    if held is not None and held[0] == series.version:
-        return held[1]  # type: ignore[no-any-return]
-    value = make(series)
-    if len(run.memo) > 4096:
-        run.memo.clear()
-    run.memo[key] = (series.version, value)
-    return value
+def trend_of(run: RunView, tag: str) -> float | None:
+    """The trend of a tag as shown, kept until its points change."""
+    return _TRENDS.of(run).get(run.shown(tag), trend)
 
 
 def trend(series: Series) -> float | None:

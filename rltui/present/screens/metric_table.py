@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit, fit_middle, pad
-from rltui.present.kit import numbers
+from rltui.core.text import cell_width, fit_middle, pad
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.bins import Digest
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
@@ -18,17 +18,23 @@ from rltui.present.kit.line import (
     TITLE,
     Line,
     Token,
+    column,
     fit_line,
     line_width,
     style,
 )
 from rltui.present.kit.spark import empty_digest, spark_of
 from rltui.present.screens.entries import Entry, fixed, with_margin
-from rltui.present.screens.metric_rows import Row, Section, episodes, memo, trend
+from rltui.present.screens.metric_rows import Row, Section, episodes, trend_of
+from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import span_of
 from rltui.session import RunView
 from rltui.store import Series
+
+_ROWS: RunCache[object, Line] = RunCache()
+_SPARKS: RunSeriesCache[Line] = RunSeriesCache()
+_DIGESTS: RunSeriesCache[Digest] = RunSeriesCache()
 
 #: Units that get a shorter word in narrow panes.
 _SHORT_UNITS = {"tok/s/gpu": "tok/s", "ms/tok": "ms/tk", "steps/s": "st/s", "samples/s": "smp/s"}
@@ -36,120 +42,130 @@ _SHORT_UNITS = {"tok/s/gpu": "tok/s", "ms/tok": "ms/tk", "steps/s": "st/s", "sam
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Widths of the columns of a row; 0 leaves one out. The badge always takes 2."""
+    """Cells of text in each column of a row; 0 leaves a column out.
+
+    The badge comes first, in one cell; a blank stands between any two columns.
+    """
 
     name: int
     unit: int
     change: int
     spark: int
     healthy: int
-    value: int = 10
+    value: int = numbers.ALIGNED_WIDTH
 
     @property
     def width(self) -> int:
         """Cells of the whole row."""
-        gaps = bool(self.unit) + bool(self.healthy) + bool(self.spark and not self.change)
-        return (
-            2 + self.name + self.value + self.unit + self.change + self.spark + self.healthy + gaps
-        )
+        shown = (self.name, self.value, self.unit, self.change, self.spark, self.healthy)
+        return 1 + sum(1 + cells for cells in shown if cells)
+
+    def start(self, column: str) -> int:
+        """Cells before a column."""
+        at = 2
+        for name in ("name", "value", "unit", "change", "spark", "healthy"):
+            if name == column:
+                break
+            cells: int = getattr(self, name)
+            at += cells + 1 if cells else 0
+        return at
 
 
 def columns_for(width: int) -> Columns:
     """The columns of a pane ``width`` cells wide."""
     if width >= 84:
-        return Columns(19, 10, 10, width - 69, 16)
+        return Columns(18, 9, 9, width - 69, 16)
     if width >= 76:
-        return Columns(17, 10, 9, width - 63, 13)
+        return Columns(16, 9, 8, width - 63, 13)
+    if width >= 67:
+        return Columns(16, 7, 8, width - 60, 12)
     if width >= 60:
-        return Columns(17, 7, 9, width - 59, 12)
-    spark_width = 10 if width >= 34 else 0
-    return Columns(max(4, width - 12 - spark_width - bool(spark_width)), 0, 0, spark_width, 0)
+        return Columns(16, 0, 8, width - 52, 12)
+    if width >= 34:
+        return Columns(width - 24, 0, 0, 10, 0)
+    return Columns(max(4, width - 13), 0, 0, 0, 0)
 
 
 def row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool) -> Line:
     """One row, without the margin that holds the cursor bar; kept until the run changes."""
-    key = ("row", row.tag, columns, cursor, view.marker, span_of(run)[2])
-    held = run.memo.get(key)
-    if held is not None and held[0] == run.version and held[1][0] == row.level:
-        return list(held[1][1])
-    line = _row_line(run, row, columns, view, cursor=cursor)
-    run.memo[key] = (run.version, (row.level, line))
-    return list(line)
+    key = (row.tag, row.level, columns, cursor, view.marker, span_of(run)[2])
+    return list(_ROWS.get(run, key, lambda: _row_line(run, row, columns, view, cursor=cursor)))
 
 
 def _row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool) -> Line:
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
     token = LEVEL_TOKEN[row.level]
     line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
-    title = view.glyphs.text(row.title)
-    if row.info.metric is None:  # the end of an unknown tag says most
+    title = glyphs.text(row.title)
+    if row.info.metric is None:  # the end of an unknown tag is the most specific part
         title = fit_middle(title, columns.name, ellipsis=glyphs.ellipsis)
-    name = pad(title, columns.name, ellipsis=glyphs.ellipsis)
-    line.append((name, style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT))
+    look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
+    line.append(column(title, columns.name + 1, look, ellipsis=glyphs.ellipsis))
     value = numbers.aligned(row.value)
     nonfinite = "NaN" in value or "Inf" in value
     look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
-    line.append((value, look if alarm or nonfinite else STRONG))
+    line.append((value + " ", look if alarm or nonfinite else STRONG))
     if columns.unit:
-        line.append((" " + pad(_unit(row, columns, view), columns.unit), MUTED))
+        unit = _unit(row, columns, view)
+        line.append(column(unit, columns.unit + 1, MUTED, ellipsis=glyphs.ellipsis))
     if columns.change:
-        line.append((pad(_change(run, row, columns, view), columns.change), MUTED))
+        line.append(column(_change(run, row, columns, view), columns.change + 1, MUTED))
     if columns.spark:
-        if not columns.change:
-            line.append((" ", TEXT))
         judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
         line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
     if columns.healthy:
-        words = row.judgement.healthy
-        if cell_width(words) > columns.healthy or columns.healthy < 16:
-            words = row.judgement.healthy_short or words
-        words = pad(view.glyphs.text(words), columns.healthy, ellipsis=glyphs.ellipsis)
-        line.append((" " + words, MUTED))
+        healthy = pad(_healthy(row, columns, view), columns.healthy, ellipsis=glyphs.ellipsis)
+        line.append((" " + healthy, MUTED))
     return line
+
+
+def _healthy(row: Row, columns: Columns, view: View) -> str:
+    """The limit in words; narrow columns take the short form."""
+    words = view.glyphs.text(sentences.healthy(row.judgement))
+    if columns.healthy >= 16 and cell_width(words) <= columns.healthy:
+        return words
+    return view.glyphs.text(sentences.healthy_short(row.judgement)) or words
 
 
 def _unit(row: Row, columns: Columns, view: View) -> str:
     unit = row.info.unit
     if cell_width(unit) > columns.unit:
         unit = _SHORT_UNITS.get(unit, unit)
-    return fit(view.glyphs.text(unit), columns.unit, ellipsis=view.glyphs.ellipsis)
+    return view.glyphs.text(unit)
 
 
 def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
-    change = memo(run, row.tag, "trend", trend)
+    """The trend, or the step of the only point when that is old; empty when it does not fit."""
     series = run.shown(row.tag)
     if series.count == 1 and run.points.last_step not in (None, int(series.steps[0])):
-        text = f"at {numbers.step(int(series.steps[0]))}"  # the only point, and an old one
-        return (" " + text) if columns.change >= 10 else text
-    if change is None:
-        return ""
-    arrow = view.glyphs.up if change > 0 else view.glyphs.down
-    text = f"{arrow} {numbers.value(abs(change))}"
-    return (" " + text) if columns.change >= 10 else text
+        step = numbers.step(int(series.steps[0]))
+        forms = [f"at {step}", f"@{step}"]
+    else:
+        change = trend_of(run, row.tag)
+        if change is None:
+            return ""
+        forms = [numbers.change(0, change, up=view.glyphs.up, down=view.glyphs.down)]
+    return next((x for x in forms if cell_width(x) <= columns.change), "")
 
 
 def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) -> Line:
     """The sparkline of a tag over the steps of the run, kept until its points change."""
     first, last, end = span_of(run)
     spans = episodes(run, tag)
-    name = ("spark", width, first, last, end, tuple(spans), judged, view.marker)
+    name = (width, first, last, end, tuple(spans), judged, view.marker)
 
     def draw(series: Series) -> Line:
         digest = _digest(run, series, empty_digest(first, last, end, width), last)
         return spark_of(digest, last, spans, judged, view.glyphs)
 
-    return memo(run, tag, name, draw)
+    return _SPARKS.of(run).get(run.shown(tag), draw, name=name)
 
 
 def _digest(run: RunView, series: Series, empty: Digest, last: int) -> Digest:
-    """The points gathered for a sparkline: those that were gathered before are kept."""
-    key = ("digest", series.tag, empty.first, empty.unit, empty.width)
-    held = run.memo.get(key)
-    digest = empty
-    if held is not None and held[1].grows_to(series.steps, series.values):
-        digest = held[1]
+    """The binned points of a sparkline: only new points are added."""
+    name = (empty.first, empty.unit, empty.width)
+    digest = _DIGESTS.of(run).get(series, lambda _: empty, name=name, extend=lambda known, _: known)
     digest.extend(series.steps, series.values, last)
-    run.memo[key] = (series.version, digest)
     return digest
 
 
@@ -181,23 +197,12 @@ def section_line(
 
 def _heads(line: Line, columns: Columns, rule: str, spark_head: str) -> Line:
     """Column heads set into the rule, each at the place of its column."""
-    value_at = 2 + columns.name
-    change_at = value_at + columns.value + (columns.unit + 1 if columns.unit else 0)
-    spark_at = change_at + columns.change
-    healthy_at = spark_at + columns.spark + 1
-    heads = [(value_at + 3, "value")]
-    if columns.change:
-        heads.append((change_at, "change"))
-    heads.append((spark_at, fit(spark_head, columns.spark - 1)))
-    if columns.healthy:
-        heads.append((healthy_at, "healthy"))
-    for at, head in heads:
-        fill = at - 1 - line_width(line)
-        if fill >= 0:
-            tail = "  " if head == "value" else " "
-            fill -= len(tail) - 1
-            line = [*line, (rule * max(0, fill), RULE), (tail[: max(1, len(tail))], TEXT)]
-            line.append((f"{head} ", MUTED))
+    heads = [("value", 3), ("change", 0), ("spark", 0), ("healthy", 0)]
+    for name, indent in heads:
+        fill = columns.start(name) + indent - 1 - line_width(line)
+        if getattr(columns, name) and fill >= 0:
+            head = spark_head if name == "spark" else name
+            line = [*line, (rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
     return line
 
 
@@ -270,9 +275,8 @@ def list_head(
 
 def _spark_head(run: RunView, columns: Columns) -> str:
     first, last, _ = span_of(run)
-    if columns.spark < 20:
-        return "run"
-    return f"steps {numbers.step(first)} to {numbers.step(last)}"
+    steps = f"steps {numbers.step(first)} to {numbers.step(last)}"
+    return steps if len(steps) < columns.spark else "run"
 
 
 def _needed(sections: Sequence[Section], blanks: bool) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
-from rltui.core.text import fit_middle, pad
+from rltui.core.text import pad
 from rltui.health.model import Finding
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
@@ -15,9 +15,11 @@ from rltui.present.kit.line import (
     TEXT,
     Line,
     Token,
+    column,
     fit_line,
     style,
 )
+from rltui.present.kit.names import distinct
 from rltui.present.screens.entries import Entry, fixed, longest, with_margin, words_match
 from rltui.present.screens.header import state_spans
 from rltui.present.screens.log import crashed_line
@@ -32,7 +34,7 @@ class _Columns:
     def __init__(self, width: int, longest: int) -> None:
         self.left = 2 if width >= 110 else 1
         self.framework = 15 if width >= 110 else 13 if width >= 80 else 0
-        self.state = 13 if width >= 110 else 11 if width >= 60 else 0
+        self.state = 14 if width >= 110 else 12 if width >= 60 else 0
         self.step = 8 if width >= 60 else 0
         self.age = 7 if width >= 100 else 0
         self.title = 11 if width >= 110 else 9 if width >= 80 else 0
@@ -58,13 +60,13 @@ def runs_shown(runs: list[RunView], order: str, text: str) -> list[RunView]:
     if order == "name":
         return sorted(shown, key=lambda r: r.key)
     if order == "newest":
-        return sorted(shown, key=lambda r: (-(r.data.modified or 0.0), r.key))
+        return sorted(shown, key=lambda r: (-(r.data.files.modified or 0.0), r.key))
     return sorted(shown, key=_by_verdict)
 
 
 def _hay(run: RunView) -> str:
     known, progress = run.recognition, run.progress
-    words = [run.name, run.level.word]
+    words = [run.name, run.verdict.level.word]
     if known is not None:
         words += [known.framework, known.title, known.algorithm or ""]
     if progress is not None:
@@ -75,7 +77,7 @@ def _hay(run: RunView) -> str:
 def _by_verdict(run: RunView) -> tuple[int, int, RunKey]:
     order = {Level.BAD: 0, Level.WATCH: 1, Level.OK: 2, Level.UNKNOWN: 3}
     firing = len(run.report.firing()) if run.report else 0
-    return order[run.level], -firing, run.key
+    return order[run.verdict.level], -firing, run.key
 
 
 class RunRows:
@@ -89,7 +91,10 @@ class RunRows:
         self._view = view
         self._width = width
         self._reading = reading
-        self._columns = _Columns(width, longest([r.name for r in runs], 8))
+        names = [r.name for r in runs]
+        self._columns = _Columns(width, longest(names, 8))
+        short = distinct(tuple(names), self._columns.name - 1, view.glyphs.ellipsis)
+        self._names = dict(zip((r.key for r in runs), short, strict=True))
 
     def head(self) -> Line:
         """The column heads, set into a rule."""
@@ -106,7 +111,7 @@ class RunRows:
         below = _below(run, self._view, self._reading)
 
         def draw(cursor: bool) -> list[Line]:
-            lines = [_line(run, self._columns, self._view, cursor)]
+            lines = [_line(run, self._names[run.key], self._columns, self._view, cursor)]
             lines += [[("    ", TEXT), *below]] if below else []
             cells, left = self._width - self._columns.left - 1, self._columns.left
             return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
@@ -136,14 +141,13 @@ def _head(columns: _Columns, width: int, view: View) -> Line:
     return fit_line(line, width - 1)
 
 
-def _line(run: RunView, columns: _Columns, view: View, here: bool) -> Line:
-    glyphs, level = view.glyphs, run.level
+def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) -> Line:
+    glyphs, level = view.glyphs, run.verdict.level
     look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH)
-    name = fit_middle(run.name, columns.name - 1, ellipsis=glyphs.ellipsis)
     name_look = STRONG if level >= Level.WATCH or here else TEXT
     return [
         (f"{glyphs.badge(level)} ", look),
-        (pad(name, columns.name), name_look),
+        column(name, columns.name, name_look),
         *_facts(run, columns, view),
         *_headline(run, columns, view),
     ]
@@ -155,19 +159,20 @@ def _facts(run: RunView, columns: _Columns, view: View) -> Line:
     if columns.framework:
         words = [known.title if known else "", (known.algorithm or "") if known else ""]
         text = " · ".join(w for w in words if w) or "–"
-        text = pad(view.glyphs.text(text), columns.framework - 1, ellipsis=view.glyphs.ellipsis)
-        line.append((text + " ", MUTED))
+        text = view.glyphs.text(text)
+        line.append(column(text, columns.framework, MUTED, ellipsis=view.glyphs.ellipsis))
     if columns.state:
         spans = state_spans(progress, view, words=False)[:2]
         if progress is not None and spans[1][0].startswith(("ended", "no points")):
             spans = [spans[0], ("unknown", MUTED)]
-        line.extend(fit_line(spans, columns.state))
+        line.extend(fit_line(spans, columns.state - 1, ellipsis=view.glyphs.ellipsis))
+        line.append((" ", TEXT))
     if columns.step:
         last = progress.last_step if progress else None
-        line.append((pad(numbers.step(last), columns.step - 1, right=True) + " ", TEXT))
+        line.append(column(numbers.step(last), columns.step, right=True))
     if columns.age:
         age = progress.age_s if progress else None
-        line.append((pad(numbers.age(age), columns.age - 1, right=True) + " ", MUTED))
+        line.append(column(numbers.age(age), columns.age, MUTED, right=True))
     return line
 
 
@@ -179,7 +184,7 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     line.append((" ", TEXT))
     if columns.title:
         title = view.glyphs.text(info.title)
-        line.append((pad(title, columns.title - 1, ellipsis=view.glyphs.ellipsis) + " ", MUTED))
+        line.append(column(title, columns.title, MUTED, ellipsis=view.glyphs.ellipsis))
     last = run.shown(tag).last
     line.append((numbers.aligned(last[2] if last else None), STRONG))
     if columns.spark:
@@ -190,11 +195,11 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
 
 def _below(run: RunView, view: View, share: float | None) -> Line:
     """The second line: why it died, the worst finding, or why there is nothing to judge."""
-    if run.data.reading:
+    if run.data.files.reading:
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
     if not run.infos:
-        size = sum(s.size for s in run.data.sources.values())
-        return [(f"no scalar yet: {size:,} bytes read", MUTED)]
+        size = sum(s.size for s in run.data.files.sources.values())
+        return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
     crashed = crashed_line(run, view)
     if crashed:
         return crashed

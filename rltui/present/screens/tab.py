@@ -10,9 +10,9 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
 from rltui.health.model import FindingState
 from rltui.present.chart.outline import LONG
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, fit_line, style
-from rltui.present.kit.prose import paragraph
+from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.entries import Entry, beside, fixed, indented
 from rltui.present.screens.findings import (
     calm_lines,
@@ -25,6 +25,7 @@ from rltui.present.screens.first_movers import moved_lines, moved_sentence
 from rltui.present.screens.metric_chart import chart_lines, outline_of
 from rltui.present.screens.metric_rows import Section, make_row, overview_sections, tab_sections
 from rltui.present.screens.metric_table import columns_for, fitted, table_entries
+from rltui.present.screens.run_cache import RunSeriesCache
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -32,6 +33,7 @@ from rltui.store import Series
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
+_MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
 _GAP = 3
 #: From this width on the chart pane holds two charts side by side.
 _TWO_CHARTS = 80
@@ -132,15 +134,15 @@ def empty_lines(run: RunView, filtered: bool) -> list[Line]:
     """What stands in place of the list when it has no row."""
     if filtered:
         return [[], [("  no row matches the filter", MUTED)]]
-    if run.data.reading:
+    if run.data.files.reading:
         return [[], [("  reading", MUTED)]]
     lines: list[Line] = [[], [("  no scalar yet", TEXT)]]
-    for source in run.data.sources.values():
-        size = f"{source.size:,} bytes read, {source.records:,} records"
+    for source in run.data.files.sources.values():
+        size = f"{numbers.exact(source.size)} bytes read, {numbers.exact(source.records)} records"
         lines.append([(f"  {clean(source.path.name)}: {size}", MUTED)])
     return [
         *lines,
-        *([(f"  {clean(n.path.name)}: {n.message}", MUTED)] for n in run.data.notes[:5]),
+        *([(f"  {clean(n.path.name)}: {n.message}", MUTED)] for n in run.data.files.notes[:5]),
     ]
 
 
@@ -150,7 +152,7 @@ def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
     hidden = [r.tag for s in tab_sections(run, tab) for r in s.rows if r.tag not in shown]
     if not hidden:
         return []
-    bad = sum(run.judgement(t).level is Level.BAD for t in hidden)
+    bad = sum(run.verdict.judgement(t).level is Level.BAD for t in hidden)
     glyph = view.glyphs.badge(Level.BAD if bad else Level.UNKNOWN)
     look = style(LEVEL_TOKEN[Level.BAD], bold=True) if bad else MUTED
     tail = f", {bad} of them bad" if bad else ""
@@ -174,7 +176,7 @@ def side_lines(
     companions = _companions(run, cursor)
     if width >= _TWO_CHARTS and companions:
         return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, companions[0]])]
-    ill = [t for t in companions if run.judgement(t).level >= Level.WATCH][:2]
+    ill = [t for t in companions if run.verdict.judgement(t).level >= Level.WATCH][:2]
     if not ill or room < 31:
         return [*lines, *_titled_chart(run, cursor, view, width, min(room, 31))]
     lines += _titled_chart(run, cursor, view, width, min(room - len(ill) * _SMALL_CHART - 2, 27))
@@ -243,7 +245,9 @@ def _narrow_title(run: RunView, tag: str, view: View, width: int) -> Line:
     findings = run.report.findings if run.report else ()
     found = next((f for f in findings if f.tag == tag), None)
     words = view.glyphs.text
-    note = words(found.short if found and found.state is FindingState.FIRING else info.unit)
+    note = words(
+        sentences.short(found) if found and found.state is FindingState.FIRING else info.unit
+    )
     title = words(info.title)
     if cell_width(note) > width - cell_width(title) - 6:
         note = ""
@@ -264,10 +268,11 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
         look = MUTED if over else style(LEVEL_TOKEN[finding.level], bold=True)
         since = f"   {span_words(finding)}"
         lines.append([("  ", TEXT), (f"{glyph} {words(finding.title)}", look), (since, MUTED)])
-        text = words(finding.summary)
+        text = words(sentences.summary(finding))
         lines += paragraph(text, inner, indent=4, limit=2, ellipsis=view.glyphs.ellipsis)
     lines.append([])
-    lines.append([("  ", TEXT), *_statistics(run, tag)])
+    facts = _statistics(run, tag)
+    lines.append([("  ", TEXT), *fact_line(facts, inner, ellipsis=view.glyphs.ellipsis)])
     if info.meaning:
         lines.append([])
         lines += paragraph(words(info.meaning), inner, indent=2, ellipsis=view.glyphs.ellipsis)
@@ -276,18 +281,18 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
 
 def _median(run: RunView, series: Series) -> float:
     """The median; that of a long series is taken anew when it has grown by a hundredth."""
-    key = ("median", series.tag)
-    held = run.memo.get(key)
-    if held is not None:
-        count, median = held[1]
-        if held[0] == series.version or LONG <= count <= series.count <= 1.01 * count:
-            return float(median)
-    found = float(np.median(series.finite()[1]))
-    run.memo[key] = (series.version, (series.count, found))
-    return found
+
+    def make(series: Series) -> tuple[int, float]:
+        return series.count, float(np.median(series.finite()[1]))
+
+    def extend(known: tuple[int, float], longer: Series) -> tuple[int, float]:
+        return known if known[0] >= LONG and longer.count <= 1.01 * known[0] else make(longer)
+
+    return _MEDIANS.of(run).get(series, make, extend=extend)[1]
 
 
-def _statistics(run: RunView, tag: str) -> Line:
+def _statistics(run: RunView, tag: str) -> list[tuple[str, str]]:
+    """(name, value) of all points, the most telling first."""
     series = run.shown(tag)
     index = outline_of(run, series)  # holds the extremes
     steps = series.steps if index is None else series.steps[index]
@@ -306,8 +311,5 @@ def _statistics(run: RunView, tag: str) -> Line:
             ("max", numbers.value(values[high])),
             ("at step", numbers.step(int(steps[high]))),
         ]
-    facts += [("points", f"{series.count:,}"), ("NaN", f"{series.nonfinite:,}")]
-    line: Line = []
-    for name, text in facts:
-        line += [(f"{name} ", MUTED), (f"{text}   ", STRONG)]
-    return line
+    counts = [("points", series.count), ("NaN", series.nonfinite)]
+    return facts + [(name, numbers.step(count)) for name, count in counts]

@@ -149,9 +149,9 @@ def _tab_badge(run: RunView, view: View, tab: Tab, gap: str) -> list[Span]:
     if tab.id == FINDINGS:
         return [(f" {len(run.report.firing()) if run.report else 0}", MUTED)]
     if tab.id == OVERVIEW:
-        level = run.level
+        level = run.verdict.level
     elif tab.category is not None:
-        level = run.category_level(tab.category)
+        level = run.verdict.category_level(tab.category)
     if level is Level.UNKNOWN:
         return []
     return [(gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
@@ -161,7 +161,7 @@ def _worst_tabs(run: RunView, active: str, tabs: list[Tab]) -> list[Tab]:
     """Below 80 cells: the active tab and the worst three."""
 
     def level(tab: Tab) -> Level:
-        return run.category_level(tab.category) if tab.category else Level.UNKNOWN
+        return run.verdict.category_level(tab.category) if tab.category else Level.UNKNOWN
 
     ranked = sorted(tabs, key=lambda t: (-level(t), tabs.index(t)))[:3]
     return [t for t in tabs if t.id == active or t in ranked]

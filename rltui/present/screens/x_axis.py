@@ -16,8 +16,11 @@ import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import RunState
+from rltui.present.screens.run_cache import RunCache
 from rltui.session import RunView
 from rltui.store import Series
+
+_SPANS: RunCache[bool, tuple[int, int, float]] = RunCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +48,7 @@ class Axis:
         return np.interp(steps.astype(np.float64), self.steps, self.at)
 
 
-def roomy(first: float, last: float) -> float:
+def padded_end(first: float, last: float) -> float:
     """The end of an axis that grows in jumps: at most a fifth of it is beyond ``last``.
 
     The lengths are 4, 5, 6 or 7 times a power of two.
@@ -57,32 +60,28 @@ def roomy(first: float, last: float) -> float:
     return first + math.ceil(length / unit - 1e-9) * unit
 
 
-def lives(run: RunView) -> bool:
-    """Whether more points are to come, as far as the clock tells."""
+def is_live(run: RunView) -> bool:
+    """Whether more points are expected, judging by the age of the newest."""
     return run.progress is not None and run.progress.state is RunState.LIVE
 
 
 def span_of(run: RunView) -> tuple[int, int, float]:
     """First step, newest step and end of the x range that all sparklines of a run share."""
-    key = ("span", lives(run))
-    held = run.memo.get(key)
-    if held is None or held[0] != run.version:
-        held = run.memo[key] = (run.version, _span(run))
-    return held[1]
+    return _SPANS.get(run, is_live(run), lambda: _span(run))
 
 
 def _span(run: RunView) -> tuple[int, int, float]:
     first, last = run.points.first_step or 0, run.points.last_step or 0
-    if not lives(run):
+    if not is_live(run):
         return first, last, float(last)
-    end, progress = roomy(first, last), run.progress
+    end, progress = padded_end(first, last), run.progress
     if progress is not None and progress.total_steps and progress.total_steps >= last:
         end = min(end, float(progress.total_steps))
     return first, last, end
 
 
 def axis_of(run: RunView, series: Series, name: str) -> Axis:
-    """The axis ``name`` for a series; steps when the run cannot tell (no times, no tokens)."""
+    """The axis ``name`` for a series; steps when the run lacks times or tokens."""
     if name in ("relative", "wall"):
         known = np.isfinite(series.wall_times)
         if known.sum() > 1:
@@ -93,7 +92,7 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
                 return Axis("clock", "time", steps, walls)
             return Axis("time", "time", steps, walls - begin)
     if name == "tokens":
-        for tag in run.tags_of_metrics((run.roles.tokens,)):
+        for tag in run.tags_of_metrics((run.catalogue.roles.tokens,)):
             steps_at, tokens = run.series(tag).finite()
             if len(tokens) > 1:
                 return Axis("number", "tokens", steps_at.astype(np.float64), tokens)
@@ -101,10 +100,10 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
 
 
 def axes_of(run: RunView) -> tuple[str, ...]:
-    """The axes that this run has something for; always at least the step."""
+    """The axes that this run has data for; always at least the step."""
     names = ["step"]
     if run.data.first_wall_time is not None:
         names += ["relative", "wall"]
-    if run.tags_of_metrics((run.roles.tokens,)):
+    if run.tags_of_metrics((run.catalogue.roles.tokens,)):
         names.append("tokens")
     return tuple(names)

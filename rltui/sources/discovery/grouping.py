@@ -1,16 +1,16 @@
-"""Which files below a logdir are of one training, judged by where they lie. No I/O.
+"""Groups the files below a logdir that are of one training, by where they lie. No I/O.
 
 A training often leaves several logs: event files, a JSONL file, the console, a tracker's
-directory. They are put together
+directory. They are joined
 
 - in one directory: fixed names (``progress.csv``, ``log.txt``, event files), and the only file
   of another format beside them; files of one name (``exp1.jsonl``, ``exp1.log``);
 - by name: ``PROJECT/exp1.jsonl`` and the directory ``tensorboard_log/PROJECT/exp1``;
 - above the only run: ``stdout.log`` or ``trainer_state.json`` over ``runs/DATE/``.
 
-Two files of one format are put together only where they have fixed names, or where one goes on
-at a step within the other: a training that was resumed with a new log. Whether it is one
-training after all, the store decides by the points.
+Two files of one format are joined only where they have fixed names, or where one continues at a
+step within the other: a training that was resumed with a new log. Whether it really is one
+training, the store decides by the points.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from dataclasses import dataclass, field, replace
 
 from rltui.core.batch import Joined
 from rltui.formats import Belonging
-from rltui.sources.discovery.walk import Candidate
+from rltui.sources.discovery.tree import Candidate
 
-#: A log over a run may be so many directories above it (verl: tensorboard_log/PROJECT/RUN).
+#: Levels that a log may lie above its run (verl: tensorboard_log/PROJECT/RUN).
 _LEVELS = 4
-#: So many things of different formats in one tree may be one training.
+#: Most units of different formats in one tree that may be one training.
 _MANY = 4
-#: Of more files of one format in a directory nobody looks whether one goes on from another.
+#: With more files of one format in a directory it is not checked whether one continues another.
 _CROWD = 8
-#: Letters with which the names of two logs of one training begin.
+#: Letters that the names of two logs of one training have in common at the beginning.
 _ALIKE = 4
 
 Span = tuple[int, int]
@@ -47,7 +47,7 @@ class Unit:
     """What the run is called by itself: the path of the directory or file, no suffix."""
     files: list[Candidate]
     joined: dict[str, tuple[Joined, str]] = field(default_factory=dict)
-    """Key of a file that is not what makes the run -> why it is here, its name alone."""
+    """Key of a file that does not make the run -> why it is here, its name as a run of its own."""
     crowded: bool = False
     """Whether one of its files is one of several of its format in a directory, each of which
     names a run: then only its name can join it."""
@@ -94,7 +94,7 @@ def units(candidates: Iterable[Candidate], owner: Mapping[str, str]) -> list[Uni
 
 
 def continued(found: list[Unit], span: Callable[[Candidate], Span | None]) -> list[Unit]:
-    """The units, those put together whose files are one log after the other."""
+    """The units, joined where one log continues another."""
     crowds: dict[tuple[str, str], list[Unit]] = defaultdict(list)
     for unit in found:
         if unit.crowded and unit.files[0].tracker is None:
@@ -107,7 +107,7 @@ def continued(found: list[Unit], span: Callable[[Candidate], Span | None]) -> li
 
 
 def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) -> list[Unit]:
-    """Put a log to the one that it goes on from; returns the units that were taken in."""
+    """Join each log with the one that it continues; returns the units that were taken in."""
     spans = [(s, u) for u in crowd if (s := span(u.files[0])) is not None]
     spans.sort(key=lambda entry: (entry[0], entry[1].name))
     taken: list[Unit] = []
@@ -130,7 +130,7 @@ def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) ->
 
 
 def _common(name: str, other: str) -> str:
-    """What two names begin with: ``train_v2`` of ``train_v2.first`` and ``train_v2_resumed``."""
+    """Common beginning of two names: ``train_v2`` of ``train_v2.first``, ``train_v2_resumed``."""
     size = next((i for i, (a, b) in enumerate(zip(name, other)) if a != b), len(name))  # noqa: B905
     return name[:size].rstrip("._- ") or name
 
@@ -142,8 +142,8 @@ def _akin(stem: str, other: str) -> bool:
 
 
 def joined(found: Sequence[Unit], rank: Mapping[str, int]) -> list[Unit]:
-    """The units, those of one training put together; ``rank``: of the kinds that make a run,
-    the lowest gives it its name."""
+    """The units, joined where they are of one training; the kind with the lowest ``rank`` gives
+    the run its name."""
     tops: dict[str, list[Unit]] = defaultdict(list)
     for unit in _by_name(list(found), rank):
         tops[unit.directory].append(unit)
@@ -158,7 +158,7 @@ def joined(found: Sequence[Unit], rank: Mapping[str, int]) -> list[Unit]:
 
 
 def _by_name(found: list[Unit], rank: Mapping[str, int]) -> list[Unit]:
-    """Join what has the same last part of the name, if that can mean only one training."""
+    """Join units whose names end alike, if that can mean only one training."""
     buckets: dict[str, list[Unit]] = defaultdict(list)
     for unit in found:
         buckets[unit.stem].append(unit)

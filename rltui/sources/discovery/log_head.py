@@ -1,4 +1,4 @@
-"""What the first bytes of a log file tell: its format, and whether it is part of a run.
+"""What the first bytes of a log file show: its format, and whether it is part of a run.
 
 torch's ``add_scalars(main, {series: value})`` writes the tag ``main`` into the directory
 ``RUN/<main with / replaced by _>_<series>``, tensorboardX's into ``RUN/<main>/<series>``
@@ -18,10 +18,10 @@ from rltui.core.block import Block
 from rltui.formats import HEAD_BYTES, Format, Options
 from rltui.sources.discovery.path_memory import Recent
 
-#: Bytes of a log's beginning and end that tell its first and last step.
+#: Bytes of a log's beginning and end in which its first and last step are looked for.
 _SPAN_BYTES = 1 << 20
-#: So many zeros at the end of what was read are a hole: bytes that have not arrived yet.
-_HOLE = 16
+#: This many zeros at the end of what was read are bytes that have not arrived yet.
+_GAP_BYTES = 16
 
 
 class Role(Enum):
@@ -42,9 +42,11 @@ class _Claim(NamedTuple):
 
 
 class HeadReader:
-    """Reads the beginnings of files, each only until it is decided. One thread."""
+    """Reads the beginnings of files, each only until it is decided. Not thread-safe."""
 
     def __init__(self, options: Options) -> None:
+        self.opens = 0
+        """Files that were opened to learn whether a format claims them."""
         self._options = options
         self._claims: Recent[tuple[str, str], _Claim] = Recent()
         self._roles: Recent[Path, tuple[Role | str, int]] = Recent()
@@ -56,7 +58,7 @@ class HeadReader:
         return len(self._claims) + len(self._roles) + len(self._spans)
 
     def turn(self) -> None:
-        """A look at all files begins: forget those that the last one did not see."""
+        """A search begins: forget files that the last one did not see."""
         for known in (self._claims, self._roles, self._spans):
             known.turn()
 
@@ -69,7 +71,10 @@ class HeadReader:
             same = known.size == status.st_size
             if known.claimed or same or (known.decided and status.st_size > known.size):
                 return known.claimed
-        head = b"" if form.name_decides else read_head(path)
+        head = b""
+        if not form.name_decides:
+            self.opens += 1
+            head = read_head(path)
         claimed = form.claims(path, head, self._options)
         if not claimed and form.anywhere and status.st_size > HEAD_BYTES:
             claimed = form.claims(path, _read_end(path, status.st_size), self._options)
@@ -85,8 +90,8 @@ class HeadReader:
         return ("", False) if known is None else (known.reason, known.decided)
 
     def span(self, path: Path, form: Format) -> tuple[int, int] | None:
-        """First and last step of a text log, by its beginning and its end; None when they do not
-        tell, or when it cannot be read."""
+        """First and last step of a text log, by its beginning and its end; None when they show
+        none, or when it cannot be read."""
         known = self._spans.get(path)
         try:
             size = path.stat().st_size
@@ -101,7 +106,7 @@ class HeadReader:
         return known[1]
 
     def role(self, path: Path, form: Format) -> Role | str:
-        """What an event file is; read again as long as it holds nothing."""
+        """What an event file is; it is read again as long as it holds nothing."""
         known = self._roles.get(path)
         if known is not None and known[0] is not Role.EMPTY:
             return known[0]
@@ -132,7 +137,7 @@ def _span_of(
     steps: list[int] = []
     for piece in pieces:
         decoded = form.decoder(options, path).feed(piece)
-        if decoded.counted:
+        if decoded.steps_are_row_numbers:
             return None
         blocks = [b for b in decoded.items if isinstance(b, Block) and len(b.steps)]
         if not blocks and piece is pieces[0]:
@@ -142,10 +147,10 @@ def _span_of(
 
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
-    """The first bytes of a file; a hole at their end (NFS) is not among them. Raises OSError."""
+    """The first bytes of a file; without zeros that NFS shows at their end. Raises OSError."""
     with path.open("rb", buffering=0) as file:
         data = file.read(size) or b""
-    return data.rstrip(b"\0") if data.endswith(bytes(_HOLE)) else data
+    return data.rstrip(b"\0") if data.endswith(bytes(_GAP_BYTES)) else data
 
 
 def _read_end(path: Path, size: int, wanted: int = HEAD_BYTES) -> bytes:

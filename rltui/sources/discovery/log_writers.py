@@ -19,21 +19,21 @@ from pathlib import Path
 from rltui.core.text import clean
 
 PROC = Path("/proc")
-#: Links of one process that are looked at.
-_MAX_LINKS = 4096
-_MAX_COMMAND = 200
+#: Open files of one process that are examined, and characters of a command.
+_MOST_LINKS = 4096
+_MOST_COMMAND = 200
 _EVENT_PID = re.compile(r".*\.tfevents\.(\d{9,11})\.(.+)\.(\d{1,8})\.\d+(?:\.\w+)?")
 #: Clocks of the name (whole seconds, set before the first write) and of the process differ.
 _SLACK_S = 5.0
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?|ipython\d*")
 #: What stands between a training and its log file.
 _PLUMBING = frozenset({"tee", "ts"})
-#: Options of the interpreter that are followed by a value.
+#: Options of the interpreter that take a value.
 _VALUED = frozenset({"-X", "-W", "--check-hash-based-pycs"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Holder:
+class LogWriter:
     """A process that writes a log."""
 
     pid: int
@@ -57,9 +57,9 @@ class Process:
         return bool(self.arguments) and _PYTHON.fullmatch(_base(self.arguments[0])) is not None
 
     @property
-    def holder(self) -> Holder:
-        """What a person is told of it."""
-        return Holder(self.pid, command_of(self.arguments))
+    def writer(self) -> LogWriter:
+        """The process as it is shown."""
+        return LogWriter(self.pid, command_of(self.arguments))
 
 
 def command_of(arguments: Sequence[str]) -> str:
@@ -73,7 +73,7 @@ def command_of(arguments: Sequence[str]) -> str:
     words = [_base(arguments[0])]
     if _PYTHON.fullmatch(words[0]):
         words += _script(arguments[1:])
-    return clean(" ".join(words))[:_MAX_COMMAND]
+    return clean(" ".join(words))[:_MOST_COMMAND]
 
 
 def _base(path: str) -> str:
@@ -94,10 +94,10 @@ def _script(arguments: Sequence[str]) -> list[str]:
 
 
 class Processes:
-    """The processes of one user at one time."""
+    """The processes of one user, as of now."""
 
     def __init__(self, user: int, proc: Path = PROC) -> None:
-        """Reads only the directory of processes; does nothing where there is none."""
+        """Reads only the names in ``proc``; finds nothing where there is no such directory."""
         self._proc = proc
         self._boot = _boot_time(proc)
         self._known: dict[int, Process | None] = {}
@@ -143,9 +143,9 @@ class Processes:
     ) -> dict[Path, Process]:
         """Regular files whose base name ``named`` accepts, open for writing, and by whom.
 
-        Only by Python programs, their helpers (of a tracker) and ``tee``. One process for each
-        file: the program rather than its helper, and the first of it rather than the workers
-        that inherited the file. Ends early when ``stop`` says so.
+        Only Python programs, their helpers (of a tracker) and ``tee`` count. One process for
+        each file: the program rather than its helper, and the first one rather than workers
+        that inherited the file. Ends early when ``stop`` returns True.
         """
         found: dict[Path, dict[int, Process]] = {}
         for pid in self.pids:
@@ -155,7 +155,7 @@ class Processes:
                 process = self.get(pid)
                 if process is None:
                     continue
-                process = self._blamed(process)
+                process = self._responsible(process)
                 if process.python or _base(process.arguments[0]) in _PLUMBING:
                     found.setdefault(path, {})[process.pid] = process
         return {path: _first(processes) for path, processes in found.items()}
@@ -163,7 +163,7 @@ class Processes:
     def _files(self, pid: int, named: Callable[[str], bool]) -> Iterator[Path]:
         directory = f"{self._proc}/{pid}/fd"
         try:
-            numbers = os.listdir(directory)[:_MAX_LINKS]  # noqa: PTH208 - thousands of links
+            numbers = os.listdir(directory)[:_MOST_LINKS]  # noqa: PTH208 - thousands of links
         except OSError:
             return  # ended, or of another user
         for number in numbers:
@@ -185,7 +185,7 @@ class Processes:
         except (OSError, ValueError):
             return False
 
-    def _blamed(self, process: Process) -> Process:
+    def _responsible(self, process: Process) -> Process:
         """The Python process that started a helper such as wandb's, else the process itself."""
         above: Process | None = process
         for _ in range(3):
@@ -195,13 +195,13 @@ class Processes:
         return above if above is not None and above.python else process
 
     def writer_of(self, event_file: str, host: str) -> Process | None:
-        """The process that an event file's name tells, when it lives on this ``host``."""
+        """The process whose id is in an event file's name, if it runs on this ``host``."""
         found = _EVENT_PID.fullmatch(event_file)
         if found is None or found[2] != host:
             return None
         process = self.get(int(found[3]))
         if process is None or process.started > float(found[1]) + _SLACK_S:
-            return None  # its number was given to another process since
+            return None  # its id belongs to another process by now
         return process
 
 

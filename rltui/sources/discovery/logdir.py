@@ -1,12 +1,9 @@
-"""Which runs a directory holds and which files belong to them. Keeps no file open.
+"""Which runs the logdirs hold and which files belong to them. Keeps no file open.
 
-- A directory that directly holds event files is one run; all its event files belong to it.
+- A directory that directly holds event files is one run; all its event files belong to it, and
+  some of the directories below (:mod:`rltui.sources.discovery.event_places`).
 - A JSONL file, CSV or console log names a run of its own, unless it is of a training that logs
   elsewhere, too (:mod:`rltui.sources.discovery.grouping`).
-- ``add_scalars`` of torch and tensorboardX writes one directory per series below the run;
-  they are given to the run, with the tag ``main/series`` (see :func:`series_of`).
-- ``add_hparams`` writes a directory named by a time; its hyperparameters are given to the
-  run, its metrics (one last value each) are left out, since the run usually logs them itself.
 - ``watch DIR FILE``: the file is of the only run of the directory, or of the one of its name.
 
 Run names are paths relative to the logdir, ``.`` for the logdir itself. A file loses its
@@ -24,24 +21,24 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from rltui.core.batch import Joined, Note, RunKey
-from rltui.core.level import Level
+from rltui.core.batch import Joined, RunKey
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.core.text import clean
+from rltui.files.trouble import VANISHED
 from rltui.formats import FORMATS, Belonging, Format, Options
+from rltui.sources.discovery.event_places import EventPlaces, format_of
 from rltui.sources.discovery.grouping import Unit, continued, joined, name_of, units
-from rltui.sources.discovery.log_head import Role, series_of
 from rltui.sources.discovery.run_files import MAX_REFUSED, Discovery, LogFile, RunFiles
-from rltui.sources.discovery.walk import MISSING, Candidate, LogdirError, Tree, Walker, why
+from rltui.sources.discovery.tree import Candidate, LogdirError, Tree
+from rltui.sources.discovery.walk import MISSING, Walker, why
 from rltui.trackers import TRACKERS, Tracker
 
 _STAMP = re.compile(r"tfevents\.(\d{1,12})")
-#: So many files of a run that vanished may come back as what they were; others are forgotten.
+#: Vanished files of a run that are remembered: they may come back as what they were.
 _MOST_GONE = 1000
-VANISHED = "vanished"
 
 
 def discover(
@@ -50,21 +47,11 @@ def discover(
     options: Options | None = None,
 ) -> Discovery:
     """Look once. Raises SourceError for a path that is missing, unreadable or no log."""
-    return Finder(logdirs, formats, options).find()
+    return RunFinder(logdirs, formats, options).find()
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where an event file belongs, once that is known."""
-
-    owner: str
-    """Directory of the run."""
-    series: tuple[str, str] | None = None
-    hparams_only: bool = False
-
-
-class Finder:
-    """Looks again and again; remembers what it has learned about files. One thread."""
+class RunFinder:
+    """Searches again and again; remembers what it has learned about files. Not thread-safe."""
 
     def __init__(
         self,
@@ -80,23 +67,21 @@ class Finder:
         kinds = [*naming, *(t.name for t in trackers), *others]
         self._rank = {kind: i for i, kind in enumerate(kinds)}
         self._orders: dict[RunKey, dict[Path, int]] = {}
-        self._names: dict[tuple[int, str], str] = {}
-        """The names that were given, for ever."""
-        self._taken: set[tuple[int, str]] = set()
-        self._places: dict[Path, _Place] = {}
+        self._names = RunNames()
+        self._places = EventPlaces(self._walker.heads)
         self._owners: dict[Path, RunKey] = {}
         """Key of a file -> the run that it was given to."""
         self._paths: dict[RunKey, Path] = {}
         self._joins: dict[Path, tuple[Joined, str]] = {}
         self._singles: dict[int, list[RunFiles]] = {}
         self._seen: dict[Path, RunKey] = {}
-        """Key of a file that the last look saw -> its run."""
+        """Key of a file that the last search found -> its run."""
         self._gone: dict[RunKey, dict[Path, None]] = {}
         """Keys of files that vanished, by run, the longest gone first."""
         self._found = False
 
     def stores_changed(self) -> bool:
-        """Whether a database that the last look saw may hold runs that are not known."""
+        """Whether a database that the last search found may hold new runs."""
         return self._walker.stores_changed()
 
     def find(self) -> Discovery:
@@ -116,9 +101,9 @@ class Finder:
             except LogdirError as error:
                 if not self._found:
                     raise
-                told = VANISHED if error.reason == MISSING else error.reason
+                reason = VANISHED if error.reason == MISSING else error.reason
                 found, tree, is_file = [], Tree(directories=[(logdir, -1)]), False
-                tree.notes.append(Note(logdir, None, Level.WATCH, told))
+                tree.trouble(logdir, reason)
             (singles if is_file else runs).extend(found)
             trees.append(tree)
         self._found = True
@@ -147,7 +132,7 @@ class Finder:
                 del gone[oldest]
                 if oldest != next(reversed(orders), None):  # its number is not given again
                     orders.pop(oldest, None)
-                self._places.pop(oldest, None)
+                self._places.forget(oldest)
                 self._joins.pop(oldest, None)
         self._seen = seen
 
@@ -160,7 +145,7 @@ class Finder:
         try:
             status = logdir.stat()
         except (OSError, ValueError) as error:
-            if known is not None:  # its feed tells what happened to it
+            if known is not None:  # its feed reports what happened to it
                 return known, Tree(), True
             raise LogdirError(logdir, why(error)) from error
         if stat.S_ISDIR(status.st_mode):
@@ -171,14 +156,14 @@ class Finder:
         candidates = self._walker.single(logdir, status)
         have = {f.key for r in known or () for f in r.files}
         new = [c for c in candidates if c.key not in have]
-        if known is None or new:  # of those that are not there any more their feeds tell
+        if known is None or new:  # what vanished is reported by its feed
             known = [*(known or ()), *self._single(number, logdir, new)]
             self._singles[number] = known
         return known, Tree(), True
 
     def _pipe(self, number: int) -> list[RunFiles]:
         """The run that comes through standard input."""
-        key = RunKey(number, self._name(number, str(PIPE), PIPE_NAME))
+        key = RunKey(number, self._names.give(number, str(PIPE), PIPE_NAME))
         runs = self._singles[number] = [RunFiles(key, PIPE, (LogFile(PIPE),))]
         return runs
 
@@ -186,7 +171,7 @@ class Finder:
         runs = []
         for candidate in candidates:
             wanted = candidate.title or clean(path.name)
-            key = RunKey(number, self._name(number, str(candidate.key), wanted))
+            key = RunKey(number, self._names.give(number, str(candidate.key), wanted))
             runs.append(RunFiles(key, path, self._files(key, [candidate])))
         return runs
 
@@ -222,9 +207,8 @@ class Finder:
     # -- runs of a directory ----------------------------------------------------------------
 
     def _runs(self, number: int, logdir: Path, tree: Tree) -> list[RunFiles]:
-        known = self._place_events(tree)
-        owner = {str(path): place.owner for path, place in self._places.items()}
-        found = continued(units(known, owner), self._span)
+        known = self._places.locate(tree.candidates)
+        found = continued(units(known, self._places.owners()), self._span)
         found = joined(found, self._rank)
         stems = Counter(u.name for u in found)
         members: dict[RunKey, list[Candidate]] = {}
@@ -235,7 +219,7 @@ class Finder:
         return sorted(runs, key=lambda r: r.key)
 
     def _span(self, candidate: Candidate) -> tuple[int, int] | None:
-        return self._walker.heads.span(candidate.path, _format(candidate))
+        return self._walker.heads.span(candidate.path, format_of(candidate))
 
     @staticmethod
     def _is_free(unit: Unit, tree: Tree) -> bool:
@@ -276,8 +260,7 @@ class Finder:
                 continue
             path, name = candidate.path, name_of(candidate)
             if candidate.belonging is Belonging.DIRECTORY:
-                place = self._places.get(candidate.path)
-                name = candidate.directory if place is None else place.owner
+                name = self._places.get(candidate).owner
                 path = logdir / name
             if path != self._paths.get(key):
                 self._joins[candidate.key] = Joined.SURELY, clean(name) or "."
@@ -294,20 +277,9 @@ class Finder:
                 whole = clean(f"{first.directory}/{first.path.name}".lstrip("/"))
             path, names = first.path, [wanted, whole] if alone else [whole]
         identity = str(path if is_directory else first.key)
-        key = RunKey(number, self._name(number, identity, *names))
+        key = RunKey(number, self._names.give(number, identity, *names))
         self._paths[key] = path
         return key
-
-    def _name(self, number: int, identity: str, *wanted: str) -> str:
-        """The name of a run: the one that it has, or the first of ``wanted`` that is free."""
-        known = self._names.get((number, identity))
-        if known is None:
-            free = (n for n in wanted if (number, n) not in self._taken)
-            numbered = (f"{wanted[-1]}~{n}" for n in itertools.count(2))
-            more = (n for n in numbered if (number, n) not in self._taken)
-            known = self._names[number, identity] = next(itertools.chain(free, more))
-            self._taken.add((number, known))
-        return known
 
     def _files(self, key: RunKey, candidates: list[Candidate]) -> tuple[LogFile, ...]:
         """Oldest first by the time in the name, then change time, then name.
@@ -320,7 +292,7 @@ class Finder:
         return tuple(sorted((self._file(known[c.key], c) for c in candidates), key=_order))
 
     def _file(self, order: int, candidate: Candidate) -> LogFile:
-        place = self._places.get(candidate.path, _Place(""))
+        place = self._places.get(candidate)
         why_here, alone = self._joins.get(candidate.key, (Joined.OWN, ""))
         return LogFile(
             candidate.path,
@@ -336,57 +308,13 @@ class Finder:
             alone,
         )
 
-    # -- event files ------------------------------------------------------------------------
-
-    def _place_events(self, tree: Tree) -> list[Candidate]:
-        """Find the runs of new event files; returns the files whose run is known."""
-        events: dict[str, list[Candidate]] = {}
-        for candidate in tree.candidates:
-            if candidate.format is not None and candidate.format.sub_runs:
-                events.setdefault(candidate.directory, []).append(candidate)
-        known = []
-        for candidate in tree.candidates:
-            form = candidate.format
-            if form is not None and form.sub_runs and candidate.path not in self._places:
-                place = self._place(candidate, events)
-                if place is None:
-                    continue
-                self._places[candidate.path] = place
-            known.append(candidate)
-        return known
-
-    def _place(self, candidate: Candidate, events: dict[str, list[Candidate]]) -> _Place | None:
-        """The run (relative name) that an event file belongs to; None while it is not known."""
-        name, heads = candidate.directory, self._walker.heads
-        for parent in _parents(name):
-            if parent not in events:
-                continue
-            relative = name[len(parent) :].lstrip("/")
-            role = heads.role(candidate.path, _format(candidate))
-            if role is Role.HPARAMS and re.fullmatch(r"\d{9,}(\.\d+)?", relative):
-                return _Place(parent, hparams_only=True)
-            if isinstance(role, str):
-                series = series_of(relative, role)
-                if series is not None:
-                    return _Place(parent, (clean(role), clean(series)))
-            if role is Role.EMPTY and not any(
-                heads.role(c.path, _format(c)) is Role.RUN for c in events[name]
-            ):
-                return None  # nothing beside it tells that the directory is a run
-        return _Place(name)
-
-
-def _format(candidate: Candidate) -> Format:
-    assert candidate.format is not None
-    return candidate.format
-
 
 def _age(candidate: Candidate) -> tuple[str, int, int, float, str]:
     """Order within a log format."""
     stamp = _STAMP.search(candidate.path.name)
-    told = int(stamp.group(1)) if stamp else int(candidate.modified)
+    began = int(stamp.group(1)) if stamp else int(candidate.modified)
     key = candidate.key.as_posix()
-    return candidate.kind, candidate.begin, told, candidate.modified, key
+    return candidate.kind, candidate.begin, began, candidate.modified, key
 
 
 def _order_of(known: dict[Path, int], key: Path) -> int:
@@ -398,8 +326,21 @@ def _order(file: LogFile) -> int:
     return file.order
 
 
-def _parents(name: str) -> Iterable[str]:
-    """Relative names of the directories above, nearest first, down to the logdir (``""``)."""
-    while name:
-        name = name.rpartition("/")[0]
-        yield name
+class RunNames:
+    """The names of runs, given for ever."""
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[int, str], str] = {}
+        self._taken: set[tuple[int, str]] = set()
+
+    def give(self, number: int, identity: str, *wanted: str) -> str:
+        """The name that a run of a logdir (by number) has, or the first free one of ``wanted``;
+        a number is added to the last of them when none is free."""
+        known = self._given.get((number, identity))
+        if known is None:
+            free = (n for n in wanted if (number, n) not in self._taken)
+            numbered = (f"{wanted[-1]}~{n}" for n in itertools.count(2))
+            more = (n for n in numbered if (number, n) not in self._taken)
+            known = self._given[number, identity] = next(itertools.chain(free, more))
+            self._taken.add((number, known))
+        return known

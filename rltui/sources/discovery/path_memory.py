@@ -1,6 +1,6 @@
 """What was learned about files that are still there.
 
-Files come and go for weeks; what is not asked for during a whole look is forgotten.
+Files come and go for weeks: what a whole search does not use is forgotten.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """Entries that were asked for, or made, since the last but one :meth:`turn`."""
+    """Entries that were read or written since the last but one :meth:`turn`."""
 
     def __init__(self) -> None:
         self._entries: dict[K, V] = {}
@@ -25,7 +25,7 @@ class Recent(Generic[K, V]):
         self._entries[key] = value
 
     def get(self, key: K) -> V | None:
-        """The entry, which then stays; None when there is none."""
+        """The entry, which is then kept; None when there is none."""
         found = self._entries.get(key)
         if found is None:
             found = self._before.pop(key, None)
@@ -34,9 +34,9 @@ class Recent(Generic[K, V]):
         return found
 
     def items(self) -> list[tuple[K, V]]:
-        """Entries of the look that began last."""
+        """Entries of the current search."""
         return list(self._entries.items())
 
     def turn(self) -> None:
-        """A look begins: forget what was not asked for during the last one."""
+        """A search begins: forget what the last one did not ask for."""
         self._before, self._entries = self._entries, {}

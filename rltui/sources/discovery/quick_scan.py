@@ -1,38 +1,37 @@
-"""A quick look at a directory: does it hold logs, about how many runs, how new.
+"""A search that may stop at any time: does a place hold logs, about how many runs, how new.
 
-Unlike :mod:`rltui.sources.discovery.walk` it may stop at any time: it is bounded by entries,
-depth, files opened and time, and then says that there may be more. It reads no run and keeps
-nothing open.
-What it counts as runs is an estimate: which files are of one run is found out when they are read.
+The same walk as that of :mod:`rltui.sources.discovery.logdir`, but bounded by entries, depth,
+files opened and time; when a bound was reached there may be more. The number of runs is an
+estimate: which files make one run is found out when they are read.
 """
 
 from __future__ import annotations
 
 import os
-import stat
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from heapq import nlargest
 from pathlib import Path
 
-from rltui.formats import Belonging, Format, Options
-from rltui.sources.discovery.log_head import HeadReader
-from rltui.sources.discovery.walk import pruned
-from rltui.trackers import Tracker
+from rltui.formats import Belonging, Format
+from rltui.sources.discovery.tree import Candidate, LogdirError, parents_of
+from rltui.sources.discovery.walk import Place, Walk, Walker
 
-#: Directories that often hold logs: they are looked into before others.
-LIKELY = (
+#: Directories that frameworks make where they are started ...
+NAMED = (
     *("tensorboard_log", "runs", "wandb", "outputs", "logs", "lightning_logs", "mlruns"),
-    *("swanlog", "ray_results", "results", "tb_logs", "tensorboard", "checkpoints", "output"),
+    "swanlog",
 )
-#: Below the root of the file system: no place of logs, or no files at all.
-_SYSTEM = frozenset(
-    {"proc", "sys", "dev", "boot", "bin", "sbin", "lib", "lib32", "lib64", "usr", "etc", "snap"}
+#: ... and others that often hold logs: they are searched before their neighbours.
+_LIKELY = (*NAMED, "ray_results", "results", "tb_logs", "tensorboard", "checkpoints", "output")
+#: No places of logs, or no files at all.
+_SYSTEM = (
+    *("/proc", "/sys", "/dev", "/boot", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
+    *("/usr", "/etc", "/snap"),
 )
-#: Of the files of one suffix in a directory so many are opened; the others are taken for alike.
-_OPENED = 4
-#: Entries between two looks at the clock.
+#: Entries between two checks of the clock.
 _PACE = 64
 #: Newest logs that are kept.
 _NEWEST = 16
@@ -40,266 +39,136 @@ _NEWEST = 16
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much one look may cost."""
+    """How much one scan may cost."""
 
     entries: int = 4000
     """Directory entries, all in all."""
     opened: int = 100
     """Files whose beginning is read."""
-    depth: int = 6
-    """Directories below the place itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
-    """One log file (or store of a tracker) that was seen."""
+class ScanResult:
+    """What was found."""
 
-    path: Path
-    modified: float
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """What was seen."""
-
-    runs: int
+    runs: int = 0
     """About how many; 0 when there is no log."""
-    formats: tuple[str, ...]
+    formats: tuple[str, ...] = ()
     """Names of formats and trackers, the most frequent first."""
-    modified: float
+    modified: float = 0.0
     """Newest change time of a log, seconds since the epoch; 0 without logs."""
-    partial: bool
+    partial: bool = False
     """Whether a bound was reached: there may be more of everything."""
-    newest: tuple[Log, ...] = ()
+    newest: tuple[Candidate, ...] = ()
     """The logs that changed last, newest first."""
 
 
-@dataclass(slots=True)
-class _Found:
-    runs: int = 0
-    formats: Counter[str] = field(default_factory=Counter)
-    logs: list[Log] = field(default_factory=list)
-    entries: int = 0
-    opened: int = 0
-    partial: bool = False
-    modified: float = 0.0
+def quick_scan(
+    walker: Walker,
+    path: Path,
+    clock: Callable[[], float],
+    seconds: float,
+    bounds: Bounds | None = None,
+) -> ScanResult:
+    """Search a directory, or examine a file, for about ``seconds``. Never raises.
 
-    def add(self, path: Path, kind: str, modified: float) -> None:
-        """A log."""
-        self.formats[kind] += 1
-        self.modified = max(self.modified, modified)
-        self.logs.append(Log(path, modified))
-        if len(self.logs) >= 8 * _NEWEST:
-            self.logs = self.newest()
-
-    def newest(self) -> list[Log]:
-        return sorted(self.logs, key=lambda log: -log.modified)[:_NEWEST]
-
-
-@dataclass(frozen=True, slots=True)
-class _Stop:
-    """The time at which a look ends."""
-
-    clock: Callable[[], float]
-    at: float
-
-    @property
-    def passed(self) -> bool:
-        return self.clock() >= self.at
+    ``clock`` returns seconds from any origin.
+    """
+    found, partial, end = [], False, clock() + seconds
+    with suppress(LogdirError, OSError, ValueError):
+        if path.is_dir():
+            walk = _QuickWalk(walker, path, lambda: clock() >= end, bounds or Bounds())
+            found, partial = walk.run().candidates, walk.partial
+        else:
+            found = walker.single(path, path.stat())
+    newest = nlargest(_NEWEST, found, key=lambda c: c.modified)
+    kinds = Counter(c.kind for c in found).most_common()
+    modified = newest[0].modified if newest else 0.0
+    formats = tuple(kind for kind, _ in kinds)
+    return ScanResult(estimated_runs(found), formats, modified, partial, tuple(newest))
 
 
-class Glancer:
-    """Looks at places again and again; what it knows of files makes the next look cheaper."""
+def estimated_runs(found: Iterable[Candidate]) -> int:
+    """About how many runs the files make: directories within a run are parts of it."""
+    named, directories = 0, set()
+    for candidate in found:
+        if candidate.belonging is Belonging.NAME:
+            named += 1
+        else:
+            directories.add(candidate.directory)
+    whole = [d for d in directories if not any(p in directories for p in parents_of(d))]
+    return named + len(whole)
+
+
+class _QuickWalk(Walk):
+    """Breadth first, so that a bound cuts off what is deepest."""
+
+    most_depth = 6  # deeper logs are rare: not worth calling every result partial
+    most_alike = 4
 
     def __init__(
-        self,
-        formats: Sequence[Format],
-        trackers: Sequence[Tracker],
-        clock: Callable[[], float],
-        bounds: Bounds | None = None,
+        self, walker: Walker, path: Path, is_late: Callable[[], bool], bounds: Bounds
     ) -> None:
-        """``clock`` tells seconds from any origin."""
-        self._formats = tuple(formats)
-        self._trackers = tuple(trackers)
-        self._clock = clock
-        self._bounds = bounds or Bounds()
-        self._heads = HeadReader(Options())
+        super().__init__(walker, path, set())
+        self._is_late = is_late
+        self._entries_left = bounds.entries
+        self._most_opens = walker.heads.opens + bounds.opened
+        self._costly: list[tuple[Path, os.stat_result, list[Format]]] = []
+        self.partial = False
+        """Whether a bound was reached."""
 
-    def look(self, path: Path, seconds: float) -> Sight:
-        """At a directory or file, for about ``seconds``. Never raises."""
-        found, stop = _Found(), _Stop(self._clock, self._clock() + seconds)
-        with suppress(OSError, ValueError):
-            if path.is_dir():
-                self._walk(path, found, stop)
-            else:
-                whole = self._take(path, found) is Belonging.DIRECTORY
-                found.runs += whole
-        kinds = tuple(kind for kind, _ in found.formats.most_common())
-        newest = tuple(found.newest())
-        return Sight(found.runs, kinds, found.modified, found.partial, newest)
+    def _is_over(self) -> bool:
+        over = self._entries_left <= 0 or self._is_late()
+        self.partial = self.partial or over
+        return over
 
-    def claims(self, path: Path) -> str:
-        """Name of the format or tracker that claims this file, "" for none. Never raises."""
-        found = _Found()
-        with suppress(OSError, ValueError):
-            self._take(path, found)
-        return next(iter(found.formats), "")
-
-    # -- directories -----------------------------------------------------------------------
-
-    def _walk(self, root: Path, found: _Found, stop: _Stop) -> None:
-        """Breadth first, so that a bound cuts off what is deepest."""
-        pending = deque([(root, 0, False)])
-        linked: deque[tuple[Path, int, bool]] = deque()
-        seen: set[tuple[int, int]] = set()
-        while pending or linked:
-            directory, depth, inside = pending.popleft() if pending else linked.popleft()
-            if found.entries >= self._bounds.entries or stop.passed:
-                found.partial = True
-                return
-            try:
-                status = directory.stat()
-                identity = status.st_dev, status.st_ino
-                if identity in seen:
-                    continue
-                seen.add(identity)
-                files, children, links = self._list(directory, found, stop)
-            except OSError:
-                continue
-            names = [e.name for e in files] + [e.name for e in children]
-            if self._is_store(directory, names, found):
-                continue
-            inside = self._files(files, inside, found, stop)
-            if depth >= self._bounds.depth:
-                continue  # deeper logs are rare: not worth a plus sign on every count
-            for entry in sorted(children, key=_order):
-                pending.append((Path(entry.path), depth + 1, inside))
-            linked.extend((Path(entry.path), depth + 1, inside) for entry in links)
-
-    def _list(
-        self, directory: Path, found: _Found, stop: _Stop
-    ) -> tuple[list[os.DirEntry[str]], list[os.DirEntry[str]], list[os.DirEntry[str]]]:
-        """Files that may be logs, directories, and linked directories."""
-        files: list[os.DirEntry[str]] = []
-        children: list[os.DirEntry[str]] = []
-        links: list[os.DirEntry[str]] = []
-        system = directory == Path(directory.anchor)
-        with os.scandir(directory) as listing:
+    def _entries(self, path: Path) -> list[os.DirEntry[str]]:
+        entries: list[os.DirEntry[str]] = []
+        with os.scandir(path) as listing:
             for entry in listing:
-                found.entries += 1
-                if found.entries >= self._bounds.entries:
-                    found.partial = True
+                entries.append(entry)
+                self._entries_left -= 1
+                if (self._entries_left <= 0 or not len(entries) % _PACE) and self._is_over():
                     break
-                if found.entries % _PACE == 0 and stop.passed:
-                    found.partial = True
-                    break
-                name = entry.name
-                if entry.is_dir(follow_symlinks=False):
-                    if not (name[0] == "." or pruned(name) or (system and name in _SYSTEM)):
-                        children.append(entry)
-                elif self._named(name):
-                    files.append(entry)
-                elif entry.is_symlink() and entry.is_dir():
-                    links.append(entry)
-        return files, children, links
+        return entries
 
-    def _named(self, name: str) -> bool:
-        return any(f.claims_name(name) for f in self._formats) or any(
-            t.claims_name(name) for t in self._trackers
+    def _in_order(self, entries: list[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+        """Likely places first, then names from the end: dates and numbers, the newest first."""
+        ranks = {name: rank for rank, name in enumerate(_LIKELY)}
+        entries.sort(key=lambda e: e.name, reverse=True)
+        entries.sort(key=lambda e: ranks.get(e.name, len(ranks)))
+        for number, entry in enumerate(entries):
+            if number % _PACE == _PACE - 1 and self._is_late():
+                self.partial = True
+                return
+            yield entry
+
+    def _enters(self, entry: os.DirEntry[str]) -> bool:
+        return (
+            not entry.name.startswith(".") and entry.path not in _SYSTEM and super()._enters(entry)
         )
 
-    def _is_store(self, directory: Path, names: list[str], found: _Found) -> bool:
-        """Whether the directory is a tracker's; counts its runs then."""
-        for tracker in self._trackers:
-            if tracker.claims_directory(directory, names):
-                self._store(directory, tracker, found)
-                return True
-        return False
+    def _search(self, place: Place) -> None:
+        super()._search(place)
+        costly, self._costly = self._costly, []
+        if not place.logs:
+            for path, status, forms in costly:
+                super()._file(place, path, status, forms)
 
-    def _store(self, path: Path, tracker: Tracker, found: _Found) -> None:
-        try:
-            runs = tracker.runs(path)
-        except OSError:
-            return
-        if runs:
-            found.runs += len(runs)
-            found.add(path, tracker.name, max(r.modified for r in runs))
+    def _file(self, place: Place, path: Path, status: os.stat_result, forms: list[Format]) -> None:
+        """To know a console log costs the most: it is left out where there is a better log."""
+        if all(f.anywhere for f in forms):
+            self._costly.append((path, status, forms))
+        else:
+            super()._file(place, path, status, forms)
 
-    # -- files -----------------------------------------------------------------------------
-
-    def _files(
-        self, files: list[os.DirEntry[str]], inside: bool, found: _Found, stop: _Stop
-    ) -> bool:
-        """Take the logs of one directory; whether it or one above it is a run of its own."""
-        opened: Counter[str] = Counter()
-        claimed: Counter[str] = Counter()
-        here = False
-        for number, (late, entry) in enumerate(self._sorted(files)):
-            if number % _PACE == _PACE - 1 and stop.passed:
-                found.partial = True
-                break
-            if late and claimed:
-                break  # to know a console costs the most, and there is a better log
-            ending = entry.name.rpartition(".")[2]
-            enough = opened[ending] >= _OPENED
-            if enough and not claimed[ending]:
-                continue  # the shards of a dataset, not logs
-            before = found.opened
-            try:
-                belonging = self._take(Path(entry.path), found, trusted=enough)
-            except OSError:
-                continue
-            opened[ending] += found.opened - before
-            if belonging is not None:
-                claimed[ending] += 1
-            here = here or belonging is Belonging.DIRECTORY
-        if here and not inside:
-            found.runs += 1
-        return here or inside
-
-    def _sorted(self, files: list[os.DirEntry[str]]) -> list[tuple[bool, os.DirEntry[str]]]:
-        """By name from the end, those that only an expensive format claims at last."""
-        keyed = [(self._late(entry.name), entry) for entry in files]
-        keyed.sort(key=lambda pair: pair[1].name, reverse=True)
-        return sorted(keyed, key=lambda pair: pair[0])
-
-    def _late(self, name: str) -> bool:
-        return not any(t.claims_name(name) for t in self._trackers) and all(
-            f.anywhere for f in self._formats if f.claims_name(name)
-        )
-
-    def _take(self, path: Path, found: _Found, *, trusted: bool = False) -> Belonging | None:
-        """Count a log, without opening it when ``trusted``; how it belongs to its directory, or
-        None when it is no log. Raises OSError."""
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        for tracker in self._trackers:
-            if tracker.claims_name(path.name) and tracker.claims_file(path):
-                self._store(path, tracker, found)
-                return Belonging.NAME
-        for form in self._formats:
-            if not form.claims_name(path.name):
-                continue
-            if not (trusted or form.name_decides or self._opens(form, path, status, found)):
-                continue
-            found.add(path, form.name, status.st_mtime)
-            belonging = form.belonging(path.name)
-            if belonging is Belonging.NAME:
-                found.runs += 1
-            return belonging
-        return None
-
-    def _opens(self, form: Format, path: Path, status: os.stat_result, found: _Found) -> bool:
-        """Whether a look into the file shows that it is of this format."""
-        if found.opened >= self._bounds.opened:
-            found.partial = True
-            return False
-        found.opened += 1
-        return self._heads.claims(form, path, status)
-
-
-def _order(entry: os.DirEntry[str]) -> tuple[bool, int, list[int]]:
-    """Likely places first, then names from the end: dates and numbers, the newest first."""
-    likely = LIKELY.index(entry.name) if entry.name in LIKELY else len(LIKELY)
-    return likely == len(LIKELY), likely, [-ord(c) for c in entry.name]
+    def _claim(
+        self, place: Place, path: Path, status: os.stat_result, forms: list[Format]
+    ) -> Format | None:
+        suffix = path.suffix
+        if place.opened.get(suffix, 0) >= self.most_alike:
+            return forms[0] if suffix in place.claimed else None
+        if self._walker.heads.opens >= self._most_opens:
+            self.partial = True
+            forms = [f for f in forms if f.name_decides]
+        return super()._claim(place, path, status, forms)

@@ -1,4 +1,4 @@
-"""The files of a run, as discovery gives them to the reader. Records only."""
+"""The files of a run, as discovery hands them to the reader. Records only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rltui.core.batch import Joined, Note, RunKey
 from rltui.formats import Format
 from rltui.trackers import Tracker
 
-#: Files that are not read are named up to so many; the rest is counted.
+#: Files that are not read are named up to this number; the rest is counted.
 MAX_REFUSED = 20
 
 

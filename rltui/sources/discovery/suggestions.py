@@ -1,7 +1,7 @@
 """What there is to watch when nobody named a path.
 
-Looks where frameworks write by default, where the environment says, and at what running
-processes of this user write. Every look is bounded: together they take a fraction of a second,
+Searches where frameworks write by default, where the environment points, and what running
+processes of this user write. Every scan is bounded: together they take a fraction of a second,
 also where a home directory has a hundred thousand files. Reads no run and changes nothing.
 """
 
@@ -17,18 +17,15 @@ from urllib.parse import unquote, urlsplit
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean
-from rltui.formats import FORMATS, Belonging, Format
-from rltui.sources.discovery.log_writers import PROC, Holder, Processes
-from rltui.sources.discovery.quick_scan import Glancer, Log, Sight
+from rltui.formats import FORMATS, Belonging, Format, Options
+from rltui.sources.discovery.log_writers import PROC, LogWriter, Processes
+from rltui.sources.discovery.quick_scan import NAMED, ScanResult, quick_scan
+from rltui.sources.discovery.tree import Candidate
+from rltui.sources.discovery.walk import Walker
 from rltui.trackers import TRACKERS, Tracker
 
-#: Seconds for everything, for what processes write, and for the first look at one place.
+#: Seconds for everything, for what processes write, and for the first scan of one place.
 _TOTAL_S, _PROCESSES_S, _PLACE_S = 0.25, 0.08, 0.015
-#: Directories that frameworks make where they are started.
-NAMED = (
-    *("tensorboard_log", "runs", "wandb", "outputs", "logs", "lightning_logs", "mlruns"),
-    "swanlog",
-)
 #: Variables that name a directory (or a file) of logs.
 VARIABLES = (
     *("TENSORBOARD_DIR", "VERL_FILE_LOGGER_PATH", "VERL_FILE_LOGGER_ROOT", "SWANLAB_LOG_DIR"),
@@ -37,14 +34,14 @@ VARIABLES = (
 _MLFLOW = "MLFLOW_TRACKING_URI"
 #: Where verl lets MLflow write (verl/utils/tracking.py).
 _MLFLOW_DEFAULT = Path("/tmp/mlruns.db")
-#: Working directories of other processes that are looked at.
-_MAX_DIRECTORIES = 6
-_MAX_OFFERS = 100
+#: Working directories of other processes that are scanned.
+_MOST_DIRECTORIES = 6
+_MOST_SUGGESTIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to look."""
+    """Where to search."""
 
     path: Path
     origin: str
@@ -52,12 +49,13 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class Suggestion:
     """Something to watch."""
 
     path: Path
     """Absolute; a directory, or a log file."""
     origin: str
+    """Why it was searched, for people; cleaned."""
     here: bool
     """Whether it is the working directory or below it."""
     runs: int
@@ -67,25 +65,25 @@ class Offer:
     modified: float
     """Newest change of a log, seconds since the epoch."""
     partial: bool
-    """Whether there may be more runs: the look was cut short."""
-    newest: tuple[Log, ...] = ()
+    """Whether there may be more runs: the scan was cut short."""
+    newest: tuple[Candidate, ...] = ()
     """The logs that changed last, newest first."""
-    holders: tuple[Holder, ...] = ()
+    writers: tuple[LogWriter, ...] = ()
     """Running processes that write here."""
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
+class Suggestions:
     """The result of one search."""
 
-    offers: tuple[Offer, ...]
+    items: tuple[Suggestion, ...]
     """Newest first."""
-    looked: tuple[str, ...]
-    """Where rltui looked, for people; cleaned."""
+    searched: tuple[str, ...]
+    """Where rltui searched, for people; cleaned."""
 
 
-class Scout:
-    """Searches again and again; the next time is cheaper. One thread."""
+class LogdirFinder:
+    """Searches again and again; the next time is cheaper. Not thread-safe."""
 
     def __init__(
         self,
@@ -98,32 +96,31 @@ class Scout:
         clock: Clock | None = None,
         proc: Path = PROC,
     ) -> None:
-        """``directory`` is the working directory, None when it was deleted; reads nothing yet."""
+        """``directory`` is the working directory, None when it was deleted; does no I/O."""
         self._directory = directory
         self._environment = environment
         self._home = home
-        self._formats = tuple(formats)
-        self._trackers = tuple(trackers)
         self._clock = clock or SystemClock()
         self._proc = proc
-        self._glancer = Glancer(formats, trackers, self._clock.monotonic)
+        self._walker = Walker(formats, trackers, Options())
 
-    def find(self) -> Offers:
-        """Look once. Never raises: what cannot be read is not offered."""
+    def find(self) -> Suggestions:
+        """Search once. Never raises: what cannot be read is not suggested."""
         end = self._clock.monotonic() + _TOTAL_S
-        found: dict[str, Offer] = {}
+        found: dict[str, Suggestion] = {}
         every = list(self.places())
         here = {_real(p.path): p for p in reversed(every) if p.path.exists()}
-        # A first look at every place, so that a large one does not hide the others; then what is
-        # left of the time for those that were not seen whole: what is known is passed quickly.
+        # First a short scan of every place, so that a large one does not hide the others; then the
+        # rest of the time for those that were cut short: what is known is passed quickly.
         for most in (_PLACE_S, _TOTAL_S):
             for real, place in reversed(here.items()):
                 left = min(most, end - _PROCESSES_S - self._clock.monotonic())
                 if real not in found or found[real].partial:
-                    self._look(place, real, left, found)
-        self._ask_processes(found, end)
-        kept = sorted(_merged(found), key=lambda o: (-o.modified, str(o.path)))
-        return Offers(tuple(kept[:_MAX_OFFERS]), tuple(dict.fromkeys(p.origin for p in every)))
+                    self._scan(place, real, left, found)
+        self._add_writers(found, end)
+        kept = sorted(_merged(found), key=lambda s: (-s.modified, str(s.path)))
+        searched = tuple(dict.fromkeys(clean(p.origin) for p in every))
+        return Suggestions(tuple(kept[:_MOST_SUGGESTIONS]), searched)
 
     def places(self) -> Iterator[Place]:
         """Where logs may be, whether or not there is anything."""
@@ -145,116 +142,94 @@ class Scout:
             yield Place(Path(cache) / "trackio", "Trackio's own directory")
         yield Place(_MLFLOW_DEFAULT, str(_MLFLOW_DEFAULT))
 
-    def _look(self, place: Place, real: str, seconds: float, found: dict[str, Offer]) -> None:
-        sight = self._glancer.look(place.path, max(0.0, seconds))
-        if sight.runs:
-            found[real] = self._offer(place, real, sight)
+    def _scan(self, place: Place, real: str, seconds: float, found: dict[str, Suggestion]) -> None:
+        result = self._quick_scan(place.path, seconds)
+        if result.runs:
+            here = self._directory is not None and _inside(real, _real(self._directory))
+            found[real] = Suggestion(
+                *(place.path, clean(place.origin), here, result.runs, result.formats),
+                *(result.modified, result.partial, result.newest),
+            )
 
-    def _offer(self, place: Place, real: str, sight: Sight) -> Offer:
-        here = self._directory is not None and _inside(real, _real(self._directory))
-        return Offer(
-            place.path,
-            clean(place.origin),
-            here,
-            sight.runs,
-            sight.formats,
-            sight.modified,
-            sight.partial,
-            sight.newest,
-        )
+    def _quick_scan(self, path: Path, seconds: float) -> ScanResult:
+        return quick_scan(self._walker, path, self._clock.monotonic, max(0.0, seconds))
 
     # -- processes -------------------------------------------------------------------------
 
-    def _ask_processes(self, found: dict[str, Offer], end: float) -> None:
-        """Say who writes what was found, and add what is written elsewhere."""
+    def _add_writers(self, found: dict[str, Suggestion], end: float) -> None:
+        """Add who writes what was found, and what is written elsewhere."""
         processes = Processes(os.getuid(), self._proc) if hasattr(os, "getuid") else None
         if processes is None or not processes.pids:
             return
         host = socket.gethostname()
-        held = processes.written(self._named, lambda: self._clock.monotonic() >= end)
-        for path, process in held.items():
+        written = processes.written(
+            self._walker.claims_name, lambda: self._clock.monotonic() >= end
+        )
+        for path, process in written.items():
             if self._clock.monotonic() >= end:
                 return
-            self._written(path, process.holder, found)
-        for log in [log for offer in found.values() for log in offer.newest]:
-            writer = processes.writer_of(log.path.name, host)
-            if writer is not None:
-                _attach(found, _real(log.path), writer.holder)
+            self._written(path, process.writer, found)
+        for log in [log for suggestion in found.values() for log in suggestion.newest]:
+            owner = processes.writer_of(log.path.name, host)
+            if owner is not None:
+                _attach(found, _real(log.path), owner.writer)
         self._elsewhere(processes, host, found, end)
 
-    def _named(self, name: str) -> bool:
-        return any(f.claims_name(name) for f in self._formats) or any(
-            t.claims_name(name) for t in self._trackers
-        )
-
-    def _written(
-        self,
-        path: Path,
-        holder: Holder,
-        found: dict[str, Offer],
-    ) -> None:
-        """A file that is open for writing: part of what was found, or an offer of its own."""
-        kind = self._glancer.claims(path)
-        if not kind:
+    def _written(self, path: Path, writer: LogWriter, found: dict[str, Suggestion]) -> None:
+        """A file that is open for writing: part of what was found, or a suggestion of its own."""
+        logs = self._quick_scan(path, _PLACE_S).newest
+        if not logs:
             return
         real = _real(path)
-        if not _attach(found, real, holder):
-            form = next((f for f in self._formats if f.name == kind), None)
-            whole = form is not None and form.belonging(path.name) is Belonging.DIRECTORY
+        if not _attach(found, real, writer):
+            whole = logs[0].belonging is Belonging.DIRECTORY
             place = Place(path.parent if whole else path, "running process")
-            self._look(place, _real(place.path), _PLACE_S, found)
-            _attach(found, real, holder)
+            self._scan(place, _real(place.path), _PLACE_S, found)
+            _attach(found, real, writer)
 
     def _elsewhere(
-        self,
-        processes: Processes,
-        host: str,
-        found: dict[str, Offer],
-        end: float,
+        self, processes: Processes, host: str, found: dict[str, Suggestion], end: float
     ) -> None:
         """Event files below the working directories of Python processes, if they write them."""
         done: set[Path] = set()
         for _, directory in processes.working_directories():
             left = end - self._clock.monotonic()
-            if len(done) >= _MAX_DIRECTORIES or left <= 0:
+            if len(done) >= _MOST_DIRECTORIES or left <= 0:
                 return
             if directory in done or _real(directory) in found:
                 continue
             done.add(directory)
-            for log in self._glancer.look(directory, min(_PLACE_S, left)).newest:
-                writer = processes.writer_of(log.path.name, host)
-                if writer is not None:
-                    self._written(log.path, writer.holder, found)
+            for log in self._quick_scan(directory, min(_PLACE_S, left)).newest:
+                process = processes.writer_of(log.path.name, host)
+                if process is not None:
+                    self._written(log.path, process.writer, found)
 
 
-def _attach(found: dict[str, Offer], real: str, holder: Holder) -> bool:
-    """Tell every offer that holds this file who writes it; whether there is any."""
+def _attach(found: dict[str, Suggestion], real: str, writer: LogWriter) -> bool:
+    """Add the writer of a file to every suggestion that holds it; whether there is any."""
     inside = [key for key in found if _inside(real, key)]
     for key in inside:
-        offer = found[key]
-        found[key] = replace(offer, holders=tuple(sorted({*offer.holders, holder})))
+        known = found[key]
+        found[key] = replace(known, writers=tuple(sorted({*known.writers, writer})))
     return bool(inside)
 
 
-def _merged(found: Mapping[str, Offer]) -> list[Offer]:
-    """Without a directory all of whose runs are in another one that is offered, too."""
+def _merged(found: Mapping[str, Suggestion]) -> list[Suggestion]:
+    """Without a directory all of whose runs are in another one that is suggested, too."""
     kept = []
-    for outer, offer in found.items():
-        within = {k: o for k, o in found.items() if k != outer and _inside(k, outer)}
-        apart = [o for k, o in within.items() if not any(k != x and _inside(k, x) for x in within)]
-        if apart and not offer.partial and offer.runs <= max(o.runs for o in apart):
+    for outer, whole in found.items():
+        within = {k: s for k, s in found.items() if k != outer and _inside(k, outer)}
+        apart = [s for k, s in within.items() if not any(k != x and _inside(k, x) for x in within)]
+        if apart and not whole.partial and whole.runs <= max(s.runs for s in apart):
             continue
-        offer = replace(
-            offer,
-            runs=max(offer.runs, sum(o.runs for o in apart)),
-            modified=max([offer.modified, *(o.modified for o in apart)]),
-        )
-        kept.append(offer)
+        runs = max(whole.runs, sum(s.runs for s in apart))
+        modified = max([whole.modified, *(s.modified for s in apart)])
+        kept.append(replace(whole, runs=runs, modified=modified))
     return kept
 
 
 def _real(path: Path) -> str:
-    """The path without links, as the identity of a place."""
+    """The path without links: the identity of a place."""
     with suppress(OSError, ValueError, RuntimeError):
         return os.path.realpath(path)
     return str(path)

@@ -1,7 +1,7 @@
-"""The stores of trackers that a look at the logdirs found, and which runs they hold.
+"""The stores of trackers that a search found, and which runs they hold.
 
-A database that a training writes changes all the time: what it holds is asked again only when it
-was written, and all about its runs only when there are others.
+A database that a training writes changes all the time: its run ids are read again only when it
+was written, and everything about its runs only when there are new ones.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ class _Store:
 
     tracker: Tracker
     stamp: tuple[int, ...] = ()
-    """Empty as long as it was not read, or must be read again."""
+    """Empty until it was read, and when it must be read again."""
     settled: bool = False
-    """Whether it was asked once more after the stamp was seen: a commit shows in the file before
+    """Whether it was read once more after the stamp was seen: a commit shows in the file before
     it can be read."""
     parts: frozenset[str] = frozenset()
     runs: tuple[TrackedRun, ...] = ()
 
 
 class Stores:
-    """Remembers stores from one look to the next. One thread."""
+    """Remembers stores from one search to the next. Not thread-safe."""
 
     def __init__(self) -> None:
         self._known: Recent[Path, _Store] = Recent()
 
     def turn(self) -> None:
-        """A look at all logdirs begins: forget the stores that the last one did not see."""
+        """A search begins: forget the stores that the last one did not find."""
         self._known.turn()
 
     def changed(self) -> bool:
-        """Whether a store that the last look saw has a run that it had not, or can be read at
-        last. Costs two stat calls for a store that nobody has written."""
+        """Whether a store that the last search found has a new run, or can be read at last.
+        Costs two ``stat`` calls for a store that was not written."""
         return any(self._has_news(path, store) for path, store in self._known.items())
 
     def claims(self, tracker: Tracker, path: Path) -> bool:
@@ -51,7 +51,7 @@ class Stores:
             raise
 
     def runs_of(self, path: Path, tracker: Tracker) -> tuple[TrackedRun, ...]:
-        """The runs of a store, asked again when there are others. Raises OSError."""
+        """The runs of a store, read again when there are new ones. Raises OSError."""
         stamp, known = _stamp(path), self._known.get(path)
         if known is None or not known.stamp or known.tracker is not tracker:
             known = _Store(tracker)
@@ -72,7 +72,7 @@ class Stores:
         try:
             if not store.stamp:  # it could not be read: whose it is may not be known
                 if store.tracker.claims_file(path):
-                    store.tracker.runs(path)  # damage may show only now, and is none of our news
+                    store.tracker.runs(path)  # raises for damage that shows only now
                 return bool(stamp)
             parts = store.tracker.parts(path)
         except OSError:

@@ -1,50 +1,118 @@
-"""What the feeds of files, trackers and pipes have in common."""
+"""What the reader follows: one source of a run, whether a file, a store or a pipe."""
 
 from __future__ import annotations
 
-from rltui.core.batch import SourceInfo
-from rltui.formats import Decoded
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from rltui.core.batch import Batch, Note, SourceInfo
+from rltui.files.trouble import Notes
+from rltui.formats import Decoded, Format
 from rltui.sources.discovery.run_files import LogFile, RunFiles
+from rltui.trackers import Tracker
 
 
-class Following:
-    """How far one source of a run has been read. Owned by the reader."""
+class Feed(ABC):
+    """How far one source has been read. Owned by the reader; not thread-safe.
+
+    ``offset``, ``size`` (bytes; rows as bytes, roughly, of a store) and ``modified`` (seconds since
+    the epoch) are those of the last read, before the first one those of the search.
+    """
 
     def __init__(self, run: RunFiles, file: LogFile) -> None:
         self.run = run
         self.file = file
+        self.offset = 0
+        self.size = file.size
+        self.modified = file.modified
         self.read_once = False
         """Whether it has been read to its end, at least once."""
-        self._told = False
+        self.wait = False
+        """Whether a read blocks until something comes; only a pipe can make anyone wait."""
+        self.ended = False
+        """Whether nothing can come any more."""
+        self._begun = False
         self._more = False
         self._records = 0
-        self._counted = False
+        self._steps_are_row_numbers = False
 
     @property
     def behind(self) -> bool:
-        """Whether it is known to hold more than what was read (as of the last look)."""
-        return not self._told or self._more
+        """Whether it holds more than what was read, as of the last read."""
+        return not self._begun or self._more
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Files whose changes mean that there is something to read."""
+        return (self.file.path,)
+
+    @property
+    def rotates(self) -> bool:
+        """Whether a newer file of the run takes the place of this one and holds all of it."""
+        return False
+
+    def still(self) -> bool:
+        """Whether :meth:`read` would certainly return None; at most one ``stat``."""
+        return False
+
+    def sample(self) -> Batch | None:
+        """A sample of a large source, to be shown until it has been read.
+
+        None when reading it costs no more, or when it cannot be sampled.
+        """
+        return None
+
+    @abstractmethod
+    def read(self, budget_bytes: int) -> Batch | None:
+        """Read what is new, about ``budget_bytes`` of it.
+
+        None when nothing is new; the first call always returns a batch. Never raises OSError.
+        """
+
+    @property
+    @abstractmethod
+    def _owner(self) -> Format | Tracker | None:
+        """The format or tracker that reads the source; None while that is not known."""
+
+    def _advance(self, *, more: bool) -> None:
+        """A read has succeeded; ``more``: it has not come to the end."""
+        self._begun, self._more = True, more
+        self.read_once = self.read_once or not more
 
     def _count(self, decoded: Decoded) -> None:
-        """Count what was decoded."""
         self._records += decoded.records
-        self._counted = self._counted or decoded.counted
+        self._steps_are_row_numbers = self._steps_are_row_numbers or decoded.steps_are_row_numbers
 
-    def _info(
-        self, kind: str, exactness: int, size: int, offset: int, modified: float
-    ) -> SourceInfo:
-        """The state of the source as of now."""
-        file = self.file
+    def _source(self) -> SourceInfo:
+        owner, file = self._owner, self.file
         return SourceInfo(
             file.path,
-            kind,
+            "" if owner is None else owner.name,
             file.order,
-            size,
-            offset,
+            self.size,
+            self.offset,
             self._records,
-            modified,
-            exactness,
-            self._counted,
+            self.modified,
+            1 if owner is None else owner.precision_rank,
+            self._steps_are_row_numbers,
             file.joined,
             file.alone,
+        )
+
+    def _batch(self, decoded: Decoded, notes: Notes = ()) -> Batch:
+        """What was decoded, as of now; ``notes`` concern the source as a whole."""
+        path = self.file.path
+        found = [Note(path, None, level, message) for level, message in notes]
+        found += [Note(path, n.offset, n.level, n.message) for n in decoded.notes]
+        return Batch(
+            self.run.key,
+            self.run.path,
+            self._source(),
+            decoded.items,
+            decoded.texts,
+            decoded.hparams,
+            tuple(found),
+            more=self._more,
+            tail=decoded.tail,
+            exit_code=decoded.exit_code,
         )

@@ -1,11 +1,11 @@
 """A run read again, after the store has dropped its points to save memory.
 
-The reader goes on as if nothing had happened: what is read again ends exactly where the
-newest batch that the store has taken in ended, and the batches that follow continue there.
-So a run may be dropped and read again at any time, on any thread, unless
+The reader goes on as if nothing had happened: what is read again ends exactly where the newest
+batch in the store ended, and the batches that follow continue there. So a run may be dropped
+and read again at any time, on any thread, unless
 
 - it has not been read to its end yet (the decoder may hold a row back), or
-- one of its files has vanished or was written anew: then its older points are nowhere else.
+- one of its files has vanished or was rewritten: then its older points are nowhere else.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from pathlib import Path
 from rltui.core.batch import Batch, SourceInfo
 from rltui.core.level import Level
 from rltui.files.tail import Polled, Tail
+from rltui.files.trouble import reason_of
 from rltui.formats import Options
-from rltui.sources.discovery.run_files import LogFile, RunFiles
-from rltui.sources.follow.file_feed import Feed
+from rltui.sources.discovery.run_files import RunFiles
+from rltui.sources.follow.file_feed import FileFeed
 
 #: Bytes per batch.
 BUDGET_BYTES = 2 << 20
+_FAILURE = "cannot be read again"
 
 
 def read_again(
@@ -31,20 +33,26 @@ def read_again(
     options: Options | None = None,
     budget_bytes: int = BUDGET_BYTES,
 ) -> Iterator[Batch]:
-    """The batches of ``run``, file by file, oldest first, up to what ``sources`` say was read.
+    """The batches of ``run``, file by file, oldest first, up to the offsets in ``sources``.
 
     ``sources`` are those of the store; a file that is not among them is left out. A file that
     cannot be read, or holds less than was read, gives a batch with a note.
     """
     for file in sorted(run.files, key=lambda f: f.order):
         known = sources.get(file.path)
-        if known is not None and known.offset:
-            yield from _Again(run, file, options or Options(), known).batches(budget_bytes)
+        if known is None or not known.offset:
+            continue
+        prefix = _Prefix(file.path, known)
+        feed = FileFeed(run, file, options or Options(), prefix)
+        while (batch := feed.read(budget_bytes)) is not None:
+            yield batch
+            if not batch.more:
+                break
 
 
 def rereadable(sources: Iterable[SourceInfo], generations: Iterable[int]) -> bool:
     """Whether the files still hold at least as many bytes as were read, and were never
-    written anew (``generations`` of their newest batches)."""
+    rewritten (``generations`` of their newest batches)."""
     return not any(generations) and all(_size(s.path) >= s.offset for s in sources)
 
 
@@ -55,26 +63,8 @@ def _size(path: Path) -> int:
         return -1
 
 
-class _Again(Feed):
-    """Reads one file up to a place."""
-
-    def __init__(self, run: RunFiles, file: LogFile, options: Options, known: SourceInfo) -> None:
-        super().__init__(run, file, options)
-        self.tail = _Prefix(file.path, known)
-
-    def batches(self, budget_bytes: int) -> Iterator[Batch]:
-        """All of it; a note as the last batch when it cannot be read."""
-        while True:
-            batch = self.read(budget_bytes)
-            if batch is None:
-                return
-            yield batch
-            if not batch.more:
-                return
-
-
 class _Prefix(Tail):
-    """The first bytes of a file; keeps it open while it reads and never looks further."""
+    """The first bytes of a file, up to a known offset."""
 
     def __init__(self, path: Path, known: SourceInfo) -> None:
         super().__init__(path)
@@ -90,11 +80,12 @@ class _Prefix(Tail):
             finally:
                 os.close(descriptor)
         except OSError as error:
-            return self._trouble_of(f"cannot be read again: {error.strerror or error}")
+            return _failed(reason_of(error, _FAILURE))
         if not data:
-            return self._trouble_of("cannot be read again: it has become shorter")
+            return _failed(f"{_FAILURE}: it has become shorter")
         self.offset += len(data)
         return Polled(data, self.offset < self.size, changed=True)
 
-    def _trouble_of(self, message: str) -> Polled:
-        return Polled(notes=((Level.WATCH, message),), changed=True)
+
+def _failed(message: str) -> Polled:
+    return Polled(notes=((Level.WATCH, message),), changed=True)

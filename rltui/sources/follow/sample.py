@@ -1,6 +1,6 @@
-"""A quick look at a large log: whole steps from many places, to be thrown away.
+"""A quick sample of a large log: whole steps from many places, to be thrown away.
 
-A file of gigabytes is not read but sampled: windows at equal distances, the last one at its
+A file of gigabytes is sampled before it is read: windows at equal distances, the last one at its
 end, each decoded on its own (see :class:`rltui.formats.base.Sampler`); rows that a window cuts
 are left out. The result shows the course and the newest values; no verdict may rest on it,
 and it says nothing about restarts. The full read replaces it.
@@ -19,7 +19,7 @@ import numpy as np
 from rltui.core.block import Block, IntArray
 from rltui.formats import Format, Options, Sampler
 
-#: ``read(position, size)`` gives the bytes of a file there, fewer at its end.
+#: ``read(position, size)`` returns the bytes of a file there, fewer at its end.
 Read = Callable[[int, int], bytes]
 
 #: Bytes read to learn how long a step is.
@@ -30,7 +30,7 @@ _STEPS = 3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a look at one file may cost."""
+    """What sampling one file may cost."""
 
     windows: int = 200
     window_bytes: int = 1 << 16
@@ -41,7 +41,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What a look at one file brought."""
+    """The sample of one file."""
 
     blocks: tuple[Block, ...] = ()
     """Whole rows in the order of the file; rows of equal tags that follow each other joined."""
@@ -75,7 +75,7 @@ def sample(
     options: Options | None = None,
     limits: Limits | None = None,
 ) -> Overview | None:
-    """Look at ``size`` bytes that ``read`` gives; None when all of them may be read."""
+    """Sample ``size`` bytes that ``read`` returns; None when all of them may be read."""
     limits = limits or Limits()
     if size <= limits.most_bytes:
         return None

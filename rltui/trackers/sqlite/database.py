@@ -1,8 +1,8 @@
-"""Opens somebody else's SQLite file for one short look. Knows no tables.
+"""Opens another program's SQLite file for one short read. Knows no tables.
 
-The program that writes must not notice: the file is opened read-only, for a fraction of a
-second, and nothing is ever created beside it. What that takes (sqlite.org/wal.html, section
-"Read-Only Databases"; os_unix.c for ``readonly_shm``):
+The writer must not notice: the file is opened read-only, for a fraction of a second, and nothing
+is ever created beside it. What that takes (sqlite.org/wal.html, section "Read-Only Databases";
+os_unix.c for ``readonly_shm``):
 
 - With a rollback journal (MLflow's default) ``mode=ro`` is enough. While we read, the writer's
   commit waits for us as for any reader, well within its own timeout.
@@ -30,13 +30,13 @@ from urllib.parse import quote
 
 from rltui.core.text import clean
 
-#: Seconds that a look waits for a lock: commits take milliseconds, and others are waiting too.
+#: Seconds to wait for a lock: commits take milliseconds, and other runs want to be read.
 BUSY_S = 0.25
-#: Tries to read a file that is being written, in one look.
+#: Attempts to read a file that is being written, in one poll.
 _ATTEMPTS = 3
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
-#: Bytes of a database that are copied to read a -wal that has lost its -shm.
+#: Largest database, in bytes, that is copied to read a -wal that has lost its -shm.
 _MOST_COPIED = 256 << 20
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ _REASONS = {
 
 
 class UnreadableError(OSError):
-    """A store that cannot be read now; ``strerror`` says why, for people."""
+    """A store that cannot be read now; ``strerror`` is the reason, for people."""
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -72,7 +72,7 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def unreadable(error: sqlite3.Error, path: Path) -> UnreadableError:
-    """What an error of SQLite means to somebody who only reads."""
+    """What an error of SQLite means for a program that only reads."""
     number, reason = _REASONS.get(_code(error), (errno.EIO, clean(str(error))))
     return UnreadableError(number, reason, str(path))
 
@@ -88,7 +88,7 @@ def _code(error: sqlite3.Error) -> int:
 
 def stamp_of(path: Path) -> Stamp:
     """Changes whenever rows are written. Raises OSError when the file is not there."""
-    status = os.stat(path)  # noqa: PTH116 - asked at every poll; a Path costs twice as much
+    status = os.stat(path)  # noqa: PTH116 - called at every poll; a Path costs twice as much
     if not stat.S_ISREG(status.st_mode):
         raise UnreadableError(errno.EINVAL, "is no regular file", str(path))
     try:
@@ -137,7 +137,7 @@ def open_database(path: Path, timeout_s: float = BUSY_S) -> Iterator[sqlite3.Con
 
 
 def look(path: Path, action: Callable[[sqlite3.Connection], T], attempts: int = _ATTEMPTS) -> T:
-    """What ``action`` returns for a connection; again, when somebody wrote just then.
+    """What ``action`` returns for a connection; repeated when somebody wrote just then.
 
     ``action`` must change nothing. Raises UnreadableError and OSError.
     """

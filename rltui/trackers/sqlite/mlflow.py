@@ -32,7 +32,7 @@ from rltui.trackers.sqlite.schema import (
     texts_in_chunks,
 )
 
-#: A row and its entries in the indices take about so many bytes.
+#: Bytes of a row and its index entries, roughly.
 _ROW_BYTES = 100
 _INFINITY = float(np.finfo(np.float64).max)
 _NEEDED = frozenset(("key", "value", "timestamp", "run_uuid"))
@@ -45,8 +45,6 @@ _ACTIVE = (
 class MlflowTables:
     """See :class:`rltui.trackers.sqlite.schema.Dialect`."""
 
-    files = "`mlflow.db`, `mlruns.db`, `*.db`"
-    written_by = "MLflow's database: each of its runs, read without locking it"
     row_bytes = _ROW_BYTES
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
@@ -127,7 +125,7 @@ def _all(connection: sqlite3.Connection, query: str, values: Sequence[object]) -
 
 
 def _written(connection: sqlite3.Connection, table: Table) -> dict[bytes, float]:
-    """When each run that has values has got its last one, in seconds since the epoch."""
+    """Time of the last value of each run that has values, seconds since the epoch."""
     latest = "latest_metrics" if columns_of(connection, "latest_metrics") else table.name
     query = f"SELECT run_uuid, max(timestamp) FROM {latest} GROUP BY run_uuid"
     return {raw_of(uuid): _seconds(ms) for uuid, ms in connection.execute(query)}
@@ -148,7 +146,7 @@ class _Values:
         self._notes = NoteBook()
 
     def fetch(self, cursor: sqlite3.Cursor, budget_bytes: int) -> tuple[list[Row], int]:  # noqa: ARG002
-        """All rows: they are as many as the budget allows, and small."""
+        """All rows: the caller asks for no more than the budget allows, and they are small."""
         rows = cursor.fetchall()
         return rows, len(rows) * _ROW_BYTES
 
@@ -166,12 +164,12 @@ class _Values:
         try:
             columns = self._columns(rows)
         except (TypeError, ValueError, OverflowError):
-            rows = list(filter(self._is_sound, rows))
+            rows = list(filter(self._is_wellformed, rows))
             columns = self._columns(rows) if rows else []
         return Decoded(blocks_of(columns), notes=self._notes.take(), records=count)
 
     def _columns(self, rows: Sequence[Row]) -> list[Column]:
-        """Raises TypeError, ValueError or OverflowError for a row that is not sound."""
+        """Raises TypeError, ValueError or OverflowError for a malformed row."""
         _, keys, values, times, steps = zip(*rows, strict=True)
         codes = self._codes_of(keys)
         numbers: FloatArray = np.array(values, np.float64)  # None is NaN
@@ -195,13 +193,13 @@ class _Values:
             self._tags.append(clean_tag(raw_of(key)))
         return np.fromiter(map(self._codes.__getitem__, keys), np.int64, len(keys))
 
-    def _is_sound(self, row: Row) -> bool:
+    def _is_wellformed(self, row: Row) -> bool:
         number, _, value, time, step = row
-        sound = (
+        wellformed = (
             isinstance(value, (int, float, type(None)))
             and isinstance(time, (int, float))
             and isinstance(step, int)
         )
-        if not sound:
+        if not wellformed:
             self._notes.add(0, "row of metrics that holds no number", f"row {number}")
-        return sound
+        return wellformed

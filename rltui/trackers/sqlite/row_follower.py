@@ -1,8 +1,8 @@
 """Follows one run of a SQLite store by its row ids.
 
 First the row ids of the run are listed, through the index of the store, and then its rows are
-read by id, some at a time: no look goes through rows of other runs, and none twice. Later only
-rows beyond the newest id of the look before are searched. Each look is one short connection.
+read by id, some at a time: no poll goes through rows of other runs, and none twice. Later only
+rows beyond the newest id of the poll before are searched. Each poll is one short connection.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ import numpy as np
 
 from rltui.core.block import Block, IntArray
 from rltui.core.level import Level
+from rltui.files.trouble import Notes
 from rltui.formats.base import Decoded
 from rltui.trackers.base import Followed
-from rltui.trackers.sqlite.change_log import Ledger, News, Notes, is_same
-from rltui.trackers.sqlite.database import is_damage, look
-from rltui.trackers.sqlite.fetch import Fetch
+from rltui.trackers.sqlite.change_log import News, StoreChangeLog, is_same
+from rltui.trackers.sqlite.database import look
+from rltui.trackers.sqlite.fetch import fetch_rows
 from rltui.trackers.sqlite.schema import Facts, Row, RowDecoder, Table
 
-#: Up to so many new rows (of all runs) are searched one by one; for more the index is asked,
-#: which may cost as much as the run has rows.
+#: Up to this many new rows (of all runs) are examined one by one; more are found by the index,
+#: which may cost as much as the run has rows. So are the first ones, also in a damaged store.
 _FEW_NEW = 20_000
 #: Row ids that are listed at once where they come in order: a commit of the writer has to wait.
 _MOST_LISTED = 200_000
@@ -48,7 +49,7 @@ _NONE = np.empty(0, np.int64)
 
 
 class _Start(NamedTuple):
-    """Rows that are known and not taken yet."""
+    """Rows that are known and not taken yet, and up to which id all are known."""
 
     ids: IntArray
     searched: int
@@ -56,7 +57,7 @@ class _Start(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What one connection has brought; counts only when it ended well."""
+    """What one connection has found; counts only when it ended well."""
 
     news: News | None
     facts: Facts | None = None
@@ -65,7 +66,7 @@ class _Found:
     ids: IntArray = field(default_factory=lambda: _NONE)
     """Rows of the run that were not taken yet, ``rows`` included."""
     taken: int = 0
-    """How many of these ids are done with."""
+    """How many of these ids need not be read again."""
     rows: tuple[Row, ...] = ()
     searched: int = 0
     unlisted: bool = False
@@ -76,12 +77,12 @@ class _Found:
 class RowFollower:
     """Owned by the reader's thread; see :class:`rltui.trackers.base.Follower`."""
 
-    def __init__(self, ledger: Ledger, run: bytes) -> None:
+    def __init__(self, log: StoreChangeLog, run: bytes) -> None:
         self.run = run
         self.anchor: Row | None = None
         self.modified = 0.0
-        self._ledger = ledger
-        self._decoder: RowDecoder = ledger.dialect.decoder()
+        self._log = log
+        self._decoder: RowDecoder = log.dialect.decoder()
         self._ids: IntArray = _NONE
         self._searched = 0
         """All rows of the run up to this id are known."""
@@ -92,60 +93,60 @@ class RowFollower:
         self._epoch = 0
         self._facts = Facts(exists=False)
         self._lost = False
-        """Whether the store or the run was gone at the last look."""
-        ledger.followers.add(self)
+        """Whether the store or the run was gone at the last poll."""
+        log.followers.add(self)
 
     @property
     def offset(self) -> int:
         """Rows that were taken, as bytes in the file, roughly."""
-        return self._rows * self._ledger.dialect.row_bytes
+        return self._rows * self._log.dialect.row_bytes
 
     @property
     def size(self) -> int:
         """Rows that are known, as bytes in the file, roughly."""
-        return (self._rows + len(self._ids)) * self._ledger.dialect.row_bytes
+        return (self._rows + len(self._ids)) * self._log.dialect.row_bytes
 
     def poll(self, budget_bytes: int) -> Followed:
         """See :class:`rltui.trackers.base.Follower`."""
-        ledger = self._ledger
-        if ledger.held:
+        log = self._log
+        if log.waits:
             return _NOTHING
         try:
-            changed = ledger.changed()
+            changed = log.changed()
             if not changed and not self._wants():
                 return _NOTHING
-            examine = changed or not ledger.version
-            found = look(ledger.path, lambda c: self._find(c, examine, budget_bytes))
+            examine = changed or not log.version
+            found = look(log.path, lambda c: self._find(c, examine, budget_bytes))
         except OSError as error:
-            return self._failed(ledger.fail(error))
-        notes = ledger.accept(found.news) if found.news is not None else ()
+            return self._failed(log.fail(error))
+        notes = log.accept(found.news) if found.news is not None else ()
         return self._take(found, notes)
 
     def _wants(self) -> bool:
         """Whether there is something to read although the store has not changed."""
-        ledger = self._ledger
+        log = self._log
         unread = len(self._ids) > 0 or self._unlisted
-        if unread or not self._version or ledger.concerns(self.run, self._version):
+        if unread or not self._version or log.concerns(self.run, self._version):
             return True
-        self._version, self._searched = ledger.version, ledger.last
+        self._version, self._searched = log.version, log.last
         return False
 
     def _failed(self, notes: Notes) -> Followed:
-        gone = self._ledger.gone
+        gone = self._log.gone
         vanished, self._lost = gone and not self._lost, self._lost or gone
         return Followed(gone=gone, notes=notes, changed=vanished or bool(notes))
 
     # -- with a connection: nothing of this object changes ----------------------------------
 
     def _find(self, connection: sqlite3.Connection, examine: bool, budget: int) -> _Found:
-        ledger = self._ledger
-        news = ledger.examine(connection) if examine else None
-        table, last = (news.table, news.last) if news else (ledger.table, ledger.last)
+        log = self._log
+        news = log.examine(connection) if examine else None
+        table, last = (news.table, news.last) if news else (log.table, log.last)
         assert table is not None
         facts, start, restarted = None, _Start(self._ids, self._searched), False
         touched = self._touched(news)
         if touched:
-            facts = ledger.dialect.facts(connection, table, self.run)
+            facts = log.dialect.facts(connection, table, self.run)
             if not facts.exists:
                 return _Found(news, facts, anchor=self.anchor)
             restarted = self._moved(connection, table)
@@ -159,7 +160,7 @@ class RowFollower:
         rows, taken, damaged = self._read(connection, table, ids[:count], budget, len(ids) > count)
         anchor = None if restarted else self.anchor
         if rows:
-            anchor = ledger.row(connection, table, rows[-1][0])
+            anchor = log.row(connection, table, rows[-1][0])
         unlisted = listing and searched < last
         searched = searched if unlisted else last
         return _Found(
@@ -167,16 +168,16 @@ class RowFollower:
         )
 
     def _touched(self, news: News | None) -> bool:
-        """Whether something of the run has changed since the last look."""
-        if not self._version or self._ledger.concerns(self.run, self._version):
+        """Whether something of the run has changed since the last poll."""
+        if not self._version or self._log.concerns(self.run, self._version):
             return True
-        return news is not None and (news.shaken or self.run in news.touched)
+        return news is not None and (news.rows_replaced or self.run in news.touched)
 
     def _start(self, restarted: bool, news: News | None) -> _Start:
-        """The rows that are known, as far as they can be relied on."""
+        """The rows that are known, as far as they are still valid."""
         if restarted:
             return _Start(_NONE, 0)
-        if self._ledger.epoch != self._epoch or (news is not None and news.shaken):
+        if self._log.epoch != self._epoch or (news is not None and news.rows_replaced):
             # ids beyond the anchor may have been given again to other rows
             return _Start(_NONE, self.anchor[0] if self.anchor else 0)
         return _Start(self._ids, self._searched)
@@ -185,52 +186,41 @@ class RowFollower:
         """Whether the last row that was taken is another one now."""
         if self.anchor is None:
             return False
-        return not is_same(self._ledger.row(connection, table, self.anchor[0]), self.anchor)
+        return not is_same(self._log.row(connection, table, self.anchor[0]), self.anchor)
 
     def _search(
         self, connection: sqlite3.Connection, table: Table, after: int, last: int
     ) -> tuple[IntArray, int]:
-        """Ids of rows of the run beyond ``after``, in order, and up to which id all are known.
-
-        Of few new rows each is looked at; of many the index of the runs is used. Where one of
-        them is damaged, the other may be sound.
-        """
-        indexed = _IN_ORDER if table.index else _BY_RUN
-        ways = (_EACH, indexed) if last - after <= _FEW_NEW else (indexed, _EACH)
+        """Ids of rows of the run beyond ``after``, in order, and up to which id all are known."""
+        way = _EACH
+        if not after or last - after > _FEW_NEW:
+            way = _IN_ORDER if table.index else _BY_RUN
+        query = way.format(table=table.name, run=table.run, index=table.index)
         values = {"after": after, "last": last, "run": self.run, "most": _MOST_LISTED}
-        for way in ways:
-            query = way.format(table=table.name, run=table.run, index=table.index)
-            try:
-                cursor = connection.execute(query, values)
-                ids = np.sort(np.fromiter((found for (found,) in cursor), np.int64))
-            except sqlite3.DatabaseError as error:
-                if way is ways[-1] or not is_damage(error):
-                    raise
-            else:
-                part = way is not _BY_RUN and len(ids) >= _MOST_LISTED
-                return ids, int(ids[-1]) if part else last
-        raise AssertionError("the last way returns or raises")
+        cursor = connection.execute(query, values)
+        ids = np.sort(np.fromiter((found for (found,) in cursor), np.int64))
+        part = way is not _BY_RUN and len(ids) >= _MOST_LISTED
+        return ids, int(ids[-1]) if part else last
 
     def _read(
         self, connection: sqlite3.Connection, table: Table, ids: IntArray, budget: int, more: bool
     ) -> tuple[list[Row], int, int]:
-        """Rows, how many of ``ids`` are done with then, and how many rows are damaged."""
-        fetch = Fetch(connection, table, self.run, self._decoder)
-        rows = fetch.rows(ids.tolist(), budget)
-        taken = len(ids)
-        if rows and (more or fetch.stopped):
+        """Rows, how many of ``ids`` need not be read again, and how many rows are damaged."""
+        fetched = fetch_rows(connection, table, self.run, self._decoder, ids.tolist(), budget)
+        rows, taken = fetched.rows, len(ids)
+        if rows and (more or fetched.stopped):
             whole = self._decoder.whole(rows)
-            if fetch.stopped or whole < len(rows):
+            if fetched.stopped or whole < len(rows):
                 rows = rows[:whole]
                 taken = int(np.searchsorted(ids, rows[-1][0], "right"))
-        return rows, taken, fetch.damaged
+        return rows, taken, fetched.damaged
 
     # -- afterwards -------------------------------------------------------------------------
 
     def _take(self, found: _Found, notes: Notes) -> Followed:
-        """Take over what a connection has brought."""
-        ledger = self._ledger
-        self._version, self._epoch = ledger.version, ledger.epoch
+        """Take over what a connection has found."""
+        log = self._log
+        self._version, self._epoch = log.version, log.epoch
         self._searched, self._unlisted = found.searched, found.unlisted
         self.anchor = found.anchor
         if found.facts is not None and not found.facts.exists:
@@ -240,7 +230,7 @@ class RowFollower:
             return Followed(gone=True, notes=notes, changed=bool(notes))
         back, self._lost = self._lost, False
         if found.restarted:
-            self._decoder, self._rows = ledger.dialect.decoder(), 0
+            self._decoder, self._rows = log.dialect.decoder(), 0
             notes += ((Level.WATCH, _REWRITTEN),)
         if found.damaged:
             notes += ((Level.WATCH, f"{found.damaged} rows in damaged pages were left out"),)
@@ -264,6 +254,6 @@ class RowFollower:
         return replace(decoded, hparams=hparams, exit_code=ended)
 
     def _written(self, decoded: Decoded) -> float:
-        """When the newest of these points was logged, as far as that can be believed; or 0."""
+        """When the newest of these points was logged, at most when the file was written; or 0."""
         walls = [float(i.wall_times[-1]) for i in decoded.items if isinstance(i, Block)]
-        return min(max((w for w in walls if w > 0), default=0.0), self._ledger.modified)
+        return min(max((w for w in walls if w > 0), default=0.0), self._log.modified)

@@ -1,8 +1,8 @@
 """What differs between trackers that keep their runs in one SQLite table.
 
 The table has one row for each logged value or step and a column that names the run. Rows are
-only added, and their row ids grow; what else may happen to them is for
-:mod:`rltui.trackers.sqlite.change_log` to find out.
+only added, and their row ids grow; :mod:`rltui.trackers.sqlite.change_log` finds out what else
+has happened to them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rltui.trackers.base import TrackedRun
 
 #: A row as it was selected: its row id, then the columns of the table.
 Row = tuple[Any, ...]
-#: Values that one statement of any SQLite takes are 999.
+#: Values in one statement; SQLite before 3.32 takes 999 at most.
 MOST_VALUES = 500
 
 
@@ -50,35 +50,25 @@ class RowDecoder(Protocol):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of one of its rows, as far as is known; at least one."""
+        """Bytes of one of its rows, estimated; at least one."""
         ...
 
     def fetch(self, cursor: sqlite3.Cursor, budget_bytes: int) -> tuple[list[Row], int]:
-        """The next rows of the cursor, until they take so many bytes, and how many they take."""
+        """The next rows of the cursor, about ``budget_bytes`` of them, and their bytes."""
         ...
 
     def whole(self, rows: Sequence[Row]) -> int:
         """How many of the rows to take when more follow, so that values that were logged
-        together stay together; at least one. The others are read again."""
+        together stay together; at least one. The rest is read again."""
         ...
 
     def take(self, rows: Sequence[Row]) -> Decoded:
-        """Decode rows that follow the ones before."""
+        """Decode rows that follow those of the call before."""
         ...
 
 
 class Dialect(Protocol):
     """One kind of store."""
-
-    @property
-    def files(self) -> str:
-        """Names of its files, in Markdown, for the documentation."""
-        ...
-
-    @property
-    def written_by(self) -> str:
-        """Who writes them, for the documentation."""
-        ...
 
     @property
     def row_bytes(self) -> int:
@@ -95,13 +85,13 @@ class Dialect(Protocol):
         ...
 
     def ids(self, connection: sqlite3.Connection, table: Table) -> Collection[bytes]:
-        """The runs that :meth:`runs` would give, without going through all rows."""
+        """The runs that :meth:`runs` would return, without going through all rows."""
         ...
 
     def states(
         self, connection: sqlite3.Connection, runs: Collection[bytes]
     ) -> Mapping[bytes, Hashable]:
-        """Of each run something that differs when its facts may have changed without a row."""
+        """A value for each run that changes when its facts may have changed without a row."""
         ...
 
     def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> Facts:
@@ -119,7 +109,7 @@ def part_of(run: bytes) -> str:
 
 
 def run_of(part: str) -> bytes:
-    """The opposite of :func:`part_of`."""
+    """The inverse of :func:`part_of`."""
     return unquote_to_bytes(part)
 
 

@@ -1,20 +1,30 @@
-"""Trackers that keep many runs in one SQLite file."""
+"""Trackers that keep many runs in one SQLite file.
+
+Most directories hold no store, and the modules that read one take as long to import as a small
+log takes to read: they are imported when a file of a fitting name is met.
+"""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean
-from rltui.trackers.base import DATABASES, TrackedRun
-from rltui.trackers.sqlite.change_log import Ledger
-from rltui.trackers.sqlite.database import is_database, look
-from rltui.trackers.sqlite.row_follower import RowFollower
-from rltui.trackers.sqlite.schema import Dialect, part_of, run_of
+from rltui.trackers.base import Follower, TrackedRun
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from rltui.trackers.sqlite.change_log import StoreChangeLog
+    from rltui.trackers.sqlite.schema import Dialect
+
+#: How the name of a file ends that may be a database; lower case.
+_SUFFIXES = (".db", ".sqlite", ".sqlite3", ".db3")
 
 #: Answers about files that are remembered.
 _MOST_KNOWN = 10_000
@@ -23,34 +33,39 @@ _MOST_KNOWN = 10_000
 class RowStore:
     """A tracker of one dialect; see :class:`rltui.trackers.base.Tracker`."""
 
-    exactness = 3
+    precision_rank = 3
 
-    def __init__(self, name: str, dialect: Dialect, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        load: Callable[[], Dialect],
+        clock: Clock | None = None,
+        *,
+        files: str = "",
+        written_by: str = "",
+    ) -> None:
+        """``load`` imports and makes the dialect."""
         self.name = name
-        self._dialect = dialect
+        self.files = files
+        self.written_by = written_by
+        self._load = load
         self._clock = clock or SystemClock()
-        self._ledgers: WeakValueDictionary[Path, Ledger] = WeakValueDictionary()
+        self._logs: WeakValueDictionary[Path, StoreChangeLog] = WeakValueDictionary()
         self._known: dict[Path, tuple[tuple[int, ...], bool]] = {}
 
-    @property
-    def files(self) -> str:
-        """Names of its files, in Markdown."""
-        return self._dialect.files
-
-    @property
-    def written_by(self) -> str:
-        """Who writes them."""
-        return self._dialect.written_by
+    @cached_property
+    def _dialect(self) -> Dialect:
+        return self._load()
 
     def claims_name(self, name: str) -> bool:
         """Whether a file of this base name may be a database."""
-        return name.lower().endswith(DATABASES)
+        return name.lower().endswith(_SUFFIXES)
 
     def claims_file(self, path: Path) -> bool:
         """Whether the file is a database with the tables of this tracker.
 
-        Asked again only when it has changed, once it was found not to be one. Raises OSError
-        when it cannot be read.
+        A file that is not is examined again only when it has changed. Raises OSError when it
+        cannot be read.
         """
         status = path.stat()
         stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
@@ -66,6 +81,8 @@ class RowStore:
         return claimed
 
     def _claims(self, path: Path) -> bool:
+        from rltui.trackers.sqlite.database import is_database, look
+
         return is_database(path) and look(path, self._dialect.table) is not None
 
     def claims_directory(self, path: Path, names: Collection[str]) -> bool:  # noqa: ARG002
@@ -73,13 +90,18 @@ class RowStore:
         return False
 
     def runs(self, path: Path) -> Sequence[TrackedRun]:
-        """All runs of the store that have values, oldest first, names made different."""
+        """All runs of the store that have values, oldest first, no two with the same name."""
+        from rltui.trackers.sqlite.database import look
+
         found = look(path, lambda c: self._runs(c, clean(path.stem)))
         size = path.stat().st_size // max(1, len(found))
         return _distinct([replace(run, size=size) for run in found])
 
     def parts(self, path: Path) -> frozenset[str]:
         """The ids of the runs that have values."""
+        from rltui.trackers.sqlite.database import look
+        from rltui.trackers.sqlite.schema import part_of
+
         return frozenset(map(part_of, look(path, self._ids)))
 
     def _ids(self, connection: sqlite3.Connection) -> Collection[bytes]:
@@ -90,12 +112,16 @@ class RowStore:
         table = self._dialect.table(connection)
         return [] if table is None else self._dialect.runs(connection, table, project)
 
-    def follow(self, path: Path, part: str) -> RowFollower:
-        """Follows one run; followers of one store share their looks at it."""
-        ledger = self._ledgers.get(path)
-        if ledger is None:
-            ledger = self._ledgers[path] = Ledger(path, self._dialect, self._clock)
-        return RowFollower(ledger, run_of(part))
+    def follow(self, path: Path, part: str) -> Follower:
+        """Follow one run; the followers of one store share what they find out about it."""
+        from rltui.trackers.sqlite.change_log import StoreChangeLog
+        from rltui.trackers.sqlite.row_follower import RowFollower
+        from rltui.trackers.sqlite.schema import run_of
+
+        log = self._logs.get(path)
+        if log is None:
+            log = self._logs[path] = StoreChangeLog(path, self._dialect, self._clock)
+        return RowFollower(log, run_of(part))
 
 
 def _distinct(runs: Sequence[TrackedRun]) -> tuple[TrackedRun, ...]:

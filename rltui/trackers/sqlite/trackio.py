@@ -35,7 +35,7 @@ from rltui.trackers.sqlite.schema import (
     texts_in_chunks,
 )
 
-#: A row takes about so many bytes: some thirty values with their names.
+#: Bytes of a row, roughly: some thirty values with their names.
 _ROW_BYTES = 1000
 #: Longest JSON of one row that is read; images and tables are kept outside of it.
 _MOST_BYTES = 4 << 20
@@ -47,7 +47,7 @@ _GLOBAL_STEP = "train/global_step"
 _ISO = b"0000-00-00T00:00:00.000000+00:00"
 _FORM = np.frombuffer(_ISO, np.uint8)
 _IS_DIGIT = np.array([True] * 26 + [False] * 6) & (ord("0") == _FORM)
-#: Rows that are fetched at once, whatever their size, and what one takes beside its JSON.
+#: Rows that are fetched at once, whatever their size, and bytes of a row beside its JSON.
 _AT_ONCE = 16
 _LEAST_BYTES = 100
 _PLAIN = frozenset((float, int, bool, type(None)))
@@ -56,8 +56,6 @@ _PLAIN = frozenset((float, int, bool, type(None)))
 class TrackioTables:
     """See :class:`rltui.trackers.sqlite.schema.Dialect`."""
 
-    files = "`PROJECT.db`"
-    written_by = "trackio's database: each of its runs"
     row_bytes = _ROW_BYTES
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
@@ -206,9 +204,9 @@ class _Rows:
         self._step = 0
         """Of the row before."""
         self._global = False
-        """Whether the rows tell the step of the trainer."""
+        """Whether the rows hold the step of the trainer."""
         self._keys: tuple[str, ...] = ()
-        self._tells_step = False
+        self._has_step = False
         """Whether the keys hold the step of the trainer."""
         self._steps: list[int] = []
         self._walls: list[float] = []
@@ -252,8 +250,8 @@ class _Rows:
         keys = tuple(values)
         if keys != self._keys:
             self._flush()
-            self._keys, self._tells_step = keys, _GLOBAL_STEP in values
-        if self._tells_step or self._global or type(step) is not int:
+            self._keys, self._has_step = keys, _GLOBAL_STEP in values
+        if self._has_step or self._global or type(step) is not int:
             step = self._step_of(values, step)
         self._step = step
         if keys:
@@ -262,11 +260,11 @@ class _Rows:
             self._values.append(cells)
 
     def _step_of(self, values: dict[str, Any], step: object) -> int:
-        """The step of the trainer, once a row has told it; else that of the row, or before."""
-        told = values.get(_GLOBAL_STEP)
-        if isinstance(told, (int, float)) and 0 <= told < 1 << 62:
+        """The step of the trainer, once a row has had it; else that of the row, or before."""
+        found = values.get(_GLOBAL_STEP)
+        if isinstance(found, (int, float)) and 0 <= found < 1 << 62:
             self._global = True
-            return int(told)
+            return int(found)
         return step if isinstance(step, int) and not self._global else self._step
 
     def _flush(self) -> None:
@@ -280,5 +278,5 @@ class _Rows:
 
 
 def _is_media(value: object) -> bool:
-    """Whether a value is an image, table, histogram, ...: objects that tell their type."""
+    """Whether a value is an image, table, histogram, ...: objects that name their type."""
     return isinstance(value, dict) and "_type" in value

@@ -19,13 +19,13 @@ from rltui.present.kit.line import Line
 from rltui.present.screens.keys import PICKER
 from rltui.present.screens.picker import (
     RESCAN_S,
-    offer_detail,
-    offer_entries,
-    offers_shown,
     picker_header,
+    suggestion_detail,
+    suggestion_entries,
+    suggestions_shown,
 )
-from rltui.present.screens.suggestion_lines import Around
-from rltui.sources.discovery.suggestions import Offer, Offers
+from rltui.present.screens.suggestion_lines import PathDisplay
+from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 from rltui.tui.screens.screen import ListScreen
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
@@ -47,25 +47,25 @@ class PickerScreen(ListScreen, places=(PICKER,)):
     class Found(Message):
         """A search is over, or has failed."""
 
-        def __init__(self, offers: Offers | None, error: Exception | None = None) -> None:
+        def __init__(self, suggestions: Suggestions | None, error: Exception | None = None) -> None:
             super().__init__()
-            self.offers = offers
+            self.suggestions = suggestions
             self.error = error
 
-    def __init__(self, search: Callable[[], Offers], around: Around, clock: Clock) -> None:
+    def __init__(self, search: Callable[[], Suggestions], paths: PathDisplay, clock: Clock) -> None:
         """``search`` is called on other threads, one at a time."""
         super().__init__()
         self._search = search
-        self._around = around
+        self._path_display = paths
         self._clock = clock
         self._searching = False
-        self._shown: list[Offer] = []
-        self.offers: Offers | None = None
+        self._shown: list[Suggestion] = []
+        self.suggestions: Suggestions | None = None
         """What the newest search found; None before the first one is over."""
 
     def compose(self) -> ComposeResult:
         yield Lines(lambda width, _: [picker_header(self.shell.view, width)], id="header")
-        yield LineList[Path](id="offers")
+        yield LineList[Path](id="suggestions")
         yield Lines(self._detail, id="detail")
         yield Status(self.footer, self._note)
 
@@ -77,7 +77,7 @@ class PickerScreen(ListScreen, places=(PICKER,)):
 
     @property
     def items(self) -> LineList[Path]:
-        return self.query_one("#offers", LineList)
+        return self.query_one("#suggestions", LineList)
 
     @property
     def title_words(self) -> str:
@@ -105,8 +105,8 @@ class PickerScreen(ListScreen, places=(PICKER,)):
         self._searching = False
         if message.error is not None:
             raise message.error
-        before, self.offers = self.offers, message.offers
-        if _counts(before) != _counts(message.offers) and _cut_short(message.offers):
+        before, self.suggestions = self.suggestions, message.suggestions
+        if _counts(before) != _counts(message.suggestions) and _cut_short(message.suggestions):
             self.set_timer(_CONTINUE_S, self.action_rescan)
         self.update()
 
@@ -114,9 +114,11 @@ class PickerScreen(ListScreen, places=(PICKER,)):
 
     def update(self) -> None:
         width, height = self.size
-        self._shown = offers_shown(self.offers, self.status.filter, self._around)
+        self._shown = suggestions_shown(self.suggestions, self.status.filter, self._path_display)
         view, now, room = self.shell.view, self._clock.now(), max(1, height - 2)
-        entries = offer_entries(self.offers, self._shown, view, self._around, now, width, room)
+        entries = suggestion_entries(
+            self.suggestions, self._shown, view, self._path_display, now, width, room
+        )
         self.items.styles.height = min(room, sum(e.height for e in entries))
         self.items.show(entries)
         for lines in self.query(Lines):
@@ -125,24 +127,24 @@ class PickerScreen(ListScreen, places=(PICKER,)):
     def _detail(self, width: int, height: int) -> list[Line]:
         chosen = next((o for o in self._shown if o.path == self.items.cursor), None)
         now = self._clock.now()
-        return offer_detail(chosen, self.shell.view, self._around, now, width, height)
+        return suggestion_detail(chosen, self.shell.view, self._path_display, now, width, height)
 
     def _note(self) -> str:
-        total = len(self.offers.offers) if self.offers is not None else 0
+        total = len(self.suggestions.items) if self.suggestions is not None else 0
         return f"{len(self._shown)} of {total}"
 
     def on_line_list_moved(self) -> None:
         self.query_one("#detail", Lines).update()
 
     def action_enter(self) -> None:
-        """End with the offer at the cursor."""
+        """End with the suggestion at the cursor."""
         if self.items.cursor is not None:
             self.shell.exit(self.items.cursor)
 
 
-def _counts(offers: Offers | None) -> list[tuple[Path, int]]:
-    return sorted((o.path, o.runs) for o in offers.offers) if offers is not None else []
+def _counts(suggestions: Suggestions | None) -> list[tuple[Path, int]]:
+    return sorted((o.path, o.runs) for o in suggestions.items) if suggestions is not None else []
 
 
-def _cut_short(offers: Offers | None) -> bool:
-    return offers is not None and any(o.partial for o in offers.offers)
+def _cut_short(suggestions: Suggestions | None) -> bool:
+    return suggestions is not None and any(o.partial for o in suggestions.items)

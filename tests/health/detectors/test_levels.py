@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.health import Engine, load_rules
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.detectors.windows import (
     latched,
@@ -16,9 +15,11 @@ from rltui.health.detectors.windows import (
     rolling_median,
     start_median,
 )
+from rltui.health.engine import Engine
 from rltui.health.episodes import spans
 from rltui.health.rule import Variant
 from rltui.health.rule_cases import case_run
+from rltui.health.rules import load_rules
 
 RULES = load_rules()
 SETTINGS = [(v, level) for r in RULES for v in r.variants for level in v.levels]

@@ -15,9 +15,9 @@ from rltui.present.chart.axis import (
     linear_scale,
     log_scale,
     nice_ceil,
-    tick_labels,
     x_ticks,
 )
+from rltui.present.kit import numbers
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -108,7 +108,7 @@ def test_nice_ceil(x: float, nice: float) -> None:
     ],
 )
 def test_labels_share_a_format(values: list[float], step: float, labels: list[str]) -> None:
-    assert tick_labels(values, step) == labels
+    assert numbers.ticks(values, step) == labels
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,7 @@ def test_the_picture_is_that_of_all_points(pieces: list[int]) -> None:
     x, y = series()
     outline = Outline()
     for end in pieces:
-        assert end == pieces[0] or outline.follows(x[:end], y[:end])
-        outline.extend(x[:end], y[:end])
+        outline.extend(y[:end])
     index = outline.index
     assert len(index) < MANY / 8
     assert (np.diff(index) > 0).all()
@@ -50,29 +49,19 @@ def test_values_that_are_no_numbers_keep_their_places() -> None:
     y[100_000:100_010] = np.nan
     y[250_000] = np.inf
     outline = Outline()
-    outline.extend(x, y)
+    outline.extend(y)
     kept = y[outline.index]
     assert np.count_nonzero(~np.isfinite(kept)) == 11
     assert picture(x, y)[-3].count("N") == picture(x[outline.index], kept)[-3].count("N") > 0
 
 
 def test_only_what_is_new_is_looked_at() -> None:
-    x, y = np.arange(1_000_020), np.random.default_rng(2).random(1_000_020, dtype=np.float32)
+    y = np.random.default_rng(2).random(1_000_020, dtype=np.float32)
     outline = Outline()
-    outline.extend(x[:1_000_000], y[:1_000_000])
+    outline.extend(y[:1_000_000])
     took = []
     for end in range(1_000_001, 1_000_021):
         began = time.process_time()
-        assert outline.follows(x[:end], y[:end])
-        outline.extend(x[:end], y[:end])
+        outline.extend(y[:end])
         took.append(time.process_time() - began)
     assert min(took) < 1e-3
-
-
-def test_a_series_that_is_another_one_is_noticed() -> None:
-    x, y = series()
-    outline = Outline()
-    outline.extend(x, y)
-    assert not outline.follows(x[: MANY // 2], y[: MANY // 2])
-    assert not outline.follows(x + 1, y)
-    assert not outline.follows(x, -y)

@@ -316,14 +316,14 @@ def test_the_name_of_an_early_bar_does_not_hide_the_bar() -> None:
 def test_several_runs_share_a_chart() -> None:
     curves = [
         Curve(X, ENTROPY + 3, ghost=True),
-        Curve(X, ENTROPY, token=Token.RUN1, label="a"),
-        Curve(X, ENTROPY + 1, token=Token.RUN2, label="b"),
+        Curve(X, ENTROPY, token=Token.SERIES, label="a"),
+        Curve(X, ENTROPY + 1, token=Token.ACCENT, label="b"),
     ]
     lines = render(Chart(curves, crosshair=Crosshair(20)), 80, 20, BRAILLE)
     used = {look.fg for line in lines for part, look in line if part.strip()}
-    assert {Token.RUN1, Token.RUN2, Token.BAND} <= used
+    assert {Token.SERIES, Token.ACCENT, Token.BAND} <= used
     assert len(find(lines, "◂")) == 2
-    assert any("b" in part and look.fg is Token.RUN2 for line in lines for part, look in line)
+    assert any("b" in part and look.fg is Token.ACCENT for line in lines for part, look in line)
 
 
 def test_smoothing_shows_the_raw_line_below_and_the_raw_value_at_the_end() -> None:
@@ -478,6 +478,12 @@ def test_anything_fills_exactly_its_cells(
         assert line_width(line) == width
         assert not any(unicodedata.category(c).startswith("C") for c in words)
         assert marker != "ascii" or words.isascii()
+
+
+def test_a_limit_of_zero_stays_off_a_log_axis() -> None:
+    tiny = np.array([5e-324, 1e-323, 1e-322])
+    chart = Chart([Curve(np.arange(3), tiny)], log=True, limits=[Limit(0.0, "≥ 0")])
+    assert len(render(chart, 40, 8, BRAILLE)) == 8
 
 
 def test_no_size_is_no_lines() -> None:

@@ -87,6 +87,17 @@ def test_short(x: float | None, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("x", "text"),
+    [(0.0, "0"), (2.4567, "2.46"), (0.17632, "0.176"), (971.6, "972"), (99.96, "100"),
+     (1234.5, "1234"), (1.0e-6, "1.0e-6"), (5.62, "5.62"), (-3.0e-5, "-3.0e-5"),
+     (1e30, "1.0e30"), (0.001, "0.001"), (0.2, "0.2"), (-0.5, "-0.5"),
+     (math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf")],
+)  # fmt: skip
+def test_plain_numbers_of_sentences(x: float, text: str) -> None:
+    assert numbers.plain(x) == text
+
+
+@pytest.mark.parametrize(
     ("old", "new", "text"),
     [(0.4468, 0.428, "↓ 0.0188"), (1, 1.0000209, "↑ 2.1e-5"), (1, 1, ""), (None, 1, ""),
      (1, math.nan, ""), (math.inf, 1, ""), (2785, 2650, "↓ 135"), (0.0, -0.0, ""),

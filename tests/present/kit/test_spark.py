@@ -102,7 +102,7 @@ def test_an_episode_of_one_step_keeps_its_cell() -> None:
 
 
 def test_unjudged_is_grey_constant_is_muted_and_nan_is_bad() -> None:
-    assert set(tokens(draw(TEN, TEN, known=False))) == {Token.STAGE6}
+    assert set(tokens(draw(TEN, TEN, known=False))) == {Token.UNJUDGED}
     assert set(tokens(draw(TEN, np.ones(10)))) == {Token.MUTED}
     assert set(tokens(draw(TEN, np.ones(10), levels=((1, None, Level.BAD),)))) == {Token.BADFILL}
     line = draw([1, 3], [1, NAN])

@@ -22,7 +22,9 @@ CRASH = ("Traceback (most recent call last):", '  File "train.py", line 3, in <m
 
 
 def a_console(*lines: str, rows: int = 60, first: int = 1) -> Batch:
-    source = a_source("stdout.log", format="console", exactness=1, offset=1000 * (first + rows))
+    source = a_source(
+        "stdout.log", format="console", precision_rank=1, offset=1000 * (first + rows)
+    )
     tags = {k: v[first - 1 :] for k, v in grpo_tags(first + rows - 1).items()}
     return replace(a_batch(steps(first, tags), source=source), tail=LogTail(lines, len(lines)))
 
@@ -40,7 +42,7 @@ def log_of(session: Session, width: int = 94) -> str:
 def test_a_crash_is_the_verdict_everywhere() -> None:
     session = crashed()
     (run,) = session.runs()
-    assert run.level is Level.BAD
+    assert run.verdict.level is Level.BAD
     assert "out of memory" in check_text(session).lower()
     assert "✖" in check_text(session).splitlines()[0]
     assert "nothing to report" not in check_text(session)

@@ -8,24 +8,24 @@ import pytest
 
 from rltui.present.kit.line import Token, plain
 from rltui.present.screens.picker import (
-    offer_detail,
-    offer_entries,
-    offers_shown,
     picker_header,
+    suggestion_detail,
+    suggestion_entries,
+    suggestions_shown,
 )
-from rltui.present.screens.suggestion_lines import Around, offers_text
+from rltui.present.screens.suggestion_lines import PathDisplay, suggestions_text
 from rltui.present.screens.view import View
-from rltui.sources.discovery.log_writers import Holder
-from rltui.sources.discovery.quick_scan import Log
-from rltui.sources.discovery.suggestions import Offer, Offers
+from rltui.sources.discovery.log_writers import LogWriter
+from rltui.sources.discovery.suggestions import Suggestion, Suggestions
+from rltui.sources.discovery.tree import Candidate
 from tests.present.screens.parts import assert_harmless, drawn
 
 NOW = 1_800_000_000.0
 HOME = Path("/home/me")
-AROUND = Around(HOME / "proj", HOME)
+AROUND = PathDisplay(HOME / "proj", HOME)
 
 
-def an_offer(path: str = "/data/x", age: float = 500.0, **changes: object) -> Offer:
+def an_offer(path: str = "/data/x", age: float = 500.0, **changes: object) -> Suggestion:
     given = {
         "path": Path(path),
         "origin": "working directory",
@@ -34,15 +34,15 @@ def an_offer(path: str = "/data/x", age: float = 500.0, **changes: object) -> Of
         "formats": ("tfevents",),
         "modified": NOW - age,
         "partial": False,
-        "newest": (Log(Path(path) / "run_7" / "events.1", NOW - age),),
+        "newest": (Candidate(Path(path) / "run_7" / "events.1", "run_7", None, 1, NOW - age),),
     }
-    return Offer(**{**given, **changes})  # type: ignore[arg-type]
+    return Suggestion(**{**given, **changes})  # type: ignore[arg-type]
 
 
-def some() -> Offers:
-    return Offers(
+def some() -> Suggestions:
+    return Suggestions(
         (
-            an_offer("/data/exp1.jsonl", 3, holders=(Holder(4711, "python train.py"),)),
+            an_offer("/data/exp1.jsonl", 3, writers=(LogWriter(4711, "python train.py"),)),
             an_offer("/home/me/proj/runs", 7300, runs=12, formats=("tfevents", "jsonl")),
             an_offer("/home/me/proj", 7300, runs=2000, partial=True),
             an_offer("/home/me/ray_results", 260_000),
@@ -51,10 +51,12 @@ def some() -> Offers:
     )
 
 
-def listed(offers: Offers | None, width: int = 120, height: int = 36, text: str = "") -> list[str]:
+def listed(
+    suggestions: Suggestions | None, width: int = 120, height: int = 36, text: str = ""
+) -> list[str]:
     """The list, without a cursor."""
-    shown = offers_shown(offers, text, AROUND)
-    entries = offer_entries(offers, shown, View(), AROUND, NOW, width, height)
+    shown = suggestions_shown(suggestions, text, AROUND)
+    entries = suggestion_entries(suggestions, shown, View(), AROUND, NOW, width, height)
     return [plain(line).rstrip() for entry in entries for line in entry.draw(False)]
 
 
@@ -88,7 +90,7 @@ def test_narrow_screens_put_the_writer_below() -> None:
 
 
 def test_the_row_at_the_cursor_shows_without_colour() -> None:
-    entries = offer_entries(some(), list(some().offers), View(), AROUND, NOW, 120, 36)
+    entries = suggestion_entries(some(), list(some().items), View(), AROUND, NOW, 120, 36)
     (entry,) = [e for e in entries if e.id == Path("/home/me/ray_results")]
     (line,) = entry.draw(True)
     assert any(look.bg is Token.SEL for _, look in line)
@@ -97,9 +99,9 @@ def test_the_row_at_the_cursor_shows_without_colour() -> None:
 
 
 def test_below_the_list_stand_the_newest_logs_of_an_offer() -> None:
-    lines = offer_detail(some().offers[3], View(), AROUND, NOW, 120, 20)
+    lines = suggestion_detail(some().items[3], View(), AROUND, NOW, 120, 20)
     assert any("run_7/events.1" in plain(x) for x in lines)
-    assert offer_detail(some().offers[3], View(), AROUND, NOW, 120, 3) == []
+    assert suggestion_detail(some().items[3], View(), AROUND, NOW, 120, 3) == []
 
 
 def test_a_filter_and_what_is_left() -> None:
@@ -109,7 +111,7 @@ def test_a_filter_and_what_is_left() -> None:
 
 def test_before_and_without_a_result() -> None:
     assert any("looking for logs" in x for x in listed(None))
-    words = " ".join(listed(Offers((), ("runs", "$WANDB_DIR"))))
+    words = " ".join(listed(Suggestions((), ("runs", "$WANDB_DIR"))))
     for word in (
         "No logs found in ~/proj",
         "Looked in runs, $WANDB_DIR, and",
@@ -119,10 +121,10 @@ def test_before_and_without_a_result() -> None:
     assert "every 5 s" in words
 
 
-HOSTILE = Offers(
+HOSTILE = Suggestions(
     (
         an_offer("/data/\x1b[31mred\n\u202e" + "x" * 300, 1, formats=("a" * 90, "b" * 90)),
-        an_offer("/home/me/proj/実験/損失", -50, holders=(Holder(1, "python " + "y" * 190),)),
+        an_offer("/home/me/proj/実験/損失", -50, writers=(LogWriter(1, "python " + "y" * 190),)),
         an_offer("/home/me/proj/[b]", float("inf")),
     ),
     ("$" + "z" * 500,),
@@ -133,22 +135,24 @@ HOSTILE = Offers(
 @pytest.mark.parametrize("size", [(20, 5), (24, 6), (40, 10), (80, 24), (160, 45), (400, 90)])
 def test_whatever_is_found_fits_and_is_harmless(size: tuple[int, int], marker: str) -> None:
     (width, height), view = size, View(marker=marker)
-    for offers in (None, Offers((), ("x",) * 40), some(), HOSTILE):
-        shown = offers_shown(offers, "", AROUND)
+    for suggestions in (None, Suggestions((), ("x",) * 40), some(), HOSTILE):
+        shown = suggestions_shown(suggestions, "", AROUND)
         assert_harmless([picker_header(view, width)], width, view)
-        entries = offer_entries(offers, shown, view, AROUND, NOW, width, height)
+        entries = suggestion_entries(suggestions, shown, view, AROUND, NOW, width, height)
         assert_harmless(drawn(entries), width, view)
-        for offer in shown:
-            assert_harmless(offer_detail(offer, view, AROUND, NOW, width, height), width, view)
+        for suggestion in shown:
+            assert_harmless(
+                suggestion_detail(suggestion, view, AROUND, NOW, width, height), width, view
+            )
 
 
 def test_as_text_every_offer_is_one_harmless_line() -> None:
-    told = offers_text(some(), AROUND, NOW)
+    told = suggestions_text(some(), AROUND, NOW)
     assert [x.split()[0] for x in told.splitlines()] == [
         "/data/exp1.jsonl",
         "~/proj/runs",
         "~/proj",
         "~/ray_results",
     ]
-    assert all(x.isprintable() for x in offers_text(HOSTILE, AROUND, NOW).splitlines())
-    assert offers_text(Offers((), ("runs",)), AROUND, NOW) == "no logs found in: runs\n"
+    assert all(x.isprintable() for x in suggestions_text(HOSTILE, AROUND, NOW).splitlines())
+    assert suggestions_text(Suggestions((), ("runs",)), AROUND, NOW) == "no logs found in: runs\n"

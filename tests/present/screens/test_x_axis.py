@@ -14,7 +14,7 @@ from rltui.present.chart.render import Bar, Chart, Curve, render
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.kit.line import fit_line, plain
 from rltui.present.screens.view import View
-from rltui.present.screens.x_axis import roomy, span_of
+from rltui.present.screens.x_axis import padded_end, span_of
 from tests.fakes import a_session, grpo_batch, grpo_clock
 from tests.present.screens.parts import parts_of_run
 
@@ -23,12 +23,12 @@ GLYPHS = glyph_set("braille")
 
 @given(first=st.integers(-(10**12), 10**12), length=st.integers(0, 10**12))
 def test_the_end_is_a_little_beyond_the_newest_step(first: int, length: int) -> None:
-    end = roomy(first, first + length)
+    end = padded_end(first, first + length)
     assert first + length <= end <= first + 1.26 * length
 
 
 def test_the_end_moves_rarely() -> None:
-    ends = [roomy(0, n) for n in range(100, 10_000)]
+    ends = [padded_end(0, n) for n in range(100, 10_000)]
     assert ends == sorted(ends)
     assert len(set(ends)) < 4 * np.log2(10_000 / 100) + 2
 
@@ -38,7 +38,7 @@ def test_only_a_live_run_gets_room(age: float, whole: bool) -> None:
     session = a_session(grpo_batch(60), clock=grpo_clock(60, age))
     run = next(iter(session.views.values()))
     first, last, end = span_of(run)
-    assert (first, last, end) == (1, 60, 60.0 if whole else roomy(1, 60))
+    assert (first, last, end) == (1, 60, 60.0 if whole else padded_end(1, 60))
 
 
 def test_the_room_ends_with_the_planned_steps() -> None:

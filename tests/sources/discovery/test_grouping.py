@@ -8,7 +8,7 @@ import pytest
 
 from rltui.core.batch import Joined
 from rltui.sources import discover
-from rltui.sources.discovery.logdir import Finder
+from rltui.sources.discovery.logdir import RunFinder
 from tests.sources.discovery.test_logdir import JSONL, events
 
 
@@ -79,7 +79,7 @@ def test_the_files_that_only_lie_beside_say_so(tmp_path: Path) -> None:
 
 def test_a_run_stays_what_it_is_when_another_appears(tmp_path: Path) -> None:
     made(tmp_path, "runs/x", "mine.jsonl")
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     before = {r.key.name: len(r.files) for r in finder.find().runs}
     made(tmp_path, "runs/y")
     after = {r.key.name: len(r.files) for r in finder.find().runs}
@@ -88,7 +88,7 @@ def test_a_run_stays_what_it_is_when_another_appears(tmp_path: Path) -> None:
 
 def test_a_log_that_was_there_first_gives_the_run_its_name(tmp_path: Path) -> None:
     made(tmp_path, "mine.jsonl")
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     assert [r.key.name for r in finder.find().runs] == ["mine"]
     made(tmp_path, "runs/x")
     (run,) = finder.find().runs
@@ -97,7 +97,7 @@ def test_a_log_that_was_there_first_gives_the_run_its_name(tmp_path: Path) -> No
 
 def test_a_log_that_comes_late_must_show_that_it_is_of_the_run(tmp_path: Path) -> None:
     made(tmp_path, "mine.jsonl")
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     finder.find()
     made(tmp_path, "runs/x")
     (run,) = finder.find().runs
@@ -107,7 +107,7 @@ def test_a_log_that_comes_late_must_show_that_it_is_of_the_run(tmp_path: Path) -
 
 def test_a_resumed_event_file_is_of_its_directory(tmp_path: Path) -> None:
     made(tmp_path, "runs/x", "mine.jsonl")
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     finder.find()
     events(tmp_path / "runs/x", "loss", stamp=1780000009)
     (run,) = finder.find().runs

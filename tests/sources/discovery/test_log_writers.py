@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources.discovery.log_writers import Holder, Processes, command_of
+from rltui.sources.discovery.log_writers import LogWriter, Processes, command_of
 
 linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux's /proc")
 USER = os.getuid() if hasattr(os, "getuid") else 0
@@ -75,7 +75,7 @@ def test_a_file_that_a_process_writes(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     with running("import sys; f = open(sys.argv[1], 'a')", path, cwd=tmp_path) as pid:
         found = Processes(USER).written(log, never)
-        assert found[path].holder == Holder(pid, f"{Path(sys.executable).name} train.py")
+        assert found[path].writer == LogWriter(pid, f"{Path(sys.executable).name} train.py")
         assert Processes(USER).written(log, lambda: True) == {}
     assert path not in Processes(USER).written(log, never)
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from rltui.core.errors import SourceError
-from rltui.sources import Reader, RunFiles, discover
+from rltui.sources import Reader, discover
 from rltui.sources.discovery import log_head as nested
 from rltui.sources.discovery import logdir
-from rltui.sources.discovery.logdir import Finder
+from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.discovery.run_files import RunFiles
 from rltui.trackers.sqlite.database import UnreadableError
 from rltui.trackers.sqlite.sqlite_tracker import RowStore
 from tests.formats import encode
@@ -63,7 +64,7 @@ def test_runs_by_directory(tmp_path: Path) -> None:
 def test_order_is_by_time_in_the_name_and_stays(tmp_path: Path) -> None:
     late = events(tmp_path, "a", stamp=1780000009)
     early = events(tmp_path, "a", stamp=1780000001)
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     (run,) = finder.find().runs
     assert [f.path for f in run.files] == [early, late]
     oldest = events(tmp_path, "a", stamp=1770000000)
@@ -101,7 +102,7 @@ def test_jsonl_files_are_runs_unless_a_directory_has_their_name(
 def test_empty_jsonl_is_claimed_when_it_grows(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.touch()
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     found = finder.find()
     assert (found.runs, found.unclaimed) == ((), (file,))
     file.write_text(JSONL)
@@ -186,7 +187,7 @@ def test_other_directories_below_a_run_are_runs(tmp_path: Path) -> None:
 def test_a_directory_below_a_run_waits_until_it_says_what_it_is(tmp_path: Path) -> None:
     events(tmp_path, "x")
     events(tmp_path / "losses_a")
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     assert [r.key.name for r in finder.find().runs] == ["."]
     events(tmp_path / "losses_a", "losses")
     (run,) = finder.find().runs
@@ -236,7 +237,7 @@ def test_a_directory_beside_a_jsonl_file_of_its_name(tmp_path: Path) -> None:
 def test_a_name_is_never_given_twice(tmp_path: Path) -> None:
     jsonl = tmp_path / "exp.jsonl"
     jsonl.write_text(JSONL)
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     assert [r.key.name for r in finder.find().runs] == ["exp"]
     events(tmp_path / "exp", "a")
     (run,) = finder.find().runs
@@ -249,7 +250,7 @@ def test_a_name_is_never_given_twice(tmp_path: Path) -> None:
 def test_a_name_that_a_file_has_is_not_given_to_a_directory(tmp_path: Path) -> None:
     for name in ("exp.jsonl", "exp.ndjson"):
         (tmp_path / name).write_text(JSONL)
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     (tmp_path / "exp.ndjson").rename(tmp_path / "exp.v2.ndjson")
     assert [r.key.name for r in finder.find().runs] == ["exp", "exp.v2"]
     (tmp_path / "exp.v2.ndjson").rename(tmp_path / "exp.ndjson")
@@ -260,7 +261,7 @@ def test_a_name_that_a_file_has_is_not_given_to_a_directory(tmp_path: Path) -> N
 
 def test_jsonl_files_of_one_stem(tmp_path: Path) -> None:
     (tmp_path / "x.ndjson").write_text(JSONL)
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     assert [r.key.name for r in finder.find().runs] == ["x"]
     (tmp_path / "x.jsonl").write_text(JSONL)
     found = {r.key.name: r.path.name for r in finder.find().runs}
@@ -270,7 +271,7 @@ def test_jsonl_files_of_one_stem(tmp_path: Path) -> None:
 
 def test_a_file_stays_with_its_run(tmp_path: Path) -> None:
     events(tmp_path / "losses_a", "losses")
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     assert [r.key.name for r in finder.find().runs] == ["losses_a"]
     events(tmp_path, "a")
     assert [(r.key.name, len(r.files)) for r in finder.find().runs] == [(".", 1), ("losses_a", 1)]
@@ -351,7 +352,7 @@ def test_of_many_files_the_newest_are_opened(tmp_path: Path) -> None:
 def test_a_sample_file_that_grows_is_not_looked_at_again(tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
     file.write_text('{"prompt": "x"}\n')
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     assert finder.find().unclaimed == ()
     file.write_text(JSONL * 9)  # grown: as far as known the first row is the same
     assert finder.find().runs == ()
@@ -362,7 +363,7 @@ def test_a_sample_file_that_grows_is_not_looked_at_again(tmp_path: Path) -> None
 def test_an_inode_that_is_used_again_is_another_file(tmp_path: Path) -> None:
     samples = tmp_path / "samples.jsonl"
     samples.write_text('{"prompt": "x"}\n')
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     assert finder.find().runs == ()
     samples.rename(tmp_path / "run.jsonl")  # the same inode, as after deleting on ext4
     (tmp_path / "run.jsonl").write_text(JSONL)
@@ -377,7 +378,7 @@ def test_a_missing_path(tmp_path: Path) -> None:
 def test_a_vanished_logdir_does_not_hide_the_others(tmp_path: Path) -> None:
     for name in "ab":
         events(tmp_path / name / "run", "x")
-    finder = Finder([tmp_path / "a", tmp_path / "b"])
+    finder = RunFinder([tmp_path / "a", tmp_path / "b"])
     finder.find()
     shutil.rmtree(tmp_path / "a")
     events(tmp_path / "b" / "new", "x")
@@ -393,7 +394,7 @@ def test_a_vanished_logdir_does_not_hide_the_others(tmp_path: Path) -> None:
 def test_a_single_file_that_vanishes_is_left_to_its_feed(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text(JSONL)
-    finder = Finder([file])
+    finder = RunFinder([file])
     before = finder.find()
     file.unlink()
     assert finder.find() == before
@@ -435,7 +436,7 @@ def test_an_empty_logdir_holds_no_runs(tmp_path: Path) -> None:
 
 def test_a_vanished_run_is_found_no_more(tmp_path: Path) -> None:
     events(tmp_path / "a", "x")
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     assert len(finder.find().runs) == 1
     shutil.rmtree(tmp_path / "a")
     assert finder.find().runs == ()
@@ -452,7 +453,7 @@ def test_a_run_that_is_new_in_a_named_store(tmp_path: Path) -> None:
     """Although another one was deleted, so that there are as many as before."""
     store = MlflowDatabase(tmp_path)
     store.log("one", [(1, {"loss": 1.0})])
-    finder = Finder([store.path])
+    finder = RunFinder([store.path])
     assert [r.files[0].part for r in finder.find().runs] == ["one"]
     store.do("UPDATE runs SET lifecycle_stage = 'deleted' WHERE run_uuid = 'one'")
     store.log("two", [(1, {"loss": 1.0})])
@@ -466,7 +467,7 @@ def test_only_a_new_run_of_a_store_is_a_change(
 ) -> None:
     store = kind(tmp_path)
     store.log("one", [(1, {"loss": 1.0})])
-    finder = Finder([store.path if named else tmp_path])
+    finder = RunFinder([store.path if named else tmp_path])
     finder.find()
     assert not finder.stores_changed()
     store.log("one", [(2, {"loss": 1.0})])
@@ -482,7 +483,7 @@ def test_a_store_that_nobody_wrote_is_not_opened(
 ) -> None:
     store = MlflowDatabase(tmp_path)
     store.log("one", [(1, {"loss": 1.0})])
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     finder.find()
     for _ in range(2):  # what was just written may not have been seen
         assert not finder.stores_changed()
@@ -496,7 +497,7 @@ def test_a_commit_that_shows_before_it_can_be_read(
     """In WAL mode the file grows first; the index by which others find the rows follows."""
     store = TrackioDatabase(tmp_path)
     store.log("one", [(1, {"loss": 1.0})])
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     finder.find()
     store.log("two", [(1, {"loss": 1.0})])
     with monkeypatch.context() as early:
@@ -509,7 +510,7 @@ def test_a_commit_that_shows_before_it_can_be_read(
 def test_a_locked_store_is_tried_again(tmp_path: Path) -> None:
     store = MlflowDatabase(tmp_path)
     store.log("one", [(1, {"loss": 1.0})])
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     with closing(sqlite3.connect(store.path, isolation_level=None)) as writer:
         writer.execute("BEGIN EXCLUSIVE")
         found = finder.find()
@@ -527,7 +528,7 @@ def test_a_damaged_store_is_no_news(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def damaged(self: RowStore, path: Path) -> None:
         raise UnreadableError(84, "is damaged", str(path))
 
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     with monkeypatch.context() as now:
         now.setattr(RowStore, "runs", damaged)
         assert "is damaged" in finder.find().notes[0].message
@@ -537,7 +538,7 @@ def test_a_damaged_store_is_no_news(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_rotating_logs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logdir, "_MOST_GONE", 10)
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     first = events(tmp_path, "a", stamp=1_780_000_000)
     orders = []
     for number in range(1, 60):
@@ -554,7 +555,7 @@ def test_rotating_logs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_file_that_comes_back_has_its_number(tmp_path: Path) -> None:
     file, other = (events(tmp_path, "a", stamp=n) for n in (1_780_000_000, 1_780_000_001))
-    finder = Finder([tmp_path])
+    finder = RunFinder([tmp_path])
     before = finder.find().runs
     content = file.read_bytes()
     file.unlink()

@@ -1,4 +1,4 @@
-"""What is offered when nobody named a path: where, what, how much it may cost."""
+"""What is suggested when nobody named a path: where, what, how much it may cost."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from rltui.core.clock import ManualClock, SystemClock
-from rltui.formats import FORMATS
-from rltui.sources.discovery.quick_scan import Bounds, Glancer
-from rltui.sources.discovery.suggestions import NAMED, VARIABLES, Offer, Scout
+from rltui.formats import FORMATS, Options
+from rltui.sources.discovery.quick_scan import NAMED, Bounds, quick_scan
+from rltui.sources.discovery.suggestions import VARIABLES, LogdirFinder, Suggestion
+from rltui.sources.discovery.walk import Walker
 from tests.formats.encode import event, header, simple
 from tests.sources.discovery.test_log_writers import linux, running
 
@@ -52,106 +53,106 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def offers(
+def suggested(
     here: Path | None, home: Path | None = None, proc: Path = NOWHERE, **environment: str
-) -> tuple[Offer, ...]:
+) -> tuple[Suggestion, ...]:
     # A clock that stands still: the machine of the tests may be busy.
     clock = ManualClock()
     return (
-        Scout(here, environment, home, formats=FORMATS, trackers=(), clock=clock, proc=proc)
+        LogdirFinder(here, environment, home, formats=FORMATS, trackers=(), clock=clock, proc=proc)
         .find()
-        .offers
+        .items
     )
 
 
-def paths(found: tuple[Offer, ...]) -> list[Path]:
+def paths(found: tuple[Suggestion, ...]) -> list[Path]:
     return [o.path for o in found]
 
 
 def test_nothing_is_found_and_it_says_where_it_looked(here: Path, home: Path) -> None:
-    found = Scout(here, {"TENSORBOARD_DIR": "x"}, home, trackers=(), proc=NOWHERE).find()
-    assert found.offers == ()
-    assert {"working directory", "$TENSORBOARD_DIR", "~/ray_results", *NAMED} <= set(found.looked)
+    found = LogdirFinder(here, {"TENSORBOARD_DIR": "x"}, home, trackers=(), proc=NOWHERE).find()
+    assert found.items == ()
+    assert {"working directory", "$TENSORBOARD_DIR", "~/ray_results", *NAMED} <= set(found.searched)
 
 
 def test_runs_formats_age_and_place(here: Path) -> None:
     events(here / "a", 500)
     events(here / "b", 50)
     jsonl(here / "c.jsonl", 300)
-    [offer] = offers(here)
-    assert (offer.path, offer.runs, offer.formats) == (here, 3, ("tfevents", "jsonl"))
-    assert (offer.here, offer.partial, offer.holders) == (True, False, ())
-    assert 40 < time.time() - offer.modified < 100
-    assert [log.path.parent.name for log in offer.newest] == ["b", "project", "a"]
+    [item] = suggested(here)
+    assert (item.path, item.runs, item.formats) == (here, 3, ("tfevents", "jsonl"))
+    assert (item.here, item.partial, item.writers) == (True, False, ())
+    assert 40 < time.time() - item.modified < 100
+    assert [log.path.parent.name for log in item.newest] == ["b", "project", "a"]
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_directories_that_frameworks_make(here: Path, name: str) -> None:
     events(here / name / "x" / "y")
-    [offer] = offers(here)
-    assert (offer.path, offer.runs, offer.here) == (here / name, 1, True)
+    [item] = suggested(here)
+    assert (item.path, item.runs, item.here) == (here / name, 1, True)
 
 
 @pytest.mark.parametrize("name", VARIABLES)
 def test_variables_that_name_a_directory(here: Path, tmp_path: Path, name: str) -> None:
     events(tmp_path / "there" / "x")
     for value in (str(tmp_path / "there"), "../there"):
-        [offer] = offers(here, **{name: value})
-        assert offer.path.resolve() == tmp_path / "there"
-        assert (offer.origin, offer.here) == (f"${name}", False)
+        [item] = suggested(here, **{name: value})
+        assert item.path.resolve() == tmp_path / "there"
+        assert (item.origin, item.here) == (f"${name}", False)
 
 
 def test_a_variable_that_names_a_file(here: Path, tmp_path: Path) -> None:
     path = jsonl(tmp_path / "there" / "x.jsonl")
-    [offer] = offers(here, VERL_FILE_LOGGER_PATH=str(path))
-    assert (offer.path, offer.runs) == (path, 1)
+    [item] = suggested(here, VERL_FILE_LOGGER_PATH=str(path))
+    assert (item.path, item.runs) == (path, 1)
 
 
 @pytest.mark.parametrize("uri", ["file://{}", "file:{}", "{}"])
 def test_where_mlflow_writes(here: Path, tmp_path: Path, uri: str) -> None:
     events(tmp_path / "there" / "x")
-    [offer] = offers(here, MLFLOW_TRACKING_URI=uri.format(tmp_path / "there"))
-    assert offer.path == tmp_path / "there"
+    [item] = suggested(here, MLFLOW_TRACKING_URI=uri.format(tmp_path / "there"))
+    assert item.path == tmp_path / "there"
 
 
 @pytest.mark.parametrize("uri", ["http://host:5000", "databricks", "sqlite://", "http://[", ""])
 def test_servers_are_not_places(here: Path, uri: str) -> None:
-    assert offers(here, MLFLOW_TRACKING_URI=uri) == ()
+    assert suggested(here, MLFLOW_TRACKING_URI=uri) == ()
 
 
 def test_ray_writes_into_the_home_directory(here: Path, home: Path) -> None:
     events(home / "ray_results" / "exp" / "trial")
-    assert paths(offers(here, home)) == [home / "ray_results"]
+    assert paths(suggested(here, home)) == [home / "ray_results"]
 
 
 def test_newest_first(here: Path, home: Path, tmp_path: Path) -> None:
     events(home / "ray_results" / "x", 10)
     events(here / "runs" / "x", 1000)
     events(tmp_path / "tb", 100)
-    found = offers(here, home, TENSORBOARD_DIR=str(tmp_path / "tb"))
+    found = suggested(here, home, TENSORBOARD_DIR=str(tmp_path / "tb"))
     assert paths(found) == [home / "ray_results", tmp_path / "tb", here / "runs"]
 
 
-def test_one_place_under_two_names_is_one_offer(here: Path, tmp_path: Path) -> None:
+def test_one_place_under_two_names_is_one_suggestion(here: Path, tmp_path: Path) -> None:
     events(here / "runs" / "x")
     (tmp_path / "link").symlink_to(here / "runs", target_is_directory=True)
-    found = offers(here, TENSORBOARD_DIR=str(tmp_path / "link"), WANDB_DIR="runs")
+    found = suggested(here, TENSORBOARD_DIR=str(tmp_path / "link"), WANDB_DIR="runs")
     assert len(found) == 1
 
 
 def test_a_directory_that_adds_nothing_to_one_inside_it_is_left_out(here: Path) -> None:
     events(here / "runs" / "x")
-    assert paths(offers(here)) == [here / "runs"]
+    assert paths(suggested(here)) == [here / "runs"]
     events(here / "outputs" / "y", 10)
-    found = offers(here)
+    found = suggested(here)
     assert paths(found) == [here, here / "outputs", here / "runs"]
     assert [o.runs for o in found] == [2, 1, 1]
 
 
 def test_a_working_directory_that_was_deleted(home: Path) -> None:
     events(home / "ray_results" / "x")
-    assert paths(offers(None, home)) == [home / "ray_results"]
-    assert offers(None, None) == ()
+    assert paths(suggested(None, home)) == [home / "ray_results"]
+    assert suggested(None, None) == ()
 
 
 def test_what_may_not_be_read_is_passed_over(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,37 +166,37 @@ def test_what_may_not_be_read_is_passed_over(here: Path, monkeypatch: pytest.Mon
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    assert paths(offers(here)) == [here / "runs"]
+    assert paths(suggested(here)) == [here / "runs"]
 
 
 # -- what is a log -------------------------------------------------------------------------
 
 
-def test_datasets_and_empty_directories_are_not_offered(here: Path) -> None:
+def test_datasets_and_empty_directories_are_not_suggested(here: Path) -> None:
     for i in range(50):
         (here / f"train_{i}.jsonl").write_text('{"prompt": "x", "answer": "y"}\n')
     (here / "runs").mkdir()
-    assert offers(here) == ()
+    assert suggested(here) == ()
 
 
 def test_copies_and_hidden_directories_are_not_looked_at(here: Path) -> None:
     for name in (".git", ".hidden", "checkpoint-100", "node_modules"):
         events(here / name / "x")
-    assert offers(here) == ()
+    assert suggested(here) == ()
 
 
 def test_directories_of_a_run_are_not_further_runs(here: Path) -> None:
     events(here / "runs" / "x")
     events(here / "runs" / "x" / "loss_train")
     events(here / "runs" / "x" / "1700000000.1")
-    [offer] = offers(here)
-    assert offer.runs == 1
+    [item] = suggested(here)
+    assert item.runs == 1
 
 
 def test_a_circle_of_links_ends(here: Path) -> None:
     events(here / "runs" / "x")
     (here / "runs" / "again").symlink_to(here, target_is_directory=True)
-    assert [o.runs for o in offers(here)] == [1]
+    assert [o.runs for o in suggested(here)] == [1]
 
 
 # -- bounds --------------------------------------------------------------------------------
@@ -203,8 +204,8 @@ def test_a_circle_of_links_ends(here: Path) -> None:
 
 def look(path: Path, bounds: Bounds) -> tuple[int, bool]:
     clock = ManualClock()
-    sight = Glancer(FORMATS, (), clock.monotonic, bounds).look(path, 1.0)
-    return sight.runs, sight.partial
+    found = quick_scan(Walker(FORMATS, (), Options()), path, clock.monotonic, 1.0, bounds)
+    return found.runs, found.partial
 
 
 def test_a_look_ends_at_its_bounds(here: Path) -> None:
@@ -238,9 +239,10 @@ def test_a_look_ends_in_time(here: Path) -> None:
     for i in range(20):
         events(here / f"run_{i}")
     ticks = iter(range(10_000))
-    sight = Glancer(FORMATS, (), lambda: float(next(ticks))).look(here, 5.0)
-    assert sight.partial
-    assert sight.runs < 20
+    walker = Walker(FORMATS, (), Options())
+    found = quick_scan(walker, here, lambda: float(next(ticks)), 5.0)
+    assert found.partial
+    assert found.runs < 20
 
 
 def test_a_crowded_home_directory_costs_no_time(here: Path) -> None:
@@ -248,9 +250,9 @@ def test_a_crowded_home_directory_costs_no_time(here: Path) -> None:
     for i in range(20_000):  # the bound is reached long before: more would only slow the test
         (here / f"x{i}.jsonl").touch()
     clock = SystemClock()
-    scout = Scout(here, {}, here, trackers=(), clock=clock, proc=NOWHERE)
+    finder = LogdirFinder(here, {}, here, trackers=(), clock=clock, proc=NOWHERE)
     start = time.process_time()
-    assert scout.find().offers == ()
+    assert finder.find().items == ()
     assert time.process_time() - start < 0.3
 
 
@@ -269,10 +271,10 @@ f.flush()
 def test_a_log_that_a_process_writes_elsewhere(here: Path, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     with running(WRITE, cwd=tmp_path / "there") as pid:
-        found = [o for o in offers(here, proc=Path("/proc")) if tmp_path in o.path.parents]
+        found = [o for o in suggested(here, proc=Path("/proc")) if tmp_path in o.path.parents]
     assert paths(tuple(found)) == [tmp_path / "there" / "exp.jsonl"]
-    assert [h.pid for h in found[0].holders] == [pid]
-    assert found[0].holders[0].command.endswith("train.py")
+    assert [h.pid for h in found[0].writers] == [pid]
+    assert found[0].writers[0].command.endswith("train.py")
     assert (found[0].origin, found[0].here) == ("running process", False)
 
 
@@ -280,9 +282,9 @@ def test_a_log_that_a_process_writes_elsewhere(here: Path, tmp_path: Path) -> No
 def test_a_process_is_told_with_what_was_found_anyway(here: Path) -> None:
     (here / "runs").mkdir()
     with running(WRITE, cwd=here / "runs") as pid:
-        found = [o for o in offers(here, proc=Path("/proc")) if o.here]
+        found = [o for o in suggested(here, proc=Path("/proc")) if o.here]
     assert paths(tuple(found)) == [here / "runs"]
-    assert [h.pid for h in found[0].holders] == [pid]
+    assert [h.pid for h in found[0].writers] == [pid]
 
 
 @linux
@@ -298,7 +300,7 @@ open(f"runs/a/{name}", "wb").close()
     assert socket.gethostname()
     (tmp_path / "there").mkdir()
     with running(code, cwd=tmp_path / "there") as pid:
-        scout = Scout(here, {}, None, trackers=(), clock=ManualClock())
-        found = [o for o in scout.find().offers if tmp_path in o.path.parents]
+        finder = LogdirFinder(here, {}, None, trackers=(), clock=ManualClock())
+        found = [o for o in finder.find().items if tmp_path in o.path.parents]
     assert paths(tuple(found)) == [tmp_path / "there" / "runs" / "a"]
-    assert [h.pid for h in found[0].holders] == [pid]
+    assert [h.pid for h in found[0].writers] == [pid]

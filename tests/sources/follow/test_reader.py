@@ -16,8 +16,8 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.formats import Decoded
 from rltui.sources import Intervals, Reader
-from rltui.sources.follow import reader as module
-from rltui.sources.follow.file_feed import Feed
+from rltui.sources.follow import batch_queue, log_search, loop
+from rltui.sources.follow.file_feed import FileFeed
 from tests.formats import encode
 from tests.sources.discovery.test_logdir import events, hparams
 from tests.trackers.store import TrackioDatabase
@@ -285,7 +285,7 @@ def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
     ready = threading.Event()
     threading.Thread(target=lambda: (reader.listening.wait(LONG), ready.set())).start()
     assert ready.wait(LONG)
-    if not reader.notified:
+    if not reader.watches:
         pytest.skip("no inotify here")
     write(file, range(3, 4))
     collect(reader, lambda b: steps(b) == [3])
@@ -295,10 +295,10 @@ def test_files_that_are_no_logs_do_not_wake(tmp_path: Path) -> None:
     file = write(tmp_path / "x.tfevents.1", range(1, 3))
     reader = Reader([tmp_path], watch=FAST)
     reader.scan()
-    reader.wake(str(tmp_path / "stdout.log"))
-    assert not reader.woken
-    reader.wake(str(file))
-    assert reader.woken == {file}
+    reader._wake_ups.notify(str(tmp_path / "stdout.log"))
+    assert not reader._wake_ups.changed
+    reader._wake_ups.notify(str(file))
+    assert reader._wake_ups.changed == {file}
 
 
 def test_deleted_file_is_told(tmp_path: Path, started: Start) -> None:
@@ -331,7 +331,7 @@ def test_a_file_that_is_written_anew_is_told_once(tmp_path: Path, started: Start
 def test_a_full_queue_holds_the_reader_back(
     tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_QUEUE_BATCHES", 3)
+    monkeypatch.setattr(batch_queue, "MOST_BATCHES", 3)
     write(tmp_path / "x.tfevents.1", range(1, 500))
     reader = started(Reader([tmp_path], watch=FAST, budget_bytes=500))
     found = collect(reader, lambda b: bool(b) and not b[-1].more)
@@ -341,7 +341,7 @@ def test_a_full_queue_holds_the_reader_back(
 def test_stop_while_the_queue_is_full(
     tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_QUEUE_BATCHES", 1)
+    monkeypatch.setattr(batch_queue, "MOST_BATCHES", 1)
     write(tmp_path / "x.tfevents.1", range(1, 500))
     reader = started(Reader([tmp_path], watch=FAST, budget_bytes=500))
     assert reader.wait(LONG)
@@ -353,10 +353,10 @@ def test_stop_while_the_queue_is_full(
 def test_unexpected_errors_are_raised_at_the_next_drain(
     tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(self: Feed, budget: int) -> Batch | None:
+    def broken(self: FileFeed, budget: int) -> Batch | None:
         raise ZeroDivisionError("a mistake of ours")
 
-    monkeypatch.setattr(Feed, "read", broken)
+    monkeypatch.setattr(FileFeed, "read", broken)
     write(tmp_path / "x.tfevents.1", range(1, 3))
     reader = started(Reader([tmp_path], watch=FAST))
     assert reader.wait(LONG)
@@ -409,7 +409,7 @@ def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
     write(tmp_path / "run" / "x.tfevents.1", range(3, 4))
     collect(reader, lambda b: 3 in steps(b))
     assert reader.walks == 1
-    if not reader.notified:
+    if not reader.watches:
         pytest.skip("no inotify here")
     for number in range(50):
         (tmp_path / "run" / f"part-{number}").mkdir()
@@ -423,10 +423,10 @@ def test_what_the_system_tells_does_not_pile_up(tmp_path: Path) -> None:
     reader = Reader([tmp_path], watch=FAST)
     reader.scan()
     for number in range(1000):
-        reader.wake(str(tmp_path / f"{number}.tfevents.1"), True, False)
-        reader.wake(str(tmp_path / f"d{number}"), True, True)
-        reader.wake(str(file))
-    assert reader.woken == {file}
+        reader._wake_ups.notify(str(tmp_path / f"{number}.tfevents.1"), True, False)
+        reader._wake_ups.notify(str(tmp_path / f"d{number}"), True, True)
+        reader._wake_ups.notify(str(file))
+    assert reader._wake_ups.changed == {file}
 
 
 def test_only_the_directory_of_a_single_file_is_watched(tmp_path: Path, started: Start) -> None:
@@ -434,10 +434,10 @@ def test_only_the_directory_of_a_single_file_is_watched(tmp_path: Path, started:
     (tmp_path / "deep" / "deeper").mkdir(parents=True)
     reader = started(Reader([file], watch=Intervals(0.01, 0.01, 1000.0, inotify=True)))
     assert reader.listening.wait(LONG)
-    assert reader.watches == int(reader.notified)
-    reader.wake(str(tmp_path / "y.tfevents.1"), True, False)
-    reader.wake(str(tmp_path / "z.jsonl"))
-    assert not reader.woken
+    assert reader.watches == bool(reader.watches)
+    reader._wake_ups.notify(str(tmp_path / "y.tfevents.1"), True, False)
+    reader._wake_ups.notify(str(tmp_path / "z.jsonl"))
+    assert not reader._wake_ups.changed
     write(file, range(3, 4))
     collect(reader, lambda b: 3 in steps(b))
     assert reader.walks == 1
@@ -446,8 +446,8 @@ def test_only_the_directory_of_a_single_file_is_watched(tmp_path: Path, started:
 def test_live_files_are_followed_while_much_is_read(
     tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_TURN_BYTES", 1)
-    monkeypatch.setattr(module, "_QUEUE_BATCHES", 1)
+    monkeypatch.setattr(loop, "TURN_BYTES", 1)
+    monkeypatch.setattr(batch_queue, "MOST_BATCHES", 1)
     old = write(tmp_path / "old" / "x.tfevents.1", range(1, 2000))
     os.utime(old, (1000, 1000))
     live = write(tmp_path / "live" / "x.tfevents.1", range(1, 3))
@@ -504,7 +504,7 @@ def test_a_rotated_checkpoint_is_no_trouble(tmp_path: Path, started: Start) -> N
     old.unlink()
     found += collect(reader, lambda b: any(x.gone for x in b) and 4 in steps(b, "train/loss"))
     assert notes_of(found) == []
-    assert reader._schedule._files.keys() == {tmp_path / "checkpoint-4" / old.name}
+    assert reader._loop._schedule._files.keys() == {tmp_path / "checkpoint-4" / old.name}
 
 
 def test_a_checkpoint_without_a_successor_is_missed(tmp_path: Path, started: Start) -> None:
@@ -519,7 +519,7 @@ def test_a_checkpoint_without_a_successor_is_missed(tmp_path: Path, started: Sta
 def test_a_new_run_of_a_database_is_seen_at_the_next_look(
     tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_FULL_RESCAN", 10**9)
+    monkeypatch.setattr(log_search, "_FULL_WALK", 10**9)
     store = TrackioDatabase(tmp_path)
     with closing(store.connect()) as writer:  # its -wal stays: no name changes from now on
         writer.execute("PRAGMA synchronous = OFF")  # which takes longer than FAST allows for

@@ -14,7 +14,7 @@ from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.formats import Decoded, Options
 from rltui.sources import Reader
 from rltui.sources.discovery.logdir import RunFiles, discover
-from rltui.sources.follow.file_feed import Feed
+from rltui.sources.follow.file_feed import FileFeed
 from rltui.sources.follow.reread import read_again, rereadable
 from tests.formats import encode
 
@@ -78,16 +78,16 @@ def test_what_follows_continues_where_the_second_reading_ends(
     path.write_bytes(content)
     run = discover([root]).runs[0]
     path.write_bytes(content[:cut])
-    feed = Feed(run, run.files[0], Options())
+    feed = FileFeed(run, run.files[0], Options())
     before = read_on(feed)
     path.write_bytes(content)
     again = list(read_again(run, sources_of(before), budget_bytes=budget))
     assert points(again) == points(before)
-    whole = Feed(run, run.files[0], Options())
+    whole = FileFeed(run, run.files[0], Options())
     assert points(again + read_on(feed)) == points(read_on(whole))
 
 
-def read_on(feed: Feed) -> list[Batch]:
+def read_on(feed: FileFeed) -> list[Batch]:
     found = []
     while (batch := feed.read(1 << 20)) is not None:
         found.append(batch)

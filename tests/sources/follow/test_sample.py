@@ -14,9 +14,9 @@ from rltui.core.batch import RunKey
 from rltui.core.block import Block
 from rltui.formats import FORMATS, Decoded, Options
 from rltui.formats.tfevents.framing import masked_crc
-from rltui.sources import Limits, LogFile, Overview, RunFiles
-from rltui.sources.follow.file_feed import Feed
-from rltui.sources.follow.sample import overview, sample
+from rltui.sources.discovery.run_files import LogFile, RunFiles
+from rltui.sources.follow.file_feed import FileFeed
+from rltui.sources.follow.sample import Limits, Overview, overview, sample
 from tests.formats import encode
 
 EVENTS, LINES = (next(f for f in FORMATS if f.name == n) for n in ("tfevents", "jsonl"))
@@ -149,9 +149,9 @@ def test_series_of_a_run_keep_their_names(tmp_path: Path) -> None:
     path = tmp_path / "events.out.tfevents.1.x"
     path.write_bytes(events(800, 1))
     run = RunFiles(RunKey(0, "r"), tmp_path, (LogFile(path, EVENTS, series=("a/loss_0", "s")),))
-    found = Feed(run, run.files[0], Options()).overview(Limits(4, 512, 8000))
+    found = FileFeed(run, run.files[0], Options()).sample(Limits(4, 512, 8000))
     assert found is not None
     assert {t for b in found.blocks for t in b.tags} == {"a/loss_0/s"}
     assert (found.run, found.more, found.sampled) == (run.key, True, True)
     path.unlink()
-    assert Feed(run, run.files[0], Options()).overview() is None
+    assert FileFeed(run, run.files[0], Options()).sample() is None

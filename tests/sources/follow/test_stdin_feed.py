@@ -13,9 +13,9 @@ import pytest
 from rltui.core.batch import Batch
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.sources import Reader
+from rltui.sources.follow import pump as pumps
 from rltui.sources.follow import reader as module
-from rltui.sources.follow import stdin_feed as pipes
-from rltui.sources.follow.stdin_feed import Pump
+from rltui.sources.follow.pump import Pump
 
 ROW = "step:{0} - actor/entropy:{1} - critic/score/mean:0.5 - response_length/mean:300.0\n"
 
@@ -178,14 +178,14 @@ class Whole(Pump):
 
     def _run(self) -> None:
         with self._lock:
-            self._pieces.append(self.data)
+            self._bytes += self.data
             self._ended = True
             self._lock.notify_all()
 
 
 def test_what_nobody_takes_is_dropped_at_last(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the view is paused the training must go on, but not fill the memory."""
-    monkeypatch.setattr(pipes, "_WAITING_BYTES", 1 << 20)
+    monkeypatch.setattr(pumps, "_MOST_BYTES", 1 << 20)
     came = threading.Semaphore(0)
     pump = Pump(pipe.out, came.release)
     row = ROW.format(1, 0.5)

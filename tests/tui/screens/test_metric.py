@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from rltui.present.chart.render import render
+from rltui.present.screens import metric_chart
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
 
@@ -51,14 +57,20 @@ async def test_a_key_of_another_screen_leaves() -> None:
         assert hand.runs.is_current
 
 
-async def test_the_chart_is_drawn_once_as_long_as_nothing_changes() -> None:
+async def test_the_chart_is_drawn_once_as_long_as_nothing_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn = []
+
+    def counted(*request: Any) -> Any:
+        drawn.append(request)
+        return render(*request)
+
+    monkeypatch.setattr(metric_chart, "render", counted)
     async with open_app(grpo_batch(60, total=200)) as hand:
         await hand.press("3", "enter")
-        run = hand.metric.run
-        assert run is not None
-        charts = {k: v[1] for k, v in run.memo.items() if isinstance(k, tuple) and k[0] == "chart"}
+        assert drawn
+        drawn.clear()
         hand.metric.update()
         await hand.settle()
-        again = {k: v[1] for k, v in run.memo.items() if isinstance(k, tuple) and k[0] == "chart"}
-        assert charts
-        assert all(again[k] is v for k, v in charts.items())
+        assert not drawn

@@ -11,8 +11,8 @@ import pytest
 from textual.pilot import Pilot
 
 from rltui.core.clock import ManualClock
-from rltui.present.screens.suggestion_lines import Around
-from rltui.sources.discovery.suggestions import Offers
+from rltui.present.screens.suggestion_lines import PathDisplay
+from rltui.sources.discovery.suggestions import Suggestions
 from rltui.tui.picker_app import PickerApp
 from rltui.tui.screens.picker import PickerScreen
 from tests.present.screens.test_picker import an_offer, some
@@ -22,12 +22,12 @@ from tests.tui.hand import Screen, a_look
 class Search:
     """A search whose end the test decides."""
 
-    def __init__(self, *results: Offers) -> None:
+    def __init__(self, *results: Suggestions) -> None:
         self.results = list(results)
         self.count = 0
         self.done = threading.Event()
 
-    def __call__(self) -> Offers:
+    def __call__(self) -> Suggestions:
         self.count += 1
         self.done.set()
         return self.results[min(self.count, len(self.results)) - 1]
@@ -59,12 +59,12 @@ class Hand(Screen):
 
 
 def an_app(search: Search) -> PickerApp:
-    around = Around(Path("/home/me/proj"), Path("/home/me"))
-    return PickerApp(search, around, ManualClock(1_800_000_000.0), a_look())
+    paths = PathDisplay(Path("/home/me/proj"), Path("/home/me"))
+    return PickerApp(search, paths, ManualClock(1_800_000_000.0), a_look())
 
 
 @asynccontextmanager
-async def picking(*results: Offers, size: tuple[int, int] = (100, 30)) -> AsyncIterator[Hand]:
+async def picking(*results: Suggestions, size: tuple[int, int] = (100, 30)) -> AsyncIterator[Hand]:
     search = Search(*results)
     app = an_app(search)
     async with app.run_test(size=size) as pilot:
@@ -125,7 +125,7 @@ async def test_help_opens_and_closes() -> None:
 
 
 async def test_r_searches_again_and_new_logs_appear() -> None:
-    more = Offers((an_offer("/new/run", 1), *some().offers), ())
+    more = Suggestions((an_offer("/new/run", 1), *some().items), ())
     async with picking(some(), more) as hand:
         await hand.press("j")
         here = hand.here
@@ -136,7 +136,7 @@ async def test_r_searches_again_and_new_logs_appear() -> None:
 
 
 async def test_nothing_found_says_so_and_a_choice_does_nothing() -> None:
-    async with picking(Offers((), ("runs",))) as hand:
+    async with picking(Suggestions((), ("runs",))) as hand:
         assert any("No logs found" in x for x in hand.lines)
         await hand.press("enter", "j", "G")
         assert hand.app.is_running
@@ -154,7 +154,7 @@ async def test_the_mouse_points_and_a_second_click_chooses() -> None:
 
 async def test_a_search_that_fails_is_seen() -> None:
     class Broken(Search):
-        def __call__(self) -> Offers:
+        def __call__(self) -> Suggestions:
             self.count += 1
             raise ZeroDivisionError
 
@@ -174,8 +174,8 @@ async def test_it_shows_at_every_size() -> None:
 
 
 async def test_a_long_list_scrolls_with_the_cursor() -> None:
-    offers = Offers(tuple(an_offer(f"/data/{i:02}", i) for i in range(60)), ())
-    async with picking(offers, size=(80, 24)) as hand:
+    suggestions = Suggestions(tuple(an_offer(f"/data/{i:02}", i) for i in range(60)), ())
+    async with picking(suggestions, size=(80, 24)) as hand:
         assert any("Found" in x for x in hand.lines)
         await hand.press("G")
         assert any("/data/59" in x and "▌" in x for x in hand.lines)

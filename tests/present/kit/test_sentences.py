@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from rltui.core.level import Level
-from rltui.health import Engine, load_rules
-from rltui.health.model import Finding, FindingState
+from rltui.health.engine import Engine
+from rltui.health.model import Evidence, Finding, FindingState, Skipped, Words
 from rltui.health.rule_cases import case_run, parse_series
+from rltui.health.rules import load_rules
+from rltui.present.kit.sentences import facts, short, summary, why_skipped
 
 RULES = load_rules()
+
+_EVIDENCE = Evidence("", None, None, 0, 0)
+_FINDING = Finding(
+    "rule", "title", Level.BAD, FindingState.FIRING, None, "actor/entropy", 1, None, None,
+    _EVIDENCE, None, "",
+)  # fmt: skip
 
 
 def findings(rule: str, scenario: str = "llm-rl", **series: str) -> list[Finding]:
@@ -21,7 +32,7 @@ def findings(rule: str, scenario: str = "llm-rl", **series: str) -> list[Finding
 
 
 def number_of(finding: Finding, name: str) -> float:
-    value = finding.evidence.extra[name]
+    value = facts(finding.evidence)[name]
     assert isinstance(value, (int, float)), name
     return float(value)
 
@@ -31,21 +42,21 @@ def test_a_share_can_be_computed_from_what_is_shown() -> None:
     middle, start = number_of(finding, "middle"), number_of(finding, "start")
     assert number_of(finding, "share") == pytest.approx(middle / start)
     assert finding.evidence.value == pytest.approx(middle / start)
-    assert "(5-row median) now" in finding.summary
+    assert "(5-row median) now" in summary(finding)
 
 
 def test_while_it_fires_the_newest_row_that_is_beyond_speaks() -> None:
     (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.4x10")
     assert finding.evidence.value == pytest.approx(0.4)
     assert finding.evidence.step_last == 40
-    assert "0.05 → 0.6 at step 21; 5-row median 0.4 now, limit 0.3" in finding.summary
+    assert "0.05 → 0.6 at step 21; 5-row median 0.4 now, limit 0.3" in summary(finding)
 
 
 def test_when_the_newest_rows_are_inside_again_no_now_is_said() -> None:
     (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.01x4")
     assert finding.state is FindingState.FIRING
-    assert "now" not in finding.summary
-    assert f"at step {finding.evidence.step_last}" in finding.summary
+    assert "now" not in summary(finding)
+    assert f"at step {finding.evidence.step_last}" in summary(finding)
 
 
 def test_when_it_is_over_the_worst_row_speaks() -> None:
@@ -53,7 +64,7 @@ def test_when_it_is_over_the_worst_row_speaks() -> None:
     assert finding.state is FindingState.RESOLVED
     assert finding.evidence.value == pytest.approx(0.02 / 3.8)
     assert number_of(finding, "middle") == pytest.approx(0.02)
-    assert "now" not in finding.summary
+    assert "now" not in summary(finding)
     assert finding.until_step is not None
     assert finding.evidence.step_last <= finding.until_step
 
@@ -62,15 +73,15 @@ def test_a_cliff_is_said_in_words_and_its_limit_fits() -> None:
     (finding,) = findings("entropy_collapse", entropy="3.8x30 0.9x12")
     assert finding.level is Level.BAD
     assert finding.evidence.threshold == 0.3
-    assert "floor 30 % after a fall by 76.3 % within 10 rows" in finding.summary
+    assert "floor 30 % after a fall by 76.3 % within 10 rows" in summary(finding)
     assert finding.limit == pytest.approx(0.3 * 3.8)
 
 
 def test_a_spike_tells_its_peak_and_what_it_is_now() -> None:
     (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x1 1x3")
-    assert "1 → 300 at step 41, 300 times the usual; limit 50 times, now 1" in finding.summary
+    assert "1 → 300 at step 41, 300 times the usual; limit 50 times, now 1" in summary(finding)
     (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x1 1x40")
-    assert "now" not in finding.summary
+    assert "now" not in summary(finding)
 
 
 def test_a_rise_is_that_of_the_median_that_is_shown() -> None:
@@ -78,13 +89,13 @@ def test_a_rise_is_that_of_the_median_that_is_shown() -> None:
     base, middle = number_of(finding, "base"), number_of(finding, "middle")
     assert finding.evidence.value == pytest.approx(middle - base)
     assert finding.evidence.value >= 1.5
-    assert finding.summary.endswith("now 2.7; limit: rise of 1.5 within 10 rows")
+    assert summary(finding).endswith("now 2.7; limit: rise of 1.5 within 10 rows")
 
 
 @pytest.mark.parametrize("text", ["1x20 -0.0823x20", "1x20 0.05x20"])
 def test_a_lower_limit_is_named_as_one(text: str) -> None:
     (finding,) = findings("ratio_off", ratio__mean=text)
-    assert finding.summary.endswith("limit ≥ 0.1")
+    assert summary(finding).endswith("limit ≥ 0.1")
 
 
 def test_the_correlation_keeps_its_sign_and_the_evidence_fits_the_limit() -> None:
@@ -97,7 +108,7 @@ def test_the_correlation_keeps_its_sign_and_the_evidence_fits_the_limit() -> Non
     assert found[0].evidence.value is not None
     assert found[0].evidence.value >= 0.9
     assert number_of(found[0], "correlation") <= -0.9
-    assert "limit ±0.9" in found[0].summary
+    assert "limit ±0.9" in summary(found[0])
 
 
 def test_steps_have_separators() -> None:
@@ -106,10 +117,12 @@ def test_steps_have_separators() -> None:
     series.steps[:] = series.steps * 16_384
     rules = [r for r in RULES if r.id == "kl_blowup"]
     (finding,) = Engine(rules).evaluate(run, infos, recognition, 0.0).findings
-    assert "at step 507,904" in finding.summary
+    assert "at step 507,904" in summary(finding)
 
 
-@pytest.mark.parametrize(("rule", "case"), [(r, c) for r in RULES for c in r.cases])
+@pytest.mark.parametrize(
+    ("rule", "case"), [pytest.param(r, c, id=f"{r.id}-{c.line}") for r in RULES for c in r.cases]
+)
 def test_value_and_threshold_of_every_case_are_of_one_row(rule: object, case: object) -> None:
     series = {k: parse_series(t) for k, t in case.series.items()}  # type: ignore[attr-defined]
     made = case_run(series, scenario=case.scenario)  # type: ignore[attr-defined]
@@ -121,6 +134,43 @@ def test_value_and_threshold_of_every_case_are_of_one_row(rule: object, case: ob
         if value is None or threshold is None:
             continue
         assert number_of(finding, "value") == value
-        others = [finding.evidence.extra[k] for k in ("watch", "bad")]
+        others = [finding.evidence.facts[k] for k in ("watch", "bad")]
         assert threshold in others
         assert np.isfinite(value)
+
+
+def test_fields_are_filled_by_their_form() -> None:
+    words = Words("{a} {a:%} {n:d} {tag} {none} {at}", "{n:d}", "", "")
+    row: dict[str, Any] = {"tag": "x", "at": 16_384, "step": 1, "before": 0.0, "threshold": None}
+    evidence = Evidence("", None, None, 0, 0, {"a": 0.12, "n": 3.0, "none": None}, row)
+    found = replace(_FINDING, words=words, evidence=evidence)
+    assert (summary(found), short(found)) == ("0.12 12 % 3 x – 16,384", "3")
+
+
+def test_other_tags_of_an_episode_are_named_or_counted() -> None:
+    words = Words("entropy low", "low", "", "")
+    for others, text in (((), ""), (("b",), "; b too"), (("b", "c"), "; so do 2 other tags")):
+        found = replace(_FINDING, words=words, evidence=replace(_EVIDENCE, others=others))
+        assert summary(found) == "entropy low" + text
+
+
+def test_what_no_rule_found_has_a_sentence_too() -> None:
+    assert summary(replace(_FINDING, rule="stalled")) == "nothing was written"
+    ended = replace(_EVIDENCE, facts={"reason": "CUDA out of memory", "line": "E {oom}"})
+    crashed = replace(_FINDING, rule="crashed", evidence=ended)
+    assert summary(crashed) == short(crashed) == "CUDA out of memory: E {oom}"
+    broken = replace(_FINDING, error="ValueError: no")
+    assert summary(broken) == "this rule broke on actor/entropy: ValueError: no"
+
+
+@pytest.mark.parametrize(
+    ("skipped", "missing", "text"),
+    [
+        (Skipped("r", "R", ("entropy",)), "entropy", "no entropy"),
+        (Skipped("r", "R", rows=6, needed=20), "", "6 of 20 rows"),
+        (Skipped("r", "R", broke=True), "", "the rule broke"),
+    ],
+    ids=["missing", "rows", "broke"],
+)
+def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -> None:
+    assert why_skipped(skipped, missing) == text

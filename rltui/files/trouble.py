@@ -1,0 +1,118 @@
+"""Trouble with one file, directory or store: what failed, since when, how often, when to retry.
+
+Each failure is reported once, and its end once more. Trouble that keeps coming back is counted
+and reported ever more rarely, so that it cannot flood the notes.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+from collections.abc import Container, Iterable
+from pathlib import Path
+
+from rltui.core.batch import Note
+from rltui.core.level import Level
+from rltui.core.text import clean
+
+Notes = tuple[tuple[Level, str], ...]
+
+DELETED = "was deleted or moved; what was read of it is kept"
+VANISHED = "vanished"
+IS_BACK = "is back"
+READABLE = "can be read again"
+
+#: Failures that are reported one by one; after that only the 10th, the 100th, ...
+_REPORTED = 6
+#: Seconds until the next try: part of the time that the trouble has lasted, within bounds.
+_LEAST_RETRY_S = 0.5
+_MOST_RETRY_S = 5.0
+_RETRY_SHARE = 0.25
+
+
+def is_missing(error: OSError | ValueError) -> bool:
+    """Whether an error means that there is nothing of this name."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOENT, errno.ENOTDIR)
+
+
+def reason_of(error: OSError | ValueError, failure: str = "cannot be read") -> str:
+    """``failure`` and the reason the system gives, for people; cleaned."""
+    detail = error.strerror if isinstance(error, OSError) else ""
+    return f"{failure}: {clean(detail or str(error) or type(error).__name__)}"
+
+
+class Trouble:
+    """The trouble of one thing that is read again and again. Does no I/O and knows no clock."""
+
+    __slots__ = ("_count", "_retry", "_since", "gone", "message")
+
+    def __init__(self) -> None:
+        self.message = ""
+        """What is wrong now; empty when nothing is."""
+        self.gone = False
+        """Whether the thing is missing."""
+        self._count = 0
+        self._since = 0.0
+        self._retry = -math.inf
+
+    def failed(self, message: str, *, gone: bool = False, now: float = 0.0) -> Notes:
+        """An attempt at ``now`` (monotonic seconds) failed; returns what to report."""
+        fresh = message != self.message
+        if not self.message:
+            self._since = now
+        self.message, self.gone = message, gone
+        self.postpone(now)
+        if not fresh:
+            return ()
+        self._count += 1
+        return ((Level.WATCH, message),) if self._is_reported() else ()
+
+    def postpone(self, now: float) -> None:
+        """Back off: :meth:`waits` until the next try. What is missing needs no pause, since
+        finding that out costs one ``stat``."""
+        lasted = now - self._since if self.message else 0.0
+        pause = min(_MOST_RETRY_S, max(_LEAST_RETRY_S, _RETRY_SHARE * lasted))
+        self._retry = -math.inf if self.gone else now + pause
+
+    def waits(self, now: float) -> bool:
+        """Whether it is too early to try again, for those who back off."""
+        return now < self._retry
+
+    def over(self) -> Notes:
+        """An attempt succeeded; returns what to report."""
+        self._retry = -math.inf
+        if not self.message:
+            return ()
+        was = IS_BACK if self.gone else READABLE
+        self.message, self.gone = "", False
+        return ((Level.OK, was),) if self._is_reported() else ()
+
+    def _is_reported(self) -> bool:
+        """Whether a failure that keeps coming back is still reported."""
+        return self._count <= _REPORTED or str(self._count).strip("0") == "1"
+
+
+class TroubledPaths:
+    """The newest note of each path that belongs to no file of a run."""
+
+    def __init__(self) -> None:
+        self._notes: dict[Path, Note] = {}
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """One note for each path; level OK when its trouble is over."""
+        return tuple(self._notes.values())
+
+    def update(self, found: Iterable[Note], readable: Container[Path]) -> None:
+        """Take over the trouble that a search ``found``; ``readable`` paths have none any more.
+        Paths that are neither troubled nor readable are forgotten."""
+        troubled = {note.path: note for note in found}
+        for path, note in list(self._notes.items()):
+            if path in troubled or note.level is Level.OK:
+                continue
+            if path in readable:
+                was = IS_BACK if note.message == VANISHED else READABLE
+                self._notes[path] = Note(path, None, Level.OK, was)
+            else:
+                del self._notes[path]
+        self._notes.update(troubled)

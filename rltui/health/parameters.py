@@ -1,0 +1,83 @@
+"""Parameters of detectors in documents: those of a rule, and what a configuration changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rltui.core.yaml_document import Node, nearest
+from rltui.health.detectors.registry import Detector, Parameter
+from rltui.health.rule import Number
+
+_COUNTS = ("hold", "release", "min_points")
+_GROUPS = ("parameters", "watch", "bad")
+
+
+def read_parameters(node: Node | None, detector: Detector) -> dict[str, Number]:
+    """The parameters at ``node``. Raises DocumentError for one that the detector lacks."""
+    if node is None:
+        return {}
+    table = node.table()
+    for name, _ in table.pairs():
+        if name not in detector.parameters:
+            table.key_node(name).fail(
+                f"detector {detector.name} has no parameter {name!r}",
+                hint=nearest(name, detector.parameters),
+            )
+    return {name: _value(detector.parameters[name], node) for name, node in table.pairs()}
+
+
+def _value(parameter: Parameter, node: Node) -> Number:
+    if parameter.kind is bool:
+        return node.boolean()
+    return node.integer() if parameter.kind is int else node.number()
+
+
+class Override:
+    """What a configuration changes in one rule or variant.
+
+    ``{share: 0.2, hold: 3}`` holds for both levels, ``{watch: {share: 0.2}}`` for one. A rule's
+    change reaches those of its variants whose detector has the parameter.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Raises DocumentError when it is no mapping."""
+        self._table = node.table()
+        self._readers: list[Detector] = []
+
+    def count(self, key: str) -> Node | None:
+        """The changed ``hold``, ``release`` or ``min_points``."""
+        return self._table.get(key)
+
+    def parameters(self, level: str, detector: Detector) -> dict[str, Number]:
+        """The parameters of ``detector`` that change for ``level``, those for both first."""
+        self._readers.append(detector)
+        known = detector.parameters
+        return {
+            name: _value(known[name], node)
+            for group, name, _, node in self._entries()
+            if group in ("", "parameters", level) and name in known
+        }
+
+    def check(self) -> None:
+        """Raise DocumentError for the first parameter that no detector had."""
+        known = {name for detector in self._readers for name in detector.parameters}
+        detectors = " or ".join(dict.fromkeys(d.name for d in self._readers))
+        for group, name, key, _ in self._entries():
+            if name in known:
+                continue
+            words = known if group else {*known, *_COUNTS, *_GROUPS}
+            hint = nearest(name, sorted(words))
+            if group:
+                key.fail(f"detector {detectors} has no parameter {name!r}", hint=hint)
+            key.fail(f"unknown key {name!r}: no parameter of detector {detectors}", hint=hint)
+
+    def _entries(self) -> Iterator[tuple[str, str, Node, Node]]:
+        """(group or "", name, key, value) of every parameter."""
+        for name, node in self._table.pairs():
+            if name not in (*_COUNTS, *_GROUPS):
+                yield "", name, self._table.key_node(name), node
+        for group in _GROUPS:
+            part = self._table.get(group)
+            table = part.table() if part else None
+            for name, node in table.pairs() if table else ():
+                yield group, name, table.key_node(name), node  # type: ignore[union-attr]

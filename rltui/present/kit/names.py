@@ -1,0 +1,76 @@
+"""Names in a narrow column: the part in which they differ stays visible."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+from rltui.core.text import cell_width, fit, fit_middle
+
+#: Shares of the cells given to the end of a name, in the order in which they are tried.
+_TAILS = (2 / 3, 1 / 3, 0.95, 0.0)
+
+
+@lru_cache(maxsize=32)
+def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple[str, ...]:
+    """``names`` in at most ``width`` cells each, different where the names are.
+
+    When one is too long, the beginning and the end that all share are dropped; what is still too
+    long is cut in the middle, or to the part in which it differs from its neighbours. Names too
+    alike for ``width`` cells may come out equal.
+    """
+    if all(cell_width(n) <= width for n in names):
+        return names
+    shown = _without_common(names, ellipsis)
+    if all(cell_width(n) <= width for n in shown):
+        return shown
+    tries = [tuple(fit_middle(n, width, tail, ellipsis=ellipsis) for n in shown) for tail in _TAILS]
+    best = max(tries, key=lambda cut: len(set(cut)))
+    alike, given = Counter(best), Counter(names)
+    ordered = sorted(given)
+    return tuple(
+        cut if alike[cut] <= given[name] else _window(name, ordered, width, ellipsis)
+        for cut, name in zip(best, names, strict=True)
+    )
+
+
+def _without_common(names: Sequence[str], ellipsis: str) -> tuple[str, ...]:
+    """The names without the whole words at either end that all have in common."""
+    if len(set(names)) < 2:
+        return tuple(names)
+    head = _whole_words(_common(min(names), max(names)))
+    rest = [n[head:] for n in names]
+    ends = [n[::-1] for n in rest]
+    tail = _whole_words(_common(min(ends), max(ends)))
+    before, after = ellipsis if head else "", ellipsis if tail else ""
+    return tuple(before + n[: len(n) - tail] + after for n in rest)
+
+
+def _common(first: str, second: str) -> str:
+    """The beginning that two names share; that of many is that of the first and the last."""
+    pairs = zip(first, second, strict=False)
+    length = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
+    return first[:length]
+
+
+def _whole_words(common: str) -> int:
+    """Characters up to the last separator; fewer than four are not worth an ellipsis."""
+    end = max((common.rfind(c) for c in "/-_. "), default=-1) + 1
+    return end if end >= 4 else 0
+
+
+def _window(name: str, ordered: Sequence[str], width: int, ellipsis: str) -> str:
+    """The beginning of a name, and the part where it leaves the name that is most like it.
+
+    ``ordered``: all names, sorted, so that the one most like it stands beside it.
+    """
+    at = bisect_left(ordered, name)
+    beside = [*ordered[max(0, at - 1) : at], *ordered[at + 1 : at + 2]]
+    shared = max(len(_common(name, other)) for other in beside)
+    part = name[max(0, shared - 1) :]
+    if shared <= 1:
+        return fit(part, width, ellipsis=ellipsis)
+    head = fit(name, min(shared - 1, width // 3), ellipsis="") + ellipsis
+    return head + fit(part, width - cell_width(head), ellipsis=ellipsis)

@@ -1,0 +1,114 @@
+"""The sentences about findings and limits: templates of the rules, filled with evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from rltui.core.template import fill
+from rltui.health.model import Evidence, Finding, Judgement, Side, Skipped
+from rltui.present.kit import numbers
+
+Fact = float | int | str | None
+
+#: Id -> sentence for findings about the state of a run, which no rule makes.
+_STATES = {"stalled": "nothing was written", "crashed": "it has ended"}
+
+
+def summary(finding: Finding) -> str:
+    """One sentence with the evidence, no newline."""
+    if finding.error is not None:
+        return f"this rule broke on {finding.tag}: {finding.error}"
+    if finding.words is None:
+        return _state(finding)
+    return _filled(finding.words.summary, facts(finding.evidence)) + _others(finding.evidence)
+
+
+def short(finding: Finding) -> str:
+    """The same in at most about 45 cells, for narrow screens."""
+    if finding.error is not None:
+        return "the rule itself broke"
+    if finding.words is None:
+        return _state(finding)
+    return _filled(finding.words.short, facts(finding.evidence))
+
+
+def _state(finding: Finding) -> str:
+    known = finding.evidence.facts
+    said = [str(known[k]) for k in ("reason", "line") if known.get(k)]
+    return ": ".join(said) or _STATES.get(finding.rule, "")
+
+
+def _others(evidence: Evidence) -> str:
+    if not evidence.others:
+        return ""
+    if len(evidence.others) == 1:
+        return f"; {evidence.others[0]} too"
+    return f"; so do {len(evidence.others)} other tags"
+
+
+def facts(evidence: Evidence) -> dict[str, Fact]:
+    """The values that templates and the JSON documents use, by name."""
+    if not evidence.row:
+        return dict(evidence.facts)
+    row, side = evidence.row, evidence.side
+    limit = numbers.plain(math.nan if evidence.threshold is None else evidence.threshold)
+    out: dict[str, Fact] = {
+        **row,
+        "when": "now" if evidence.newest else f"at step {numbers.step(row['step'])}",
+        "from": f"{numbers.plain(row['before'])} → " if evidence.has_before else "",
+        "bound": {Side.BOTH: "±", Side.HIGH: "≤ ", Side.LOW: "≥ "}[side] + limit,
+        "and_now": "" if evidence.latest is None else f", now {numbers.plain(evidence.latest)}",
+        **evidence.facts,
+    }
+    out["note"] = "".join(_filled(note, out) for note in evidence.notes)
+    return out
+
+
+def healthy(judgement: Judgement) -> str:
+    """The watch limit, at most 16 cells: "≤ 0.08", "≥ 30 % of start"; "" if there is none."""
+    if judgement.rules:
+        return _filled(judgement.healthy, judgement.values)
+    return bounds(judgement.values.get("low"), judgement.values.get("high"))
+
+
+def healthy_short(judgement: Judgement) -> str:
+    """The same in at most 12 cells, with numbers: "≥ 1.15"."""
+    if judgement.rules:
+        return _filled(judgement.healthy_short, judgement.values)
+    return healthy(judgement)
+
+
+def bounds(low: float | None, high: float | None) -> str:
+    """A range in words: "0 to 1", "≤ 0.2"; "" when it is open at both ends."""
+    if low is not None and high is not None:
+        return f"{numbers.plain(low)} to {numbers.plain(high)}"
+    if high is not None:
+        return f"≤ {numbers.plain(high)}"
+    return "" if low is None else f"≥ {numbers.plain(low)}"
+
+
+def why_skipped(skipped: Skipped, missing: str) -> str:
+    """Why a rule could not judge; ``missing`` names the metrics that it lacks."""
+    if skipped.broke:
+        return "the rule broke"
+    if missing:
+        return f"no {missing}"
+    return f"{skipped.rows} of {skipped.needed} rows"
+
+
+def _filled(template: str, values: Mapping[str, Fact]) -> str:
+    """``template`` with numbers in place of its fields; a field without a value shows as ``–``."""
+    return fill(template, lambda name, form: _shown(values.get(name), form))
+
+
+def _shown(value: Fact, form: str) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return numbers.MISSING
+    if form == "%":
+        return f"{numbers.plain(100 * value)} %"
+    if form == "d" or isinstance(value, int):
+        return numbers.step(round(value) if math.isfinite(value) else value)
+    return numbers.plain(value)

@@ -1,0 +1,44 @@
+"""What screens keep of a run between two paints. A cache lives as long as its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from rltui.session import RunView
+from rltui.store.series_cache import SeriesCache
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class RunCache(Generic[K, V]):
+    """Values by key, dropped together when the version of the run changes."""
+
+    def __init__(self) -> None:
+        self._kept: WeakKeyDictionary[RunView, tuple[int, dict[K, V]]] = WeakKeyDictionary()
+
+    def get(self, run: RunView, key: K, make: Callable[[], V]) -> V:
+        """The value of ``key``, made when it is not known for this version of the run."""
+        kept = self._kept.get(run)
+        if kept is None or kept[0] != run.version:
+            kept = self._kept[run] = (run.version, {})
+        values = kept[1]
+        if key not in values:
+            values[key] = make()
+        return values[key]
+
+
+class RunSeriesCache(Generic[V]):
+    """A :class:`SeriesCache` for each run."""
+
+    def __init__(self) -> None:
+        self._kept: WeakKeyDictionary[RunView, SeriesCache[V]] = WeakKeyDictionary()
+
+    def of(self, run: RunView) -> SeriesCache[V]:
+        """The cache of one run."""
+        cache = self._kept.get(run)
+        if cache is None:
+            cache = self._kept[run] = SeriesCache()
+        return cache

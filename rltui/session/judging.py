@@ -1,0 +1,121 @@
+"""Keeps verdict and progress of the runs up to date, at bounded cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from rltui.catalogue import Catalogue
+from rltui.config import Config
+from rltui.core.batch import RunKey
+from rltui.core.clock import Clock
+from rltui.session.documents import open_rules
+from rltui.session.meaning import Interpreter
+from rltui.session.progress import aged, progress, renewed
+from rltui.session.run import RunView
+
+if TYPE_CHECKING:
+    from rltui.health.engine import Engine
+
+#: After a verdict of a live run the next one waits this many times as long as it took, and at
+#: most this many seconds: a stream of steps is judged all the time, but for 1 % of it.
+_REST, _REST_S = 100.0, 2.0
+
+
+class Judging:
+    """Owned by the session; main thread only."""
+
+    def __init__(
+        self,
+        config: Config,
+        catalogue: Catalogue,
+        interpreter: Interpreter,
+        views: Mapping[RunKey, RunView],
+        clock: Clock,
+    ) -> None:
+        self._config = config
+        self._catalogue = catalogue
+        self._interpreter = interpreter
+        self._views = views
+        self._clock = clock
+        self._engine: Engine | None = None
+        self._dirty: set[RunKey] = set()
+        self._not_before = -math.inf
+
+    @property
+    def waiting(self) -> bool:
+        """Whether some run has yet to be judged."""
+        return bool(self._dirty)
+
+    def prepare(self) -> Engine:
+        """Load the rules, if they are not. Raises DocumentError."""
+        if self._engine is None:
+            from rltui.health.engine import Engine
+
+            self._engine = Engine(open_rules(self._config, self._catalogue))
+        return self._engine
+
+    def mark(self, runs: Iterable[RunKey]) -> None:
+        """Note that these runs changed."""
+        self._dirty.update(runs)
+
+    def judge(self, *, verdicts: bool = True, pace: bool = False) -> frozenset[RunKey]:
+        """Update the runs that changed or whose rules still wait; returns which were judged.
+
+        Without ``verdicts`` only progress is updated. With ``pace``, a run that has a verdict
+        waits for a new one after the pause that follows each verdict.
+        """
+        now, begun = self._clock.now(), self._clock.monotonic()
+        judged, put_off = set(), set()
+        resting = pace and begun < self._not_before
+        for key in self._dirty:
+            view = self._views[key]
+            if not self._update_progress(view, now) or not verdicts:
+                continue
+            if view.report is not None and resting:
+                put_off.add(key)
+            else:
+                self._evaluate(view, now)
+                judged.add(key)
+        if judged:
+            end = self._clock.monotonic()
+            self._not_before = end + min(_REST_S, _REST * (end - begun))
+        if verdicts:
+            self._dirty = {k for k in self._dirty if k in put_off or self._waits(k)}
+        return frozenset(judged)
+
+    def _update_progress(self, view: RunView, now: float) -> bool:
+        """Update the progress of a run; returns whether it can be judged."""
+        data, points = view.data, view.points
+        if data.memory.unloaded:
+            if view.progress is not None:
+                view.progress = renewed(view.progress, data, now)
+            return False
+        hyper, roles = view.hyperparameters.values, self._catalogue.roles
+        view.progress = progress(points, view.infos, hyper, roles, now)
+        return not data.files.reading and view.recognition is not None
+
+    def _evaluate(self, view: RunView, now: float) -> None:
+        if view.sample is not None:
+            view.sample = None
+            self._interpreter.interpret(view)
+        assert view.recognition is not None
+        view.report = self.prepare().evaluate(view.data, view.infos, view.recognition, now)
+        view.version += 1
+
+    def _waits(self, key: RunKey) -> bool:
+        if self._views[key].data.files.reading:
+            return True
+        return self._engine is not None and self._engine.waiting(key)
+
+    def refresh_ages(self) -> bool:
+        """Update ages and states to the present time; returns whether anything shown changed."""
+        now, changed = self._clock.now(), False
+        for view in self._views.values():
+            if view.progress is None:
+                continue
+            fresh = aged(view.progress, now)
+            changed = changed or fresh is not view.progress
+            view.progress = fresh
+        return changed

@@ -1,0 +1,67 @@
+"""The one place that settles which level is shown for a run, a category and a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rltui.catalogue.model import Category, TagInfo
+from rltui.core.level import Level, RunState
+from rltui.health.crash import ExitKind, ExitStatus
+from rltui.health.model import Judgement, Report
+from rltui.session.progress import Progress
+
+_NOT_JUDGED = Judgement(Level.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the rules found in a run, and how the run ended."""
+
+    report: Report | None
+    progress: Progress | None
+    infos: Mapping[str, TagInfo]
+
+    @property
+    def level(self) -> Level:
+        """The worst of the firing findings and the exit; UNKNOWN when nothing is known."""
+        return max(self.report.level if self.report else Level.UNKNOWN, self.exit_level)
+
+    @property
+    def crash(self) -> ExitStatus | None:
+        """How a run ended that crashed or was cancelled, where the logs show it; else None."""
+        if self.progress is None or self.progress.state is not RunState.CRASHED:
+            return None
+        return self.progress.exit_status
+
+    @property
+    def exit_level(self) -> Level:
+        """BAD for a run that crashed, WATCH for one that was cancelled, else UNKNOWN."""
+        crash = self.crash
+        if crash is None:
+            return Level.UNKNOWN
+        return Level.WATCH if crash.kind is ExitKind.CANCELLED else Level.BAD
+
+    def category_level(self, category: Category) -> Level:
+        """Worst level of a category."""
+        if self.report is None:
+            return Level.UNKNOWN
+        return self.report.categories.get(category.value, Level.UNKNOWN)
+
+    def judgement(self, tag: str) -> Judgement:
+        """The judgement of a tag; of unknown level when no rule reads it."""
+        return _NOT_JUDGED if self.report is None else self.report.tags.get(tag, _NOT_JUDGED)
+
+    def tag_level(self, tag: str) -> Level:
+        """The badge of a tag. No tick beside a value that is out of its range, even before the
+        rule is certain."""
+        judgement = self.judgement(tag)
+        return Level.UNKNOWN if judgement.pending else judgement.level
+
+    def limits(self, tag: str) -> tuple[float | None, float | None]:
+        """Watch limits (low, high) of a tag in the units of :meth:`RunView.shown`."""
+        judgement, info = self.judgement(tag), self.infos.get(tag)
+        low, high = judgement.low, judgement.high
+        if info is None or info.sign >= 0:
+            return low, high
+        return (None if high is None else -high), (None if low is None else -low)

@@ -1,0 +1,111 @@
+"""What a walk through one logdir finds. Does no I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rltui.core.batch import Note
+from rltui.core.errors import SourceError
+from rltui.core.level import Level
+from rltui.core.text import clean
+from rltui.formats import Belonging, Format
+from rltui.sources.discovery.run_files import MAX_REFUSED, kind_of
+from rltui.trackers import Tracker
+
+#: Directories that never hold logs of their own, or hold copies.
+_PRUNED = re.compile(
+    r"checkpoint[-_]?\d.*|global_step_?\d.*|\.git|\.hg|\.svn|__pycache__|node_modules"
+    r"|site-packages|dist-packages|\.venv|\.tox|\.nox|\.cache|\.ipynb_checkpoints|\.mypy_cache"
+)
+#: HF Trainer writes the state of a training into each checkpoint, and at the very end beside
+#: them (transformers/trainer.py, ``_save_checkpoint``, ``save_state``).
+CHECKPOINT = re.compile(r"checkpoint-(\d{1,18})")
+CHECKPOINT_LOG = "trainer_state.json"
+
+
+def pruned(name: str) -> bool:
+    """Whether a directory of this name is not searched."""
+    return _PRUNED.fullmatch(name) is not None
+
+
+def in_checkpoint(path: Path) -> bool:
+    """Whether a file lies in a checkpoint, which a later one may take the place of."""
+    return CHECKPOINT.fullmatch(path.parent.name) is not None
+
+
+def parents_of(name: str) -> Iterator[str]:
+    """Relative names of the directories above, nearest first, down to the logdir (``""``)."""
+    while name:
+        name = name.rpartition("/")[0]
+        yield name
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file, or one run of a tracker's store, that belongs to some run."""
+
+    path: Path
+    directory: str
+    """Where it belongs, relative to the logdir; ``""`` for the logdir itself."""
+    format: Format | None
+    size: int
+    modified: float
+    tracker: Tracker | None = None
+    part: str = ""
+    title: str = ""
+    """Name that the tracker gives to the run."""
+    begin: int = 0
+    """First step, where that decides which of several files was written first."""
+
+    @property
+    def key(self) -> Path:
+        """Equal to that of the :class:`LogFile` made of it."""
+        return self.path / self.part if self.part else self.path
+
+    @property
+    def kind(self) -> str:
+        """Name of the log format or tracker."""
+        return kind_of(self.format, self.tracker)
+
+    @property
+    def belonging(self) -> Belonging:
+        """How it belongs to its directory."""
+        return Belonging.NAME if self.format is None else self.format.belonging(self.path.name)
+
+
+class LogdirError(SourceError):
+    """A logdir that cannot be searched."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{clean(str(path))}: {reason}")
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Tree:
+    """What a walk through one logdir found."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    directories: list[tuple[Path, int]] = field(default_factory=list)
+    """Every directory that was read, and its change time (ns) just before."""
+    unclaimed: list[Path] = field(default_factory=list)
+    """Files that may become logs when they grow."""
+    names: set[str] = field(default_factory=set)
+    """Relative names of all directories."""
+    refused: list[Note] = field(default_factory=list)
+    """Files that look like logs and are not read: the first few, with the reason."""
+    refused_count: int = 0
+
+    def trouble(self, path: Path, reason: str) -> None:
+        """Note what cannot be read."""
+        self.notes.append(Note(path, None, Level.WATCH, reason))
+
+    def refuse(self, path: Path, reason: str) -> None:
+        """Note a file that is not read."""
+        self.refused_count += 1
+        if len(self.refused) < MAX_REFUSED:
+            self.refused.append(Note(path, None, Level.OK, reason))

@@ -1,0 +1,182 @@
+"""Searches the logdirs for runs again and again, when something may be new there."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from rltui.core.batch import Note
+from rltui.core.clock import Clock
+from rltui.core.level import Level
+from rltui.files.trouble import TroubledPaths
+from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.discovery.run_files import Discovery, RunFiles
+from rltui.sources.follow.schedule import Watching
+
+#: One check in this many walks the directories even when no change time has moved.
+_FULL_WALK = 12
+#: Least seconds between two checks because the system reports new names.
+_REPORTED_GAP_S = 1.0
+#: Checks and walks take at most one part in this many of the time.
+_WALK_SHARE = 10
+
+
+class LogSearch:
+    """Owned by the reader. Walks the directories, and decides when a walk is worth it."""
+
+    def __init__(
+        self,
+        finder: RunFinder,
+        logdirs: Sequence[Path],
+        clock: Clock,
+        watching: Watching,
+        run_glob: str | None = None,
+    ) -> None:
+        """``run_glob`` selects runs by name."""
+        self._finder = finder
+        self._logdirs = logdirs
+        self._clock = clock
+        self._run_glob = run_glob
+        self._pace = SearchPace(watching)
+        self._directories = Directories()
+        self._trouble = TroubledPaths()
+        self._last = -math.inf
+        self._checks = 0
+        self.walks = 0
+        """How often the directories were walked."""
+        self.refused: tuple[Note, ...] = ()
+        """Files that look like logs and are not read; the first few, then their number."""
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The newest note of each path that had trouble and is no file of a run."""
+        return self._trouble.notes
+
+    def walk(self) -> Discovery:
+        """Search now. Raises SourceError, see :meth:`RunFinder.find`."""
+        self._last = self._clock.monotonic()
+        found = self._finder.find()
+        self.walks += 1
+        self._trouble.update(found.notes, {path for path, _ in found.directories})
+        self._directories.set(found.directories, found.unclaimed)
+        self.refused = self._refused(found)
+        return replace(found, runs=tuple(r for r in found.runs if self._wanted(r)))
+
+    def pause(self, now: float, *, reported: bool) -> float:
+        """Seconds until the next check; ``reported``: the system has reported new names."""
+        return max(0.0, self._last + self._pace.gap(reported=reported) - now)
+
+    def check(self, *, reported: bool) -> Discovery | None:
+        """Search again if something may be new."""
+        self._last = self._clock.monotonic()
+        self._checks += 1
+        if reported or self._changed() or self._checks % _FULL_WALK == 0:
+            return self.walk_again()
+        return None
+
+    def walk_again(self) -> Discovery:
+        """Search out of turn."""
+        begin = self._clock.monotonic()
+        found = self.walk()
+        self._pace.walked(begin, self._clock.monotonic())
+        return found
+
+    def may_walk(self) -> bool:
+        """Whether enough time has passed for a search out of turn."""
+        return self._pace.may_walk(self._clock.monotonic())
+
+    def _changed(self) -> bool:
+        begin = self._clock.monotonic()
+        directories, stores = self._directories.changed(), self._finder.stores_changed()
+        self._pace.checked(begin, self._clock.monotonic())
+        return directories or stores
+
+    def _wanted(self, run: RunFiles) -> bool:
+        return self._run_glob is None or fnmatchcase(run.key.name.rstrip("/"), self._run_glob)
+
+    def _refused(self, found: Discovery) -> tuple[Note, ...]:
+        more = found.refused_count - len(found.refused)
+        if more <= 0:
+            return found.refused
+        files = "file is" if more == 1 else "files are"
+        note = Note(self._logdirs[0], None, Level.OK, f"{more} more {files} not read")
+        return (*found.refused, note)
+
+
+class SearchPace:
+    """How often to check for new files. Knows no clock: monotonic times are arguments.
+
+    Names that change all the time must not keep the reader busy, however large the tree is.
+    """
+
+    def __init__(self, watching: Watching) -> None:
+        self._watching = watching
+        self._walk_s = 0.0
+        self._check_s = 0.0
+        self._next_walk = -math.inf
+
+    def checked(self, begin: float, end: float) -> None:
+        """A check whether there may be new files is over."""
+        self._check_s = end - begin
+
+    def walked(self, begin: float, end: float) -> None:
+        """A walk through all directories is over."""
+        self._walk_s = end - begin
+        self._next_walk = end + _WALK_SHARE * self._walk_s
+
+    def gap(self, *, reported: bool) -> float:
+        """Seconds from one check to the next; fewer when the system has reported new names."""
+        usual = self._watching.rescan_s
+        least = _WALK_SHARE * max(self._walk_s, self._check_s)
+        return max(least, min(usual, _REPORTED_GAP_S) if reported else usual)
+
+    def may_walk(self, now: float) -> bool:
+        """Whether the directories may be walked out of turn."""
+        return now >= self._next_walk
+
+
+class Directories:
+    """Notices by its change time that a directory has got or lost a name."""
+
+    def __init__(self) -> None:
+        self._times: dict[Path, int] = {}
+        self._sizes: dict[Path, int] = {}
+
+    def set(self, directories: Iterable[tuple[Path, int]], unclaimed: Iterable[Path]) -> None:
+        """Compare from now on with these directories and times (ns), and with the size of files
+        that may become logs."""
+        self._times = dict(directories)
+        self._sizes = {p: self._sizes.get(p, _size(p)) for p in unclaimed}
+
+    def changed(self) -> bool:
+        """Whether anything changed since the last call."""
+        changed = False
+        for directory, before in self._times.items():
+            time = _time(directory)
+            if time != before:
+                self._times[directory] = time
+                changed = True
+        for path, size in self._sizes.items():
+            now = _size(path)
+            if now != size:
+                self._sizes[path] = now
+                changed = True
+        return changed
+
+
+def _time(path: Path) -> int:
+    try:
+        return os.stat(path).st_mtime_ns  # noqa: PTH116
+    except OSError:
+        return -1
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116
+    except OSError:
+        return -1

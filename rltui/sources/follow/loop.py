@@ -1,0 +1,198 @@
+"""The reader's thread: polls files when they are due, within a budget, and queues batches."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+
+from rltui.core.batch import Batch
+from rltui.core.clock import Clock
+from rltui.files.filesystem import Mounts
+from rltui.sources.discovery.run_files import Discovery
+from rltui.sources.follow.batch_queue import BatchQueue
+from rltui.sources.follow.feed import Feed
+from rltui.sources.follow.feeds import Feeds, newest_of_each_kind
+from rltui.sources.follow.inotify import Notifier
+from rltui.sources.follow.log_search import LogSearch
+from rltui.sources.follow.schedule import Schedule, Watching
+from rltui.sources.follow.wake_ups import WakeUps
+
+#: While much is to be read, the files that were read are polled each time this many bytes more
+#: have been read; a file counts as _FILE_BYTES at least.
+TURN_BYTES = 8 << 20
+_FILE_BYTES = 1 << 16
+#: A larger file is sampled before it is read.
+_SAMPLED_BYTES = 32 << 20
+#: How long reading waits at most for the first paint of a sample. The first drain takes the
+#: sample in, and the second one comes after the paint.
+_SHOWN_S = 0.5
+_SHOWN_DRAINS = 2
+
+
+class FollowLoop:
+    """Wakes when a file is due, or when the system reports a change; a full queue blocks it."""
+
+    def __init__(
+        self,
+        feeds: Feeds,
+        search: LogSearch,
+        queue: BatchQueue,
+        wake_ups: WakeUps,
+        *,
+        clock: Clock,
+        watching: Watching,
+        budget_bytes: int,
+    ) -> None:
+        self._feeds = feeds
+        self._search = search
+        self._queue = queue
+        self._wake_ups = wake_ups
+        self._clock = clock
+        self._watching = watching
+        self._budget = budget_bytes
+        self._mounts = Mounts()
+        self._schedule = Schedule(watching, self._mounts.reports_writes)
+        self._notifier = Notifier(wake_ups.notify)
+        self._backlog: deque[Feed] = deque()
+        """Feeds that have not been read to their end, in the order in which they are read."""
+        self._sampled = False
+        self.listening = threading.Event()
+        """Set when everything has been read once and changes are being followed."""
+        self.watches = 0
+        """Number of directories whose changes the system reports."""
+
+    def adopt(self, found: Discovery) -> None:
+        """Follow what a search found."""
+        if self._feeds.adopt(found):
+            self._backlog = self._feeds.in_reading_order()
+        feeds = self._feeds
+        unclaimed = frozenset(found.unclaimed)
+        self._wake_ups.expect(feeds.readers, unclaimed, feeds.directories)
+        now = self._clock.monotonic()
+        for run in found.runs:
+            newest = newest_of_each_kind(run)
+            for file in run.files:
+                quiet = max(0.0, self._clock.now() - file.modified)
+                self._schedule.add(file.key, now, quiet, newest=file.key in newest)
+
+    def run(self) -> None:
+        """Read until stopped; the body of the thread."""
+        try:
+            self._follow()
+        except BaseException as error:  # noqa: BLE001 - raised on the main thread at the next drain
+            self._queue.fail(error)
+        finally:
+            self._notifier.stop()
+
+    def _follow(self) -> None:
+        """Alternate between first reading, newest run first, and polling what was read."""
+        self._backlog = self._feeds.in_reading_order()
+        if not self._read_backlog():
+            return
+        if self._watching.inotify:
+            self._notifier.start(self._feeds.directories_by_change())
+            self.watches = len(self._notifier.watched)
+        while True:
+            if not self._backlog:
+                self.listening.set()
+            changed = self._pause()
+            if changed is None:
+                return
+            now = self._clock.monotonic()
+            for path in changed:
+                self._schedule.wake(path, now)
+            if not self._search.pause(now, reported=self._wake_ups.names_changed):
+                self._search_again()
+            if not self._poll_due(now) or not self._read_backlog():
+                return
+
+    def _pause(self) -> set[Path] | None:
+        """Wait until something is due; the feeds that changed, None when stopped."""
+        now, reported = self._clock.monotonic(), self._wake_ups.names_changed
+        pause = min(self._schedule.next_due(now), self._search.pause(now, reported=reported))
+        return self._wake_ups.wait(0 if self._backlog else pause, names_changed=reported)
+
+    def _search_again(self) -> None:
+        self._mounts.refresh()
+        found = self._search.check(reported=self._wake_ups.take_names_changed())
+        if found is not None:
+            self._follow_found(found)
+
+    def _follow_found(self, found: Discovery) -> None:
+        self.adopt(found)
+        self._notifier.update(self._feeds.directories_by_change())
+        self.watches = len(self._notifier.watched)
+
+    def _poll_due(self, now: float) -> bool:
+        """Poll the files whose time has come; False when stopped."""
+        for path in self._schedule.due(now):
+            feed = self._feeds.get(path)
+            if feed is None or feed.behind:
+                continue
+            if feed.still():
+                self._schedule.polled(path, now, grew=False)
+            elif not self._poll(feed):
+                return False
+        return True
+
+    def _poll(self, feed: Feed) -> bool:
+        """Read what is new in a source, if it is not too much; False when stopped."""
+        batch = self._feeds.poll(feed, self._budget)
+        rotated = batch is not None and batch.gone and self._is_rotated(feed)
+        if batch is not None and rotated:
+            batch = replace(batch, notes=())
+        if not self._hand_over(feed, batch):
+            return False
+        if rotated:
+            self._schedule.remove(feed.file.key)
+        elif feed.behind:
+            self._backlog.append(feed)
+        else:
+            grew = batch is not None and not batch.gone
+            self._schedule.polled(feed.file.key, self._clock.monotonic(), grew=grew)
+        return True
+
+    def _is_rotated(self, feed: Feed) -> bool:
+        """Whether a newer file has taken the place of one that vanished."""
+        if not feed.rotates:
+            return False
+        if not self._feeds.has_successor(feed) and self._search.may_walk():
+            self._follow_found(self._search.walk_again())  # it may be newer than the last search
+        return self._feeds.has_successor(feed)
+
+    def _read_backlog(self) -> bool:
+        """Go on with what has not been read to its end; False when stopped."""
+        spent = 0
+        while self._backlog and spent < TURN_BYTES:
+            feed = self._backlog[0]
+            before, again = feed.offset, feed.read_once
+            if not self._put_sample(feed):
+                return False
+            if not self._hand_over(feed, self._feeds.poll(feed, self._budget)):
+                return False
+            spent += max(_FILE_BYTES, feed.offset - before)
+            if not feed.behind:
+                self._backlog.popleft()
+                self._schedule.polled(feed.file.key, self._clock.monotonic(), grew=again)
+        return True
+
+    def _hand_over(self, feed: Feed, batch: Batch | None) -> bool:
+        """Queue what was read, if anything; False when stopped."""
+        if batch is not None and not self._queue.put(batch):
+            return False
+        self._feeds.handed_over(feed)  # not before: who sees the end expects to drain all of it
+        return True
+
+    def _put_sample(self, feed: Feed) -> bool:
+        """Queue a sample of a large file before it is read; False when stopped."""
+        if feed.offset or feed.read_once or feed.size < _SAMPLED_BYTES:
+            return True
+        sample = feed.sample()
+        if sample is None:
+            return True
+        if self._sampled:
+            return self._queue.put(sample)
+        self._sampled = True  # leave the processor to the first paint, but never for long
+        return self._queue.put_and_wait(sample, _SHOWN_DRAINS, _SHOWN_S)

@@ -1,0 +1,180 @@
+"""The points of one run by tag: the lineages of its log formats, merged into series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rltui.core.batch import Batch, Restart, SourceInfo
+from rltui.store.branch import Branch
+from rltui.store.derived import Derived, DerivedSeries
+from rltui.store.extent import Extent, ranked
+from rltui.store.lineage import Lineage
+from rltui.store.merge import filled
+from rltui.store.series import Series
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    """A series as of the last read."""
+
+    series: Series
+    changed_at: int
+    """Value of ``PointTable._changed_at`` of the tag then."""
+    is_merged: bool
+    """Whether several log formats contributed."""
+
+
+class PointTable:
+    """Owned by one RunData. Each log format is one :class:`Lineage`; :meth:`series` joins them."""
+
+    def __init__(self) -> None:
+        self.lineages: dict[str, Lineage] = {}
+        """Log format -> what was logged in it."""
+        self.extent = Extent(self.lineages)
+        self._clock = 0
+        self._changed_at: dict[str, int] = {}
+        """Tag -> when its points last changed; in the order in which tags were first seen."""
+        self._series: dict[str, _Kept] = {}
+        self._derived: dict[str, DerivedSeries] = {}
+
+    # -- taking in --------------------------------------------------------------------------
+
+    def take(self, batch: Batch) -> frozenset[str]:
+        """Take the points of one batch in; returns the tags that changed."""
+        changed = self._take(batch)
+        self.touch(changed)
+        if batch.replaced:
+            self._forget_lost_tags()
+        return frozenset(changed)
+
+    def reload(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Take in what was read again, one batch at each step; the tags stay as they are."""
+        for batch in batches:
+            self._take(batch)
+            yield batch
+        self._series = {}
+
+    def _take(self, batch: Batch) -> dict[str, None]:
+        changed: dict[str, None] = {}  # a set would lose the order of the log
+        if not batch.items and not batch.replaced:
+            return changed
+        source = batch.source
+        lineage = self.lineages.setdefault(source.format, Lineage())
+        if lineage.register(source):
+            changed.update(dict.fromkeys(self._changed_at))
+        if batch.replaced:
+            changed.update(dict.fromkeys(lineage.replace(source, older_too=batch.document)))
+        for item in batch.items:
+            if isinstance(item, Restart):
+                superseded = lineage.begin(source, batch.generation, item.step)
+                changed.update(dict.fromkeys(superseded))
+            elif len(item.steps):
+                lineage.append(source, batch.generation, item)
+                changed.update(dict.fromkeys(item.tags))
+        return changed
+
+    def touch(self, tags: Iterable[str]) -> None:
+        """Mark the points of some tags as changed."""
+        self._clock += 1
+        self._changed_at.update(dict.fromkeys(tags, self._clock))
+
+    def move(self, source: SourceInfo, into: PointTable) -> None:
+        """Give the points of a file to another run."""
+        lineage = self.lineages.get(source.format)
+        moved = lineage.take(source.path) if lineage is not None else []
+        other = into.lineages.setdefault(source.format, Lineage())
+        other.register(source)
+        other.give(moved)
+        # what is left may count differently now: copies lose their original, steps their meaning
+        self.touch(self.tags)
+        into.touch((*into.tags, *(t for b in moved for t in b.columns)))
+        self._forget_lost_tags()
+
+    def clear(self, keep: Iterable[str]) -> None:
+        """Drop the points, but for detached series of some tags; the set of tags stays."""
+        kept = {tag: self.series(tag).detached() for tag in keep if tag in self._changed_at}
+        for lineage in self.lineages.values():
+            lineage.clear()
+        self._series = {t: _Kept(s, self._changed_at[t], False) for t, s in kept.items()}
+        self._derived = {t: DerivedSeries(d.derived) for t, d in self._derived.items()}
+
+    def _forget_lost_tags(self) -> None:
+        kept = {t for b in self._branches() for t in b.columns}
+        self._changed_at = {t: v for t, v in self._changed_at.items() if t in kept}
+
+    # -- reading ----------------------------------------------------------------------------
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """All logged tags, in the order in which they were first seen."""
+        return tuple(self._changed_at)
+
+    @property
+    def derived(self) -> Mapping[str, DerivedSeries]:
+        """The derived series, by tag."""
+        return self._derived
+
+    def derive(self, derived: Derived) -> None:
+        """Add a series under ``derived.tag`` that follows from two logged ones."""
+        known = self._derived.get(derived.tag)
+        if known is None or known.derived != derived:
+            self._derived[derived.tag] = DerivedSeries(derived)
+
+    def is_kept(self, tag: str) -> bool:
+        """Whether the series of a tag is known without reading any point."""
+        kept = self._series.get(tag)
+        return kept is not None and kept.changed_at == self._changed_at.get(tag)
+
+    def series(self, tag: str) -> Series:
+        """All points of a tag: the same object until they change. Empty for an unknown tag."""
+        derived = self._derived.get(tag)
+        if derived is not None:
+            own = derived.derived
+            return derived.of(self.series(own.first), self.series(own.second))
+        changed_at = self._changed_at.get(tag)
+        if changed_at is None:
+            return Series.empty(tag)
+        kept = self._series.get(tag)
+        if kept is None or kept.changed_at != changed_at:
+            kept = self._series[tag] = self._build(tag, changed_at, kept)
+        return kept.series
+
+    def logged(self, tag: str) -> int:
+        """Number of points of a tag in all files, superseded ones too; merges nothing."""
+        return sum(b.count(tag) for b in self._branches())
+
+    def origins(self, tag: str) -> tuple[Path, ...]:
+        """The files that have points of a tag, the most trusted first."""
+        derived = self._derived.get(tag)
+        if derived is not None:
+            own = derived.derived
+            return tuple(dict.fromkeys((*self.origins(own.first), *self.origins(own.second))))
+        branches = [b for s in ranked(self.lineages) for b in s.branches if tag in b.columns]
+        return tuple(dict.fromkeys(b.path for b in branches))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by points, as they were read and as they were last merged."""
+        held = sum(s.nbytes for s in self.lineages.values())
+        return held + sum(k.series.nbytes for k in self._series.values())
+
+    def _branches(self) -> list[Branch]:
+        return [b for s in self.lineages.values() for b in s.branches]
+
+    def _build(self, tag: str, changed_at: int, known: _Kept | None) -> _Kept:
+        having = [s for s in ranked(self.lineages) if s.has(tag)]
+        if not having:
+            return _Kept(Series.empty(tag), changed_at, False)
+        first = having[0].series(tag)
+        others = [s for s in having[1:] if not s.steps_are_row_numbers]
+        if not others:
+            return _Kept(first, changed_at, False)
+        points = first.points
+        for other in others:
+            points = filled(points, other.series(tag).points, other.precision_rank)
+        series = Series.of(tag, points, first.old_points, first.restarts)
+        if known is not None and known.is_merged:
+            series = series.with_history(known.series)
+        return _Kept(series, changed_at, True)

@@ -1,0 +1,110 @@
+"""What is reported of trouble, how often, and when to try again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from rltui.core.batch import Note
+from rltui.core.level import Level
+from rltui.files.trouble import (
+    DELETED,
+    IS_BACK,
+    READABLE,
+    VANISHED,
+    Trouble,
+    TroubledPaths,
+    is_missing,
+    reason_of,
+)
+
+A, B = Path("a"), Path("b")
+
+
+def test_trouble_is_reported_once_and_its_end_once() -> None:
+    trouble = Trouble()
+    assert trouble.over() == ()
+    assert trouble.failed("is locked") == ((Level.WATCH, "is locked"),)
+    assert trouble.failed("is locked") == ()
+    assert trouble.failed("is damaged") == ((Level.WATCH, "is damaged"),)
+    assert trouble.over() == ((Level.OK, READABLE),)
+    assert trouble.over() == ()
+    assert not trouble.message
+
+
+def test_what_was_missing_is_back() -> None:
+    trouble = Trouble()
+    assert trouble.failed(DELETED, gone=True) == ((Level.WATCH, DELETED),)
+    assert trouble.gone
+    assert trouble.over() == ((Level.OK, IS_BACK),)
+    assert not trouble.gone
+
+
+def test_recurring_trouble_is_reported_ever_more_rarely() -> None:
+    trouble, reported = Trouble(), []
+    for number in range(1, 1001):
+        failed, over = trouble.failed("is locked"), trouble.over()
+        assert bool(failed) == bool(over)
+        if failed:
+            reported.append(number)
+    assert reported == [1, 2, 3, 4, 5, 6, 10, 100, 1000]
+
+
+def test_retries_become_rarer_the_longer_it_lasts() -> None:
+    trouble, now, tries = Trouble(), 100.0, []
+    while now < 200:
+        if not trouble.waits(now):
+            trouble.failed("is locked", now=now)
+            tries.append(now)
+        now += 0.25
+    pauses = [b - a for a, b in pairwise(tries)]
+    assert pauses[0] == 0.5
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 5.0
+    trouble.over()
+    assert not trouble.waits(now)
+
+
+def test_what_is_missing_is_looked_for_at_every_poll() -> None:
+    trouble = Trouble()
+    trouble.failed(DELETED, gone=True, now=1.0)
+    assert not trouble.waits(1.0)
+
+
+@pytest.mark.parametrize(
+    ("error", "missing", "reason"),
+    [
+        (FileNotFoundError(2, "No such file"), True, "cannot be read: No such file"),
+        (NotADirectoryError(20, "Not a directory"), True, "cannot be read: Not a directory"),
+        (PermissionError(13, "Permission denied"), False, "cannot be read: Permission denied"),
+        (OSError("odd\x1b[31m"), False, "cannot be read: odd\\x1b[31m"),
+        (ValueError(), False, "cannot be read: ValueError"),
+    ],
+)
+def test_reasons(error: OSError | ValueError, missing: bool, reason: str) -> None:
+    assert is_missing(error) == missing
+    assert reason_of(error) == reason
+
+
+def note(path: Path, message: str) -> Note:
+    return Note(path, None, Level.WATCH, message)
+
+
+def test_each_path_keeps_its_newest_note() -> None:
+    paths = TroubledPaths()
+    paths.update([note(A, VANISHED), note(B, "cannot be read: x")], ())
+    paths.update([note(B, "cannot be read: y")], {A})
+    assert paths.notes == (Note(A, None, Level.OK, IS_BACK), note(B, "cannot be read: y"))
+    paths.update([], {A, B})
+    assert paths.notes == (Note(A, None, Level.OK, IS_BACK), Note(B, None, Level.OK, READABLE))
+    paths.update([note(A, VANISHED)], {B})
+    assert paths.notes[0] == note(A, VANISHED)
+
+
+def test_a_path_that_nobody_visits_any_more_is_forgotten() -> None:
+    paths = TroubledPaths()
+    paths.update([note(A, "cannot be read: x")], ())
+    paths.update([], {B})
+    assert paths.notes == ()

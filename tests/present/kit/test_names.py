@@ -1,0 +1,53 @@
+"""Names in a narrow column."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.core.text import cell_width
+from rltui.present.kit.names import distinct
+
+WORDS = st.sampled_from(["grpo", "qwen2.5-7b", "lr1e-6", "seed", "final", "tiny_verl", "1", "2"])
+NAMES = st.lists(st.lists(WORDS, min_size=1, max_size=6).map("-".join), min_size=1, max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("names", "width", "shown"),
+    [
+        (("a", "bb"), 8, ("a", "bb")),
+        (
+            ("exp/tiny_verl/grpo_healthy", "exp/tiny_verl/grpo_kl_blowup"),
+            14,
+            ("…healthy", "…kl_blowup"),
+        ),
+        (("lr1e-6-seed1-final-run", "lr3e-6-seed1-final-run"), 12, ("lr1e…", "lr3e…")),
+        (("one-very-long-name-indeed",), 12, ("one…e-indeed",)),
+        (("same-name-of-two-runs",) * 2, 10, ("sam…o-runs",) * 2),
+    ],
+)
+def test_what_differs_stays(names: tuple[str, ...], width: int, shown: tuple[str, ...]) -> None:
+    assert distinct(names, width) == shown
+
+
+@given(NAMES, st.integers(8, 40))
+def test_names_fit_and_stay_apart(names: list[str], width: int) -> None:
+    shown = distinct(tuple(names), width)
+    assert all(cell_width(x) <= width for x in shown)
+    for name, text in zip(names, shown, strict=True):
+        assert text == name or "…" in text
+
+
+def test_names_that_differ_in_the_middle_stay_apart() -> None:
+    names = tuple(
+        f"{group}-{'x' * 20}-lr{rate}-{'y' * 20}-{end}"
+        for group, end in (("a", "b"), ("c", "d"))
+        for rate in ("1e-6", "3e-6")
+    )
+    assert len(set(distinct(names, 14))) == len(names)
+
+
+def test_a_thousand_names_are_quick() -> None:
+    names = tuple(f"{'long-' * 8}{i}-{'tail-' * 8}{i % 7}" for i in range(1000))
+    assert len(set(distinct(names, 20))) == 1000

@@ -1,0 +1,161 @@
+"""Columns of lists: a blank between any two, and nothing is cut without an ellipsis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.core.text import cell_width
+from rltui.health.model import Judgement
+from rltui.present.kit import numbers, sentences
+from rltui.present.kit.line import Line, column, line_width, plain
+from rltui.present.kit.prose import fact_line
+from rltui.present.screens.first_movers import moved_lines
+from rltui.present.screens.metric_rows import Row, make_row
+from rltui.present.screens.metric_table import (
+    _heads,
+    _row_line,
+    _spark_head,
+    columns_for,
+    section_line,
+)
+from rltui.present.screens.runs import _Columns, _facts, _headline
+from rltui.present.screens.view import View
+from rltui.session import RunView
+from tests.builders import a_batch, steps
+from tests.fakes import a_session, grpo_batch, grpo_clock
+
+WIDTHS = st.integers(40, 200)
+MARKERS = st.sampled_from(["braille", "ascii"])
+#: Titles and units of any length, also of characters two cells wide.
+TEXTS = st.text("abc/@16 損σ", max_size=30).map(str.strip)
+VALUES = st.none() | st.floats() | st.sampled_from([-1234.5, 2650.0, 1.3e-10, -1.3e-100])
+COLUMNS = ("name", "value", "unit", "change", "spark", "healthy")
+
+
+@lru_cache(maxsize=1)
+def a_run_of_extremes() -> RunView:
+    """Small and huge trends, and a tag with one point that is old."""
+    rows = 30
+    tags: dict[str, list[float | None]] = {
+        "tiny": [1.0] * (rows - 1) + [1.0 + 1.3e-10],
+        "huge": [0.0] * (rows - 1) + [-1.3e300],
+        "long": [1.0] * (rows - 1) + [12_345.0],
+        "old": [1.0] + [None] * (rows - 1),
+        "response_length/mean": [100.0] * rows,
+    }
+    return a_session(a_batch(steps(123_456, tags))).runs()[0]
+
+
+def cells(line: Line) -> list[str]:
+    """One entry per cell; the second of a wide character is empty."""
+    out: list[str] = []
+    for char in plain(line):
+        out += [char, ""][: cell_width(char)] if cell_width(char) else []
+    return out
+
+
+def whole_or_marked(shown: str, texts: set[str], ellipsis: str) -> bool:
+    return shown in {t.strip() for t in texts} or ellipsis in shown
+
+
+@given(WIDTHS, MARKERS, TEXTS, TEXTS, VALUES, st.sampled_from(["tiny", "huge", "long", "old"]))
+def test_columns_of_a_metric_never_touch(
+    width: int, marker: str, title: str, unit: str, value: float | None, tag: str
+) -> None:
+    run, view, columns = a_run_of_extremes(), View(marker=marker), columns_for(width)
+    row = make_row(run, tag)
+    limit = Judgement(
+        row.level, rules=("r",), healthy="≤ {high} of what it was", healthy_short="≤ {high}",
+        values={"high": 1.23e-7},
+    )  # fmt: skip
+    row = replace(row, info=replace(row.info, title=title, unit=unit), value=value, judgement=limit)
+    line = _row_line(run, row, columns, view, cursor=False)
+    assert line_width(line) == columns.width == width
+    check_row(cells(line), row, width, view)
+
+
+def check_row(found: list[str], row: Row, width: int, view: View) -> None:
+    columns, text = columns_for(width), view.glyphs.text
+    shown = {}
+    for name in COLUMNS:
+        start, size = columns.start(name), getattr(columns, name)
+        if size:
+            assert found[start - 1] == " ", (name, "".join(found))
+            shown[name] = "".join(found[start : start + size]).strip()
+    ellipsis = view.glyphs.ellipsis
+    assert whole_or_marked(shown["name"], {text(row.title)}, ellipsis)
+    assert shown["value"] == numbers.value(row.value)
+    if "unit" in shown:
+        assert whole_or_marked(shown["unit"], {text(row.info.unit)}, ellipsis)
+    if shown.get("change"):
+        whole = {"at 123,456", "@123,456", *(f"{a} {n}" for a in "↑↓^v" for n in _CHANGES)}
+        assert shown["change"] in whole
+    if "healthy" in shown:
+        limits = {sentences.healthy(row.judgement), sentences.healthy_short(row.judgement)}
+        assert whole_or_marked(shown["healthy"], {text(x) for x in limits}, ellipsis)
+
+
+_CHANGES = (numbers.value(1.3e-10), numbers.value(1.3e300), numbers.value(12_344.0))
+
+
+@pytest.mark.parametrize("width", range(40, 201))
+def test_heads_stand_over_their_columns(width: int) -> None:
+    run, view, columns = a_run_of_extremes(), View(), columns_for(width)
+    line = section_line(
+        "A", width, view, heads=columns, spark_head=_spark_head(run, columns), note="note"
+    )
+    assert line_width(line) == width
+    text = plain(line)
+    for name in ("change", "healthy"):
+        if getattr(columns, name):
+            assert text[columns.start(name) :].startswith(name)
+    heads = _heads([], columns, "─", _spark_head(run, columns))
+    words = [w for w, _ in heads if w.strip("─ ")]
+    assert all(w.endswith(" ") for w in words)
+
+
+@pytest.mark.parametrize("width", range(40, 201))
+def test_columns_of_the_list_of_runs_never_touch(width: int) -> None:
+    run = a_session(grpo_batch(60, collapse=30), clock=grpo_clock()).runs()[0]
+    columns, view = _Columns(width, 60), View()
+    line = _facts(run, columns, view)
+    sizes = (columns.framework, columns.state, columns.step, columns.age)
+    assert line_width(line) == sum(sizes)
+    at = 0
+    for size in (s for s in sizes if s):
+        at += size
+        assert cells(line)[at - 1] == " "
+    headline = plain(_headline(run, columns, view))
+    if columns.title:
+        assert headline[columns.title] == " "
+    assert line_width(line) + len(headline) + columns.left + 2 + columns.name <= width
+
+
+def test_what_moved_first_lines_up_on_the_point() -> None:
+    run = a_session(grpo_batch(60, collapse=45), clock=grpo_clock()).runs()[0]
+    lines = [plain(x) for x in moved_lines(run, View(), 92, 9)[1:]]
+    assert len(lines) > 1
+    for start in (34, 47):
+        fields = [x[start : start + 10] for x in lines]
+        assert all(f == numbers.aligned(float(f)) for f in fields)
+
+
+@given(WIDTHS, st.lists(st.tuples(st.just("median"), st.floats().map(numbers.value)), max_size=9))
+def test_facts_are_whole_or_left_out(width: int, facts: list[tuple[str, str]]) -> None:
+    text = plain(fact_line(facts, width))
+    assert cell_width(text) <= width
+    shown = text.removesuffix("…").rstrip()
+    whole = "   ".join(f"{name} {value}" for name, value in facts)
+    assert whole == shown if shown == text else whole.startswith(shown + "   ")
+
+
+@given(st.text("ab損", max_size=20), st.integers(2, 12), st.booleans())
+def test_a_column_ends_with_a_blank(text: str, width: int, right: bool) -> None:
+    shown, _ = column(text, width, right=right)
+    assert cell_width(shown) == width
+    assert shown.endswith(" ")

@@ -1,0 +1,62 @@
+"""Values made from series are made again when the series change, and only then."""
+
+from __future__ import annotations
+
+from rltui.store import Series
+from rltui.store.series_cache import SeriesCache
+from tests.builders import a_batch, a_block, a_run, steps
+
+
+def total(series: Series) -> float:
+    return float(series.values.sum())
+
+
+def test_a_value_is_made_once_per_content() -> None:
+    cache: SeriesCache[float] = SeriesCache()
+    made: list[int] = []
+
+    def make(series: Series) -> float:
+        made.append(series.count)
+        return total(series)
+
+    run = a_run({"a": [1, 2], "b": [5, 6]})
+    assert [cache.get(run.series("a"), make) for _ in range(3)] == [3.0] * 3
+    run.apply(a_batch(steps(3, {"b": [7]})))
+    assert cache.get(run.series("a"), make) == 3.0
+    assert made == [2]
+    run.apply(a_batch(steps(3, {"a": [7]})))
+    assert cache.get(run.series("a"), make) == 10.0
+    assert made == [2, 3]
+
+
+def test_names_tell_values_of_a_tag_apart() -> None:
+    cache: SeriesCache[str] = SeriesCache()
+    series = a_run({"a": [1]}).series("a")
+    assert cache.get(series, lambda _: "x", name=1) == "x"
+    assert cache.get(series, lambda _: "y", name=2) == "y"
+    assert cache.get(series, lambda _: "z", name=1) == "x"
+
+
+def test_appended_points_extend_and_everything_else_makes_anew() -> None:
+    cache: SeriesCache[list[str]] = SeriesCache()
+
+    def make(series: Series) -> list[str]:
+        return [f"made {series.count}"]
+
+    def extend(known: list[str], series: Series) -> list[str]:
+        return [*known, f"extended {series.count}"]
+
+    run = a_run({"a": [1, 2, 3]})
+    cache.get(run.series("a"), make, extend=extend)
+    run.apply(a_batch(steps(4, {"a": [4]})))
+    assert cache.get(run.series("a"), make, extend=extend) == ["made 3", "extended 4"]
+    run.apply(a_batch(a_block({"a": [20]}, first=2), source="events.1", order=1))
+    assert cache.get(run.series("a"), make, extend=extend) == ["made 2"]
+
+
+def test_series_of_other_runs_are_never_mistaken() -> None:
+    cache: SeriesCache[float] = SeriesCache()
+    one, other = a_run({"a": [1, 2]}), a_run({"a": [3, 4]}, name="other")
+    assert cache.get(one.series("a"), total) == 3.0
+    assert cache.get(other.series("a"), total) == 7.0
+    assert cache.get(other.series("a").negated(), total) == -7.0
