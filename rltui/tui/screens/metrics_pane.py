@@ -71,9 +71,10 @@ class MetricsPane(Horizontal):
     def show(self, run: RunView, tab: str, text: str, size: Size) -> None:
         """Show a tab of a run after the filter ``text``, in a pane of ``size``."""
         rows = self.rows
-        if tab != self._tab:
+        if other := tab != self._tab:
             self._chosen[self._tab] = rows.chosen
             rows.chosen = self._chosen.get(tab)
+            rows.forget()
         self._run, self._tab, self._filter = run, tab, text
         self._sections = tab_sections(run, tab, text)
         view = shell_of(self).view
@@ -91,7 +92,11 @@ class MetricsPane(Horizontal):
         entries += [fixed(x) for x in hidden]
         self._arrange(layout, bool(count))
         rows.show(entries, first_to_look_at(self._sections) if count else None)
-        self.update_details()
+        if other:
+            for lines in self.query(Lines):
+                lines.forget()  # they are drawn when their size is known
+        else:
+            self.update_details()
 
     def put(self, tab: str, tag: str) -> None:
         """Put the cursor of a tab on a row."""

@@ -9,14 +9,13 @@ from typing import Any, Generic
 from textual import events
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 
 from rltui.present.kit.line import Line
 from rltui.present.screens.entries import Entry, Id
 from rltui.tui.widgets.lines import LinePainter
 
 
-class LineList(LinePainter, ScrollView, Generic[Id], can_focus=False, inherit_bindings=False):
+class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False):
     """Shows entries. Only those that are visible are drawn.
 
     The cursor is on the item that the user chose, wherever it moves to; as long as that item is

@@ -7,17 +7,23 @@ from collections.abc import Callable
 from rich.segment import Segment
 from textual import events
 from textual.geometry import Region
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.widget import Widget
 
 from rltui.core.text import cell_width
-from rltui.present.kit.line import Line, Token, fit_line, line_width, with_ground
+from rltui.present.kit.line import TEXT, Line, Token, fit_line, line_width, with_ground
 from rltui.tui.shell import shell_of
 from rltui.tui.theming import Palette
 
 
-class LinePainter(Widget):
-    """Paints :meth:`line_of` each row and repaints only the cells that differ."""
+class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
+    """Paints :meth:`line_of` each row and repaints only the cells that differ.
+
+    A scroll view also where nothing scrolls: Textual lays a screen out a second time when the
+    size of any other widget changes.
+    """
+
+    DEFAULT_CSS = "LinePainter { overflow: hidden hidden; }"
 
     ALLOW_SELECT = False
     GROUND: Token | None = None
@@ -40,13 +46,15 @@ class LinePainter(Widget):
 
     def repaint(self) -> None:
         """Paint the cells that differ from what was painted last."""
-        changed = []
+        if not self._painted:
+            return  # what was never painted will be
+        changed, finished, cells = [], self._finisher(), self.cells
         for y, (old, _) in list(self._painted.items()):
-            new = self._finished(y)
+            new = finished(y)
             if new is not old and new != old:
                 del self._painted[y]
                 start, end = _span(old, new)
-                changed.append(Region(start, y, max(1, min(end, self.cells) - start), 1))
+                changed.append(Region(start, y, max(1, min(end, cells) - start), 1))
         if changed:
             self.refresh(*changed)
 
@@ -61,26 +69,30 @@ class LinePainter(Widget):
         if palette is not self._palette:
             self._palette = palette
             self._painted.clear()
-        start, end = crop.x, crop.right
-        return [self._strip(y, palette).crop(start, end) for y in range(crop.y, crop.bottom)]
+        width, finished, found = self.size.width, self._finisher(), []
+        for y in range(crop.y, crop.bottom):
+            held = self._painted.get(y)
+            if held is None:
+                line = finished(y)
+                segments = [Segment(text, palette.rich(look)) for text, look in line]
+                held = self._painted[y] = line, Strip(segments, width)
+            found.append(held[1].crop(crop.x, crop.right))
+        return found
 
-    def _strip(self, y: int, palette: Palette) -> Strip:
-        held = self._painted.get(y)
-        if held is None:
-            line = self._finished(y)
-            segments = [Segment(text, palette.rich(look)) for text, look in line]
-            held = self._painted[y] = line, Strip(segments, self.size.width)
-        return held[1]
+    def _finisher(self) -> Callable[[int], Line]:
+        """Makes lines as wide as the widget, in the characters that may be printed."""
+        glyphs, cells, width = shell_of(self).view.glyphs, self.cells, self.size.width
 
-    def _finished(self, y: int) -> Line:
-        """The line as wide as the widget, in the characters that may be printed."""
-        glyphs = shell_of(self).view.glyphs
-        line = self.line_of(y)
-        if glyphs.ascii:
-            line = [(glyphs.text(text), look) for text, look in line]
-        line = fit_line(line, self.cells, ellipsis=glyphs.ellipsis)
-        line = fit_line(line, self.size.width)  # the place of a scroll bar that is not needed
-        return line if self.GROUND is None else with_ground(line, self.GROUND)
+        def finished(y: int) -> Line:
+            line = self.line_of(y)
+            if glyphs.ascii:
+                line = [(glyphs.text(text), look) for text, look in line]
+            line = fit_line(line, cells, ellipsis=glyphs.ellipsis)
+            if width != cells:
+                line = [*line, (" " * (width - cells), TEXT)]  # the place of the scroll bar
+            return line if self.GROUND is None else with_ground(line, self.GROUND)
+
+        return finished
 
     def on_resize(self, _: events.Resize) -> None:
         self._painted.clear()
@@ -107,6 +119,10 @@ class Lines(LinePainter):
         """Draw again, and paint what differs."""
         self._lines = None
         self.repaint()
+
+    def forget(self) -> None:
+        self._lines = None
+        super().forget()
 
     def line_of(self, y: int) -> Line:
         if self._lines is None:
