@@ -29,7 +29,7 @@ lint: ## ruff: rules and formatting, nothing is changed
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 
-format: ## ruff: mend and format
+format: ## ruff: fix and format
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
 

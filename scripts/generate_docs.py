@@ -26,7 +26,7 @@ _BLOCK = r"(<!-- generated: {name} -->\n).*?(<!-- end generated -->)"
 def frameworks_table(catalogue: Catalogue) -> str:
     """The frameworks that are recognised, one row each."""
     lines = [
-        "| framework | algorithms told apart | tags known | recognised by (some) |",
+        "| framework | algorithms distinguished | tags known | recognised by (some) |",
         "| --- | --- | --- | --- |",
     ]
     for row in sorted(framework_rows(catalogue), key=lambda r: r.title.lower()):

@@ -1,4 +1,4 @@
-"""How news of the logs get to the screen: what is taken in when, and how often it is painted.
+"""How news of the logs reaches the screen, and when, and how often it is painted.
 
 Keys never wait for it. The reader wakes it; nothing is done while nothing changes, but for a
 glance once a second at ages, which move on their own.
@@ -119,8 +119,10 @@ class Pump:
             self._paint(now)
 
     def _paint(self, now: float) -> None:
-        session, new_runs = self._session, self._new_runs
-        self._unpainted = self._new_runs = False
+        session = self._session
+        # while logs are read for the first time, runs appear all the time: one notice at the end
+        new_runs = self._new_runs and session.reading() is None
+        self._unpainted, self._new_runs = False, self._new_runs and not new_runs
         self._show(new_runs)
         self._last_paint = session.clock.monotonic()
         self._rest_s = max(_BUSY_PAINT_S, _BUSY_PAINT_REST * (self._last_paint - now))

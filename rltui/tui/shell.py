@@ -148,6 +148,8 @@ class ShellApp(CellDiffApp[Result]):
 
     def copy(self, text: str) -> None:
         """Copy to wherever the user can paste it, and say where that is."""
+        # a path may hold bytes that are no UTF-8
+        text = text.encode("utf-8", "backslashreplace").decode()
         self.copy_to_clipboard(text)
         path = clipboard.write_file(text, os.environ)
         where = f"  (also in {path})" if path is not None else ""

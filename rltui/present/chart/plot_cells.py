@@ -12,8 +12,6 @@ from rltui.core.text import cell_width, clean
 from rltui.present.chart.raster import BLANK, CodeArray
 from rltui.present.kit.line import TEXT, Line, Style, Token, style
 
-_Index = NDArray[np.intp]
-
 
 class Canvas:
     """``height`` rows of ``width`` cells, row 0 at the top. Whoever paints last owns a cell."""

@@ -124,11 +124,6 @@ def column(
     return pad(text, width - 1, right=right, ellipsis=ellipsis) + " ", look
 
 
-def line_at(lines: list[Line], index: int) -> Line:
-    """The line of that index, or an empty one beyond the end (panes of unequal height)."""
-    return lines[index] if index < len(lines) else []
-
-
 def with_ground(line: Line, ground: Token) -> Line:
     """The line on another background, where a span has none of its own."""
     return [

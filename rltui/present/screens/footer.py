@@ -27,12 +27,6 @@ def footer_line(keys: Sequence[Key], width: int, right: str = "") -> Line:
     return with_ground(fit_line(line, width), Token.RAISED)
 
 
-def prompt_hint(text: str, width: int) -> Line:
-    """What stands right of a line that takes text."""
-    line: Line = [(fit(text, width), MUTED)]
-    return with_ground(fit_line(line, width), Token.SEL)
-
-
 def filter_line(text: str, width: int, right: str) -> Line:
     """A filter that stays in force after it was typed."""
     line: Line = [(" /", ACCENT), (text, style(Token.STRONG))]

@@ -56,7 +56,7 @@ class _Columns:
 
 def runs_shown(runs: list[RunView], order: str, text: str) -> list[RunView]:
     """The runs that pass the filter ``text``, by ``order``: verdict, name or newest."""
-    shown = [r for r in runs if words_match(_hay(r), text)]
+    shown = [r for r in runs if words_match(_hay(r), text)] if text else runs
     if order == "name":
         return sorted(shown, key=lambda r: r.key)
     if order == "newest":

@@ -116,12 +116,17 @@ def _place_tabs(
     widths = [line_width(x) for x in labels]
     first = 0
     at = next((i for i, t in enumerate(tabs) if t.id == active), 0)
-    while first < at and left + sum(w + gap for w in widths[first : at + 1]) - gap > width:
+    while first < at and left + sum(w + gap for w in widths[first : at + 1]) - gap > width - 2:
         first += 1
     line: Line = [(" " * left, TEXT)] if left else []
     spots: list[TabSpot] = []
     x = left
+    rest = sum(w + gap for w in widths[first:]) - gap
     for tab, label, w in list(zip(tabs, labels, widths, strict=True))[first:]:
+        if x + rest > width and spots and x + gap + w > width - 2:
+            line.append((f" {view.glyphs.ellipsis}", MUTED))
+            break
+        rest -= w + gap
         if spots:
             line.append((" " * gap, TEXT))
             x += gap

@@ -79,7 +79,7 @@ class ChartKeys(ShellScreen[Any]):
         if steps is None:
             self.shell.say("put the cursor on a metric first")
             return None
-        nearest = int(steps[np.argmin(np.abs(steps - step))])
+        nearest: int = min(steps.tolist(), key=lambda logged: abs(logged - step))
         if nearest != step:
             self.shell.say(f"nearest logged step: {numbers.step(nearest)}")
         return nearest

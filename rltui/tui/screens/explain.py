@@ -19,6 +19,9 @@ class ExplainScreen(Overlay):
         super().__init__()
         self._explain = explain
 
+    def action_explain(self) -> None:
+        self.action_close()
+
     def head(self, width: int) -> list[Line]:
         return self._explain(self.shell.view, width)[:2]
 

@@ -19,6 +19,9 @@ class HelpScreen(Overlay):
         self._of = place
         self._title = title
 
+    def action_help(self) -> None:
+        self.action_close()
+
     def head(self, width: int) -> list[Line]:
         line: Line = [("Keys ", TITLE), (f"on {self._title}", MUTED)]
         close = "Esc close"

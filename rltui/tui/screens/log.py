@@ -22,6 +22,9 @@ class LogScreen(Overlay):
         self._at = 0
         """First line in sight."""
 
+    def action_tail(self) -> None:
+        self.action_close()
+
     def head(self, width: int) -> list[Line]:
         run = self._session.views.get(self._run)
         return [] if run is None else log_head(run, self.shell.view, width)

@@ -116,7 +116,12 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
     def action_close(self) -> None:
         self.dismiss()
 
-    action_back = action_help = action_explain = action_tail = action_close
+    action_back = action_close
+
+    def action_help(self) -> None:
+        """Only what lies over a screen because of a key is closed by that key."""
+
+    action_explain = action_tail = action_help
 
     def action_up(self) -> None:
         self.lines.move(-1)

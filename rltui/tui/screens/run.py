@@ -197,15 +197,20 @@ class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
             screen = self._metric = MetricScreen(self.session, self.key)
             self.shell.install_screen(screen, f"metric {self.key.logdir}:{self.key.name}")
         screen.choose(tab, tag, self.status.filter, step)
-        self.shell.push_screen(screen, self._come_back)
+        if self.shell.screen is self:  # a second click may come before the first has opened it
+            self.shell.push_screen(screen, self._come_back)
 
     def _come_back(self, then: Callable[[RunScreen], object] | None) -> None:
         if then is not None:
             then(self)
 
+    @property
+    def leads_back(self) -> bool:
+        return len(self.session.views) > 1
+
     def action_back(self) -> None:
         """One level out: the filter, then the list of runs if there are several."""
-        if not self.leave_line() and len(self.session.views) > 1:
+        if not self.leave_line() and self.leads_back:
             self.action_runs()
 
     def action_runs(self) -> None:

@@ -112,6 +112,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def open_run(self, key: RunKey) -> None:
         """Show a run where the user left it."""
+        if self.shell.screen is not self:  # a second click may come before the first has opened it
+            return
         screen = self._visited.get(key)
         if screen is None:
             screen = self._visited[key] = RunScreen(self._session, key)

@@ -106,7 +106,13 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
     def footer(self, width: int) -> Line:
         """The footer at a width."""
-        return footer_line(self.keys, width, self.state_words())
+        keys = [k for k in self.keys if k.action != "back" or self.leads_back]
+        return footer_line(keys, width, self.state_words())
+
+    @property
+    def leads_back(self) -> bool:
+        """Whether Esc leads to another screen."""
+        return len(self.shell.screen_stack) > 1
 
     def state_words(self) -> str:
         """What stands at the right end of the footer."""

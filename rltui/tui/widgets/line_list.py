@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any, Generic
+from typing import Generic
 
 from textual import events
 from textual.geometry import Size
@@ -194,8 +194,10 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def on_click(self, event: events.Click) -> None:
         """A click chooses an item, a second one opens it."""
-        index = bisect_right(self._starts, event.y + self.scroll_offset.y) - 1
-        item = self._entries[index].id if index >= 0 else None
+        y = event.y + self.scroll_offset.y
+        index = bisect_right(self._starts, y) - 1
+        inside = index >= 0 and y < self._starts[index] + self._entries[index].height
+        item = self._entries[index].id if inside else None
         if item is None:
             return
         if item == self._cursor:
@@ -203,7 +205,3 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
             self.post_message(self.Opened())
         else:
             self.put(item)
-
-
-#: A list whose items nobody reaches: text that scrolls.
-Text = LineList[Any]

@@ -10,6 +10,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input
 
+from rltui.core.text import clean
 from rltui.present.kit.line import ACCENT, MUTED, Line, Token, with_ground
 from rltui.present.screens.footer import filter_line
 from rltui.tui.widgets.lines import Lines
@@ -147,7 +148,7 @@ class Status(Horizontal):
         return active
 
     def _set_filter(self, text: str) -> None:
-        self.filter = text
+        self.filter = clean(text)
         self.post_message(self.Filtered(text))
 
     def on_input_changed(self, event: Input.Changed) -> None:

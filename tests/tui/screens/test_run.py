@@ -266,6 +266,8 @@ async def test_commands(rich: tuple[Any, ...]) -> None:
         assert "not a step: 'x'" in hand.notices
         await hand.press("3", "g", "colon", *"goto 17", "enter")
         assert hand.metric.zoom.crosshair == 17
+        await hand.press("colon", *"goto 99999999999999999999", "enter")
+        assert hand.metric.zoom.crosshair == 60
         await hand.press("colon", *"goto 99", "enter")
         assert hand.metric.zoom.crosshair == 60
         assert "nearest logged step: 60" in hand.notices
@@ -315,3 +317,11 @@ async def test_clicks_on_tabs_and_rows_and_the_wheel(rich: tuple[Any, ...]) -> N
         )
         await hand.settle()
         assert items.scroll_offset.y > 0
+
+
+async def test_a_filter_that_was_pasted_is_harmless(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("3", "slash")
+        hand.run.status._set_filter("\x1b]0;x\x07kl")
+        await hand.press("enter")
+        assert all(text.isprintable() for text in hand.lines)

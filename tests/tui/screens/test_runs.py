@@ -98,3 +98,31 @@ async def test_without_runs_it_says_where_it_looks_and_what_is_in_the_way() -> N
         assert "Permission denied" in hand.text
         await hand.press("colon", *"tab actor", "enter")
         assert "open a run first" in hand.notices
+
+
+async def test_two_quick_clicks_open_a_run_once() -> None:
+    async with open_app(*several()) as hand:
+        runs = hand.runs
+        runs.action_enter()
+        runs.action_enter()
+        await hand.settle()
+        assert len(hand.app.screen_stack) == 2
+        assert "Esc back" in hand.footer
+        await hand.press("escape")
+        assert hand.runs is runs
+        assert "Esc back" not in hand.footer, "there is nothing to go back to"
+
+
+async def test_a_click_below_the_last_run_chooses_none() -> None:
+    async with open_app(*several(), size=(100, 30)) as hand:
+        before = hand.cursor
+        await hand.pilot.click("#runs", offset=(10, 22))
+        await hand.settle()
+        assert hand.cursor == before
+
+
+async def test_a_path_that_is_no_text_is_copied() -> None:
+    async with open_app(*several()) as hand:
+        hand.app.copy("run\tok\t/logs/c\udcff")
+        await hand.settle()
+        assert "copied: run" in hand.notices
