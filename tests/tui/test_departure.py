@@ -16,6 +16,11 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.skipif(
+    "PYTEST_XDIST_WORKER" in os.environ,
+    reason="takes terminals away and measures how long processes live: run without workers",
+)
+
 #: A process that leaves has two seconds; the rest is for a machine that does other things too.
 _GONE_S = 2.0 + 2.0
 #: What a machine that does other things may take to start rltui.
