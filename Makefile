@@ -7,7 +7,7 @@ T ?= tests
 OUT ?= build/pictures
 
 .DEFAULT_GOAL := help
-.PHONY: help check static test terminals packaging lint format types walls docs pictures bench lowest rooms
+.PHONY: help check static test packaging lint format types walls docs pictures bench lowest rooms
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,10 +21,6 @@ static: lint types walls ## linters, types and import contracts
 
 test: ## the tests, or some: make test T=tests/store, T='-k crosshair'
 	$(PYTHON) -m pytest -q $(if $(filter tests,$(T)),-n $(N)) $(T)
-	$(if $(filter tests,$(T)),$(MAKE) --no-print-directory terminals)
-
-terminals: ## what happens when a terminal vanishes: real terminals, no workers
-	$(PYTHON) -m pytest -q -p no:xdist tests/tui/test_departure.py
 
 packaging: ## wheel, sdist and editable install
 	RLTUI_PACKAGING=require $(PYTHON) -m pytest -q tests/test_packaging.py

@@ -12,14 +12,11 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+import pyte
 import pytest
-
-pytestmark = pytest.mark.skipif(
-    "PYTEST_XDIST_WORKER" in os.environ,
-    reason="takes terminals away and measures how long processes live: run without workers",
-)
 
 #: A process that leaves has two seconds; the rest is for a machine that does other things too.
 _GONE_S = 2.0 + 2.0
@@ -31,6 +28,14 @@ _CONTROLLED = (
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
     "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
 )
+
+
+def _environment(logdir: Path) -> dict[str, str]:
+    """Ours, without the size of the terminal that pytest and its workers announce."""
+    environment = {**os.environ, "TERM": "xterm-256color", "XDG_CACHE_HOME": str(logdir / ".cache")}
+    for size in ("COLUMNS", "LINES"):
+        environment.pop(size, None)
+    return environment
 
 
 class _Watching:
@@ -50,15 +55,28 @@ class _Watching:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            env={**os.environ, "TERM": "xterm-256color", "XDG_CACHE_HOME": str(logdir / ".cache")},
+            env=_environment(logdir),
         )
         self.seen = b""
+        self._screen = pyte.Screen(160, 45)
+        self._stream = pyte.ByteStream(self._screen)
 
     def read_until(self, text: bytes) -> None:
-        while text not in self.seen:
-            ready, _, _ = select.select([self.master], [], [], _START_S)
-            assert ready, self.seen[-500:]
-            self.seen += os.read(self.master, 4096)
+        """Read until the process has written ``text``."""
+        self._read_while(lambda: text not in self.seen)
+
+    def read_until_shown(self, text: str) -> None:
+        """Read until ``text`` is on the screen, whose cells may come in any order."""
+        self._read_while(lambda: not any(text in line for line in self._screen.display))
+
+    def _read_while(self, waiting: Callable[[], bool]) -> None:
+        end = time.monotonic() + _START_S
+        while waiting():
+            ready, _, _ = select.select([self.master], [], [], max(0.0, end - time.monotonic()))
+            assert ready, "\n".join(self._screen.display)
+            data = os.read(self.master, 4096)
+            self.seen += data
+            self._stream.feed(data)
 
     def read_some(self, most: int) -> None:
         """Read up to ``most`` bytes, fewer where nothing more comes."""
@@ -135,7 +153,7 @@ def vanish(
             watching.read_until(b"\x1b[?1049h")
             watching.read_some(chance.randint(1, 3000))
         else:
-            watching.read_until(b"loss")
+            watching.read_until_shown("loss")
         if phase == "painting":  # more than a terminal that is not read takes
             watching.press(b"".join(chance.choices((b"1", b"2", b"3", b"j", b"\t", b"t"), k=200)))
             watching.read_some(chance.randint(1, 40_000))
@@ -167,7 +185,7 @@ def test_a_terminal_that_vanishes_without_a_signal_is_noticed(logdir: Path, phas
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_the_terminal_as_it_was(logdir: Path, number: int) -> None:
     with _Watching(logdir) as watching:
-        watching.read_until(b"loss")
+        watching.read_until_shown("loss")
         watching.process.send_signal(number)
         watching.drain()
         assert watching.gone() == 128 + number
@@ -178,7 +196,7 @@ def test_a_signal_leaves_the_terminal_as_it_was(logdir: Path, number: int) -> No
 def test_a_terminal_that_takes_nothing_holds_nobody_up(logdir: Path) -> None:
     """Its modes are put back although the app is stuck: nobody reads what it writes."""
     with _Watching(logdir) as watching:
-        watching.read_until(b"loss")
+        watching.read_until_shown("loss")
         watching.press(b"1234\t" * 100)
         watching.full()
         watching.process.send_signal(signal.SIGTERM)
@@ -188,7 +206,7 @@ def test_a_terminal_that_takes_nothing_holds_nobody_up(logdir: Path) -> None:
 
 def test_a_suspended_process_ends_for_a_signal_and_stays_off_the_screen(logdir: Path) -> None:
     with _Watching(logdir) as watching:
-        watching.read_until(b"loss")
+        watching.read_until_shown("loss")
         watching.press(_CTRL_Z)
         watching.stopped()
         watching.seen = b""
