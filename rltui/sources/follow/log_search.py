@@ -17,8 +17,10 @@ from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, RunFiles
 from rltui.sources.follow.schedule import Watching
 
-#: One check in this many walks the directories even when no change time has moved.
+#: The directories are walked at least once in this many intervals, even when no change time has
+#: moved, unless that takes more than one part in _IDLE_SHARE of the time.
 _FULL_WALK = 12
+_IDLE_SHARE = 200
 #: Least seconds between two checks because the system reports new names.
 _REPORTED_GAP_S = 1.0
 #: Checks and walks take at most one part in this many of the time.
@@ -44,8 +46,7 @@ class LogSearch:
         self._pace = SearchPace(watching)
         self._directories = Directories()
         self._trouble = TroubledPaths()
-        self._last = -math.inf
-        self._checks = 0
+        self._last = self._walked = -math.inf
         self.walks = 0
         """How often the directories were walked."""
         self.refused: tuple[Note, ...] = ()
@@ -60,6 +61,7 @@ class LogSearch:
         """Search now. Raises SourceError, see :meth:`RunFinder.find`."""
         self._last = self._clock.monotonic()
         found = self._finder.find()
+        self._walked = self._clock.monotonic()
         self.walks += 1
         self._trouble.update(found.notes, {path for path, _ in found.directories})
         self._directories.set(found.directories, found.unclaimed)
@@ -72,9 +74,8 @@ class LogSearch:
 
     def check(self, *, reported: bool) -> Discovery | None:
         """Search again if something may be new."""
-        self._last = self._clock.monotonic()
-        self._checks += 1
-        if reported or self._changed() or self._checks % _FULL_WALK == 0:
+        self._last = now = self._clock.monotonic()
+        if reported or self._changed() or self._pace.must_walk(now - self._walked):
             return self.walk_again()
         return None
 
@@ -137,6 +138,11 @@ class SearchPace:
     def may_walk(self, now: float) -> bool:
         """Whether the directories may be walked out of turn."""
         return now >= self._next_walk
+
+    def must_walk(self, since_s: float) -> bool:
+        """Whether the directories are to be walked although nothing seems to be new, ``since_s``
+        seconds after the last time."""
+        return since_s >= max(_FULL_WALK * self._watching.rescan_s, _IDLE_SHARE * self._walk_s)
 
 
 class Directories:

@@ -20,6 +20,8 @@ _USUAL_INTERVALS = 10
 #: ... but for this many seconds at least, and a day at most.
 _LEAST_HOT_S = 120.0
 _MOST_HOT_S = 86_400.0
+#: Files that are polled at the fast interval; where more grow, each is polled more rarely.
+_HOT_FILES = 100
 #: How much more rarely files are polled that are not the newest of their run, or quiet for a day.
 _COLD_FACTOR = 6
 #: Least seconds between two polls of a file whose changes the system reports all the time.
@@ -68,6 +70,8 @@ class _Watched:
     gap: float = 0.0
     """Usual seconds between two growths; 0 while unknown."""
     newest: bool = True
+    hot: bool = False
+    """Whether it counts as being written."""
     woken: bool = False
     """Whether the system reported a change since the last poll."""
     polled: float = -math.inf
@@ -93,6 +97,7 @@ class Schedule:
         self._files: dict[Path, _Watched] = {}
         self._heap: list[tuple[float, int, Path]] = []
         self._count = itertools.count()
+        self._hot = 0
 
     def add(self, path: Path, now: float, quiet_s: float, *, newest: bool) -> None:
         """Watch a file that last grew ``quiet_s`` seconds ago; a new one is due at once."""
@@ -105,7 +110,8 @@ class Schedule:
 
     def remove(self, path: Path) -> None:
         """Watch a file no longer."""
-        self._files.pop(path, None)
+        watched = self._files.pop(path, None)
+        self._hot -= watched is not None and watched.hot
 
     def polled(self, path: Path, now: float, *, grew: bool) -> None:
         """A file was polled; ``grew``: it had something new."""
@@ -119,6 +125,8 @@ class Schedule:
             reports = self._reports_writes
             watched.reported = watched.woken and (reports is None or reports(path.parent))
         watched.woken, watched.polled = False, now
+        before, watched.hot = watched.hot, self._is_hot(watched, now)
+        self._hot += watched.hot - before
         tick = self._watching.fast_s
         watched.due = math.ceil((now + self._interval(watched, now)) / tick - 0.5) * tick
         self._push(watched.due, path)
@@ -159,7 +167,13 @@ class Schedule:
         quiet = now - watched.grew
         if quiet > _MOST_HOT_S or not watched.newest:
             return self._watching.slow_s * _COLD_FACTOR
-        hot = max(_LEAST_HOT_S, _USUAL_INTERVALS * watched.gap)
-        if quiet <= hot and not watched.reported:
-            return self._watching.fast_s
+        if watched.hot:
+            stretched = self._watching.fast_s * max(1.0, self._hot / _HOT_FILES)
+            return min(stretched, self._watching.slow_s)
         return self._watching.slow_s
+
+    @staticmethod
+    def _is_hot(watched: _Watched, now: float) -> bool:
+        """Whether the file is being written and only polling shows it."""
+        limit = max(_LEAST_HOT_S, _USUAL_INTERVALS * watched.gap)
+        return watched.newest and not watched.reported and now - watched.grew <= limit

@@ -47,3 +47,12 @@ def test_a_change_between_looking_and_remembering_is_not_lost(tmp_path: Path) ->
     directories = Directories()
     directories.set([(tmp_path, 1)], [])
     assert directories.changed()
+
+
+def test_walks_without_a_reason_are_rare_where_they_take_long() -> None:
+    pace = SearchPace(Intervals(rescan_s=5.0))
+    assert not pace.must_walk(59.0)
+    assert pace.must_walk(60.0)
+    pace.walked(100.0, 101.0)
+    assert not pace.must_walk(199.0)
+    assert pace.must_walk(200.0)

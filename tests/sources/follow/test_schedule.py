@@ -114,3 +114,24 @@ def test_a_file_that_the_system_tells_of_is_polled_rarely() -> None:
     assert schedule.due(106.0) == [A]
     schedule.polled(A, 106.0, grew=True)
     assert schedule.next_due(106.0) == pytest.approx(0.25)
+
+
+def test_many_growing_files_share_the_polls() -> None:
+    """A thousand live runs cost no more stats a second than a hundred."""
+    schedule = Schedule(Intervals(0.25, 5.0))
+    files = [Path(str(n)) for n in range(1000)]
+    for file in files:
+        schedule.add(file, 100.0, 1.0, newest=True)
+    for file in schedule.due(100.0):
+        schedule.polled(file, 100.0, grew=True)
+    polls = 0
+    for tick in range(1, 41):
+        for file in schedule.due(now := 100.0 + tick / 4):
+            schedule.polled(file, now, grew=False)
+            polls += 1
+    assert 10.0 * 100 / 0.25 * 0.9 <= polls <= 10.0 * 100 / 0.25 * 1.1 + 1000
+    for file in files[1:]:
+        schedule.remove(file)
+    schedule.due(200.0)
+    schedule.polled(files[0], 200.0, grew=True)
+    assert schedule.next_due(200.0) == pytest.approx(0.25)
