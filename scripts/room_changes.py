@@ -35,7 +35,7 @@ from unittest.mock import patch
 #: reading; the rest of the main thread draws. Adapt the table when the functions move.
 STAGES = {
     ("rltui.session.session", "_apply"): "applied",
-    ("rltui.session.session", "_judge"): "judged",
+    ("rltui.session.judging", "judge"): "judged",
 }
 READ, DRAWN = "read", "drawn"
 _TAGS = (

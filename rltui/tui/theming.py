@@ -7,10 +7,11 @@ theme; which one is used is decided once, from the terminal.
 from __future__ import annotations
 
 from rich.color import Color
+from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.theme import Theme as TextualTheme
 
-from rltui.present.kit.line import Style, Token
+from rltui.present.kit.line import TEXT, Line, Style, Token
 from rltui.present.kit.theme import DEFAULT, Theme, completed, is_colour
 
 _ATTRIBUTES = frozenset({"bold", "dim", "reverse"})
@@ -23,7 +24,7 @@ class Palette:
         self.theme = theme
         self.depth = "16" if theme.ansi and depth != "none" else depth
         self._cache: dict[Style, RichStyle] = {}
-        self.ground = self.rich(Style())
+        self.ground = self.rich(TEXT)
 
     def rich(self, look: Style) -> RichStyle:
         """The Rich style of a span."""
@@ -31,6 +32,10 @@ class Palette:
         if held is None:
             held = self._cache[look] = self._make(look)
         return held
+
+    def segments(self, line: Line) -> list[Segment]:
+        """A line as Rich renders it."""
+        return [Segment(text, self.rich(look)) for text, look in line]
 
     def _make(self, look: Style) -> RichStyle:
         if self.depth in ("none", "16"):

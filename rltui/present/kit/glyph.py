@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from rltui.core.level import Level, RunState
 from rltui.core.text import cell_width
+from rltui.present.kit.line import Line
 
 MARKERS = ("braille", "block", "ascii")
 
@@ -90,6 +91,10 @@ class GlyphSet:
     def text(self, text: str) -> str:
         """``text`` as this set may print it: itself, or :func:`ascii_text` of it."""
         return ascii_text(text) if self.ascii else text
+
+    def line(self, line: Line) -> Line:
+        """``line`` as this set may print it."""
+        return [(ascii_text(text), look) for text, look in line] if self.ascii else line
 
 
 BRAILLE = GlyphSet()

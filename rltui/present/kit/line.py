@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cache
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
@@ -39,9 +39,13 @@ class Token(str, Enum):
     UNJUDGED = "unjudged"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Style:
-    """How a span looks; ``bg`` None means the background of the line."""
+    """How a span looks; ``bg`` None means the background of the line.
+
+    Made by :func:`style` alone: equal styles are one object, which is compared and hashed by
+    its identity, since that happens for every span of a screen.
+    """
 
     fg: Token = Token.TEXT
     bg: Token | None = None
@@ -51,7 +55,7 @@ class Style:
     underline: bool = False
 
 
-@lru_cache(maxsize=512)
+@cache
 def style(
     fg: Token = Token.TEXT,
     *,

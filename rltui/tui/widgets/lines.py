@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rich.segment import Segment
 from textual import events
 from textual.geometry import Region
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from rltui.core.text import cell_width
 from rltui.present.kit.line import TEXT, Line, Token, fit_line, line_width, with_ground
 from rltui.tui.shell import shell_of
 from rltui.tui.theming import Palette
@@ -74,8 +72,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             held = self._painted.get(y)
             if held is None:
                 line = finished(y)
-                segments = [Segment(text, palette.rich(look)) for text, look in line]
-                held = self._painted[y] = line, Strip(segments, width)
+                held = self._painted[y] = line, Strip(palette.segments(line), width)
             found.append(held[1].crop(crop.x, crop.right))
         return found
 
@@ -84,10 +81,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         glyphs, cells, width = shell_of(self).view.glyphs, self.cells, self.size.width
 
         def finished(y: int) -> Line:
-            line = self.line_of(y)
-            if glyphs.ascii:
-                line = [(glyphs.text(text), look) for text, look in line]
-            line = fit_line(line, cells, ellipsis=glyphs.ellipsis)
+            line = fit_line(glyphs.line(self.line_of(y)), cells, ellipsis=glyphs.ellipsis)
             if width != cells:
                 line = [*line, (" " * (width - cells), TEXT)]  # the place of the scroll bar
             return line if self.GROUND is None else with_ground(line, self.GROUND)
@@ -136,13 +130,12 @@ class Lines(LinePainter):
 
 def _span(before: Line, after: Line) -> tuple[int, int]:
     """First and one-past-last cell in which two lines differ."""
-    start = first = 0
+    first, last = 0, 0
     limit = min(len(before), len(after))
     while first < limit and before[first] == after[first]:
-        start += cell_width(before[first][0])
         first += 1
-    tail, last = 0, 1
-    while last <= limit - first and before[-last] == after[-last]:
-        tail += cell_width(after[-last][0])
+    while last < limit - first and before[-1 - last] == after[-1 - last]:
         last += 1
-    return start, max(line_width(before), line_width(after)) - tail
+    start = line_width(before[:first])
+    ends = (line_width(line[first : len(line) - last]) for line in (before, after))
+    return start, start + max(ends)

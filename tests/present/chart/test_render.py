@@ -27,7 +27,7 @@ from rltui.present.chart.render import (
 )
 from rltui.present.chart.trace import Points, decimate, gap_cells, points
 from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import Line, Style, Token, line_width, plain
+from rltui.present.kit.line import Line, Style, Token, line_width, plain, style
 from tests.bytecodes import bytecodes
 
 BRAILLE, ASCII = glyph_set("braille"), glyph_set("ascii")
@@ -241,7 +241,7 @@ def test_nan_is_a_letter_on_the_bottom_row_then_dashes() -> None:
     lines = render(Chart([Curve(X, y)]), 60, 12, BRAILLE)
     ((row, column),) = find(lines, "N")
     assert row == 9
-    assert looks(lines[row])[column] == Style(Token.BAD, None, bold=True)
+    assert looks(lines[row])[column] == style(Token.BAD, bold=True)
     assert plain(lines[row])[column + 1 : column + 5] == "╌╌╌╌"
     newest = render(Chart([Curve(X, np.where(X > 60, NAN, ENTROPY))]), 60, 12, BRAILLE)
     assert "◂NaN" in plain(newest[9])
