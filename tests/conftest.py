@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from pathlib import Path
 
@@ -28,12 +27,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Short ids that are the same in every worker of pytest-xdist."""
     return short_id(val)
-
-
-def pytest_collection_finish() -> None:
-    """Thousands of collected tests live to the end: no garbage collection visits them again."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture
