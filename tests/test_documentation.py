@@ -120,9 +120,9 @@ def named_paths(text: str) -> set[str]:
 
 def exists(path: str) -> bool:
     """A name without a directory may be anywhere; NAME stands for any name."""
-    pattern = path.rstrip("/").replace("NAME", "*")
+    pattern = path.replace("NAME", "*")
     if "/" in pattern:
-        return any(ROOT.glob(pattern))
+        return any(ROOT.glob(pattern.rstrip("/")))
     return (ROOT / pattern).is_file() or any(
         any((ROOT / top).rglob(pattern)) for top in ("rltui", "tests", "scripts", "benchmarks")
     )
