@@ -48,6 +48,8 @@ Empty().run()
 #: A step, a sparkline or a curve: something that was logged is on the screen.
 _STEP = re.compile(r"step \d|[▁-█⠁-⣿]{3}")
 _FIRST = 1000
+#: Before each append nothing is written for this long.
+_QUIET_S = 1.0
 
 
 @contextmanager
@@ -127,9 +129,9 @@ def append_to_screen(directory: Path, appends: int) -> Iterator[Row]:
         took = []
         with watch(directory, path.parent, inotify=inotify) as program, path.open("ab", 0) as file:
             program.until(_STEP.search)
-            program.settle(1.0, 10)
+            program.settle(_QUIET_S, 10)
             for number in range(appends):
-                program.run(1.1 + 0.5 * rng.random())
+                program.run(_QUIET_S + 0.1 + 0.5 * rng.random())
                 step = _FIRST + 100 + number
                 append_step(file, kinds, step, time.time(), rng.random())
                 took.append(program.until(_shows(step), 20))

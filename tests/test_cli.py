@@ -163,6 +163,18 @@ def test_the_exit_code_survives_a_reader_that_leaves(tmp_path: Path) -> None:
     assert b"unknown name" in err
 
 
+#: Several commands in one process, whose start costs more than they; between them a NUL.
+_RUNS_ALL = """
+import json, sys
+from rltui.cli import main
+for number, arguments in enumerate(json.loads(sys.argv[1])):
+    if number:
+        print(end="\\0", flush=True)
+    if code := main(arguments):
+        sys.exit(code)
+"""
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_output_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     import json
@@ -170,21 +182,22 @@ def test_output_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     name = os.fsdecode(b"c\xff\x1b[31m.jsonl")
     rows = [{"step": i, "data": {"actor/entropy": 0.5, "été": 1.0}} for i in range(9)]
     (tmp_path / name).write_text("\n".join(json.dumps(r) for r in rows) + "\n")
-    for command in (["check"], ["snapshot"], ["snapshot", "--json"], ["plot", "entropy"]):
-        verb, *rest = command
-        done = subprocess.run(
-            [sys.executable, "-m", "rltui", verb, str(tmp_path), *rest],
-            cwd=Path(cli.__file__).resolve().parents[1],
-            capture_output=True,
-            env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
-            timeout=60,
-            check=False,
-        )
-        assert (done.returncode, done.stderr) == (0, b"")
-        assert b"\x1b" not in done.stdout
-        text = done.stdout.decode(encoding)
-        if "--json" in command:
-            assert json.loads(text)["runs"][0]["metrics"]
+    commands = (["check"], ["snapshot"], ["plot", "entropy"], ["snapshot", "--json"])
+    lines = [[verb, str(tmp_path), *rest] for verb, *rest in commands]
+    done = subprocess.run(
+        [sys.executable, "-c", _RUNS_ALL, json.dumps(lines)],
+        cwd=Path(cli.__file__).resolve().parents[1],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\x1b" not in done.stdout
+    printed = done.stdout.decode(encoding).split("\0")
+    assert len(printed) == len(commands)
+    assert all(printed)
+    assert json.loads(printed[-1])["runs"][0]["metrics"]
 
 
 def test_control_characters_of_a_path_stay_out_of_messages(

@@ -100,6 +100,50 @@ def test_links_within_the_project_lead_somewhere(path: Path) -> None:
         assert (path.parent / target).exists(), target
 
 
+#: Directories whose paths are ours; hidden ones are not part of an sdist.
+TOP = {"rltui", "tests", "docs", "themes", "scripts", "benchmarks"} | {
+    path.name for path in (ROOT / ".ci", ROOT / ".github") if path.is_dir()
+}
+#: Names that stand for a file of the user.
+OF_THE_USER = {"config.yaml"}
+
+
+def named_paths(text: str) -> set[str]:
+    """What stands in backticks and looks like a path or a file of this repository."""
+    words = set(re.findall(r"`([\w./*-]+)`", text)) - OF_THE_USER
+    return {
+        w
+        for w in words
+        if ("/" in w and w.split("/")[0] in TOP) or re.search(r"^\w+\.(py|yaml)$", w)
+    }
+
+
+def exists(path: str) -> bool:
+    """A name without a directory may be anywhere; NAME stands for any name."""
+    pattern = path.replace("NAME", "*")
+    if "/" in pattern:
+        return any(ROOT.glob(pattern.rstrip("/")))
+    return (ROOT / pattern).is_file() or any(
+        any((ROOT / top).rglob(pattern)) for top in ("rltui", "tests", "scripts", "benchmarks")
+    )
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_paths_that_are_named_exist(name: str) -> None:
+    found = named_paths(read(ROOT / name))
+    assert len(found) > (30 if name == "CONTRIBUTING.md" else 1)
+    assert [path for path in sorted(found) if not exists(path)] == []
+
+
+def test_paths_that_do_not_exist_are_found() -> None:
+    text = "`rltui/gone.py`, `rltui/tui/`, `gone_too.py`, `tests/gone/NAME.py`, `themes/NAME.yaml`"
+    assert {path for path in named_paths(text) if not exists(path)} == {
+        "rltui/gone.py",
+        "gone_too.py",
+        "tests/gone/NAME.py",
+    }
+
+
 def test_the_changelog_has_the_version() -> None:
     from rltui import __version__
 

@@ -42,7 +42,10 @@ def test_the_end_of_a_program_is_told(tmp_path: Path) -> None:
         program.until(lambda text: "never" in text, 20)
 
 
-def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "_QUIET_S", 0.1)
     live.main(["--data", str(tmp_path), "--seconds", "1", "--appends", "1", "--only", "append"])
     printed = capsys.readouterr().out
     assert "append to screen, polled, 1 appends" in printed

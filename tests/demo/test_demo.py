@@ -14,6 +14,7 @@ import pytest
 from rltui.core.clock import ManualClock
 from rltui.core.errors import UsageError
 from rltui.demo import SCENARIOS, DemoRun, DemoWriter
+from tests import event_files
 
 Points = dict[str, tuple[np.ndarray, np.ndarray]]
 
@@ -27,16 +28,13 @@ GPU_TAGS = {
 
 
 def events(directory: Path) -> list[tuple[str, int, float, float]]:
-    """(tag, step, wall time, value) of every record, read by TensorBoard itself."""
-    from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
-
-    found = []
-    for path in sorted(directory.rglob("events.out.tfevents.*")):
-        for event in LegacyEventFileLoader(str(path)).Load():
-            found += [
-                (v.tag, event.step, event.wall_time, v.simple_value) for v in event.summary.value
-            ]
-    return found
+    """(tag, step, wall time, value) of every record."""
+    return [
+        (v.tag, event.step, event.wall_time, v.simple_value)
+        for path in sorted(directory.rglob("events.out.tfevents.*"))
+        for event in event_files.events(path.read_bytes())
+        for v in event.summary.value
+    ]
 
 
 def columns(directory: Path) -> Points:
@@ -258,13 +256,14 @@ def test_what_is_written_can_be_read_at_once(tmp_path: Path) -> None:
 
 
 def test_tensorboard_itself_reads_it(tmp_path: Path) -> None:
-    from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+    from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 
     with DemoRun(tmp_path, "nan", 3, 3, clock=ManualClock()) as run:
         run.write_history(3)
     (path,) = tmp_path.iterdir()
-    steps = {event.step for event in EventFileLoader(str(path)).Load() if event.summary.value}
-    assert steps == {0, 1, 2, 3}
+    loaded = list(LegacyEventFileLoader(str(path)).Load())
+    assert {event.step for event in loaded if event.summary.value} == {0, 1, 2, 3}
+    assert loaded == list(event_files.events(path.read_bytes()))
 
 
 def test_wrong_requests(tmp_path: Path) -> None:

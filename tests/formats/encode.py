@@ -7,7 +7,6 @@ import struct
 from collections.abc import Iterable
 
 import numpy as np
-from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.util import tensor_util
 
 from rltui.core.batch import Restart
@@ -15,6 +14,7 @@ from rltui.core.block import Block
 from rltui.formats import Decoded, Decoder
 from rltui.formats.base import clean_tag
 from rltui.formats.tfevents.framing import masked_crc
+from tests.event_files import events
 
 #: tag -> [(step, wall time (-1: none), bytes of the value as a double)]: comparable also with NaN.
 Points = dict[str, list[tuple[int, float, bytes]]]
@@ -141,13 +141,7 @@ def reference(data: bytes) -> Points:
     points: Points = {}
     plugins: dict[str, str] = {}
     moment: tuple[int, int] | None = None
-    pos = 0
-    while pos + 12 <= len(data):
-        length = struct.unpack_from("<Q", data, pos)[0]
-        if pos + length + 16 > len(data):
-            break
-        found = Event.FromString(data[pos + 12 : pos + 12 + length])
-        pos += length + 16
+    for found in events(data):
         for value in found.summary.value:
             name = value.metadata.plugin_data.plugin_name
             if name:

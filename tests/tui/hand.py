@@ -26,6 +26,7 @@ from rltui.tui.screens.runs import RunsScreen
 from rltui.tui.screens.screen import ListScreen
 from rltui.tui.shell import Look, ShellApp
 from tests.fakes import FakeReader, a_session, grpo_clock
+from tests.tui.driving import driving
 
 
 class Screen:
@@ -140,7 +141,7 @@ async def open_app(
     reader = FakeReader()
     session = a_session(*batches, reader=reader, clock=clock or grpo_clock(), **options)
     app = RltuiApp(session, look or a_look())
-    async with app.run_test(size=size) as pilot:
+    async with driving(app, size=size) as pilot:
         hand = Hand(app, pilot, reader)
         await hand.settle()
         yield hand

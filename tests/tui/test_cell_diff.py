@@ -33,6 +33,7 @@ from rltui.tui.terminal_cells import (
     UnknownContentError,
     split_clusters,
 )
+from tests.tui.driving import driving
 
 _LOOKS = (
     Style.parse("#a0c0e0 on #102030"),
@@ -214,7 +215,7 @@ _Scenario = Callable[["_Show", Pilot[None]], Coroutine[Any, Any, None]]
 def _run(scenario: _Scenario, size: tuple[int, int] = (80, 24)) -> None:
     async def main() -> None:
         app = _Show()
-        async with app.run_test(headless=False, size=size, notifications=True) as pilot:
+        async with driving(app, headless=False, size=size, notifications=True) as pilot:
             await _check(app, pilot)
             await scenario(app, pilot)
 

@@ -78,9 +78,9 @@ class _Watching:
             self.seen += data
             self._stream.feed(data)
 
-    def read_some(self, most: int) -> None:
+    def read_some(self, most: int, quiet_s: float = 0.3) -> None:
         """Read up to ``most`` bytes, fewer where nothing more comes."""
-        while most > 0 and select.select([self.master], [], [], 0.3)[0]:
+        while most > 0 and select.select([self.master], [], [], quiet_s)[0]:
             most -= len(os.read(self.master, min(most, 4096)))
 
     def drain(self) -> None:
@@ -112,7 +112,7 @@ class _Watching:
         """Wait until the process is suspended, and read what it says about that."""
         end, state = time.monotonic() + _GONE_S, b""
         while state != b"T" and time.monotonic() < end:
-            self.read_some(4096)
+            self.read_some(4096, quiet_s=0.02)
             state = Path(f"/proc/{self.process.pid}/stat").read_bytes().rpartition(b") ")[2][:1]
         assert state == b"T"
 

@@ -16,6 +16,7 @@ from rltui.sources.discovery.suggestions import Suggestions
 from rltui.tui.picker_app import PickerApp
 from rltui.tui.screens.picker import PickerScreen
 from tests.present.screens.test_picker import an_offer, some
+from tests.tui.driving import driving
 from tests.tui.hand import Screen, a_look
 
 
@@ -67,7 +68,7 @@ def an_app(search: Search) -> PickerApp:
 async def picking(*results: Suggestions, size: tuple[int, int] = (100, 30)) -> AsyncIterator[Hand]:
     search = Search(*results)
     app = an_app(search)
-    async with app.run_test(size=size) as pilot:
+    async with driving(app, size=size) as pilot:
         hand = Hand(app, pilot, search)
         await hand.found()
         yield hand

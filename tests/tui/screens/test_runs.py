@@ -9,6 +9,7 @@ from rltui.core.level import Level
 from rltui.tui.app import RltuiApp
 from tests.builders import LOGDIR, a_batch
 from tests.fakes import FakeReader, a_session, grpo_batch
+from tests.tui.driving import driving
 from tests.tui.hand import Hand, a_look, open_app
 
 
@@ -90,7 +91,7 @@ async def test_without_runs_it_says_where_it_looks_and_what_is_in_the_way() -> N
     reader = FakeReader()
     reader.notes = (Note(LOGDIR, None, Level.WATCH, "cannot be read: Permission denied"),)
     app = RltuiApp(a_session(reader=reader), a_look())
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with driving(app, size=(80, 24)) as pilot:
         hand = Hand(app, pilot, reader)
         await hand.settle()
         assert "waiting for logs" in hand.text

@@ -11,6 +11,7 @@ from rltui.present.kit.line import TEXT, Line, Token, style
 from rltui.present.screens.entries import Entry, fixed
 from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.line_list import LineList
+from tests.tui.driving import driving
 from tests.tui.hand import Screen, a_look
 
 
@@ -60,7 +61,7 @@ async def a_list(
     names: Sequence[str], size: tuple[int, int] = (20, 5), prefer: str | None = None
 ) -> AsyncIterator[Hand]:
     app = Bench()
-    async with app.run_test(size=size) as pilot:
+    async with driving(app, size=size) as pilot:
         hand = Hand(app, pilot)
         await hand.settle()
         hand.show(names, prefer)
