@@ -10,14 +10,11 @@ from rltui.core.level import Level
 from rltui.core.shipped import shipped
 from rltui.core.template import read_template
 from rltui.core.yaml_document import Node, Table, nearest, read_document
-from rltui.health.detectors import decline, learning, levels, outcome, pace
+from rltui.health.detectors import decline, learning, levels, outcome, pace  # noqa: F401
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words
 from rltui.health.parameters import Override, read_parameters
 from rltui.health.rule import Case, Number, Rule, Variant, When
-
-#: Modules that register detectors when imported.
-DETECTOR_MODULES = (decline, learning, levels, outcome, pace)
 
 #: Fields that every template may name, besides the facts of its detector.
 STANDARD_FIELDS = (

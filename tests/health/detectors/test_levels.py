@@ -18,7 +18,7 @@ from rltui.health.detectors.windows import (
 from rltui.health.engine import Engine
 from rltui.health.episodes import spans
 from rltui.health.rule import Variant
-from rltui.health.rule_cases import case_run
+from tests.health.rule_cases import case_run
 from rltui.health.rules import load_rules
 
 RULES = load_rules()
