@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import orjson
 
+from rltui.formats.console.console_dialect import Dialect
 from rltui.formats.console.console_line import plain, wall_time
 from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 from rltui.formats.console.printed_dict import MAX_BYTES, PrintedDict, pairs
@@ -25,13 +26,13 @@ _PLANS = ("total_steps", "max_steps")
 _DEPTH = 8
 
 
-class LoggerRecord:
+class LoggerRecord(Dialect):
     """The dialect of dicts and JSON objects with a step."""
 
     markers = (b": {'", b'{"', b"Step ")
-    weak = False
 
     def __init__(self) -> None:
+        super().__init__()
         self._detectors: dict[bytes, RestartDetector] = {}
         self._printed: PrintedDict | None = None
         self._step = 0
@@ -51,10 +52,9 @@ class LoggerRecord:
         self._printed = None
         cells = printed.numbers()
         if cells:
-            self._add(b"step", self._step, tuple(cells), list(cells.values()), self._wall, rows)
+            self._axis_row(b"step", self._step, cells, self._wall, rows)
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         if len(line) > MAX_BYTES:
             return False
         if b'{"' in line:
@@ -84,8 +84,7 @@ class LoggerRecord:
         step = next((cells.pop(a) for a in _AXES if a in cells), float(found[2]))
         if not cells or not step.is_integer():
             return False
-        names = tuple(cells)
-        self._add(found[1], int(step), names, list(cells.values()), wall_time(text), rows)
+        self._axis_row(found[1], int(step), cells, wall_time(text), rows)
         return True
 
     def _json(self, line: bytes, rows: ConsoleRows) -> bool:
@@ -107,24 +106,17 @@ class LoggerRecord:
             if _whole(row.get(plan)):
                 rows.total = int(row.pop(plan))
         inner = row.get("metrics", row.get("data"))
-        cells = list(_numbers(inner if isinstance(inner, dict) else row, "", 0))
-        if not cells:
-            return False
-        names = tuple(c[0].encode("utf-8", "replace") for c in cells)
-        self._add(b"json", step, names, [c[1] for c in cells], wall_time(line), rows)
-        return True
+        numbers = _numbers(inner if isinstance(inner, dict) else row, "", 0)
+        cells = {name.encode("utf-8", "replace"): value for name, value in numbers}
+        if cells:
+            self._axis_row(b"json", step, cells, wall_time(line), rows)
+        return bool(cells)
 
-    def _add(
-        self,
-        axis: bytes,
-        step: int,
-        names: tuple[bytes, ...],
-        values: list[float],
-        wall: float,
-        rows: ConsoleRows,
+    def _axis_row(
+        self, axis: bytes, step: int, cells: dict[bytes, float], wall: float, rows: ConsoleRows
     ) -> None:
-        self._detectors.setdefault(axis, RestartDetector()).add(rows, names, step)
-        rows.add(names, step, values, wall)
+        self._detectors.setdefault(axis, RestartDetector()).add(rows, tuple(cells), step)
+        rows.add(tuple(cells), step, tuple(cells.values()), wall)
 
 
 class _Expected(PrintedDict):
