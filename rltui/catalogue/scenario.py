@@ -18,7 +18,7 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
     for node in document.need("scenarios").items():
         table = node.table()
         ident, title = table.need("id").text(), table.need("title").text()
-        algorithms = table.get("algorithms")
+        names = table.read("algorithms", Node.texts) or ()
         headline = _keys(table.need("headline"), metrics)
         questions = []
         for entry in table.need("questions").items():
@@ -27,7 +27,6 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
             questions.append(Question(words, _keys(part.need("metrics"), metrics)))
             part.finish()
         table.finish()
-        names = algorithms.texts() if algorithms else ()
         out.append(Scenario(ident, title, names, headline, tuple(questions)))
     roles = _roles(document.need("roles"), metrics)
     document.finish()
@@ -36,10 +35,7 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
 
 def _roles(node: Node, metrics: dict[str, Metric]) -> Roles:
     table = node.table()
-    keys = {}
-    for name in ("step_time", "closing", "tokens"):
-        entry = table.need(name)
-        keys[name] = entry.choice(metrics)
+    keys = {n: table.need(n).choice(metrics) for n in ("step_time", "closing", "tokens")}
     total = table.need("total_steps").texts()
     table.finish()
     return Roles(**keys, total_steps=total)

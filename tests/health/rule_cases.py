@@ -122,8 +122,4 @@ def case_run(
 def case_info(key: str, estimator: str | None = None) -> TagInfo:
     """The meaning of a tag named like its metric."""
     metric = Metric(key, key, Category.OTHER, None, "", Direction.NONE, None, "", "")
-    return TagInfo(
-        tag=key, metric=metric, title=key, category=Category.OTHER, also=None, unit="",
-        direction=Direction.NONE, healthy=None, meaning="", sign=1.0, scale=1.0, family=None,
-        stat=None, estimator=estimator,
-    )  # fmt: skip
+    return TagInfo(key, metric, key, Category.OTHER, estimator=estimator)

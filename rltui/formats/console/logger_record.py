@@ -11,12 +11,11 @@ import math
 import re
 from collections.abc import Iterator
 
-import orjson
-
 from rltui.formats.console.console_dialect import Dialect
 from rltui.formats.console.console_line import plain, wall_time
 from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 from rltui.formats.console.printed_dict import MAX_BYTES, PrintedDict, pairs
+from rltui.formats.json_value import parsed
 
 _SLIME = re.compile(rb"(?:^|[\s-])(step|rollout|perf|eval|passrate) (\d{1,18}): (?=\{['\"])")
 _SKYRL = re.compile(rb"(?:^|\s)Step (\d{1,18}): *(\{'.*)?$")
@@ -93,9 +92,9 @@ class LoggerRecord(Dialect):
         if not body.endswith(b"}") or (b"step" not in body and b"iteration" not in body):
             return False
         try:
-            row = orjson.loads(body)
-        except orjson.JSONDecodeError:
-            row = _lenient(body)
+            row = parsed(body)
+        except ValueError:
+            return False
         if not isinstance(row, dict):
             return False
         key = next((k for k in _STEP_KEYS if _whole(row.get(k))), None)
@@ -139,16 +138,6 @@ def _whole(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return math.isfinite(value) and value == int(value)
-
-
-def _lenient(body: bytes) -> object:
-    """A JSON object with NaN and Infinity in it."""
-    import json
-
-    try:
-        return json.loads(body.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
 
 
 def _numbers(row: dict[str, object], prefix: str, depth: int) -> Iterator[tuple[str, float]]:

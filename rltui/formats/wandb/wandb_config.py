@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 from rltui.formats.base import clean_tag, clean_text
+from rltui.formats.json_value import parsed
 from rltui.formats.protobuf import BYTES, fields
 from rltui.formats.wandb.wandb_item import Names, item_of
-from rltui.formats.wandb.wandb_row import leaves, parsed
+from rltui.formats.wandb.wandb_row import leaves
 
 #: Settings kept in total, and characters of a text or list.
 _MAX_SETTINGS = 10_000

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
+from rltui.formats.json_value import parsed
 from rltui.formats.protobuf import BYTES, VARINT, fields, integer
 from rltui.formats.wandb.shape import NUMBERS, QUOTED, is_word
 from rltui.formats.wandb.step_metric import STEP
@@ -116,14 +114,3 @@ def leaves(value: Any, parts: tuple[str, ...], depth: int) -> Iterator[tuple[tup
     elif depth < _MAX_DEPTH and "_type" not in value:
         for key, inner in value.items():
             yield from leaves(inner, (*parts, str(key)), depth + 1)
-
-
-def parsed(value: bytes) -> Any:
-    """JSON with NaN and Infinity. Raises ValueError when it is not JSON."""
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(value)
-        except RecursionError as error:
-            raise ValueError("nested too deeply") from error

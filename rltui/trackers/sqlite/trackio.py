@@ -9,7 +9,6 @@ trackio moves it into the database.
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -17,10 +16,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
-import orjson
 
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook
+from rltui.formats.json_value import parsed
 from rltui.formats.jsonl.jsonl_row import flatten, settings_of
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.trackers.base import TrackedRun
@@ -146,14 +145,10 @@ def _settings(connection: sqlite3.Connection, run: bytes) -> dict[str, object]:
 
 def _json_of(raw: object) -> Any:
     """The JSON value in a column, None for none; NaN and Infinity tokens are accepted."""
-    data = raw_of(raw)
     try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(data)
-        except (ValueError, RecursionError):
-            return None
+        return parsed(raw_of(raw))
+    except ValueError:
+        return None
 
 
 def _seconds(time: object) -> float:
@@ -229,10 +224,7 @@ class _Rows:
         """Rows as blocks."""
         walls = _walls([r[1] for r in rows])
         for (number, _, step, metrics), wall in zip(rows, walls, strict=True):
-            try:
-                values = orjson.loads(metrics)
-            except (orjson.JSONDecodeError, TypeError):
-                values = _json_of(metrics)
+            values = _json_of(metrics)
             if isinstance(values, dict):
                 self._row(values, step, wall)
             else:
