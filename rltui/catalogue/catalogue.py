@@ -173,11 +173,8 @@ class Catalogue:
         for suspect in self.suspects:
             if suspect.head.id == framework:
                 return suspect, ("by option",)
-        hint = nearest(framework.lower(), self.dialects)
-        words = f"; did you mean {hint!r}?" if hint else ""
-        raise UsageError(
-            f"unknown framework {framework!r}{words} (known: {', '.join(self.dialects)})"
-        )
+        message = f"unknown framework {framework!r} (known: {', '.join(self.dialects)})"
+        raise UsageError(message, hint=nearest(framework.lower(), self.dialects))
 
     def _found(self, tags: set[str], formats: Iterable[str]) -> tuple[Suspect, tuple[str, ...]]:
         formats = tuple(formats)

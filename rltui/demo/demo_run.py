@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -39,10 +38,8 @@ class DemoRun:
         clock: Clock | None = None,
     ) -> None:
         if scenario not in SCENARIOS:
-            hint = nearest(scenario, SCENARIOS)
-            known = ", ".join(SCENARIOS)
-            ask = f"; did you mean {hint!r}?" if hint else ""
-            raise UsageError(f"unknown scenario {scenario!r}; one of {known}{ask}")
+            message = f"unknown scenario {scenario!r}; one of {', '.join(SCENARIOS)}"
+            raise UsageError(message, hint=nearest(scenario, SCENARIOS))
         if total_steps < 1:
             raise UsageError("a demo run has at least one step")
         self.scenario = SCENARIOS[scenario]
@@ -61,12 +58,7 @@ class DemoRun:
     def __enter__(self) -> DemoRun:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

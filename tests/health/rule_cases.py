@@ -12,12 +12,13 @@ import numpy as np
 
 from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo
 from rltui.core.batch import Batch, RunKey, SourceInfo
-from rltui.core.block import FloatArray, make_block
+from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
 from rltui.health.engine import Engine
 from rltui.health.model import Finding, FindingState
 from rltui.health.rule import Case, Rule
 from rltui.store import RunData
+from tests.blocks import make_block
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|nan|inf)"
 _PART = re.compile(rf"({_NUMBER})(?:\.\.({_NUMBER})|~({_NUMBER}))?(?:x(\d+))?$", re.IGNORECASE)
