@@ -11,11 +11,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Seconds since the Unix epoch."""
-        ...
 
     def monotonic(self) -> float:
         """Seconds that never run backwards, from an arbitrary zero."""
-        ...
 
 
 class SystemClock:

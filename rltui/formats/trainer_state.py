@@ -49,24 +49,13 @@ class TrainerState(Format):
     names_run = False
 
     def claims_name(self, name: str) -> bool:
-        """One name only."""
         return name == "trainer_state.json"
 
-    def claims(
-        self,
-        path: Path,
-        head: bytes,
-        options: Options | None = None,
-    ) -> bool:
+    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         """Whether it begins as an object: the history may lie beyond the head."""
         return self.claims_name(path.name) and head.lstrip().startswith(b"{")
 
-    def decoder(
-        self,
-        options: Options | None = None,
-        path: Path | None = None,
-    ) -> Decoder:
-        """A fresh decoder for the file as it is now."""
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         return TrainerStateDecoder()
 
 

@@ -74,7 +74,6 @@ class ConsoleDecoder:
         return bool(self._found)
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         if not data:
             stale, self._stale = self._stale, self._stale and more
             return Decoded(tail=self._screen.tail()) if stale and not more else Decoded()

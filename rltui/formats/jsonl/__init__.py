@@ -68,12 +68,7 @@ class JsonLines(Format):
 
         return JsonlSampler
 
-    def decoder(
-        self,
-        options: Options | None = None,
-        path: Path | None = None,
-    ) -> Decoder:
-        """A fresh decoder for one file."""
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
 
         return JsonLinesDecoder(options or Options())

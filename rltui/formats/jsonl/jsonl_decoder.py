@@ -90,7 +90,6 @@ class JsonLinesDecoder:
         self._packing: _Packing | None = None
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         if data:
             self._parts.append(data)
             self._have += len(data)

@@ -14,7 +14,6 @@ class JsonlSampler:
         self._options = options
 
     def decoder(self) -> Decoder:
-        """See :class:`rltui.formats.base.Sampler`."""
         return JsonLinesDecoder(self._options)
 
     def rows_in(self, window: bytes, *, first: bool, last: bool) -> RowSpan:

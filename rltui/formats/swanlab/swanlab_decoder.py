@@ -102,7 +102,6 @@ class SwanLabDecoder:
         """Step of the newest scalar that is not a system metric."""
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         records = self._reader.feed(data)
         heads, times, steps = self._heads, self._times, self._steps
         for offset, record in records:

@@ -19,12 +19,7 @@ from rltui.formats.tfevents.event_record import (
     number_at,
     parse_event,
 )
-from rltui.formats.tfevents.framing import (
-    FRAME_BYTES,
-    HEADER_BYTES,
-    next_header,
-    valid_header,
-)
+from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, next_header, valid_header
 from rltui.formats.tfevents.scalar_span import (
     SCALARS,
     ScalarRun,
@@ -86,7 +81,6 @@ class TfEventsDecoder:
         return self._held
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         if data:
             self._waiting.append(data)
             self._have += len(data)

@@ -49,11 +49,7 @@ class ScalarSpan(NamedTuple):
 
 
 def scalar_at(
-    data: bytes,
-    pos: int,
-    length: int,
-    plugins: Mapping[bytes, bytes],
-    verify: bool = False,
+    data: bytes, pos: int, length: int, plugins: Mapping[bytes, bytes], verify: bool = False
 ) -> ScalarSpan | None:
     """The record at ``pos`` when it is wall time, step and one float or double scalar.
 

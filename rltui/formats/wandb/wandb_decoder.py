@@ -38,7 +38,6 @@ class WandbDecoder:
         self._exit_code: int | None = None
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         records = self._reader.feed(data)
         for offset, record in records:
             self._record(record, offset)

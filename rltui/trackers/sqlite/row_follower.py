@@ -107,7 +107,6 @@ class RowFollower:
         return (self._rows + len(self._ids)) * self._log.dialect.row_bytes
 
     def poll(self, budget_bytes: int) -> Followed:
-        """See :class:`rltui.trackers.base.Follower`."""
         log = self._log
         if log.waits:
             return _NOTHING

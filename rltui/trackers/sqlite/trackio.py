@@ -104,7 +104,6 @@ class TrackioTables:
         return Facts(True, _settings(connection, run))
 
     def decoder(self) -> RowDecoder:
-        """A fresh decoder for one run."""
         return _Rows()
 
 
@@ -221,7 +220,6 @@ class _Rows:
         return len(rows)
 
     def take(self, rows: Sequence[Row]) -> Decoded:
-        """Rows as blocks."""
         walls = _walls([r[1] for r in rows])
         for (number, _, step, metrics), wall in zip(rows, walls, strict=True):
             values = _json_of(metrics)
