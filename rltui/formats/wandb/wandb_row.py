@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rltui.formats.json_value import parsed
-from rltui.formats.protobuf import BYTES, VARINT, fields, integer
+from rltui.formats.protobuf import BYTES, fields, integer_field
 from rltui.formats.wandb.shape import NUMBERS, QUOTED, is_word
 from rltui.formats.wandb.step_metric import STEP
 from rltui.formats.wandb.wandb_item import Name, Names, cells_of, token_of
@@ -69,10 +69,7 @@ def _number_row(row: HistoryRow, data: bytes, start: int, stop: int) -> None:
     """The step from ``HistoryStep``: older SDKs need not write it as an item."""
     for number, wire, a, b in fields(data, start, stop):
         if number == 2 and wire == BYTES:
-            row.numbers[STEP] = b"0"
-            for inner, kind, c, d in fields(data, a, b):
-                if inner == 1 and kind == VARINT:
-                    row.numbers[STEP] = b"%d" % integer(data, c, d)
+            row.numbers[STEP] = b"%d" % integer_field(data, a, b, 1)
 
 
 def _other_value(row: HistoryRow, name: bytes, value: bytes) -> bool:
