@@ -10,11 +10,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
-from rltui.catalogue.metrics import read_metrics
+from rltui.catalogue.metrics import read_metrics, read_scenarios
 from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario
 from rltui.catalogue.recognise import Suspect, Verdict, algorithm_of, judge, seen_by
 from rltui.catalogue.resolve import Layer, Resolver
-from rltui.catalogue.scenario import read_scenarios
 from rltui.core.errors import UsageError
 from rltui.core.shipped import shipped
 from rltui.core.yaml_document import nearest

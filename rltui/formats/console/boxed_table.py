@@ -9,9 +9,8 @@ are skipped.
 
 from __future__ import annotations
 
-from rltui.formats.console.console_dialect import Dialect
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import number, plain
-from rltui.formats.console.console_rows import ConsoleRows
 
 #: Keys of the step, best first.
 _STEPS = (

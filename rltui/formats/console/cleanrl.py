@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
-from rltui.formats.console.console_dialect import Dialect
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import NUMBER, plain
-from rltui.formats.console.console_rows import ConsoleRows
 
 _EPISODE = re.compile(
     rb"global_step=(\d{1,18}), (?:\w+=[^,]{1,40}, )*?episodic_return=\[?\s*(" + NUMBER + rb")\s*\]?"

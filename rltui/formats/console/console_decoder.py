@@ -11,8 +11,7 @@ from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.console.boxed_table import BoxedTable
 from rltui.formats.console.cleanrl import CleanRl
-from rltui.formats.console.console_dialect import Dialect
-from rltui.formats.console.console_rows import ConsoleRows
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.generic import Generic
 from rltui.formats.console.legged_gym import LeggedGym, RlGames
 from rltui.formats.console.logger_record import LoggerRecord

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rltui.formats.console.console_dialect import Dialect
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import NUMBER, plain, rank_of, wall_time
-from rltui.formats.console.console_rows import ConsoleRows
 
 #: Longer lines are text.
 _MAX_LINE = 2000

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 
-from rltui.formats.console.console_dialect import Dialect
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import NUMBER, plain
-from rltui.formats.console.console_rows import ConsoleRows
 
 _ITERATION = re.compile(rb"Learning iteration (\d{1,15})/(\d{1,15})")
 _LINE = re.compile(rb"^([A-Za-z][\w/ .()-]{0,120}?):\s+(" + NUMBER + rb")(?: ?s| steps/s)?$")

@@ -11,9 +11,8 @@ import math
 import re
 from collections.abc import Iterator
 
-from rltui.formats.console.console_dialect import Dialect
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, RestartDetector
 from rltui.formats.console.console_line import plain, wall_time
-from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 from rltui.formats.console.printed_dict import MAX_BYTES, PrintedDict, pairs
 from rltui.formats.json_value import parsed
 

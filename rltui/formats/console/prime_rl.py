@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 
-from rltui.formats.console.console_dialect import Dialect
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import NUMBER, number, plain, wall_time
-from rltui.formats.console.console_rows import ConsoleRows
 
 _HEAD = re.compile(rb"(?:^|\s)(Micro )?Step (\d{1,18}) \| ")
 _FIELD = re.compile(

@@ -12,9 +12,8 @@ from __future__ import annotations
 import math
 import re
 
-from rltui.formats.console.console_dialect import Dialect
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import ANSI, plain, rank_of, wall_time
-from rltui.formats.console.console_rows import ConsoleRows
 from rltui.formats.console.printed_dict import MAX_BYTES, DictLayout, pairs
 from rltui.formats.console.step_inference import PendingRow, RowKind, StepInference, Stepped
 

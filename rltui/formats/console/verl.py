@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 
-from rltui.formats.console.console_dialect import Dialect
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import number, plain, wall_time
-from rltui.formats.console.console_rows import ConsoleRows
 from rltui.formats.console.printed_dict import PrintedDict
 
 _ROW = re.compile(rb"(?:^|[\s\])%|])step:(-?\d{1,18}) - (?=[^\s:])")

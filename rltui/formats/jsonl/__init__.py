@@ -64,7 +64,7 @@ class JsonLines(Format):
 
     def sampler(self) -> Callable[[bytes, Options], Sampler]:
         """Every line means the same anywhere in the file."""
-        from rltui.formats.jsonl.jsonl_sampler import JsonlSampler
+        from rltui.formats.jsonl.jsonl_decoder import JsonlSampler
 
         return JsonlSampler
 

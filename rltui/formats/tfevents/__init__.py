@@ -1,7 +1,7 @@
 """TensorBoard event files: torch, tensorboardX, TF2, and everything built on them.
 
 Modules: ``framing`` (records and checksums), ``event_record`` (one payload), ``scalar_span`` (one
-scalar record), ``step_group`` (shared wall times), ``step_template`` (whole steps at once),
+scalar record, shared wall times), ``step_template`` (whole steps at once),
 ``scan`` (records in any order), ``non_scalar`` (text, hyperparameters), ``event_decoder`` (all of
 it together), ``event_sampler`` (windows of large files).
 """

@@ -42,10 +42,6 @@ _NEEDED = frozenset(("timestamp", "run_name", "step", "metrics"))
 #: The step of the trainer where transformers logs it: the column then only counts log calls
 #: (TrackioCallback in transformers/integrations/integration_utils.py).
 _GLOBAL_STEP = "train/global_step"
-#: A time as ``datetime.now(timezone.utc).isoformat()`` writes it.
-_ISO = b"0000-00-00T00:00:00.000000+00:00"
-_FORM = np.frombuffer(_ISO, np.uint8)
-_IS_DIGIT = np.array([True] * 26 + [False] * 6) & (ord("0") == _FORM)
 #: Rows that are fetched at once, whatever their size, and bytes of a row beside its JSON.
 _AT_ONCE = 16
 _LEAST_BYTES = 100
@@ -166,22 +162,6 @@ def _seconds(time: object) -> float:
         return math.nan
 
 
-def _walls(times: list[object]) -> list[float]:
-    """Seconds since the epoch of many times; all at once where they are as trackio writes them."""
-    raws = [t for t in times if isinstance(t, bytes) and len(t) == len(_ISO)]
-    if times and len(raws) == len(times):
-        grid = np.frombuffer(b"".join(raws), np.uint8).reshape(-1, len(_ISO))
-        digits = grid[:, _IS_DIGIT] - ord("0")  # below zero is far above nine
-        if (digits <= 9).all() and (grid[:, ~_IS_DIGIT] == _FORM[~_IS_DIGIT]).all():
-            try:
-                moments = np.array([t[:-6] for t in raws], "S").astype("U").astype("datetime64[us]")
-            except ValueError:  # a 13th month
-                pass
-            else:
-                return (moments.astype(np.int64) / 1e6).tolist()  # type: ignore[no-any-return]
-    return [_seconds(t) for t in times]
-
-
 def _size_of(row: Row) -> int:
     """Bytes that a row takes, roughly."""
     metrics = row[3]
@@ -220,11 +200,10 @@ class _Rows:
         return len(rows)
 
     def take(self, rows: Sequence[Row]) -> Decoded:
-        walls = _walls([r[1] for r in rows])
-        for (number, _, step, metrics), wall in zip(rows, walls, strict=True):
+        for number, time, step, metrics in rows:
             values = _json_of(metrics)
             if isinstance(values, dict):
-                self._row(values, step, wall)
+                self._row(values, step, _seconds(time))
             else:
                 kind = "row that is too long" if metrics is None else "row that is no JSON object"
                 self._notes.add(0, kind, f"row {number}")
