@@ -24,9 +24,10 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.batch import Restart
-from rltui.core.block import Block, make_block
+from rltui.core.block import Block
 from rltui.formats import FORMATS, Decoded, Format, Options
 from rltui.formats.base import MAX_TAG
+from tests.blocks import make_block
 
 _LARGEST_SEED = 1 << 18
 _HEAD_BYTES = 1 << 16

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from rltui.catalogue import Catalogue, load_catalogue
-from rltui.catalogue.doc_tables import framework_rows, metric_rows
+from rltui.catalogue.model import Range
 from rltui.core.level import Level
 from rltui.formats import FORMATS
 from rltui.health.rule import Rule
@@ -29,11 +29,18 @@ def frameworks_table(catalogue: Catalogue) -> str:
         "| framework | algorithms distinguished | tags known | recognised by (some) |",
         "| --- | --- | --- | --- |",
     ]
-    for row in sorted(framework_rows(catalogue), key=lambda r: r.title.lower()):
-        if not row.title:
+    for suspect in sorted(
+        catalogue.suspects, key=lambda s: catalogue.dialects[s.head.id].title.lower()
+    ):
+        title = catalogue.dialects[suspect.head.id].title
+        if not title:
             continue
-        marks = ", ".join(f"`{m}`" for m in row.recognised_by[:3])
-        lines.append(f"| {row.title} | {', '.join(row.algorithms)} | {row.patterns} | {marks} |")
+        prints = suspect.head.fingerprint
+        groups = [(p,) for p in prints.strong] + list(prints.together) if prints else []
+        marks = ", ".join(f"`{' + '.join(p.text for p in g)}`" for g in groups[:3])
+        algorithms = ", ".join(dict.fromkeys(m.name for m in suspect.algorithms))
+        known = catalogue.resolver(suspect.head.id).size
+        lines.append(f"| {title} | {algorithms} | {known} | {marks} |")
     return "\n".join(lines) + "\n"
 
 
@@ -43,16 +50,27 @@ def formats_table() -> str:
     return "\n".join(["| format | files | written by |", "| --- | --- | --- |", *rows]) + "\n"
 
 
+def range_words(healthy: Range | None) -> str:
+    """The range in words: ``≤ 0.2``, ``0.1 to 2``, or nothing."""
+    if healthy is None:
+        return ""
+    if healthy.low is None:
+        return f"≤ {healthy.high:g}"
+    if healthy.high is None:
+        return f"≥ {healthy.low:g}"
+    return f"{healthy.low:g} to {healthy.high:g}"
+
+
 def metrics_page(catalogue: Catalogue) -> str:
     """Every metric with unit, range, meaning and the tags that write it."""
     lines = ["# Metrics", "", "Generated from the catalogue by `scripts/generate_docs.py`.", ""]
     category = ""
-    for row in metric_rows(catalogue):
-        metric = row.metric
+    for metric in catalogue.metrics.values():
         if metric.category.value != category:
             category = metric.category.value
             lines += [f"## {category.replace('_', ' ').capitalize()}", ""]
-        facts = [f for f in (metric.unit, row.healthy and f"healthy {row.healthy}") if f]
+        healthy = range_words(metric.healthy)
+        facts = [f for f in (metric.unit, healthy and f"healthy {healthy}") if f]
         tail = f" ({', '.join(facts)})" if facts else ""
         lines.append(f"- **{metric.title}** `{metric.key}`{tail}. {metric.meaning}")
     return "\n".join(lines).rstrip() + "\n"

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.batch import Batch, Restart, RunKey, SourceInfo
-from rltui.core.block import Block, make_block
+from rltui.core.block import Block
 from rltui.store import RunData, Store
+from tests.blocks import make_block
 
 #: Wall time of step 0 in built runs; one step a second.
 START = 1_800_000_000.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from rltui.core.clock import ManualClock
+from tests.clock import ManualClock
 from tests.ids import short_id
 from tests.places import DEV
 

@@ -20,7 +20,6 @@ from unittest.mock import patch
 from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
-from rltui.core.clock import ManualClock
 from rltui.health.rule import Rule
 from rltui.session import Session
 from rltui.session import judging as judging_module
@@ -29,6 +28,7 @@ from rltui.session.documents import open_catalogue, open_rules
 from rltui.session.session import Choice
 from rltui.sources.follow.reader import Reader
 from tests.builders import LOGDIR, START, a_batch, a_block, a_source
+from tests.clock import ManualClock
 
 
 def _within(batch: Batch, sources: Mapping[Path, SourceInfo]) -> bool:

@@ -1,7 +1,6 @@
 """What a tag means. Metrics, dialects of frameworks, scenarios, recognition.
 
-Start at :func:`load_catalogue`; the data are in ``data/*.yaml``. The tables of the documentation
-are in ``doc_tables``.
+Start at :func:`load_catalogue`; the data are in ``data/*.yaml``.
 """
 
 from rltui.catalogue.catalogue import Catalogue, Dialect, load_catalogue

@@ -6,15 +6,14 @@ documents of the user are read completely at start, so that a mistake in them is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
-from rltui.catalogue.metrics import read_metrics
+from rltui.catalogue.metrics import read_metrics, read_scenarios
 from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario
 from rltui.catalogue.recognise import Suspect, Verdict, algorithm_of, judge, seen_by
 from rltui.catalogue.resolve import Layer, Resolver
-from rltui.catalogue.scenario import read_scenarios
 from rltui.core.errors import UsageError
 from rltui.core.shipped import shipped
 from rltui.core.yaml_document import nearest
@@ -76,29 +75,17 @@ class Catalogue:
     ) -> None:
         self.roles = roles
         """Metrics that describe a run as a whole."""
-        self._metrics = metrics
-        self._dialects = dialects
-        self._scenarios = {s.id: s for s in scenarios}
+        self.metrics = metrics
+        """Every canonical metric by key, in display order."""
+        self.dialects = dialects
+        """Every dialect by framework id."""
+        self.scenarios = {s.id: s for s in scenarios}
+        """Every scenario by id."""
         self._resolvers: dict[tuple[str, str | None], Resolver] = {}
         self.suspects = [
             self._suspect(d) for d in sorted(dialects.values(), key=lambda d: (d.rank, d.id))
         ]
         """Every dialect, in the order in which recognition tries them."""
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """Every canonical metric by key, in display order."""
-        return self._metrics
-
-    @property
-    def dialects(self) -> Mapping[str, Dialect]:
-        """Every dialect by framework id."""
-        return self._dialects
-
-    @property
-    def scenarios(self) -> Mapping[str, Scenario]:
-        """Every scenario by id."""
-        return self._scenarios
 
     def step_keys(self) -> tuple[str, ...]:
         """Names of the step in text logs, best first: those of generic, then of the frameworks in
@@ -135,7 +122,7 @@ class Catalogue:
         head = suspect.head
         return Recognition(
             head.id,
-            self._dialects[head.id].title,
+            self.dialects[head.id].title,
             algorithm,
             self._scenario(head, algorithm, seen),
             reasons,
@@ -153,20 +140,20 @@ class Catalogue:
             layers = [
                 layer
                 for dialect in self._lineage(framework)
-                for layer in dialect.layers(self._metrics)
+                for layer in dialect.layers(self.metrics)
             ]
-            self._resolvers[key] = Resolver(layers, suspect.prefixes, self._metrics, algorithm)
+            self._resolvers[key] = Resolver(layers, suspect.prefixes, self.metrics, algorithm)
         return self._resolvers[key]
 
     def entries(self, framework: str) -> tuple[Entry, ...]:
         """The entries of one dialect's own documents."""
-        return self._dialects[framework].entries(self._metrics)
+        return self.dialects[framework].entries(self.metrics)
 
     def explain(self, name: str, framework: str | None = None) -> Explanation:
         """Everything known about a tag or metric key, in one framework or in all."""
-        ids = [framework] if framework else list(self._dialects)
+        ids = [framework] if framework else list(self.dialects)
         answers = [(i, self.resolver(i).resolve(name)) for i in ids]
-        metric = self._metrics.get(name)
+        metric = self.metrics.get(name)
         patterns = [
             (i, pattern, where)
             for i in ids
@@ -176,10 +163,8 @@ class Catalogue:
         known = tuple((i, a) for i, a in answers if a.metric is not None)
         hints: tuple[str, ...] = ()
         if metric is None and not known:
-            pool = {
-                e.pattern.text for d in self._dialects.values() for e in d.entries(self._metrics)
-            }
-            found = (nearest(name, pool), nearest(name, self._metrics))
+            pool = {e.pattern.text for d in self.dialects.values() for e in d.entries(self.metrics)}
+            found = (nearest(name, pool), nearest(name, self.metrics))
             hints = tuple(dict.fromkeys(h for h in found if h is not None))
         return Explanation(name, metric, known, tuple(patterns), hints)
 
@@ -187,11 +172,8 @@ class Catalogue:
         for suspect in self.suspects:
             if suspect.head.id == framework:
                 return suspect, ("by option",)
-        hint = nearest(framework.lower(), self._dialects)
-        words = f"; did you mean {hint!r}?" if hint else ""
-        raise UsageError(
-            f"unknown framework {framework!r}{words} (known: {', '.join(self._dialects)})"
-        )
+        message = f"unknown framework {framework!r} (known: {', '.join(self.dialects)})"
+        raise UsageError(message, hint=nearest(framework.lower(), self.dialects))
 
     def _found(self, tags: set[str], formats: Iterable[str]) -> tuple[Suspect, tuple[str, ...]]:
         formats = tuple(formats)
@@ -211,22 +193,22 @@ class Catalogue:
         return best[1], best[2].reasons
 
     def _scenario(self, head: Head, algorithm: str | None, tags: set[str]) -> Scenario:
-        if head.scenario and head.scenario in self._scenarios:
-            return self._scenarios[head.scenario]
-        for scenario in self._scenarios.values():
+        if head.scenario and head.scenario in self.scenarios:
+            return self.scenarios[head.scenario]
+        for scenario in self.scenarios.values():
             if algorithm in scenario.algorithms:
                 return scenario
         kind = algorithm_of(head.scenarios, tags)
-        return self._scenarios[kind[0] if kind else GENERIC]
+        return self.scenarios[kind[0] if kind else GENERIC]
 
     def _lineage(self, framework: str) -> list[Dialect]:
         """The dialect, then what it inherits from, nearest first."""
-        out = [self._dialects[framework]]
+        out = [self.dialects[framework]]
         while (node := out[-1].head.inherits_at) is not None:
             name = node.text()
-            parent = self._dialects.get(name)
+            parent = self.dialects.get(name)
             if parent is None:
-                node.fail(f"unknown dialect {name!r}", hint=nearest(name, self._dialects))
+                node.fail(f"unknown dialect {name!r}", hint=nearest(name, self.dialects))
             if parent in out:
                 node.fail(f"dialect {name!r} inherits from itself")
             out.append(parent)

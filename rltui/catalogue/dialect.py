@@ -7,9 +7,8 @@ the body (patterns). Heads of all dialects are read at start, a body only when a
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TypeVar
 
 from rltui.catalogue.guess import LABEL_FORMATS
 from rltui.catalogue.metrics import check_key, read_category, read_direction, read_range
@@ -18,10 +17,9 @@ from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
 from rltui.core.level import Direction
 from rltui.core.template import read_template
-from rltui.core.yaml_document import Node, Table, parse_document
+from rltui.core.yaml_document import Node, parse_document
 
 _BODY = "\nentries:"
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,6 @@ class Head:
     id: str
     path: Path
     title: str | None
-    inherits: str | None
     inherits_at: Node | None
     """Where ``inherits`` stands, for errors."""
     rank: int | None
@@ -76,24 +73,8 @@ class Head:
 
     def over(self, below: Head) -> Head:
         """This head (of the user's document), completed from ``below``."""
-
-        def either(mine: _T | None, theirs: _T | None) -> _T | None:
-            return theirs if mine is None else mine
-
-        return Head(
-            self.id,
-            self.path,
-            either(self.title, below.title),
-            either(self.inherits, below.inherits),
-            self.inherits_at or below.inherits_at,
-            either(self.rank, below.rank),
-            either(self.scenario, below.scenario),
-            either(self.prefixes, below.prefixes),
-            either(self.fingerprint, below.fingerprint),
-            either(self.algorithms, below.algorithms),
-            self.step_keys or below.step_keys,
-            self.scenarios or below.scenarios,
-        )
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(below, **{name: v for name, v in own.items() if v not in (None, ())})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,25 +113,19 @@ def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
     """The head of a document. Raises DocumentError when it is wrong."""
     cut = text.find(_BODY)
     table = parse_document(text if cut < 0 else text[: cut + 1], path).table()
-    ident = table.need("id").text()
-    title, inherits = table.get("title"), table.get("inherits")
-    rank, scenario = table.get("rank"), table.get("scenario")
-    prefixes, marks = table.get("prefixes"), table.get("algorithms")
-    prints, steps = table.get("fingerprint"), table.get("step_keys")
-    kinds = table.get("scenarios")
+    kinds = table.read("scenarios", Node.items) or ()
     head = Head(
-        id=ident,
+        id=table.need("id").text(),
         path=path,
-        title=title.text() if title else None,
-        inherits=inherits.text() if inherits else None,
-        inherits_at=inherits,
-        rank=rank.integer() if rank else None,
-        scenario=scenario.choice(scenarios) if scenario else None,
-        prefixes=_prefixes(prefixes) if prefixes else None,
-        fingerprint=_fingerprint(prints.table()) if prints else None,
-        algorithms=tuple(_mark(n.table()) for n in marks.items()) if marks else None,
-        step_keys=steps.texts() if steps else (),
-        scenarios=tuple(_kind(n.table(), scenarios) for n in kinds.items()) if kinds else (),
+        title=table.read("title", Node.text),
+        inherits_at=table.get("inherits"),
+        rank=table.read("rank", Node.integer),
+        scenario=table.read("scenario", lambda node: node.choice(scenarios)),
+        prefixes=table.read("prefixes", _prefixes),
+        fingerprint=table.read("fingerprint", _fingerprint),
+        algorithms=table.read("algorithms", lambda node: tuple(map(_mark, node.items()))),
+        step_keys=table.read("step_keys", Node.texts) or (),
+        scenarios=tuple(_kind(n, scenarios) for n in kinds),
     )
     table.get("entries")
     table.finish()
@@ -179,20 +154,21 @@ def _pattern(node: Node) -> Pattern:
         node.fail(f"not a pattern: {error}")
 
 
-def _fingerprint(table: Table) -> Fingerprint:
-    together, formats = table.get("together"), table.get("formats")
+def _fingerprint(node: Node) -> Fingerprint:
+    table = node.table()
     found = Fingerprint(
         strong=_patterns(table.get("strong")),
-        together=tuple(_patterns(n) for n in together.items()) if together else (),
+        together=tuple(map(_patterns, table.read("together", Node.items) or ())),
         supporting=_patterns(table.get("supporting")),
         excludes=_patterns(table.get("excludes")),
-        formats=formats.texts() if formats else (),
+        formats=table.read("formats", Node.texts) or (),
     )
     table.finish()
     return found
 
 
-def _mark(table: Table) -> AlgorithmMark:
+def _mark(node: Node) -> AlgorithmMark:
+    table = node.table()
     found = AlgorithmMark(
         table.need("name").text(),
         _patterns(table.get("any")),
@@ -203,22 +179,20 @@ def _mark(table: Table) -> AlgorithmMark:
     return found
 
 
-def _kind(table: Table, scenarios: Collection[str]) -> AlgorithmMark:
-    table.need("name").choice(scenarios)
-    return _mark(table)
+def _kind(node: Node, scenarios: Collection[str]) -> AlgorithmMark:
+    node.table().need("name").choice(scenarios)
+    return _mark(node)
 
 
 def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry, ...]:
     """The entries of a document. Raises DocumentError when one is wrong or two are tied."""
     table = parse_document(text, path).table()
-    body = table.get("entries")
     out: list[Entry] = []
     keys: list[Node] = []
-    for group in body.items() if body else ():
+    for group in table.read("entries", Node.items) or ():
         part = group.table()
-        source, algorithms = part.get("source"), part.get("algorithms")
-        common = source.text() if source else ""
-        only = tuple(a.upper() for a in algorithms.texts()) if algorithms else ()
+        common = part.read("source", Node.text) or ""
+        only = tuple(a.upper() for a in part.read("algorithms", Node.texts) or ())
         tags = part.need("tags").table()
         part.finish()
         for name, node in tags.pairs():
@@ -237,36 +211,35 @@ def _entry(
         return Entry(pattern, metrics[check_key(node, metrics)], key.line, source, only)
     table = node.table()
     metric = metrics[check_key(table.need("metric"), metrics)]
-    title, unit, meaning = table.get("title"), table.get("unit"), table.get("meaning")
-    category, also = table.get("category"), table.get("also")
-    direction, healthy = table.get("direction"), table.get("healthy")
-    sign, scale, estimator = table.get("sign"), table.get("scale"), table.get("estimator")
-    own_source, labels = table.get("source"), table.get("labels")
-    table.finish()
-    for template in (title, unit):
+    for template in (table.get("title"), table.get("unit")):
         if template is not None:
             read_template(template, pattern.names, LABEL_FORMATS)
+    sign = table.get("sign")
     if sign is not None and sign.number() not in (1.0, -1.0):
         sign.fail("sign is 1 or -1")
-    return Entry(
+    scale = table.read("scale", Node.number)
+    labels = table.read("labels", Node.table)
+    entry = Entry(
         pattern,
         metric,
         key.line,
-        own_source.text() if own_source else source,
+        table.read("source", Node.text) or source,
         only,
-        title=title.text() if title else None,
-        category=read_category(category) if category else None,
-        also=read_category(also) if also else None,
-        unit=unit.text() if unit else None,
-        direction=read_direction(direction) if direction else None,
-        healthy=read_range(healthy) if healthy else None,
-        healthy_set=healthy is not None,
-        meaning=meaning.text() if meaning else None,
+        title=table.read("title", Node.text),
+        category=table.read("category", read_category),
+        also=table.read("also", read_category),
+        unit=table.read("unit", Node.text),
+        direction=table.read("direction", read_direction),
+        healthy=table.read("healthy", read_range),
+        healthy_set=table.get("healthy") is not None,
+        meaning=table.read("meaning", Node.text),
         sign=sign.number() if sign else 1.0,
-        scale=scale.number() if scale else 1.0,
-        estimator=estimator.text() if estimator else None,
-        labels={k: v.text() for k, v in labels.table().pairs()} if labels else {},
+        scale=1.0 if scale is None else scale,
+        estimator=table.read("estimator", Node.text),
+        labels={k: v.text() for k, v in labels.pairs()} if labels else {},
     )
+    table.finish()
+    return entry
 
 
 def _check_ties(entries: list[Entry], keys: list[Node]) -> None:

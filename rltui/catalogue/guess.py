@@ -10,7 +10,6 @@ from functools import lru_cache
 
 from rltui.catalogue.metrics import STATS
 from rltui.catalogue.model import Category, TagInfo
-from rltui.core.level import Direction
 
 _C = Category
 #: Words of a tag part and the categories they suggest, most reliable first.
@@ -111,13 +110,6 @@ def unknown_tag(tag: str, category: Category | None = None) -> TagInfo:
         metric=None,
         title=short_title(tag),
         category=category or guess_category(tag),
-        also=None,
-        unit="",
-        direction=Direction.NONE,
-        healthy=None,
-        meaning="",
-        sign=1.0,
-        scale=1.0,
         family=family[0] if family else None,
         stat=family[1] if family else None,
     )

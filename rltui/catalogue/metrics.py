@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from rltui.catalogue.model import Category, Derivation, Metric, Range
+from rltui.catalogue.model import Category, Derivation, Metric, Question, Range, Roles, Scenario
 from rltui.core.level import Direction
 from rltui.core.yaml_document import Node, Table, nearest, read_document
 
@@ -28,14 +29,11 @@ def read_direction(node: Node) -> Direction:
 def read_range(node: Node) -> Range | None:
     """``{low: ..., high: ...}``; an empty mapping means none."""
     table = node.table()
-    low, high = table.get("low"), table.get("high")
+    low, high = table.read("low", Node.number), table.read("high", Node.number)
     table.finish()
-    if low is None and high is None:
-        return None
-    found = Range(low.number() if low else None, high.number() if high else None)
-    if found.low is not None and found.high is not None and found.low > found.high:
+    if low is not None and high is not None and low > high:
         node.fail("low lies above high")
-    return found
+    return None if low is None and high is None else Range(low, high)
 
 
 def check_key(node: Node, known: dict[str, Metric]) -> str:
@@ -65,7 +63,7 @@ def read_metrics(path: Path) -> dict[str, Metric]:
             for metric in _metric(key, node.table(), category, source, derived):
                 if metric.key in out:
                     entries.key_node(key).fail(f"metric {metric.key!r} stands twice")
-                out[metric.key] = _numbered(metric, len(out))
+                out[metric.key] = replace(metric, order=len(out))
         table.finish()
     document.finish()
     for node in derived:
@@ -73,48 +71,26 @@ def read_metrics(path: Path) -> dict[str, Metric]:
     return out
 
 
-def _numbered(metric: Metric, order: int) -> Metric:
-    return Metric(
-        metric.key,
-        metric.title,
-        metric.category,
-        metric.also,
-        metric.unit,
-        metric.direction,
-        metric.healthy,
-        metric.meaning,
-        metric.source,
-        order,
-        metric.family,
-        metric.stat,
-        metric.derived,
-    )
-
-
 def _metric(
     key: str, table: Table, category: Category, source: str, derived: list[Node]
 ) -> list[Metric]:
     """One entry: one metric, or one per statistic."""
     title = table.need("title").text()
-    short_node, stats_node = table.get("short"), table.get("stats")
-    own, also, unit = table.get("category"), table.get("also"), table.get("unit")
-    healthy_node, source_node = table.get("healthy"), table.get("source")
+    short = table.read("short", Node.text) or title
+    category = table.read("category", read_category) or category
+    also = table.read("also", read_category)
+    unit = table.read("unit", Node.text) or ""
     direction = read_direction(table.need("direction"))
+    healthy = table.read("healthy", read_range)
     meaning = table.need("meaning").text()
-    healthy = read_range(healthy_node) if healthy_node else None
+    source = table.read("source", Node.text) or source
+    stats = table.read("stats", lambda node: [n.choice(STATS) for n in node.items()])
     derivation = _derivation(table.get("derived"), derived)
     table.finish()
-    category = read_category(own) if own else category
-    second = read_category(also) if also else None
-    unit_text = unit.text() if unit else ""
-    if source_node:
-        source = source_node.text()
-    short = short_node.text() if short_node else title
-    stats = tuple(n.choice(STATS) for n in stats_node.items()) if stats_node else ()
     if not stats:
         return [
             Metric(
-                key, title, category, second, unit_text, direction, healthy, meaning, source,
+                key, title, category, also, unit, direction, healthy, meaning, source,
                 derived=derivation,
             )
         ]  # fmt: skip
@@ -123,8 +99,8 @@ def _metric(
             f"{key}.{stat}",
             title if stat == "mean" else f"{short}, {stat}",
             category,
-            second,
-            unit_text,
+            also,
+            unit,
             Direction.NONE if stat == "std" else direction,
             healthy if stat == "mean" else None,
             meaning if stat == "mean" else f"{_STAT_WORDS.get(stat, stat)} of: {meaning}",
@@ -150,3 +126,49 @@ def _derivation(node: Node | None, seen: list[Node]) -> Derivation | None:
         node.fail("'of' takes two metric keys")
     seen += of
     return Derivation(how, of[0].text(), of[1].text())
+
+
+def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenario, ...], Roles]:
+    """All scenarios in order (the last one is the fallback), and the roles of metrics.
+
+    Raises DocumentError when the document is wrong.
+    """
+    document = read_document(path).table()
+    out: list[Scenario] = []
+    for node in document.need("scenarios").items():
+        table = node.table()
+        ident, title = table.need("id").text(), table.need("title").text()
+        names = table.read("algorithms", Node.texts) or ()
+        headline = _keys(table.need("headline"), metrics)
+        questions = []
+        for entry in table.need("questions").items():
+            part = entry.table()
+            words = part.need("title").text()
+            questions.append(Question(words, _keys(part.need("metrics"), metrics)))
+            part.finish()
+        table.finish()
+        out.append(Scenario(ident, title, names, headline, tuple(questions)))
+    roles = _roles(document.need("roles"), metrics)
+    document.finish()
+    return tuple(out), roles
+
+
+def _roles(node: Node, metrics: dict[str, Metric]) -> Roles:
+    table = node.table()
+    keys = {n: table.need(n).choice(metrics) for n in ("step_time", "closing", "tokens")}
+    total = table.need("total_steps").texts()
+    table.finish()
+    return Roles(**keys, total_steps=total)
+
+
+def _keys(node: Node, metrics: dict[str, Metric]) -> tuple[str, ...]:
+    for item in node.items():
+        for key in item.text().split("|"):
+            known = (
+                any(k.startswith(key[:-1]) for k in metrics)
+                if key.endswith(".*")
+                else key in metrics
+            )
+            if not known:
+                item.fail(f"unknown metric {key!r}", hint=nearest(key, metrics))
+    return node.texts()

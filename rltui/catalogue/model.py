@@ -86,19 +86,19 @@ class TagInfo:
     title: str
     """Name on screen with labels filled in: ``val gsm8k``; for unknown tags made from the tag."""
     category: Category
-    also: Category | None
-    unit: str
+    also: Category | None = None
+    unit: str = ""
     """The unit that this framework logs in."""
-    direction: Direction
-    healthy: Range | None
-    meaning: str
-    sign: float
+    direction: Direction = Direction.NONE
+    healthy: Range | None = None
+    meaning: str = ""
+    sign: float = 1.0
     """Multiply by it to get the metric: -1 for SB3's entropy_loss."""
-    scale: float
+    scale: float = 1.0
     """Multiply by it to get the metric's unit: 0.01 where a tool logs percent."""
-    family: str | None
+    family: str | None = None
     """Key of the family that mean/max/min of one thing share (``response_length/*``), or None."""
-    stat: str | None
+    stat: str | None = None
     """mean, max, min, std, ... when the tag is a member of a family."""
     labels: dict[str, str] = field(default_factory=dict)
     """Parts of the tag that are user text: source=gsm8k."""
@@ -123,10 +123,6 @@ class TagInfo:
             direction=metric.direction,
             healthy=metric.healthy,
             meaning=metric.meaning,
-            sign=1.0,
-            scale=1.0,
-            family=None,
-            stat=None,
             order=metric.order,
             source=metric.source,
         )

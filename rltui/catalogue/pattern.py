@@ -149,26 +149,14 @@ def _wild(found: re.Match[str], regex: list[str], names: list[str]) -> None:
     elif found["one"]:
         regex.append(".")
     elif found["set"]:
-        chars = _members(found["set"])
-        regex.append("[" + "".join(re.escape(c) for c in sorted(chars)) + "]")
+        regex.append("[" + re.sub(r"[\\^\[]", r"\\\g<0>", found["set"]) + "]")
+        try:
+            re.compile(regex[-1])
+        except re.error:
+            raise PatternError("an empty set of characters") from None
     else:
         kind = found["kind"]
         if kind not in _KINDS:
             raise PatternError(f"unknown kind of capture {kind!r}; int or part")
         regex.append(f"(?P<{found['name']}>{_KINDS[kind]})")
         names.append(found["name"])
-
-
-def _members(text: str) -> frozenset[str]:
-    out: set[str] = set()
-    i = 0
-    while i < len(text):
-        if i + 2 < len(text) and text[i + 1] == "-":
-            out.update(chr(c) for c in range(ord(text[i]), ord(text[i + 2]) + 1))
-            i += 3
-        else:
-            out.add(text[i])
-            i += 1
-    if not out:
-        raise PatternError("an empty set of characters")
-    return frozenset(out)

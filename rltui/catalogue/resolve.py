@@ -15,6 +15,9 @@ from rltui.core.template import fill
 #: Categories that stay what they are under an evaluation prefix.
 _KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.SYSTEM})
 
+#: What a tag takes from its entry, also where it means another metric than that.
+_OF_ENTRY = ["unit", "sign", "scale", "family", "stat", "labels", "estimator", "where", "source"]
+
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 
@@ -91,11 +94,8 @@ class Resolver:
                 return replace(info, tag=tag)
         for prefix, validation in self._prefixes:
             if tag.startswith(prefix) and len(tag) > len(prefix):
-                return self._unknown(tag, Category.VALIDATION if validation else None)
-        return self._unknown(tag, None)
-
-    def _unknown(self, tag: str, category: Category | None) -> TagInfo:
-        return replace(unknown_tag(tag, category), tag=tag)
+                return unknown_tag(tag, Category.VALIDATION if validation else None)
+        return unknown_tag(tag, None)
 
     def _match(self, tag: str) -> tuple[Entry, Path, dict[str, str]] | None:
         exact = self._exact.get(tag)
@@ -139,17 +139,19 @@ class Resolver:
             return replace(info, category=Category.VALIDATION)
         known = self._metrics.get(f"val.{metric.key}")
         if known is not None:
-            return replace(
-                info,
-                metric=known,
-                title=known.title,
-                category=known.category,
-                also=known.also,
-                direction=known.direction,
-                healthy=known.healthy,
-                meaning=known.meaning,
-                order=known.order,
+            own = TagInfo.of_metric(info.tag, known)
+            kept = (
+                "unit",
+                "sign",
+                "scale",
+                "family",
+                "stat",
+                "labels",
+                "estimator",
+                "where",
+                "source",
             )
+            return replace(own, **{name: getattr(info, name) for name in kept})
         category = info.category if info.category in _KEPT else Category.VALIDATION
         held = replace(
             metric,

@@ -71,6 +71,21 @@ def add_screen(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mouse", action=argparse.BooleanOptionalAction, help="mouse support")
 
 
+def number_in(low: float, high: float, message: str) -> Callable[[str], float]:
+    """The type of an option that is a number from ``low`` to ``high``."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(message)
+        return value
+
+    return read
+
+
 def open_config(options: argparse.Namespace) -> Config:
     """The configuration: flags beat environment beats file beats defaults."""
     from rltui.config import load_config

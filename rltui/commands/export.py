@@ -101,8 +101,7 @@ def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
         found = [t for t in find_tags(runs, name) if t in logged]
         if not found:
             hint = nearest(name, logged)
-            words = f"; did you mean {hint!r}?" if hint else ""
-            raise UsageError(f"no logged tag or metric {name!r}{words}")
+            raise UsageError(f"no logged tag or metric {name!r}", hint=hint)
         chosen.update(dict.fromkeys(found))
     return chosen
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import shutil
 import sys
@@ -14,6 +15,7 @@ from rltui.commands.command import (
     add_reading,
     emit,
     nothing_readable,
+    number_in,
     open_session,
 )
 from rltui.core.errors import UsageError
@@ -29,16 +31,6 @@ def _size(text: str) -> tuple[int, int]:
     return width, height
 
 
-def _smooth(text: str) -> float:
-    try:
-        weight = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if not 0.0 <= weight < 1.0:
-        raise argparse.ArgumentTypeError("smoothing goes from 0 (none) to below 1")
-    return weight
-
-
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "logdir",
@@ -52,13 +44,15 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TAG",
         help="tag, metric or glob; one chart per tag, with all runs",
     )
-    parser.add_argument("--smooth", type=_smooth, default=0.0, metavar="S", help="0 to below 1")
+    weight = number_in(0.0, math.nextafter(1.0, 0.0), "smoothing goes from 0 (none) to below 1")
+    parser.add_argument("--smooth", type=weight, default=0.0, metavar="S", help="0 to below 1")
     parser.add_argument("--log", action="store_true", help="logarithmic y axis")
     parser.add_argument("--size", type=_size, metavar="WxH", help="cells, default the terminal's")
     add_reading(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
+    from rltui.core.yaml_document import nearest
     from rltui.present.output.plot import find_tags, plot_text
 
     logdirs, names = _split(options.names)
@@ -75,7 +69,8 @@ def _run(options: argparse.Namespace) -> int:
     for name in names:
         tags = find_tags(runs, name)
         if not tags:
-            raise UsageError(_unknown(runs, name))
+            known = {t for r in runs for t in r.infos}
+            raise UsageError(f"no tag or metric {name!r}", hint=nearest(name, known))
         charts += [
             plot_text(runs, t, width, height, options.smooth, log=options.log, colour=colour)
             for t in tags
@@ -89,14 +84,6 @@ def _split(names: list[str]) -> tuple[list[Path], list[str]]:
     count = next((i for i, n in enumerate(names) if not Path(n).exists()), len(names))
     count = min(count, len(names) - 1)
     return [Path(n) for n in names[:count]], names[count:]
-
-
-def _unknown(runs: list, name: str) -> str:  # type: ignore[type-arg]
-    from rltui.core.yaml_document import nearest
-
-    known = {t for r in runs for t in r.infos}
-    hint = nearest(name, known)
-    return f"no tag or metric {name!r}" + (f"; did you mean {hint!r}?" if hint else "")
 
 
 COMMAND = Command(

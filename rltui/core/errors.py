@@ -21,7 +21,10 @@ class RltuiError(Exception):
 
 
 class UsageError(RltuiError):
-    """The request is invalid: exit code 2."""
+    """The request is invalid: exit code 2. ``hint`` is the most similar valid word, if any."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message + did_you_mean(hint))
 
 
 class SourceError(RltuiError):
@@ -53,7 +56,9 @@ class DocumentError(RltuiError):
             where += f":{line}"
             if column is not None:
                 where += f":{column}"
-        text = f"{where}: {message}"
-        if hint:
-            text += f"; did you mean {hint!r}?"
-        super().__init__(text)
+        super().__init__(f"{where}: {message}{did_you_mean(hint)}")
+
+
+def did_you_mean(hint: str | None) -> str:
+    """What follows a message that has a hint."""
+    return f"; did you mean {hint!r}?" if hint else ""

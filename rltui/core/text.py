@@ -71,15 +71,6 @@ def cell_width(text: str) -> int:
     return len(text) if text.isascii() or _ONE_CELL.fullmatch(text) else _wide_width(text)
 
 
-def narrow(text: str) -> bool:
-    """Whether every character of ``text`` takes exactly one cell."""
-    if text.isascii() or _ONE_CELL.fullmatch(text):
-        return True
-    from wcwidth import wcwidth
-
-    return all(wcwidth(c) == 1 for c in text)
-
-
 @lru_cache(maxsize=4096)
 def _wide_width(text: str) -> int:
     """The width of a text in which some character may not take one cell."""

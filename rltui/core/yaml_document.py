@@ -9,12 +9,14 @@ word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from rltui.core.errors import DocumentError
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
@@ -119,6 +121,11 @@ class Table:
         self._taken.add(key)
         node = self._entries.get(key)
         return None if node is None or node.value is None else node
+
+    def read(self, key: str, get: Callable[[Node], T]) -> T | None:
+        """What ``get`` returns for the node under ``key``; None when it is absent."""
+        node = self.get(key)
+        return None if node is None else get(node)
 
     def need(self, key: str) -> Node:
         """The node under ``key``; an error at the mapping when it is missing."""

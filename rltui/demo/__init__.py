@@ -1,12 +1,11 @@
 """A simulated training run for ``rltui demo``, pictures and tests.
 
 :mod:`~rltui.demo.scenario` simulates the run, :mod:`~rltui.demo.verl_tags` logs it as verl does,
-:mod:`~rltui.demo.demo_run` writes real event files, and :mod:`~rltui.demo.writer` appends to them.
+:mod:`~rltui.demo.demo_run` writes real event files and appends to them.
 Independent of screens and rules; TensorBoard's writer is imported when a run is created.
 """
 
-from rltui.demo.demo_run import DemoRun
+from rltui.demo.demo_run import DemoRun, DemoWriter
 from rltui.demo.scenario import SCENARIOS, Scenario
-from rltui.demo.writer import DemoWriter
 
 __all__ = ["SCENARIOS", "DemoRun", "DemoWriter", "Scenario"]

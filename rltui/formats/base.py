@@ -97,12 +97,10 @@ class Decoder(Protocol):
         unfinished row back to return it whole. With ``more`` False everything complete is
         returned; only an unfinished record at the end waits.
         """
-        ...
 
     @property
     def holds_row(self) -> bool:
         """Whether complete records are held back because ``more`` was promised."""
-        ...
 
 
 class RowSpan(NamedTuple):
@@ -121,15 +119,12 @@ class Sampler(Protocol):
     @property
     def step_bytes(self) -> int:
         """Bytes of one step at the beginning of the file; 0 when unknown."""
-        ...
 
     def rows_in(self, window: bytes, *, first: bool, last: bool) -> RowSpan:
         """The rows of a window; ``first`` and ``last``: the file begins or ends with it."""
-        ...
 
     def decoder(self) -> Decoder:
         """A fresh decoder for one window; shares no state with those that read the file."""
-        ...
 
 
 class Format(ABC):

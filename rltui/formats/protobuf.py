@@ -76,12 +76,21 @@ def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int, int
         yield number, wire, start, pos
 
 
+def last_fields(data: bytes, start: int, stop: int) -> dict[tuple[int, int], tuple[int, int]]:
+    """(field number, wire type) -> (start, end) of the last such field of a message.
+
+    Raises MalformedError when the message is broken.
+    """
+    return {(number, wire): (a, b) for number, wire, a, b in fields(data, start, stop)}
+
+
+def integer_field(data: bytes, start: int, stop: int, number: int) -> int:
+    """The varint field of this number in a message; 0 when it is omitted."""
+    found = last_fields(data, start, stop).get((number, VARINT))
+    return integer(data, *found) if found else 0
+
+
 def timestamp(data: bytes, start: int, stop: int) -> float:
     """A ``google.protobuf.Timestamp`` as seconds since the epoch."""
-    seconds = nanos = 0
-    for number, wire, a, b in fields(data, start, stop):
-        if wire == VARINT and number == 1:
-            seconds = integer(data, a, b)
-        elif wire == VARINT and number == 2:
-            nanos = integer(data, a, b)
+    seconds, nanos = (integer_field(data, start, stop, number) for number in (1, 2))
     return seconds + nanos / 1e9

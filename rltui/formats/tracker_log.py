@@ -15,9 +15,7 @@ class TrackerLog(Format):
     """First bytes of a file of any version; the decoder then reports versions it cannot read."""
 
     def claims_name(self, name: str) -> bool:
-        """By suffix."""
         return name.endswith(self.suffix)
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
-        """By suffix and first bytes."""
         return self.claims_name(path.name) and head.startswith(self.ident)

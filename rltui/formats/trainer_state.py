@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
 from rltui.core.text import clean
 from rltui.formats.base import Decoded, Decoder, Format, NoteBook, Options
+from rltui.formats.json_value import float_of, parsed
 from rltui.formats.naming import transformers_tag
 from rltui.formats.row_sink import RowSink, layout_of
 
@@ -33,7 +32,6 @@ _SETTINGS = (
     "train_batch_size",
 )
 _STEPS = 1 << 63
-_STRUCTURE = re.compile(rb'[{}"\\]')
 
 
 class TrainerState(Format):
@@ -51,24 +49,13 @@ class TrainerState(Format):
     names_run = False
 
     def claims_name(self, name: str) -> bool:
-        """One name only."""
         return name == "trainer_state.json"
 
-    def claims(
-        self,
-        path: Path,
-        head: bytes,
-        options: Options | None = None,
-    ) -> bool:
+    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         """Whether it begins as an object: the history may lie beyond the head."""
         return self.claims_name(path.name) and head.lstrip().startswith(b"{")
 
-    def decoder(
-        self,
-        options: Options | None = None,
-        path: Path | None = None,
-    ) -> Decoder:
-        """A fresh decoder for the file as it is now."""
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         return TrainerStateDecoder()
 
 
@@ -81,10 +68,6 @@ class TrainerStateDecoder:
         self._parts: list[bytes] = []
         self._have = 0
         self._done = False
-        self._end = _End()
-        self._watched = 0
-        """Parts already searched for the end; 0 before the first failure."""
-        self._failed = False
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         """Returns everything when the document is complete, nothing before."""
@@ -97,26 +80,17 @@ class TrainerStateDecoder:
         return Decoded() if more else self._try()
 
     def _try(self) -> Decoded:
-        """Parse the document if it may be complete.
-
-        The first time a closing brace at the end is enough. If that was not the end, braces are
-        counted from then on, so that small pieces do not cost a parse each.
-        """
-        if self._failed:
-            for part in self._parts[self._watched :]:
-                self._end.search(part)
-            self._watched = len(self._parts)
-            if not self._end.reached:
-                return Decoded()
-        elif not self._ends_with_brace():
+        """Parse the document if it may be complete: if it ends with a brace."""
+        if not self._ends_with_brace():
             return Decoded()
         document = b"".join(self._parts)
-        state = _parse(document)
-        if not isinstance(state, dict):
-            if self._failed:
+        self._parts = [document]
+        try:
+            state = parsed(document)
+        except ValueError as error:
+            if not _is_incomplete(error):
                 return self._give_up("not valid JSON")
-            self._failed = True
-            return self._try()
+            return Decoded()
         self._done, self._parts = True, []
         return _decoded(state)
 
@@ -133,48 +107,12 @@ class TrainerStateDecoder:
         return Decoded(notes=notes.take())
 
 
-class _End:
-    """Finds the closing brace of the first object in pieces of bytes."""
-
-    def __init__(self) -> None:
-        self.reached = False
-        self._depth = 0
-        self._in_text = False
-        self._escaped = -1
-        """Position in the next piece of an escaped character, or -1."""
-
-    def search(self, piece: bytes) -> None:
-        """Search the next bytes."""
-        escaped, self._escaped = self._escaped, -1
-        for found in _STRUCTURE.finditer(piece):
-            at, byte = found.start(), found[0]
-            if at == escaped:
-                continue
-            if self._in_text:
-                if byte == b"\\":
-                    escaped = at + 1
-                elif byte == b'"':
-                    self._in_text = False
-            elif byte == b'"':
-                self._in_text = True
-            elif byte == b"{":
-                self._depth += 1
-            elif byte == b"}":
-                self._depth -= 1
-                self.reached = self.reached or self._depth <= 0
-        if escaped == len(piece):
-            self._escaped = 0
-
-
-def _parse(document: bytes) -> Any:
-    """The document, or None; NaN and Infinity tokens are accepted."""
-    try:
-        return orjson.loads(document)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(document.decode("utf-8-sig", "replace"))
-        except (ValueError, RecursionError):
-            return None
+def _is_incomplete(error: ValueError) -> bool:
+    """Whether a document is only not written to its end yet."""
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    at_end = error.pos >= len(error.doc.rstrip())
+    return at_end or error.msg.startswith("Unterminated string")
 
 
 def _decoded(state: dict[str, Any]) -> Decoded:
@@ -207,10 +145,7 @@ def _metrics_of(row: dict[str, Any]) -> tuple[int, dict[str, float]] | None:
     values: dict[str, float] = {}
     for key, value in row.items():
         if key != "step" and isinstance(value, (int, float)):
-            try:
-                values[transformers_tag(key)] = float(value)
-            except OverflowError:
-                values[transformers_tag(key)] = math.inf if value > 0 else -math.inf
+            values[transformers_tag(key)] = float_of(value)
     return int(step), values
 
 

@@ -2,5 +2,4 @@
 
 ``data/rules.yaml`` holds the rules, ``rules.load_rules`` reads them; detectors are pure functions
 in ``detectors``; ``engine.Engine`` runs them and returns a :class:`~rltui.health.model.Report`.
-``rule_cases.run_cases`` runs the examples that each rule carries.
 """

@@ -92,10 +92,7 @@ def _worth_telling(found: list[Span]) -> list[Span]:
 
 
 def _rows(
-    variant: Variant,
-    info: TagInfo,
-    series: Series,
-    others: Mapping[str, tuple[Series, TagInfo]],
+    variant: Variant, info: TagInfo, series: Series, others: Mapping[str, tuple[Series, TagInfo]]
 ) -> tuple[Rows, FloatArray]:
     x = series.values.astype(np.float64) * (info.sign * info.scale)
     steps, walls = series.steps, series.wall_times

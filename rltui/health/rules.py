@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from rltui.catalogue.model import Category
@@ -10,14 +11,11 @@ from rltui.core.level import Level
 from rltui.core.shipped import shipped
 from rltui.core.template import read_template
 from rltui.core.yaml_document import Node, Table, nearest, read_document
-from rltui.health.detectors import decline, learning, levels, outcome, pace
+from rltui.health.detectors import decline, learning, levels, outcome, pace  # noqa: F401
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words
 from rltui.health.parameters import Override, read_parameters
 from rltui.health.rule import Case, Number, Rule, Variant, When
-
-#: Modules that register detectors when imported.
-DETECTOR_MODULES = (decline, learning, levels, outcome, pace)
 
 #: Fields that every template may name, besides the facts of its detector.
 STANDARD_FIELDS = (
@@ -93,10 +91,7 @@ def without(rules: Iterable[Rule], mute: Iterable[str]) -> Iterable[Rule]:
     for rule in rules:
         kept = tuple(v for v in rule.variants if v.id not in mute)
         if rule.id not in mute and kept:
-            yield Rule(
-                rule.id, rule.title, rule.category, rule.meaning, kept,
-                rule.cases, rule.path, rule.line,
-            )  # fmt: skip
+            yield replace(rule, variants=kept)
 
 
 def _read_file(path: Path, changes: Mapping[str, Override], known: frozenset[str]) -> list[Rule]:
@@ -117,7 +112,7 @@ def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str
     rule_id = table.need("id").text()
     title = table.need("title").text()
     category = Category(table.need("category").choice(c.value for c in Category))
-    meaning = _text(table, "meaning", "")
+    meaning = table.read("meaning", Node.text) or ""
     variants_node = table.get("variants")
     nodes = variants_node.items() if variants_node else [node]
     variants: list[Variant] = []
@@ -131,7 +126,7 @@ def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str
         variants.append(_read_variant(variant_id, title, own, table, layers, known))
         if variants_node:
             own.finish()
-    cases = tuple(_read_case(c, variants) for c in _items(table, "cases"))
+    cases = tuple(_read_case(c, variants) for c in table.read("cases", Node.items) or ())
     table.finish()
     return Rule(rule_id, title, category, meaning, tuple(variants), cases, node.path, node.line)
 
@@ -167,12 +162,10 @@ def _read_variant(
     word = need("detector")
     detector = DETECTORS[word.choice(DETECTORS)]
     roles = _read_roles(find("with"), detector, known)
-    title = own.get("title")
-    metrics_node = need("metrics")
     return Variant(
         id=variant_id,
-        title=title.text() if title else rule_title,
-        metrics=_metric_keys(metrics_node, known),
+        title=own.read("title", Node.text) or rule_title,
+        metrics=_metric_keys(need("metrics"), known),
         roles=roles,
         when=_read_when(rule.get("when"), own.get("when") if own is not rule else None),
         detector=detector,
@@ -281,23 +274,17 @@ def _read_sources(node: Node | None, detector: Detector) -> dict[str, str]:
 
 def _read_case(node: Node, variants: list[Variant]) -> Case:
     table = node.table()
-    series_node = table.need("series").table()
-    series = {}
-    for key, value in series_node.pairs():
-        series[key] = value.text() if isinstance(value.value, str) else str(value.value)
+    series = {key: str(node.value) for key, node in table.need("series").table().pairs()}
     level = table.need("expect").choice(("ok", "watch", "bad"))
-    since = table.get("since")
-    resolved = table.get("resolved")
-    estimator = table.get("estimator")
     case = Case(
         name=table.need("name").text(),
         series=series,
         expect={"ok": Level.OK, **_LEVELS}[level],
-        since=since.integer() if since else None,
-        resolved=resolved.boolean() if resolved else False,
-        estimator=estimator.text() if estimator else None,
-        framework=_text(table, "framework", "generic"),
-        scenario=_text(table, "scenario", "llm-rl"),
+        since=table.read("since", Node.integer),
+        resolved=table.read("resolved", Node.boolean) or False,
+        estimator=table.read("estimator", Node.text),
+        framework=table.read("framework", Node.text) or "generic",
+        scenario=table.read("scenario", Node.text) or "llm-rl",
         line=node.line,
     )
     read = [v for v in variants if any(v.reads(k) is not None for k in series)]
@@ -305,13 +292,3 @@ def _read_case(node: Node, variants: list[Variant]) -> Case:
         node.fail("no variant of the rule reads a metric of this case")
     table.finish()
     return case
-
-
-def _items(table: Table, key: str) -> list[Node]:
-    node = table.get(key)
-    return node.items() if node else []
-
-
-def _text(table: Table, key: str, default: str) -> str:
-    node = table.get(key)
-    return node.text() if node else default

@@ -41,7 +41,7 @@ def _unknown_rule(config: Config, name: str, hint: str | None) -> NoReturn:
         for node in config.rules.mute_node.items():
             if node.value == name:
                 node.fail(message, hint=hint)
-    raise UsageError(message + (f"; did you mean {hint!r}?" if hint else ""))
+    raise UsageError(message, hint=hint)
 
 
 def overridden(info: TagInfo, config: Config) -> TagInfo:

@@ -82,12 +82,7 @@ def state_findings(run: RunView) -> list[Finding]:
 
 
 def _state(
-    rule: str,
-    title: str,
-    level: Level,
-    since: int | None,
-    evidence: Evidence,
-    advice: str = "",
+    rule: str, title: str, level: Level, since: int | None, evidence: Evidence, advice: str = ""
 ) -> Finding:
     firing = FindingState.FIRING
     return Finding(

@@ -14,10 +14,26 @@ import numpy as np
 from rltui.catalogue.model import Category, Roles, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import RunState
-from rltui.health.crash import ExitKind, ExitStatus
-from rltui.session.exit_status import exit_status_of
+from rltui.health.crash import ExitKind, ExitStatus, exit_status
 from rltui.session.hyperparameters import positive
 from rltui.store import RunData, Series
+from rltui.store.files import RunFiles
+
+#: A log of the run that is written this much later shows that the training went on, seconds.
+_LATER_S = 60.0
+
+
+def exit_status_of(files: RunFiles) -> ExitStatus | None:
+    """How the run ended, or None when no log shows an end."""
+    last = files.modified or 0.0
+    found = [f for f in files.by_path.values() if f.source.modified >= last - _LATER_S]
+    found.sort(key=lambda f: (f.source.modified, f.source.order))
+    codes = [f.exit_code for f in found if f.exit_code is not None]
+    tails = [f.tail for f in found if f.tail is not None]
+    if not codes and not tails:
+        return None
+    return exit_status(tails[-1] if tails else None, codes[-1] if codes else None)
+
 
 #: A run whose newest write is older than this many usual intervals is not live (product rule).
 _LIVE_INTERVALS = 5.0

@@ -271,10 +271,8 @@ def _check(choice: Choice, catalogue: Catalogue) -> None:
     known |= {m.name for s in catalogue.suspects for m in s.algorithms}
     name = choice.algorithm.strip().upper()
     if name not in known:
-        hint = nearest(name, known)
-        words = f"; did you mean {hint!r}?" if hint else ""
-        names = ", ".join(sorted(known))
-        raise UsageError(f"unknown algorithm {choice.algorithm!r}{words} (known: {names})")
+        message = f"unknown algorithm {choice.algorithm!r} (known: {', '.join(sorted(known))})"
+        raise UsageError(message, hint=nearest(name, known))
 
 
 def _label(path: Path) -> str:

@@ -2,87 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from rltui.core.block import Block, FloatArray
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """An :class:`Extent` at one moment; all that stays of points that are unloaded."""
+class Extent:
+    """From where to where the points of a run go; all that stays of points that are unloaded."""
 
     first_step: int | None
+    """Lowest step of any tag."""
     last_step: int | None
+    """Newest step: the highest one that no later branch has superseded."""
     restarts: tuple[int, ...]
+    """Steps at which a later branch took over, for any tag, ascending: those of the most
+    precise log format that has any."""
     first_wall_time: float | None
+    """Oldest wall time in the logs, or None."""
     last_wall_time: float | None
+    """Newest wall time in the logs, or None."""
 
 
-class Extent:
-    """The extent of all points of a run, worked out when it is read."""
+def extent_of(lineages: Mapping[str, Lineage]) -> Extent:
+    """The extent of all points of a run."""
+    found = ranked(lineages)
+    # the lineages with real steps, if any
+    stepped = [s for s in found if not s.steps_are_row_numbers and s.branches] or found
+    branches = [b for s in found for b in s.branches]
+    firsts = [b.first_step for s in stepped for b in s.branches if b.first_step is not None]
+    lasts = [x for s in stepped if (x := _last_step(s)) is not None]
+    began = _wall_times(block for b in branches for block in b.blocks[:1])
+    ended = _wall_times(block for b in branches for block in b.blocks[-8:])
+    return Extent(
+        min(firsts, default=None),
+        max(lasts, default=None),
+        next((r for s in stepped if (r := _restarts(s))), ()),
+        min((float(np.nanmin(walls)) for walls in began), default=None),
+        max((float(np.nanmax(walls)) for walls in ended), default=None),
+    )
 
-    def __init__(self, lineages: Mapping[str, Lineage]) -> None:
-        self._lineages = lineages
 
-    def summary(self) -> Summary:
-        """The extent as it is now."""
-        return Summary(
-            self.first_step,
-            self.last_step,
-            self.restarts,
-            self.first_wall_time,
-            self.last_wall_time,
-        )
-
-    @property
-    def first_step(self) -> int | None:
-        """Lowest step of any tag."""
-        branches = (b for s in self._with_steps() for b in s.branches)
-        return min((b.first_step for b in branches if b.first_step is not None), default=None)
-
-    @property
-    def last_step(self) -> int | None:
-        """Newest step: the highest one that no later branch has superseded."""
-        lasts = (_last_step(s) for s in self._with_steps())
-        return max((x for x in lasts if x is not None), default=None)
-
-    @property
-    def restarts(self) -> tuple[int, ...]:
-        """Steps at which a later branch took over, for any tag, ascending: those of the most
-        precise log format that has any."""
-        return next((r for s in self._with_steps() if (r := _restarts(s))), ())
-
-    @property
-    def first_wall_time(self) -> float | None:
-        """Oldest wall time in the logs, or None."""
-        firsts = [
-            float(np.nanmin(block.wall_times))
-            for lineage in self._lineages.values()
-            for branch in lineage.branches
-            for block in branch.blocks[:1]
-            if np.isfinite(block.wall_times).any()
-        ]
-        return min(firsts, default=None)
-
-    @property
-    def last_wall_time(self) -> float | None:
-        """Newest wall time in the logs, or None."""
-        best = -np.inf
-        for lineage in self._lineages.values():
-            for branch in lineage.branches:
-                for block in branch.blocks[-8:]:
-                    if np.isfinite(block.wall_times).any():
-                        best = max(best, float(np.nanmax(block.wall_times)))
-        return best if np.isfinite(best) else None
-
-    def _with_steps(self) -> list[Lineage]:
-        """The lineages with real steps, if any; the most precise first."""
-        found = ranked(self._lineages)
-        return [s for s in found if not s.steps_are_row_numbers and s.branches] or found
+def _wall_times(blocks: Iterable[Block]) -> list[FloatArray]:
+    """The wall times of the blocks that have any."""
+    return [b.wall_times for b in blocks if np.isfinite(b.wall_times).any()]
 
 
 def ranked(lineages: Mapping[str, Lineage]) -> list[Lineage]:

@@ -121,10 +121,7 @@ def same_training(
 
 
 def _vote(
-    path: Path,
-    others: Mapping[str, Lineage],
-    lineages: Mapping[str, Lineage],
-    source: SourceInfo,
+    path: Path, others: Mapping[str, Lineage], lineages: Mapping[str, Lineage], source: SourceInfo
 ) -> tuple[Agreement, int]:
     """The majority of the tags that a file shares with some lineages, and their number."""
     own = lineages[source.format].branches_of(path)

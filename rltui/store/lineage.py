@@ -18,14 +18,7 @@ import numpy as np
 from rltui.core.batch import SourceInfo
 from rltui.core.block import Block
 from rltui.store.branch import Branch
-from rltui.store.points import (
-    GrowingPoints,
-    Points,
-    by_step,
-    choose,
-    concatenate,
-    is_sorted,
-)
+from rltui.store.points import GrowingPoints, Points, by_step, choose, concatenate, is_sorted
 from rltui.store.series import Series
 
 

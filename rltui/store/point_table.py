@@ -9,7 +9,7 @@ from pathlib import Path
 from rltui.core.batch import Batch, Restart, SourceInfo
 from rltui.store.branch import Branch
 from rltui.store.derived import Derived, DerivedSeries
-from rltui.store.extent import Extent, ranked
+from rltui.store.extent import Extent, extent_of, ranked
 from rltui.store.lineage import Lineage
 from rltui.store.merge import filled
 from rltui.store.series import Series
@@ -32,7 +32,8 @@ class PointTable:
     def __init__(self) -> None:
         self.lineages: dict[str, Lineage] = {}
         """Log format -> what was logged in it."""
-        self.extent = Extent(self.lineages)
+        self._extent: tuple[int, Extent] | None = None
+        """The extent, and the clock at which it was worked out."""
         self._clock = 0
         self._changed_at: dict[str, int] = {}
         """Tag -> when its points last changed; in the order in which tags were first seen."""
@@ -54,7 +55,7 @@ class PointTable:
         for batch in batches:
             self._take(batch)
             yield batch
-        self._series = {}
+        self._series, self._extent = {}, None
 
     def _take(self, batch: Batch) -> dict[str, None]:
         changed: dict[str, None] = {}  # a set would lose the order of the log
@@ -115,6 +116,13 @@ class PointTable:
     def derived(self) -> Mapping[str, DerivedSeries]:
         """The derived series, by tag."""
         return self._derived
+
+    @property
+    def extent(self) -> Extent:
+        """From where to where the points go; the same object until they change."""
+        if self._extent is None or self._extent[0] != self._clock:
+            self._extent = self._clock, extent_of(self.lineages)
+        return self._extent[1]
 
     def derive(self, derived: Derived) -> None:
         """Add a series under ``derived.tag`` that follows from two logged ones."""

@@ -57,22 +57,18 @@ class Follower(Protocol):
     @property
     def offset(self) -> int:
         """Bytes that were returned (of rows, roughly), for progress; at most ``size``."""
-        ...
 
     @property
     def size(self) -> int:
         """Bytes that the run is known to have, as of the last poll (of rows, roughly)."""
-        ...
 
     @property
     def modified(self) -> float:
         """Change time at the last poll, seconds since the epoch; 0 before the first."""
-        ...
 
     def poll(self, budget_bytes: int) -> Followed:
         """What is new, about ``budget_bytes`` of it. Costs a few ``stat`` calls when nothing is.
         Keeps no handle and no lock between two polls."""
-        ...
 
 
 class Tracker(Protocol):
@@ -81,45 +77,35 @@ class Tracker(Protocol):
     @property
     def name(self) -> str:
         """Shown to the user: ``mlflow``, ``trackio``."""
-        ...
 
     @property
     def files(self) -> str:
         """Names of its files, in Markdown, for the documentation."""
-        ...
 
     @property
     def written_by(self) -> str:
         """Who writes them, for the documentation."""
-        ...
 
     @property
     def precision_rank(self) -> int:
         """As of :class:`rltui.formats.base.Format`."""
-        ...
 
     def claims_name(self, name: str) -> bool:
         """Whether a file of this base name may be such a store (cheap, no I/O)."""
-        ...
 
     def claims_file(self, path: Path) -> bool:
         """Whether the file is such a store. Raises OSError when it cannot be read."""
-        ...
 
     def claims_directory(self, path: Path, names: Collection[str]) -> bool:
         """Whether a directory that holds these base ``names`` is such a store, which then owns
         all that is below. May read files in it. Never raises."""
-        ...
 
     def runs(self, path: Path) -> Sequence[TrackedRun]:
         """The runs of a store, oldest first. Raises OSError when it cannot be read (locked,
         corrupt: with a message for people in ``strerror``)."""
-        ...
 
     def parts(self, path: Path) -> frozenset[str]:
         """The ``part`` of each run; costs much less than :meth:`runs`. Raises OSError."""
-        ...
 
     def follow(self, path: Path, part: str) -> Follower:
         """Follow one run from its beginning."""
-        ...

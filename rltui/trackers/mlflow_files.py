@@ -39,11 +39,9 @@ class MlflowFiles:
         self._known: set[Path] = set()
 
     def claims_name(self, name: str) -> bool:  # noqa: ARG002
-        """False: a run is a directory."""
         return False
 
     def claims_file(self, path: Path) -> bool:  # noqa: ARG002
-        """False: a run is a directory."""
         return False
 
     def claims_directory(self, path: Path, names: Collection[str]) -> bool:
@@ -81,7 +79,6 @@ class MlflowFiles:
         return frozenset() if _is_deleted(path, meta_of(path)) else frozenset(("",))
 
     def follow(self, path: Path, part: str) -> Follower:  # noqa: ARG002
-        """Follow the run from its beginning."""
         from rltui.trackers.mlflow_run import MlflowRun
 
         return MlflowRun(path, self._clock)

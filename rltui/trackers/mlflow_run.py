@@ -83,7 +83,6 @@ class MlflowRun:
         return max((f.modified for f in self._files.values()), default=0.0)
 
     def poll(self, budget_bytes: int) -> Followed:
-        """See :class:`rltui.trackers.base.Follower`."""
         try:
             ended = self._look()
         except OSError as error:

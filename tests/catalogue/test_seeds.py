@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rltui.catalogue import Catalogue
-from rltui.catalogue.doc_tables import range_words
 from tests.catalogue.seeds import NAMES
+from tests.test_documentation import load_script
+
+range_words = load_script("generate_docs").range_words
 
 COUNTS = {
     "RL Metrics": 29,

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from rltui.core.clock import ManualClock
 from rltui.core.text import cell_width
 from rltui.present.screens.tabs import TABS
 from rltui.present.screens.view import View
 from rltui.session import Session
+from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 from tests.formats.encode import event, header, simple

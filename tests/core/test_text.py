@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcswidth, wcwidth
 
-from rltui.core.text import cell_width, clean, clean_bytes, fit, narrow, pad
+from rltui.core.text import cell_width, clean, clean_bytes, fit, pad
 
 #: Any code point, lone surrogates included: JSON can carry them.
 ANY = st.text(st.characters(exclude_categories=()))
@@ -100,7 +100,6 @@ def test_cell_width(text: str, cells: int) -> None:
 @given(ANY.map(clean))
 def test_widths_are_those_of_wcwidth(text: str) -> None:
     assert cell_width(text) == wcswidth(text)
-    assert narrow(text) == all(wcwidth(c) == 1 for c in text)
 
 
 def test_every_character_has_the_width_of_wcwidth() -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rltui.core.block import make_block
-from rltui.core.clock import ManualClock, SystemClock
+from rltui.core.clock import SystemClock
 from rltui.core.errors import DocumentError, RltuiError
 from rltui.core.level import Level, worst
 from rltui.core.shipped import shipped
+from tests.blocks import make_block
 from tests.builders import a_batch, a_block
+from tests.clock import ManualClock
 
 
 def test_levels_are_ordered_and_roll_up() -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rltui.core.clock import ManualClock
 from rltui.core.errors import UsageError
 from rltui.demo import SCENARIOS, DemoRun, DemoWriter
 from tests import event_files
+from tests.clock import ManualClock
 
 Points = dict[str, tuple[np.ndarray, np.ndarray]]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from rltui.core.clock import ManualClock
 from rltui.core.level import Level
 from rltui.files.fingerprint import Fingerprint
 from rltui.files.tail import Polled, Tail
+from tests.clock import ManualClock
 
 BIG = 1 << 20
 

@@ -16,7 +16,7 @@ from rltui.core.batch import LogTail, Restart
 from rltui.core.block import Block
 from rltui.formats import Belonging, Decoded
 from rltui.formats.console import Console
-from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
+from rltui.formats.console.console_dialect import ConsoleRows, RestartDetector
 from tests import places
 from tests.formats import encode
 

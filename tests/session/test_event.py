@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 
 from rltui.core.batch import Batch, LogTail
-from rltui.core.clock import ManualClock
 from rltui.core.level import Level
 from rltui.present.kit.sentences import summary
 from rltui.present.output.json_document import event_line
@@ -14,6 +13,7 @@ from rltui.present.output.text_report import event_text
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
 from tests.builders import a_batch, a_source, steps
+from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags
 
 

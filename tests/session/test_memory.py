@@ -8,10 +8,10 @@ import numpy as np
 
 from rltui.config import Config, WatchConfig
 from rltui.core.batch import Batch, RunKey
-from rltui.core.clock import ManualClock
 from rltui.core.level import RunState
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source, steps
+from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags
 
 ROWS = 400

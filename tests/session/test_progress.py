@@ -10,13 +10,13 @@ import pytest
 from rltui.catalogue import load_catalogue
 from rltui.config import Config, MetricOverride
 from rltui.core.batch import Batch
-from rltui.core.clock import ManualClock
 from rltui.core.errors import UsageError
 from rltui.core.level import Level, RunState
 from rltui.session import Progress, RunView, Session
 from rltui.session.session import Choice
 from rltui.sources.follow.reader import Reader
 from tests.builders import START, a_batch, a_block, a_source
+from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
 from tests.formats.encode import event, header, simple, text
 

@@ -44,11 +44,11 @@ from hypothesis.stateful import (
 
 from rltui.core.batch import Batch, Restart, RunKey
 from rltui.core.block import Block
-from rltui.core.clock import ManualClock
 from rltui.files import tail
 from rltui.formats import FORMATS, Decoded
 from rltui.sources import Reader
 from rltui.store import Store
+from tests.clock import ManualClock
 from tests.formats import encode
 
 EXAMPLES = int(os.environ.get("RLTUI_EXAMPLES", "80"))

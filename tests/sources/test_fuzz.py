@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import fuzz
-from rltui.core.block import make_block
 from rltui.formats import FORMATS, Decoded, Options
+from tests.blocks import make_block
 from tests.formats.sample import samples
 from tests.places import FIXTURES
 

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.batch import Batch, Note, Restart, RunKey, TextPoint
-from rltui.core.block import Block, make_block
+from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.store import Changes, Moved, RunData, Series, Store
 from rltui.store.derived import Derived
+from tests.blocks import make_block
 from tests.builders import LOGDIR, START, a_batch, a_block, a_run, a_store, steps
 
 KEY = RunKey(0, ".")

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rltui.core.block import Block
-from rltui.core.clock import ManualClock
 from rltui.trackers import Followed, Follower, Tracker
 from rltui.trackers.mlflow_files import MlflowFiles
 from rltui.trackers.sqlite.mlflow import MlflowTables
 from rltui.trackers.sqlite.sqlite_tracker import RowStore
 from rltui.trackers.sqlite.trackio import TrackioTables
+from tests.clock import ManualClock
 
 #: Wall time of step 0; one step a second.
 START = 1_795_000_000

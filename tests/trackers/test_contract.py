@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rltui.core.block import Block
-from rltui.core.clock import ManualClock
 from rltui.core.level import Level
 from rltui.trackers import TRACKERS, Follower, Tracker
+from tests.clock import ManualClock
 from tests.trackers.store import (
     BUDGET,
     START,

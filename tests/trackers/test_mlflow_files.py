@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.core.clock import ManualClock
 from rltui.formats.base import NoteBook
 from rltui.trackers import TRACKERS
 from rltui.trackers.metric_file import MetricFile
 from rltui.trackers.mlflow_files import MlflowFiles
+from tests.clock import ManualClock
 from tests.places import FIXTURES
 from tests.trackers.store import (
     BUDGET,

@@ -15,7 +15,6 @@ from rich.segment import Segment
 from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 
-from rltui.core.clock import ManualClock
 from rltui.present.kit.theme import load_theme
 from rltui.present.screens.keys import KEYS, Key
 from rltui.present.screens.view import View
@@ -25,6 +24,7 @@ from rltui.tui.screens.run import RunScreen
 from rltui.tui.screens.runs import RunsScreen
 from rltui.tui.screens.screen import ListScreen
 from rltui.tui.shell import Look, ShellApp
+from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_clock
 from tests.tui.driving import driving
 

@@ -42,7 +42,7 @@ asyncio.run(show())
 """
 _LATER = (
     "watchdog", "plotext", "tensorboard", "numpy.ma", "rltui.health.engine",
-    "rltui.health.rules", "rltui.catalogue.doc_tables", "rltui.present.screens.help",
+    "rltui.health.rules", "rltui.present.screens.help",
     "rltui.present.screens.metric", "rltui.formats.console.console_decoder",
     "rltui.formats.table.table_decoder", "rltui.formats.wandb.wandb_decoder",
 )  # fmt: skip

@@ -67,12 +67,7 @@ class Console(Format):
         decoder.feed(head)
         return decoder.found or _PROMISES.search(head) is not None
 
-    def decoder(
-        self,
-        options: Options | None = None,
-        path: Path | None = None,
-    ) -> Decoder:
-        """A fresh decoder for one file."""
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         from rltui.formats.console.console_decoder import ConsoleDecoder
 
         return ConsoleDecoder()

@@ -9,8 +9,8 @@ are skipped.
 
 from __future__ import annotations
 
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import number, plain
-from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
 #: Keys of the step, best first.
 _STEPS = (
@@ -34,23 +34,27 @@ _MAX_FOREIGN = 200
 _FIRST = (b"|", b"-")
 
 
-class BoxedTable:
+class BoxedTable(Dialect):
     """The dialect of boxed tables."""
 
     markers = (b"-----------\n",)
-    weak = False
 
     def __init__(self) -> None:
-        self._restarts = RestartDetector()
-        self.open = False
+        super().__init__()
+        self._open = False
         self._foreign = 0
         """Lines of other output since the last line of the box."""
         self._group = b""
         self._cells: dict[bytes, bytes] = {}
 
+    @property
+    def open(self) -> bool:
+        """Whether a box may continue."""
+        return self._open
+
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """A line of dashes may begin a box; the following lines show whether it does."""
-        self.open = not plain(line).strip(b"- ")
+        self._open = not plain(line).strip(b"- ")
         self._foreign, self._group = 0, b""
         self._cells = {}
         return False
@@ -71,7 +75,7 @@ class BoxedTable:
                 self._row(cells, rows)
         elif line:
             self._foreign += 1
-            self.open = bool(self._cells) and self._foreign < _MAX_FOREIGN
+            self._open = bool(self._cells) and self._foreign < _MAX_FOREIGN
 
     def _cell(self, line: bytes) -> None:
         parts = line.split(b"|")
@@ -92,13 +96,7 @@ class BoxedTable:
         else:
             return
         del cells[key]
-        names: list[bytes] = []
-        values: list[float] = []
-        for name, text in cells.items():
-            value = number(text)
-            if value is not None:
-                names.append(name)
-                values.append(value)
-        if names:
-            self._restarts.add(rows, tuple(names), int(step))
-            rows.add(tuple(names), int(step), values)
+        found = ((name, number(text)) for name, text in cells.items())
+        values = {name: value for name, value in found if value is not None}
+        if values:
+            self._add_cells(rows, int(step), values)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import NUMBER, plain
-from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
 _EPISODE = re.compile(
     rb"global_step=(\d{1,18}), (?:\w+=[^,]{1,40}, )*?episodic_return=\[?\s*(" + NUMBER + rb")\s*\]?"
@@ -21,22 +21,16 @@ _BOTH = (b"charts/episodic_return", b"charts/episodic_length")
 _SPS = (b"charts/SPS",)
 
 
-class CleanRl:
+class CleanRl(Dialect):
     """The dialect of CleanRL."""
 
     markers = (b"episodic_return=", b"SPS: ")
-    weak = False
-    open = False
 
     def __init__(self) -> None:
-        self._restarts = RestartDetector()
+        super().__init__()
         self._step: int | None = None
 
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:
-        """Never open."""
-
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         text = plain(line)
         found = _EPISODE.search(text)
         if found:

@@ -11,8 +11,7 @@ from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.console.boxed_table import BoxedTable
 from rltui.formats.console.cleanrl import CleanRl
-from rltui.formats.console.console_dialect import Dialect
-from rltui.formats.console.console_rows import ConsoleRows
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.generic import Generic
 from rltui.formats.console.legged_gym import LeggedGym, RlGames
 from rltui.formats.console.logger_record import LoggerRecord
@@ -74,7 +73,6 @@ class ConsoleDecoder:
         return bool(self._found)
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         if not data:
             stale, self._stale = self._stale, self._stale and more
             return Decoded(tail=self._screen.tail()) if stale and not more else Decoded()

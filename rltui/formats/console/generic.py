@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import NUMBER, plain, rank_of, wall_time
-from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
 #: Longer lines are text.
 _MAX_LINE = 2000
@@ -66,15 +66,14 @@ class _Place:
     """Where the pairs of the line begin, in bytes."""
 
 
-class Generic:
+class Generic(Dialect):
     """The dialect of all other trainers."""
 
     markers = (b"tep", b"poch", b"ter", b"TEP", b"POCH", b"ITER", b"pdate", b"pisode", b"atch")
     weak = True
-    open = False
 
     def __init__(self) -> None:
-        self._restarts = RestartDetector()
+        super().__init__()
         self._forms: dict[tuple[bytes, ...], tuple[int, list[float], float] | None] = {}
         """Names of a row -> the first row with them, None after the second one."""
         self._step: int | None = None
@@ -89,11 +88,7 @@ class Generic:
         self._rank: bytes | None = None
         self._patterns: list[tuple[re.Pattern[bytes], tuple[bytes, ...]]] = []
 
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:
-        """Never open."""
-
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         if len(line) > _MAX_LINE or not (b"\x1b" in line or _QUICK.search(line, 0, _HEAD_BYTES)):
             return False
         text = plain(line)
@@ -144,10 +139,8 @@ class Generic:
         first = self._forms[names]
         if first is not None:
             self._forms[names] = None
-            self._restarts.add(rows, names, first[0])
-            rows.add(names, *first)
-        self._restarts.add(rows, names, step)
-        rows.add(names, step, values, wall)
+            self._add(rows, names, *first)
+        self._add(rows, names, step, values, wall)
         return True
 
     def _step_of(self, place: _Place, rows: ConsoleRows) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import NUMBER, plain
-from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
 _ITERATION = re.compile(rb"Learning iteration (\d{1,15})/(\d{1,15})")
 _LINE = re.compile(rb"^([A-Za-z][\w/ .()-]{0,120}?):\s+(" + NUMBER + rb")(?: ?s| steps/s)?$")
@@ -43,14 +43,13 @@ _GAMES_NAMES = (
 )
 
 
-class LeggedGym:
+class LeggedGym(Dialect):
     """The dialect of rsl_rl: legged_gym and Isaac Lab."""
 
     markers = (b"Learning iteration ",)
-    weak = False
 
     def __init__(self) -> None:
-        self._restarts = RestartDetector()
+        super().__init__()
         self._step: int | None = None
         self._cells: dict[bytes, float] = {}
         self._lines = 0
@@ -61,7 +60,6 @@ class LeggedGym:
         return self._step is not None
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         found = _ITERATION.search(plain(line))
         if not found:
             return False
@@ -92,9 +90,7 @@ class LeggedGym:
     def _finish(self, rows: ConsoleRows) -> None:
         step, self._step = self._step, None
         if step is not None:
-            names = tuple(self._cells)
-            self._restarts.add(rows, names, step)
-            rows.add(names, step, list(self._cells.values()))
+            self._add_cells(rows, step, self._cells)
 
 
 def _rsl_name(name: bytes) -> bytes:
@@ -108,21 +104,12 @@ def _rsl_name(name: bytes) -> bytes:
     return name
 
 
-class RlGames:
+class RlGames(Dialect):
     """The dialect of rl_games."""
 
     markers = (b"fps step and policy inference: ",)
-    weak = False
-    open = False
-
-    def __init__(self) -> None:
-        self._restarts = RestartDetector()
-
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:
-        """Never open."""
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         found = _GAMES.search(plain(line))
         if not found:
             return False
@@ -131,6 +118,5 @@ class RlGames:
         total = found[7] if by_frames else found[5]
         if total:
             rows.total = int(total)
-        self._restarts.add(rows, _GAMES_NAMES, step)
-        rows.add(_GAMES_NAMES, step, [float(found[i]) for i in (1, 2, 3)])
+        self._add(rows, _GAMES_NAMES, step, [float(found[i]) for i in (1, 2, 3)])
         return True

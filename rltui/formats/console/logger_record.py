@@ -11,11 +11,10 @@ import math
 import re
 from collections.abc import Iterator
 
-import orjson
-
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, RestartDetector
 from rltui.formats.console.console_line import plain, wall_time
-from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 from rltui.formats.console.printed_dict import MAX_BYTES, PrintedDict, pairs
+from rltui.formats.json_value import parsed
 
 _SLIME = re.compile(rb"(?:^|[\s-])(step|rollout|perf|eval|passrate) (\d{1,18}): (?=\{['\"])")
 _SKYRL = re.compile(rb"(?:^|\s)Step (\d{1,18}): *(\{'.*)?$")
@@ -25,13 +24,13 @@ _PLANS = ("total_steps", "max_steps")
 _DEPTH = 8
 
 
-class LoggerRecord:
+class LoggerRecord(Dialect):
     """The dialect of dicts and JSON objects with a step."""
 
     markers = (b": {'", b'{"', b"Step ")
-    weak = False
 
     def __init__(self) -> None:
+        super().__init__()
         self._detectors: dict[bytes, RestartDetector] = {}
         self._printed: PrintedDict | None = None
         self._step = 0
@@ -51,10 +50,9 @@ class LoggerRecord:
         self._printed = None
         cells = printed.numbers()
         if cells:
-            self._add(b"step", self._step, tuple(cells), list(cells.values()), self._wall, rows)
+            self._axis_row(b"step", self._step, cells, self._wall, rows)
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         if len(line) > MAX_BYTES:
             return False
         if b'{"' in line:
@@ -84,8 +82,7 @@ class LoggerRecord:
         step = next((cells.pop(a) for a in _AXES if a in cells), float(found[2]))
         if not cells or not step.is_integer():
             return False
-        names = tuple(cells)
-        self._add(found[1], int(step), names, list(cells.values()), wall_time(text), rows)
+        self._axis_row(found[1], int(step), cells, wall_time(text), rows)
         return True
 
     def _json(self, line: bytes, rows: ConsoleRows) -> bool:
@@ -94,9 +91,9 @@ class LoggerRecord:
         if not body.endswith(b"}") or (b"step" not in body and b"iteration" not in body):
             return False
         try:
-            row = orjson.loads(body)
-        except orjson.JSONDecodeError:
-            row = _lenient(body)
+            row = parsed(body)
+        except ValueError:
+            return False
         if not isinstance(row, dict):
             return False
         key = next((k for k in _STEP_KEYS if _whole(row.get(k))), None)
@@ -107,24 +104,17 @@ class LoggerRecord:
             if _whole(row.get(plan)):
                 rows.total = int(row.pop(plan))
         inner = row.get("metrics", row.get("data"))
-        cells = list(_numbers(inner if isinstance(inner, dict) else row, "", 0))
-        if not cells:
-            return False
-        names = tuple(c[0].encode("utf-8", "replace") for c in cells)
-        self._add(b"json", step, names, [c[1] for c in cells], wall_time(line), rows)
-        return True
+        numbers = _numbers(inner if isinstance(inner, dict) else row, "", 0)
+        cells = {name.encode("utf-8", "replace"): value for name, value in numbers}
+        if cells:
+            self._axis_row(b"json", step, cells, wall_time(line), rows)
+        return bool(cells)
 
-    def _add(
-        self,
-        axis: bytes,
-        step: int,
-        names: tuple[bytes, ...],
-        values: list[float],
-        wall: float,
-        rows: ConsoleRows,
+    def _axis_row(
+        self, axis: bytes, step: int, cells: dict[bytes, float], wall: float, rows: ConsoleRows
     ) -> None:
-        self._detectors.setdefault(axis, RestartDetector()).add(rows, names, step)
-        rows.add(names, step, values, wall)
+        self._detectors.setdefault(axis, RestartDetector()).add(rows, tuple(cells), step)
+        rows.add(tuple(cells), step, tuple(cells.values()), wall)
 
 
 class _Expected(PrintedDict):
@@ -147,16 +137,6 @@ def _whole(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return math.isfinite(value) and value == int(value)
-
-
-def _lenient(body: bytes) -> object:
-    """A JSON object with NaN and Infinity in it."""
-    import json
-
-    try:
-        return json.loads(body.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
 
 
 def _numbers(row: dict[str, object], prefix: str, depth: int) -> Iterator[tuple[str, float]]:

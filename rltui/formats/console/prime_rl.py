@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import NUMBER, number, plain, wall_time
-from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 
 _HEAD = re.compile(rb"(?:^|\s)(Micro )?Step (\d{1,18}) \| ")
 _FIELD = re.compile(
@@ -32,21 +32,12 @@ _PRIME = {
 }
 
 
-class PrimeRl:
+class PrimeRl(Dialect):
     """The dialect of torchtune and prime-rl."""
 
     markers = (b"Step ",)
-    weak = False
-    open = False
-
-    def __init__(self) -> None:
-        self._restarts = RestartDetector()
-
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:
-        """Never open."""
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         if b" | " not in line:
             return False
         text = plain(line)
@@ -57,10 +48,7 @@ class PrimeRl:
         cells = _tune(body) if b"|" not in body else _prime(body)
         if not cells:
             return False
-        names = tuple(cells)
-        step = int(found[2])
-        self._restarts.add(rows, names, step)
-        rows.add(names, step, list(cells.values()), wall_time(text))
+        self._add_cells(rows, int(found[2]), cells, wall_time(text))
         return True
 
 

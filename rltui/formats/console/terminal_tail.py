@@ -13,8 +13,9 @@ from rltui.core.batch import LogTail
 from rltui.core.text import clean_bytes
 from rltui.formats.console.console_line import ANSI
 
-_LINES = 200
-_CHARS = 500
+#: Lines kept, and characters of each.
+MAX_LINES = 200
+MAX_CHARS = 500
 #: Bytes kept of the end of a line: a progress bar may fill megabytes.
 _LINE_BYTES = 1 << 13
 _OVERWRITES = 32
@@ -26,9 +27,9 @@ class TerminalTail:
     """Keeps the last lines. It gets every byte, but only works on the end of each piece."""
 
     def __init__(self) -> None:
-        self._raw: deque[bytes] = deque(maxlen=_LINES)
+        self._raw: deque[bytes] = deque(maxlen=MAX_LINES)
         """Finished lines that have not been rendered yet."""
-        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._lines: deque[str] = deque(maxlen=MAX_LINES)
         self._rest = b""
         """The end of the unfinished line."""
         self._count = 0
@@ -46,7 +47,7 @@ class TerminalTail:
             self._rest = (self._rest + data)[-_LINE_BYTES:]
             return
         self._count += data.count(b"\n")
-        start, wanted = end, _LINES
+        start, wanted = end, MAX_LINES
         while wanted and start >= 0:
             start = data.rfind(b"\n", 0, start)
             wanted -= 1
@@ -58,24 +59,24 @@ class TerminalTail:
 
     def tail(self) -> LogTail:
         """The current state."""
-        self._lines.extend(_shown(line) for line in self._raw)
+        self._lines.extend(shown(line) for line in self._raw)
         self._raw.clear()
-        last = _shown(self._rest)
+        last = shown(self._rest)
         lines = (*self._lines, last) if last else tuple(self._lines)
         after = self._count - 1 - self._row_line + bool(last)
-        lines = lines[-_LINES:]
+        lines = lines[-MAX_LINES:]
         return LogTail(lines, max(0, min(len(lines), after)))
 
 
-def _shown(line: bytes) -> str:
+def shown(line: bytes) -> str:
     """What a line shows after all of it was printed."""
     parts = line[-_LINE_BYTES:].rstrip(b"\r").split(b"\r")[-_OVERWRITES:]
     line = _plain(parts[0])
     for part in parts[1:]:
         over = _plain(part)
         line = over if _ERASE.search(part) else over + _beyond(line, over)
-    text = clean_bytes(line[: 4 * _CHARS].rstrip().replace(b"\t", b"    "))
-    return text if len(text) <= _CHARS else text[: _CHARS - 1] + "…"
+    text = clean_bytes(line[: 4 * MAX_CHARS].rstrip().replace(b"\t", b"    "))
+    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"
 
 
 def _plain(part: bytes) -> bytes:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 import re
 
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import ANSI, plain, rank_of, wall_time
-from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 from rltui.formats.console.printed_dict import MAX_BYTES, DictLayout, pairs
 from rltui.formats.console.step_inference import PendingRow, RowKind, StepInference, Stepped
 
@@ -29,16 +29,14 @@ _OF_ALL = re.compile(rb"'global_step/max_steps': '(\d{1,15})/(\d{1,15})'")
 _STEPS = (b"step", b"global_step", b"_step", b"iteration")
 
 
-class Transformers:
+class Transformers(Dialect):
     """The dialect of printed dicts."""
 
     markers = (b"{'", b"it/s", b"s/it", b"logging_steps", b"Total optimization steps")
-    weak = False
-    open = False
 
     def __init__(self) -> None:
         self._inference = StepInference()
-        self._restarts = RestartDetector()
+        super().__init__()
         self._layout = DictLayout()
         self._torn = b""
         self._names: tuple[bytes, ...] = ()
@@ -47,11 +45,7 @@ class Transformers:
         self._bare = False
         """Whether rows without a logger prefix were seen."""
 
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:
-        """Never open."""
-
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         if b"\x1b" in line:
             line = ANSI.sub(b"", line)
         begin = line.find(b"{'")
@@ -133,16 +127,13 @@ class Transformers:
         if not step.is_integer() or len(names) < 2:
             return False
         names = names[:at] + names[at + 1 :]
-        self._give(
-            [(PendingRow(RowKind.EVAL, names, values[:at] + values[at + 1 :], wall), int(step))],
-            rows,
-        )
+        row = PendingRow(RowKind.EVAL, names, values[:at] + values[at + 1 :], wall)
+        self._give([(row, int(step))], rows)
         return True
 
     def _give(self, stepped: Stepped, rows: ConsoleRows) -> None:
         for row, step in stepped:
-            self._restarts.add(rows, row.names, step)
-            rows.add(row.names, step, row.values, row.wall)
+            self._add(rows, row.names, step, row.values, row.wall)
         rows.steps_are_row_numbers |= self._inference.steps_are_row_numbers
         if stepped and self._inference.total is not None:
             rows.total = self._inference.total

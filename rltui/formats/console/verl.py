@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import number, plain, wall_time
-from rltui.formats.console.console_rows import ConsoleRows, RestartDetector
 from rltui.formats.console.printed_dict import PrintedDict
 
 _ROW = re.compile(rb"(?:^|[\s\])%|])step:(-?\d{1,18}) - (?=[^\s:])")
@@ -21,14 +21,13 @@ _VALIDATION = re.compile(rb"Initial validation metrics: ?\{")
 _PLAN = re.compile(rb"Training Progress: *\d+%\|[^|]*\| *\d+/(\d+) ")
 
 
-class Verl:
+class Verl(Dialect):
     """The dialect of verl, TinyZero and other forks."""
 
     markers = (b"step:", b"Initial validation metrics:", b"Training Progress: ")
-    weak = False
 
     def __init__(self) -> None:
-        self._restarts = RestartDetector()
+        super().__init__()
         self._names: tuple[bytes, ...] = ()
         self._begins: tuple[bytes, ...] = ()
         """How the fields of the last row begin: names with their colons."""
@@ -49,7 +48,6 @@ class Verl:
             self._printed = None
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """See :class:`rltui.formats.console.console_dialect.Dialect`."""
         found = _ROW.search(line)
         if not found:
             self._other(line, rows)
@@ -63,8 +61,7 @@ class Verl:
             return False
         step = int(found.group(1))
         self._before(names, step, rows)
-        self._restarts.add(rows, names, step)
-        rows.add(names, step, values, wall_time(line))
+        self._add(rows, names, step, values, wall_time(line))
         return True
 
     def _fields(self, body: bytes) -> tuple[tuple[bytes, ...], list[float]]:

@@ -64,16 +64,11 @@ class JsonLines(Format):
 
     def sampler(self) -> Callable[[bytes, Options], Sampler]:
         """Every line means the same anywhere in the file."""
-        from rltui.formats.jsonl.jsonl_sampler import JsonlSampler
+        from rltui.formats.jsonl.jsonl_decoder import JsonlSampler
 
         return JsonlSampler
 
-    def decoder(
-        self,
-        options: Options | None = None,
-        path: Path | None = None,
-    ) -> Decoder:
-        """A fresh decoder for one file."""
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
 
         return JsonLinesDecoder(options or Options())

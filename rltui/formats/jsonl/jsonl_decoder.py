@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 
 from rltui.core.level import Level
-from rltui.formats.base import COARSE_KEYS, Decoded, NoteBook, Options
+from rltui.formats.base import COARSE_KEYS, Decoded, Decoder, NoteBook, Options, RowSpan
 from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import (
     STEPS,
@@ -90,7 +90,6 @@ class JsonLinesDecoder:
         self._packing: _Packing | None = None
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         if data:
             self._parts.append(data)
             self._have += len(data)
@@ -295,3 +294,19 @@ class JsonLinesDecoder:
             )
         self._keys, self._packing = (), None
         self._steps, self._walls, self._values = [], [], bytearray()
+
+
+class JsonlSampler:
+    """Made from the beginning of one file."""
+
+    def __init__(self, head: bytes, options: Options) -> None:
+        self.step_bytes = head.find(b"\n") + 1
+        self._options = options
+
+    def decoder(self) -> Decoder:
+        return JsonLinesDecoder(self._options)
+
+    def rows_in(self, window: bytes, *, first: bool, last: bool) -> RowSpan:
+        """Whole lines; the decoder drops the one that the window cuts at its end."""
+        begin = 0 if first else window.find(b"\n") + 1 or -1
+        return RowSpan(begin, len(window), True)

@@ -14,13 +14,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rltui.formats.jsonl.jsonl_row import Step, find_step, flatten, take_wall
-from rltui.formats.naming import (
-    RAY_LEFT_OUT,
-    is_ray_gap,
-    is_ray_result,
-    ray_tag,
-    transformers_tag,
-)
+from rltui.formats.naming import RAY_LEFT_OUT, is_ray_gap, is_ray_result, ray_tag, transformers_tag
 from rltui.formats.quantity import number_of
 
 #: Names in LLaMA-Factory that differ from transformers (its train/callbacks.py).

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from rltui.core.text import clean
+from rltui.formats.json_value import float_of
 from rltui.formats.quantity import TIME_KEYS, fraction_of, wall_of, word_of
 
 #: Steps are below this in absolute value.
@@ -97,14 +98,6 @@ def flatten(row: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[t
                 yield from flatten(value, f"{name}/", depth + 1)
         elif isinstance(value, str) and (word := word_of(value)) is not None:
             yield name, word
-
-
-def float_of(value: int) -> float:
-    """An integer of any size as a float."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def settings_of(row: dict[str, Any]) -> dict[str, object]:

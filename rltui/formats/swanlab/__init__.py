@@ -22,12 +22,7 @@ class SwanLab(TrackerLog):
     suffix = ".swanlab"
     ident = b":SWL"
 
-    def decoder(
-        self,
-        options: Options | None = None,
-        path: Path | None = None,
-    ) -> Decoder:
-        """A fresh decoder for one file."""
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         from rltui.formats.swanlab.swanlab_decoder import SwanLabDecoder
 
         return SwanLabDecoder()

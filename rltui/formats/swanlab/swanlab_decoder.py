@@ -19,10 +19,10 @@ from rltui.formats.leveldb import Framing, RecordReader
 from rltui.formats.protobuf import (
     BYTES,
     FIXED64,
-    VARINT,
     MalformedError,
     fields,
-    integer,
+    integer_field,
+    last_fields,
     signed,
     timestamp,
     varint,
@@ -102,7 +102,6 @@ class SwanLabDecoder:
         """Step of the newest scalar that is not a system metric."""
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         records = self._reader.feed(data)
         heads, times, steps = self._heads, self._times, self._steps
         for offset, record in records:
@@ -186,36 +185,27 @@ class SwanLabDecoder:
         elif number == _FINISH:
             self._finish(data, start, stop)
         elif number == _START:
-            for inner, wire, a, b in fields(data, start, stop):
-                if inner in _START_TEXTS and wire == BYTES and b > a:
-                    text = data[a:b].decode("utf-8", "replace")
-                    self._settings.add(_START_TEXTS[inner], text)
+            self._settings.add_texts(_START_TEXTS, data, start, stop)
 
     def _scalar(self, data: bytes, start: int, stop: int) -> None:
-        key, step, wall, value = b"", 0, math.nan, _ZERO
-        for number, wire, a, b in fields(data, start, stop):
-            if number == 1 and wire == BYTES:
-                key = data[a:b]
-            elif number == 2 and wire == VARINT:
-                step = integer(data, a, b)
-            elif number == 4 and wire == BYTES:
-                wall = timestamp(data, a, b)
-            elif number == 5 and wire == BYTES:
-                for inner, kind, c, d in fields(data, a, b):
-                    if inner == 1 and kind == FIXED64:
-                        value = data[c:d]
-        if key:
-            self._add(self._column(key), step, wall, value)
+        found = last_fields(data, start, stop)
+        time, value = found.get((4, BYTES)), _ZERO
+        if (5, BYTES) in found:
+            a, b = last_fields(data, *found[5, BYTES]).get((1, FIXED64), (0, 0))
+            value = data[a:b] or _ZERO
+        if (1, BYTES) in found:
+            a, b = found[1, BYTES]
+            step = integer_field(data, start, stop, 2)
+            self._add(
+                self._column(data[a:b]), step, timestamp(data, *time) if time else math.nan, value
+            )
 
     def _finish(self, data: bytes, start: int, stop: int) -> None:
         """``FinishRecord``: state 1 (finished 1, crashed 2, aborted 3), error 2."""
-        state = 0
-        for number, wire, a, b in fields(data, start, stop):
-            if number == 1 and wire == VARINT:
-                state = varint(data, a, b)[0]
-            elif number == 2 and wire == BYTES and b > a:
-                self._output.line(data[a:b].rstrip(b"\n"))
-        if state:
+        a, b = last_fields(data, start, stop).get((2, BYTES), (0, 0))
+        if b > a:
+            self._output.line(data[a:b].rstrip(b"\n"))
+        if state := integer_field(data, start, stop, 1):
             self._exit_code = 0 if state == _FINISHED else 1
 
     def _flush(self) -> None:

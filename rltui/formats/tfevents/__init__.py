@@ -1,7 +1,7 @@
 """TensorBoard event files: torch, tensorboardX, TF2, and everything built on them.
 
 Modules: ``framing`` (records and checksums), ``event_record`` (one payload), ``scalar_span`` (one
-scalar record), ``step_group`` (shared wall times), ``step_template`` (whole steps at once),
+scalar record, shared wall times), ``step_template`` (whole steps at once),
 ``scan`` (records in any order), ``non_scalar`` (text, hyperparameters), ``event_decoder`` (all of
 it together), ``event_sampler`` (windows of large files).
 """
@@ -35,19 +35,13 @@ class TfEvents(Format):
         self._templates = TemplateCache()
 
     def belonging(self, name: str) -> Belonging:
-        """As in TensorBoard, a directory is a run."""
         return Belonging.DIRECTORY
 
     def claims_name(self, name: str) -> bool:
         """As in TensorBoard (tensorboard/backend/event_processing/io_wrapper.py)."""
         return "tfevents" in name and not name.endswith(".profile-empty")
 
-    def claims(
-        self,
-        path: Path,
-        head: bytes,
-        options: Options | None = None,
-    ) -> bool:
+    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         """By name: an event file may be empty or corrupt from its first byte."""
         return self.claims_name(path.name)
 
@@ -55,10 +49,5 @@ class TfEvents(Format):
         """Records are found anywhere by the checksums of their headers."""
         return EventSampler
 
-    def decoder(
-        self,
-        options: Options | None = None,
-        path: Path | None = None,
-    ) -> Decoder:
-        """A fresh decoder for one file."""
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         return TfEventsDecoder(options or Options(), self._templates)

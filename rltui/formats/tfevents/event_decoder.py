@@ -19,22 +19,18 @@ from rltui.formats.tfevents.event_record import (
     number_at,
     parse_event,
 )
-from rltui.formats.tfevents.framing import (
-    FRAME_BYTES,
-    HEADER_BYTES,
-    next_header,
-    valid_header,
-)
+from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, next_header, valid_header
 from rltui.formats.tfevents.scalar_span import (
+    NO_GROUP,
     SCALARS,
     ScalarRun,
     ScalarSpan,
+    StepGroup,
     collect_run,
     is_number,
     scalar_at,
 )
 from rltui.formats.tfevents.scan import scan
-from rltui.formats.tfevents.step_group import NO_GROUP, StepGroup
 from rltui.formats.tfevents.step_template import StepTemplate, TemplateCache
 
 #: Longer rows are returned in pieces instead of held back until they are complete.
@@ -86,7 +82,6 @@ class TfEventsDecoder:
         return self._held
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         if data:
             self._waiting.append(data)
             self._have += len(data)

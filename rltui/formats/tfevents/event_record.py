@@ -19,6 +19,8 @@ from rltui.formats.protobuf import (
     MalformedError,
     fields,
     integer,
+    integer_field,
+    last_fields,
     signed,
     varint,
 )
@@ -127,10 +129,7 @@ def number_at(data: bytes, value: Value) -> float:
 
 
 def _is_start(data: bytes, pos: int, end: int) -> bool:
-    return any(
-        number == 1 and wire == VARINT and varint(data, a, b)[0] == _SESSION_START
-        for number, wire, a, b in fields(data, pos, end)
-    )
+    return integer_field(data, pos, end, 1) == _SESSION_START
 
 
 def _value(data: bytes, pos: int, end: int) -> Value:
@@ -151,13 +150,11 @@ def _value(data: bytes, pos: int, end: int) -> Value:
 
 
 def _metadata(data: bytes, pos: int, end: int, value: Value) -> None:
-    for number, wire, start, stop in fields(data, pos, end):
-        if number == 1 and wire == BYTES:
-            for inner, kind, a, b in fields(data, start, stop):
-                if inner == 1 and kind == BYTES:
-                    value.plugin = data[a:b]
-                elif inner == 2 and kind == BYTES:
-                    value.content = (a, b)
+    plugin = last_fields(data, pos, end).get((1, BYTES))
+    found = last_fields(data, *plugin) if plugin else {}
+    if (1, BYTES) in found:
+        value.plugin = data[slice(*found[1, BYTES])]
+    value.content = found.get((2, BYTES))
 
 
 def _tensor(data: bytes, pos: int, end: int, value: Value) -> None:
@@ -182,9 +179,5 @@ def _elements(data: bytes, pos: int, end: int) -> int:
     total = 1
     for number, wire, start, stop in fields(data, pos, end):
         if number == 2 and wire == BYTES:
-            size = 0
-            for inner, kind, a, b in fields(data, start, stop):
-                if inner == 1 and kind == VARINT:
-                    size = integer(data, a, b)
-            total *= size
+            total *= integer_field(data, start, stop, 1)
     return total

@@ -9,12 +9,7 @@ from __future__ import annotations
 from rltui.formats.base import Decoder, Options, RowSpan
 from rltui.formats.protobuf import encoded
 from rltui.formats.tfevents.event_decoder import TfEventsDecoder
-from rltui.formats.tfevents.framing import (
-    FRAME_BYTES,
-    HEADER_BYTES,
-    next_header,
-    valid_header,
-)
+from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, next_header, valid_header
 from rltui.formats.tfevents.scalar_span import scalar_at
 from rltui.formats.tfevents.step_template import TemplateCache
 
@@ -36,7 +31,6 @@ class EventSampler:
         """Its own: templates of pieces of rows must not reach those that read whole files."""
 
     def decoder(self) -> Decoder:
-        """See :class:`rltui.formats.base.Sampler`."""
         return TfEventsDecoder(self._options, self._templates)
 
     def rows_in(self, window: bytes, *, first: bool, last: bool) -> RowSpan:

@@ -18,8 +18,13 @@ from rltui.formats.row_sink import Layout, layout_of
 from rltui.formats.tfevents.checksum import checksums_fit, is_intact
 from rltui.formats.tfevents.event_record import DOUBLE, FLOAT
 from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, length_crc
-from rltui.formats.tfevents.scalar_span import ScalarSpan, scalar_at
-from rltui.formats.tfevents.step_group import NO_GROUP, SECOND_BITS, StepGroup
+from rltui.formats.tfevents.scalar_span import (
+    NO_GROUP,
+    SECOND_BITS,
+    ScalarSpan,
+    StepGroup,
+    scalar_at,
+)
 
 ByteArray = NDArray[np.uint8]
 

@@ -22,8 +22,7 @@ from rltui.formats.row_sink import Layout, layout_of
 from rltui.formats.tfevents.checksum import MAX_BYTES, checksums_fit, is_intact
 from rltui.formats.tfevents.event_record import DOUBLE, FLOAT
 from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES
-from rltui.formats.tfevents.scalar_span import ScalarSpan
-from rltui.formats.tfevents.step_group import SECOND_BITS, StepGroup
+from rltui.formats.tfevents.scalar_span import SECOND_BITS, ScalarSpan, StepGroup
 
 #: Bytes of rows compared at a time, so that they stay in the L2 cache.
 _GROUP_BYTES = 1 << 18

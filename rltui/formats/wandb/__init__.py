@@ -25,12 +25,7 @@ class Wandb(TrackerLog):
     suffix = ".wandb"
     ident = b":W&B"
 
-    def decoder(
-        self,
-        options: Options | None = None,
-        path: Path | None = None,
-    ) -> Decoder:
-        """A fresh decoder for one file."""
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         from rltui.formats.wandb.wandb_decoder import WandbDecoder
 
         return WandbDecoder()

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 
 from rltui.core.batch import LogTail
-from rltui.formats.base import clean_text
+from rltui.formats.console.terminal_tail import MAX_CHARS, MAX_LINES, shown
 
-#: Lines kept, and characters of each.
-MAX_LINES = 200
-MAX_CHARS = 500
 #: Bytes kept of an unfinished line; UTF-8 takes at most 4 per character.
 _MAX_PARTIAL = 4 * MAX_CHARS
-#: Colours and cursor movements (ECMA-48 CSI), and window titles (OSC).
-_ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 
 class ConsoleOutput:
@@ -32,16 +26,15 @@ class ConsoleOutput:
         """Add output in any pieces; a line ends at its newline."""
         *lines, partial = raw.split(b"\n")
         for line in lines:
-            self._end(self._joined(stream, line))
-            self._partial.pop(stream, None)
+            self._end(self._partial.pop(stream, b"") + line)
         if partial:
-            self._partial[stream] = self._joined(stream, partial)
+            self._partial[stream] = (self._partial.get(stream, b"") + partial)[-_MAX_PARTIAL:]
         self._new = self._new or bool(raw)
 
     def line(self, raw: bytes) -> None:
         """Add one whole line or several."""
         for line in raw.split(b"\n"):
-            self._end(_last_state(line))
+            self._end(line)
         self._new = True
 
     def row(self) -> None:
@@ -54,30 +47,10 @@ class ConsoleOutput:
         if not self._new:
             return None
         self._new = False
-        begun = [_shown(p) for p in self._partial.values()]
+        begun = [shown(p) for p in self._partial.values()]
         lines = (*self._lines, *begun)[-MAX_LINES:]
         return LogTail(lines, min(len(lines), self.after_row + len(begun)))
 
-    def _joined(self, stream: int, more: bytes) -> bytes:
-        before = self._partial.get(stream, b"")
-        return _last_state(before + more)[:_MAX_PARTIAL]
-
     def _end(self, line: bytes) -> None:
-        self._lines.append(_shown(line))
+        self._lines.append(shown(line))
         self.after_row += 1
-
-
-def _last_state(line: bytes) -> bytes:
-    """What a terminal shows of a line that was overwritten repeatedly (a progress bar).
-
-    A trailing carriage return is kept, because the next output replaces the line.
-    """
-    if b"\r" not in line:
-        return line
-    states = [s for s in line.split(b"\r") if s]
-    return (states[-1] if states else b"") + (b"\r" if line.endswith(b"\r") else b"")
-
-
-def _shown(line: bytes) -> str:
-    text = clean_text(_ESCAPES.sub(b"", line.rstrip(b"\r"))).rstrip()
-    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from operator import itemgetter
 
 import numpy as np
-import orjson
 
 from rltui.core.block import FloatArray
 from rltui.formats.base import clean_tag
+from rltui.formats.json_value import parsed
 from rltui.formats.wandb.step_metric import STEP
 from rltui.formats.wandb.wandb_item import ITEM_BYTES
 
@@ -59,11 +58,7 @@ class Shape:
 def _numbers(text: bytes) -> FloatArray:
     """The numbers of a JSON list; NaN and Infinity are accepted. Raises ValueError."""
     try:
-        values = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        values = json.loads(text)
-    try:
-        return np.array(values, np.float64)
+        return np.array(parsed(text), np.float64)
     except (TypeError, OverflowError) as error:
         raise ValueError("no numbers") from error
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from rltui.formats.base import clean_tag, clean_text
-from rltui.formats.protobuf import BYTES, fields
+from rltui.formats.json_value import parsed
+from rltui.formats.protobuf import BYTES, fields, last_fields
 from rltui.formats.wandb.wandb_item import Names, item_of
-from rltui.formats.wandb.wandb_row import leaves, parsed
+from rltui.formats.wandb.wandb_row import leaves
 
 #: Settings kept in total, and characters of a text or list.
 _MAX_SETTINGS = 10_000
@@ -51,6 +53,12 @@ class RunSettings:
         if isinstance(value, (str, bool, int, float)):
             self._known.add(name)
             self._new[name] = value
+
+    def add_texts(self, names: Mapping[int, str], data: bytes, start: int, stop: int) -> None:
+        """Keep the texts of some fields of a message: field number -> name."""
+        for (number, wire), (a, b) in last_fields(data, start, stop).items():
+            if wire == BYTES and number in names and b > a:
+                self.add(names[number], data[a:b].decode("utf-8", "replace"))
 
     def take(self) -> dict[str, object]:
         """The settings since the last call; later ones win."""

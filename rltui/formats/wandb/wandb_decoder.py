@@ -11,7 +11,15 @@ import math
 
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.leveldb import Framing, RecordReader
-from rltui.formats.protobuf import BYTES, VARINT, MalformedError, fields, integer, timestamp, varint
+from rltui.formats.protobuf import (
+    BYTES,
+    MalformedError,
+    fields,
+    integer_field,
+    last_fields,
+    timestamp,
+    varint,
+)
 from rltui.formats.wandb import Wandb
 from rltui.formats.wandb.history import History
 from rltui.formats.wandb.output import ConsoleOutput
@@ -38,7 +46,6 @@ class WandbDecoder:
         self._exit_code: int | None = None
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         records = self._reader.feed(data)
         for offset, record in records:
             self._record(record, offset)
@@ -92,35 +99,23 @@ class WandbDecoder:
         elif number == _RUN:
             self._run(data, start, stop)
         elif number == _EXIT:
-            self._exit_code = 0
-            for inner, wire, a, b in fields(data, start, stop):
-                if inner == 1 and wire == VARINT:
-                    self._exit_code = integer(data, a, b)
+            self._exit_code = integer_field(data, start, stop, 1)
 
     def _console(self, data: bytes, start: int, stop: int) -> None:
         """``OutputRecord`` and ``OutputRawRecord``: output_type 1, line 3."""
-        stream, line = 0, b""
-        for number, wire, a, b in fields(data, start, stop):
-            if number == 1 and wire == VARINT:
-                stream = varint(data, a, b)[0] & 1
-            elif number == 3 and wire == BYTES:
-                line = data[a:b]
-        self._output.write(line, stream)
+        a, b = last_fields(data, start, stop).get((3, BYTES), (0, 0))
+        self._output.write(data[a:b], integer_field(data, start, stop, 1) & 1)
 
     def _run(self, data: bytes, start: int, stop: int) -> None:
         """``RunRecord``: project 3, config 4, run_group 6, display_name 8, starting_step 14,
         start_time 17."""
-        started, step = math.nan, 0
-        for number, wire, a, b in fields(data, start, stop):
-            if number == 14 and wire == VARINT:
-                step = integer(data, a, b)
-            elif wire != BYTES:
+        started = math.nan
+        for (number, wire), (a, b) in last_fields(data, start, stop).items():
+            if wire != BYTES:
                 continue
-            elif number == 4:
+            if number == 4:
                 self._settings.update(data, a, b)
             elif number == 17:
                 started = timestamp(data, a, b)
-            elif number in _RUN_TEXTS and b > a:
-                text = data[a:b].decode("utf-8", "replace")
-                self._settings.add(_RUN_TEXTS[number], text)
-        self._history.begin(started, step)
+        self._settings.add_texts(_RUN_TEXTS, data, start, stop)
+        self._history.begin(started, integer_field(data, start, stop, 14))

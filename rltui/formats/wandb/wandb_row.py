@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
-from rltui.formats.protobuf import BYTES, VARINT, fields, integer
+from rltui.formats.json_value import parsed
+from rltui.formats.protobuf import BYTES, fields, integer_field
 from rltui.formats.wandb.shape import NUMBERS, QUOTED, is_word
 from rltui.formats.wandb.step_metric import STEP
 from rltui.formats.wandb.wandb_item import Name, Names, cells_of, token_of
@@ -71,10 +69,7 @@ def _number_row(row: HistoryRow, data: bytes, start: int, stop: int) -> None:
     """The step from ``HistoryStep``: older SDKs need not write it as an item."""
     for number, wire, a, b in fields(data, start, stop):
         if number == 2 and wire == BYTES:
-            row.numbers[STEP] = b"0"
-            for inner, kind, c, d in fields(data, a, b):
-                if inner == 1 and kind == VARINT:
-                    row.numbers[STEP] = b"%d" % integer(data, c, d)
+            row.numbers[STEP] = b"%d" % integer_field(data, a, b, 1)
 
 
 def _other_value(row: HistoryRow, name: bytes, value: bytes) -> bool:
@@ -116,14 +111,3 @@ def leaves(value: Any, parts: tuple[str, ...], depth: int) -> Iterator[tuple[tup
     elif depth < _MAX_DEPTH and "_type" not in value:
         for key, inner in value.items():
             yield from leaves(inner, (*parts, str(key)), depth + 1)
-
-
-def parsed(value: bytes) -> Any:
-    """JSON with NaN and Infinity. Raises ValueError when it is not JSON."""
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(value)
-        except RecursionError as error:
-            raise ValueError("nested too deeply") from error

@@ -7,12 +7,7 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import (
-    last_run_start,
-    latched,
-    rolling_extreme,
-    rolling_median,
-)
+from rltui.health.detectors.windows import last_run_start, latched, rolling_extreme, rolling_median
 
 
 @detector(roles=("reward",), facts=("start", "share", "drop", "middle", "span"))

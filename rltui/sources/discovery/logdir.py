@@ -42,9 +42,7 @@ _MOST_GONE = 1000
 
 
 def discover(
-    logdirs: Sequence[Path],
-    formats: Sequence[Format] = FORMATS,
-    options: Options | None = None,
+    logdirs: Sequence[Path], formats: Sequence[Format] = FORMATS, options: Options | None = None
 ) -> Discovery:
     """Look once. Raises SourceError for a path that is missing, unreadable or no log."""
     return RunFinder(logdirs, formats, options).find()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rltui.sources.discovery.path_memory import Recent
+from rltui.sources.discovery.log_head import Recent
 from rltui.trackers import TrackedRun, Tracker
 
 

@@ -116,7 +116,6 @@ class MlflowTables:
         return Facts(True, hparams, exit_code_of(raw_of(row[0])))
 
     def decoder(self) -> RowDecoder:
-        """A fresh decoder for one run."""
         return _Values()
 
 
@@ -159,7 +158,6 @@ class _Values:
         return len(rows)
 
     def take(self, rows: Sequence[Row]) -> Decoded:
-        """Rows as blocks."""
         count = len(rows)
         try:
             columns = self._columns(rows)

@@ -8,6 +8,7 @@ rows beyond the newest id of the poll before are searched. Each poll is one shor
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -19,9 +20,73 @@ from rltui.files.trouble import Notes
 from rltui.formats.base import Decoded
 from rltui.trackers.base import Followed
 from rltui.trackers.sqlite.change_log import News, StoreChangeLog, is_same
-from rltui.trackers.sqlite.database import look
-from rltui.trackers.sqlite.fetch import fetch_rows
-from rltui.trackers.sqlite.schema import Facts, Row, RowDecoder, Table
+from rltui.trackers.sqlite.database import is_damage, look
+from rltui.trackers.sqlite.schema import MOST_VALUES, Facts, Row, RowDecoder, Table, in_chunks
+
+#: One range of ids takes the place of a list of them as long as it passes at most this many rows
+#: of other runs for each row of this one.
+_PASSED = 3
+#: Rows that are read together in a damaged store; one damaged page loses all of them.
+_DAMAGED_ROWS = 50
+
+
+class Fetched(NamedTuple):
+    """The rows that were read, in order."""
+
+    rows: list[Row]
+    damaged: int
+    """Rows that were left out."""
+    stopped: bool
+    """Whether the budget ended before all rows were read; never without a row."""
+
+
+def fetch_rows(
+    connection: sqlite3.Connection,
+    table: Table,
+    run: bytes,
+    decoder: RowDecoder,
+    ids: list[int],
+    budget_bytes: int,
+) -> Fetched:
+    """The rows of these ids (ascending), as far as the budget goes."""
+    select = f"SELECT rowid, {table.columns} FROM {table.name} WHERE rowid"
+
+    def cursor(piece: Sequence[int]) -> sqlite3.Cursor:
+        if len(piece) > MOST_VALUES:
+            query = f"{select} BETWEEN ? AND ? AND +{table.run} = CAST(? AS TEXT) ORDER BY rowid"
+            return connection.execute(query, (piece[0], piece[-1], run))
+        ((marks, numbers),) = in_chunks(piece)
+        return connection.execute(f"{select} IN ({marks}) ORDER BY rowid", numbers)
+
+    def read(pieces: Sequence[Sequence[int]], *, tolerant: bool) -> Fetched:
+        rows: list[Row] = []
+        damaged, left = 0, budget_bytes
+        for piece in pieces:
+            try:
+                found, spent = decoder.fetch(cursor(piece), max(1, left))
+            except sqlite3.DatabaseError as error:
+                if not tolerant or not is_damage(error):
+                    raise
+                damaged += len(piece)
+                continue
+            rows += found
+            left -= spent
+            if left <= 0 and rows and rows[-1][0] < ids[-1]:
+                return Fetched(rows, damaged, True)
+        return Fetched(rows, damaged, False)
+
+    dense = bool(ids) and ids[-1] - ids[0] < (_PASSED + 1) * len(ids)
+    try:
+        return read([ids] if dense else _pieces(ids, MOST_VALUES), tolerant=False)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+    return read(_pieces(ids, _DAMAGED_ROWS), tolerant=True)
+
+
+def _pieces(ids: list[int], size: int) -> list[list[int]]:
+    return [ids[i : i + size] for i in range(0, len(ids), size)]
+
 
 #: Up to this many new rows (of all runs) are examined one by one; more are found by the index,
 #: which may cost as much as the run has rows. So are the first ones, also in a damaged store.
@@ -107,7 +172,6 @@ class RowFollower:
         return (self._rows + len(self._ids)) * self._log.dialect.row_bytes
 
     def poll(self, budget_bytes: int) -> Followed:
-        """See :class:`rltui.trackers.base.Follower`."""
         log = self._log
         if log.waits:
             return _NOTHING

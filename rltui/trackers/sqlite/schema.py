@@ -51,20 +51,16 @@ class RowDecoder(Protocol):
     @property
     def row_bytes(self) -> int:
         """Bytes of one of its rows, estimated; at least one."""
-        ...
 
     def fetch(self, cursor: sqlite3.Cursor, budget_bytes: int) -> tuple[list[Row], int]:
         """The next rows of the cursor, about ``budget_bytes`` of them, and their bytes."""
-        ...
 
     def whole(self, rows: Sequence[Row]) -> int:
         """How many of the rows to take when more follow, so that values that were logged
         together stay together; at least one. The rest is read again."""
-        ...
 
     def take(self, rows: Sequence[Row]) -> Decoded:
         """Decode rows that follow those of the call before."""
-        ...
 
 
 class Dialect(Protocol):
@@ -73,34 +69,27 @@ class Dialect(Protocol):
     @property
     def row_bytes(self) -> int:
         """Bytes of a row in the file, roughly."""
-        ...
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of the rows, or None when the database is no such store."""
-        ...
 
     def runs(self, connection: sqlite3.Connection, table: Table, project: str) -> list[TrackedRun]:
         """All runs that have rows, oldest first, names not yet made unique; ``project`` is the
         name of the file."""
-        ...
 
     def ids(self, connection: sqlite3.Connection, table: Table) -> Collection[bytes]:
         """The runs that :meth:`runs` would return, without going through all rows."""
-        ...
 
     def states(
         self, connection: sqlite3.Connection, runs: Collection[bytes]
     ) -> Mapping[bytes, Hashable]:
         """A value for each run that changes when its facts may have changed without a row."""
-        ...
 
     def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> Facts:
         """What the store says about a run now."""
-        ...
 
     def decoder(self) -> RowDecoder:
         """A fresh decoder for one run."""
-        ...
 
 
 def part_of(run: bytes) -> str:

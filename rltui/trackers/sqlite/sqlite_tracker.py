@@ -58,7 +58,6 @@ class RowStore:
         return self._load()
 
     def claims_name(self, name: str) -> bool:
-        """Whether a file of this base name may be a database."""
         return name.lower().endswith(_SUFFIXES)
 
     def claims_file(self, path: Path) -> bool:
@@ -86,7 +85,6 @@ class RowStore:
         return is_database(path) and look(path, self._dialect.table) is not None
 
     def claims_directory(self, path: Path, names: Collection[str]) -> bool:  # noqa: ARG002
-        """False: such a store is one file."""
         return False
 
     def runs(self, path: Path) -> Sequence[TrackedRun]:

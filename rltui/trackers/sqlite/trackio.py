@@ -9,7 +9,6 @@ trackio moves it into the database.
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -17,10 +16,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
-import orjson
 
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook
+from rltui.formats.json_value import parsed
 from rltui.formats.jsonl.jsonl_row import flatten, settings_of
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.trackers.base import TrackedRun
@@ -43,10 +42,6 @@ _NEEDED = frozenset(("timestamp", "run_name", "step", "metrics"))
 #: The step of the trainer where transformers logs it: the column then only counts log calls
 #: (TrackioCallback in transformers/integrations/integration_utils.py).
 _GLOBAL_STEP = "train/global_step"
-#: A time as ``datetime.now(timezone.utc).isoformat()`` writes it.
-_ISO = b"0000-00-00T00:00:00.000000+00:00"
-_FORM = np.frombuffer(_ISO, np.uint8)
-_IS_DIGIT = np.array([True] * 26 + [False] * 6) & (ord("0") == _FORM)
 #: Rows that are fetched at once, whatever their size, and bytes of a row beside its JSON.
 _AT_ONCE = 16
 _LEAST_BYTES = 100
@@ -105,7 +100,6 @@ class TrackioTables:
         return Facts(True, _settings(connection, run))
 
     def decoder(self) -> RowDecoder:
-        """A fresh decoder for one run."""
         return _Rows()
 
 
@@ -146,14 +140,10 @@ def _settings(connection: sqlite3.Connection, run: bytes) -> dict[str, object]:
 
 def _json_of(raw: object) -> Any:
     """The JSON value in a column, None for none; NaN and Infinity tokens are accepted."""
-    data = raw_of(raw)
     try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(data)
-        except (ValueError, RecursionError):
-            return None
+        return parsed(raw_of(raw))
+    except ValueError:
+        return None
 
 
 def _seconds(time: object) -> float:
@@ -170,22 +160,6 @@ def _seconds(time: object) -> float:
         return moment.timestamp()
     except (ValueError, OverflowError, OSError):
         return math.nan
-
-
-def _walls(times: list[object]) -> list[float]:
-    """Seconds since the epoch of many times; all at once where they are as trackio writes them."""
-    raws = [t for t in times if isinstance(t, bytes) and len(t) == len(_ISO)]
-    if times and len(raws) == len(times):
-        grid = np.frombuffer(b"".join(raws), np.uint8).reshape(-1, len(_ISO))
-        digits = grid[:, _IS_DIGIT] - ord("0")  # below zero is far above nine
-        if (digits <= 9).all() and (grid[:, ~_IS_DIGIT] == _FORM[~_IS_DIGIT]).all():
-            try:
-                moments = np.array([t[:-6] for t in raws], "S").astype("U").astype("datetime64[us]")
-            except ValueError:  # a 13th month
-                pass
-            else:
-                return (moments.astype(np.int64) / 1e6).tolist()  # type: ignore[no-any-return]
-    return [_seconds(t) for t in times]
 
 
 def _size_of(row: Row) -> int:
@@ -226,15 +200,10 @@ class _Rows:
         return len(rows)
 
     def take(self, rows: Sequence[Row]) -> Decoded:
-        """Rows as blocks."""
-        walls = _walls([r[1] for r in rows])
-        for (number, _, step, metrics), wall in zip(rows, walls, strict=True):
-            try:
-                values = orjson.loads(metrics)
-            except (orjson.JSONDecodeError, TypeError):
-                values = _json_of(metrics)
+        for number, time, step, metrics in rows:
+            values = _json_of(metrics)
             if isinstance(values, dict):
-                self._row(values, step, wall)
+                self._row(values, step, _seconds(time))
             else:
                 kind = "row that is too long" if metrics is None else "row that is no JSON object"
                 self._notes.add(0, kind, f"row {number}")

@@ -18,8 +18,8 @@ from rltui.health.detectors.windows import (
 from rltui.health.engine import Engine
 from rltui.health.episodes import spans
 from rltui.health.rule import Variant
-from rltui.health.rule_cases import case_run
 from rltui.health.rules import load_rules
+from tests.health.rule_cases import case_run
 
 RULES = load_rules()
 SETTINGS = [(v, level) for r in RULES for v in r.variants for level in v.levels]

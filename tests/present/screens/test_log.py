@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rltui.core.batch import Batch, LogTail
-from rltui.core.clock import ManualClock
 from rltui.core.level import Level
 from rltui.present.kit.line import plain
 from rltui.present.output.text_report import check_text, verdict_line
@@ -14,6 +13,7 @@ from rltui.present.screens.log import log_head, log_lines
 from rltui.present.screens.view import View
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source, steps
+from tests.clock import ManualClock
 from tests.fakes import a_session, grpo_tags
 from tests.tui.hand import open_app
 

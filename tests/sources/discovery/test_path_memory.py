@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltui.sources.discovery.path_memory import Recent
+from rltui.sources.discovery.log_head import Recent
 
 
 def test_what_is_not_asked_for_during_a_whole_look_is_forgotten() -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from rltui.core.clock import ManualClock, SystemClock
+from rltui.core.clock import SystemClock
 from rltui.formats import FORMATS, Options
 from rltui.sources.discovery.quick_scan import NAMED, Bounds, quick_scan
 from rltui.sources.discovery.suggestions import VARIABLES, LogdirFinder, Suggestion
 from rltui.sources.discovery.walk import Walker
+from tests.clock import ManualClock
 from tests.formats.encode import event, header, simple
 from tests.sources.discovery.test_log_writers import linux, running
 

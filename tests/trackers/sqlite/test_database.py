@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.core.clock import ManualClock
 from rltui.core.level import Level
 from rltui.trackers import Follower
 from rltui.trackers.sqlite import database
 from rltui.trackers.sqlite.database import UnreadableError, open_database
+from tests.clock import ManualClock
 from tests.trackers.store import (
     BUDGET,
     START,

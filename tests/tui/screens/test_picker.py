@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from rltui.core.clock import ManualClock
 from rltui.present.screens.suggestion_lines import PathDisplay
 from rltui.sources.discovery.suggestions import Suggestions
 from rltui.tui.picker_app import PickerApp
 from rltui.tui.screens.picker import PickerScreen
+from tests.clock import ManualClock
 from tests.present.screens.test_picker import an_offer, some
 from tests.tui.driving import driving
 from tests.tui.hand import Screen, a_look

@@ -12,12 +12,13 @@ import numpy as np
 
 from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo
 from rltui.core.batch import Batch, RunKey, SourceInfo
-from rltui.core.block import FloatArray, make_block
+from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
 from rltui.health.engine import Engine
 from rltui.health.model import Finding, FindingState
 from rltui.health.rule import Case, Rule
 from rltui.store import RunData
+from tests.blocks import make_block
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|nan|inf)"
 _PART = re.compile(rf"({_NUMBER})(?:\.\.({_NUMBER})|~({_NUMBER}))?(?:x(\d+))?$", re.IGNORECASE)
@@ -122,8 +123,4 @@ def case_run(
 def case_info(key: str, estimator: str | None = None) -> TagInfo:
     """The meaning of a tag named like its metric."""
     metric = Metric(key, key, Category.OTHER, None, "", Direction.NONE, None, "", "")
-    return TagInfo(
-        tag=key, metric=metric, title=key, category=Category.OTHER, also=None, unit="",
-        direction=Direction.NONE, healthy=None, meaning="", sign=1.0, scale=1.0, family=None,
-        stat=None, estimator=estimator,
-    )  # fmt: skip
+    return TagInfo(key, metric, key, Category.OTHER, estimator=estimator)
