@@ -30,8 +30,8 @@ class RltuiApp(ShellApp[None], places=EVERYWHERE):
         return RunsScreen(self.session)
 
     def on_mount(self) -> None:
-        """Start reading."""
-        self.pump.start()
+        """Start reading once the screen has been painted: what is waited for stands there."""
+        self.call_after_refresh(self.pump.start)
 
     def on_unmount(self) -> None:
         """End the reader thread."""

@@ -13,7 +13,6 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
-from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.text import clean
@@ -32,15 +31,6 @@ Result = TypeVar("Result")
 _NOTICE_S = 4.0
 #: Key of an action that the user took all keys from: no terminal sends it.
 _NO_KEY = "unbound"
-
-
-class _BlockBar(ScrollBarRender):
-    """A thumb of whole cells: no glyph that a font may lack."""
-
-    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
-
-
-ScrollBar.renderer = _BlockBar
 
 
 @dataclass(frozen=True)

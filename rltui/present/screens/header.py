@@ -162,7 +162,7 @@ def _step_spans(progress: Progress, width: int) -> Line:
 def _bar(share: float, width: int, view: View) -> Line:
     done = round(share * width)
     glyphs = view.glyphs
-    return [(glyphs.bar_full * done, STRONG), (glyphs.bar_rest * (width - done), RULE)]
+    return [(glyphs.heavy * done, STRONG), (glyphs.bar_rest * (width - done), RULE)]
 
 
 def _drop_to_fit(parts: list[_Part], room: int) -> Line:

@@ -49,8 +49,11 @@ def log_lines(run: RunView, view: View, width: int) -> list[Line]:
     """The last lines of the console log that was written last."""
     path = _newest_log(run)
     if path is None:
-        advice = "no console log of this run is known; name it beside the directory: "
-        return paragraph(advice + "rltui watch DIR FILE", width, MUTED)
+        advice = (
+            "This run has no console log. One that lies in its directory is found; "
+            "name one from elsewhere: rltui watch DIR FILE"
+        )
+        return paragraph(advice, width, MUTED)
     return _log_lines(run, list(run.data.files.tails[path].lines), view, width)
 
 

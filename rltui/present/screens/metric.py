@@ -89,7 +89,7 @@ def _below(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: i
         lines += _judgement(run, row, view, width)[:1]
         found = _statistics(run, row, view, zoom)
         pairs = [(name, value) for name, value, _ in found]
-        lines.append(fact_line(pairs, width, ellipsis=view.glyphs.ellipsis))
+        lines.append(fact_line(pairs, width))
     return lines
 
 

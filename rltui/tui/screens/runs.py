@@ -93,7 +93,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Before there is a run, or when there is room for nothing but verdicts."""
         session = self._session
         if width >= LEAST[0] and self.size.height >= LEAST[1]:
-            return waiting_lines(session.logdirs, session.troubles(), width, height)
+            found, troubles = session.run_count, session.troubles()
+            return waiting_lines(session.logdirs, found, troubles, width, height)
         return tiny_lines(session.runs(), session.reading(), self.shell.view, width, height)
 
     def _note(self) -> str:
