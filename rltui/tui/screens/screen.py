@@ -107,7 +107,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
     def footer(self, width: int) -> Line:
         """The footer at a width."""
         keys = [k for k in self.keys if k.action != "back" or self.leads_back]
-        return footer_line(keys, width, self.state_words())
+        return footer_line(keys, self.shell.view, width, self.state_words())
 
     @property
     def leads_back(self) -> bool:

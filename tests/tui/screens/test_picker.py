@@ -118,10 +118,10 @@ async def test_a_filter_is_typed_kept_and_cleared() -> None:
 async def test_help_opens_and_closes() -> None:
     async with picking(some()) as hand:
         await hand.press("question_mark")
-        assert any("look for logs again" in x for x in hand.lines)
+        assert any("search again" in x for x in hand.lines)
         await hand.press("enter", "q")
         assert hand.app.is_running
-        assert not any("look for logs again" in x for x in hand.lines)
+        assert not any("search again" in x for x in hand.lines)
 
 
 async def test_r_searches_again_and_new_logs_appear() -> None:

@@ -325,3 +325,16 @@ async def test_a_filter_that_was_pasted_is_harmless(rich: tuple[Any, ...]) -> No
         hand.run.status._set_filter("\x1b]0;x\x07kl")
         await hand.press("enter")
         assert all(text.isprintable() for text in hand.lines)
+
+
+@pytest.mark.parametrize("tab", ["1", "3", "9"])
+async def test_help_cuts_nothing_and_says_how_much_there_is(
+    tab: str, rich: tuple[Any, ...]
+) -> None:
+    async with open_app(*rich, size=(80, 24)) as hand:
+        await hand.press(tab, "question_mark")
+        seen = hand.lines[1:-2]
+        assert "1–" in hand.footer or "not judged" in hand.text
+        await hand.press("G")
+        box = [x[2:78] for x in (*seen, *hand.lines[1:-2])]
+        assert not [x for x in box if "…" in x.replace("1 … 9", "")]
