@@ -54,6 +54,11 @@ class ShellApp(CellDiffApp[Result]):
         scrollbar-color-hover: $muted; scrollbar-color-active: $muted;
     }
     Toast { background: $raised; color: $text-token; }
+    CommandPalette > Vertical { background: $raised; margin-top: 2; }
+    CommandPalette SearchIcon { display: none; }
+    CommandPalette #--input { border: none; padding: 0 1; }
+    CommandList > .option-list--option-highlighted { background: $sel; color: $text-token; }
+    CommandList:focus > .option-list--option-highlighted { background: $sel; color: $text-token; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", "quit", show=False, priority=True)
@@ -156,8 +161,11 @@ class ShellApp(CellDiffApp[Result]):
             self.write_terminal(sequence)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette: themes and the way out."""
-        del screen
+        """The palette: what the screen does, themes and the way out."""
+        from rltui.tui.screens.screen import ShellScreen
+
+        if isinstance(screen, ShellScreen):
+            yield from screen.palette()
         for name in self.themes():
             yield SystemCommand(f"Theme {name}", "colours", lambda n=name: self.choose_theme(n))
         yield SystemCommand("Quit", "leave; the training is never touched", self.exit)

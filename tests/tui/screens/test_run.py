@@ -12,6 +12,7 @@ from textual import events
 from rltui.tui.screens.explain import ExplainScreen
 from rltui.tui.screens.help import HelpScreen
 from rltui.tui.screens.log import LogScreen
+from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.widgets.tab_bar import TabBar
 from tests.builders import a_batch, steps
 from tests.fakes import grpo_batch, grpo_tags
@@ -338,3 +339,19 @@ async def test_help_cuts_nothing_and_says_how_much_there_is(
         await hand.press("G")
         box = [x[2:78] for x in (*seen, *hand.lines[1:-2])]
         assert not [x for x in box if "…" in x.replace("1 … 9", "")]
+
+
+async def test_the_palette_has_tabs_a_step_and_what_the_keys_do(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        for keys in ([], ["enter"]):
+            await hand.press(*keys)
+            screen = hand.app.screen
+            assert isinstance(screen, ShellScreen)
+            names = {c.title: c.callback for c in hand.app.get_system_commands(screen)}
+            assert {"Tab Timing", "Go to a step", "Explain what is chosen", "Quit"} <= set(names)
+            assert "Row up" not in names
+        await names["Go to a step"]()  # type: ignore[misc]
+        await hand.press(*"12", "enter")
+        assert hand.metric.zoom.crosshair == 12
+        await hand.press("ctrl+p")
+        assert not [c for c in hand.text if ord(c) > 0xFFFF], "no emoji"
