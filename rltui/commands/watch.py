@@ -16,6 +16,7 @@ from rltui.commands.command import (
     Command,
     Exit,
     add_logdirs,
+    add_reading,
     add_screen,
     open_config,
     open_session,
