@@ -164,7 +164,9 @@ def _margin(plot: Plot, shown: list[Shown]) -> dict[int, tuple[str, Style]]:
             row = 0 if value > plot.scale.low and not plot.scale.log else bottom
         for place in (row, row - 1, row + 1):
             if place not in out and 0 <= place <= bottom:
-                out[place] = (plot.glyphs.text(numbers.value(value)), look)
+                size = 0.0 if plot.scale.log else abs(plot.scale.high) + abs(plot.scale.low)
+                text = numbers.value(numbers.on_scale(value, size))
+                out[place] = (plot.glyphs.text(text), look)
                 break
     return out
 

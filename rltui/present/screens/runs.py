@@ -23,6 +23,7 @@ from rltui.present.kit.names import distinct
 from rltui.present.screens.entries import Entry, fixed, longest, with_margin, words_match
 from rltui.present.screens.header import state_spans
 from rltui.present.screens.log import crashed_line
+from rltui.present.screens.metric_rows import newest_of
 from rltui.present.screens.metric_table import spark_line
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -180,8 +181,7 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     tag = run.headline()
     if tag is None or not columns.value:
         return []
-    info, last = run.infos[tag], run.shown(tag).last
-    value = numbers.aligned(last[2] if last else None)
+    info, value = run.infos[tag], numbers.aligned(newest_of(run.shown(tag)))
     line: Line = [(" ", TEXT)]
     if columns.title:
         title = view.glyphs.text(info.title)

@@ -23,7 +23,13 @@ from rltui.present.screens.findings import (
 )
 from rltui.present.screens.first_movers import moved_lines, moved_sentence
 from rltui.present.screens.metric_chart import chart_lines, outline_of
-from rltui.present.screens.metric_rows import Section, make_row, overview_sections, tab_sections
+from rltui.present.screens.metric_rows import (
+    Section,
+    make_row,
+    newest_of,
+    overview_sections,
+    tab_sections,
+)
 from rltui.present.screens.metric_table import columns_for, fitted, table_entries
 from rltui.present.screens.run_cache import RunSeriesCache
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID
@@ -302,9 +308,8 @@ def _statistics(run: RunView, tag: str) -> list[tuple[str, str]]:
     whole = np.isfinite(values)
     steps, values = steps[whole], values[whole].astype(np.float64)
     facts: list[tuple[str, str]] = []
-    last = series.last
-    if last is not None:
-        facts.append(("newest", numbers.value(last[2])))
+    if series.count:
+        facts.append(("newest", numbers.value(newest_of(series))))
     if len(values):
         high = int(values.argmax())
         facts += [

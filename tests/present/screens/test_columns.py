@@ -15,6 +15,7 @@ from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, column, line_width, plain
 from rltui.present.kit.prose import fact_line
 from rltui.present.screens.first_movers import moved_lines
+from rltui.present.screens.metric_chart import chart_lines
 from rltui.present.screens.metric_rows import Row, make_row
 from rltui.present.screens.metric_table import (
     _heads,
@@ -183,3 +184,14 @@ def test_a_column_ends_with_a_blank(text: str, width: int, right: bool) -> None:
     shown, _ = column(text, width, right=right)
     assert cell_width(shown) == width
     assert shown.endswith(" ")
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [([1.0, 0.1, 1.1e-16], "0"), ([3e-12, 2e-12], "2.0e-12"), ([1e-30, float("nan")], "NaN")],
+)
+def test_a_rounding_error_is_shown_as_zero(values: list[float], text: str) -> None:
+    run = a_session(a_batch(steps(1, {"a/std": values}))).runs()[0]
+    assert numbers.value(make_row(run, "a/std").value) == text
+    if text != "NaN":
+        assert any(f"◂{text}" in plain(x) for x in chart_lines(run, "a/std", View(), 50, 12))
