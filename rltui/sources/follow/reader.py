@@ -19,7 +19,7 @@ from rltui.sources.follow.feeds import Feeds
 from rltui.sources.follow.file_feed import FileFeed
 from rltui.sources.follow.log_search import LogSearch
 from rltui.sources.follow.loop import FollowLoop
-from rltui.sources.follow.pump import Pump
+from rltui.sources.follow.pipe_reader import PipeReader
 from rltui.sources.follow.reread import read_again, rereadable
 from rltui.sources.follow.schedule import Intervals, Watching
 from rltui.sources.follow.stdin_feed import StdinFeed
@@ -77,8 +77,8 @@ class Reader:
 
     def _open(self, run: RunFiles, file: LogFile) -> Feed:
         if file.path == PIPE:
-            pump = Pump(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
-            return StdinFeed(run, file, self._options, self._formats, pump, self._clock)
+            pipe = PipeReader(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
+            return StdinFeed(run, file, self._options, self._formats, pipe, self._clock)
         if file.tracker is not None:
             return TrackerFeed(run, file)
         return FileFeed(run, file, self._options)
