@@ -47,6 +47,8 @@ class LogSearch:
         self._last = -math.inf
         self._checks = 0
         self.walks = 0
+        self.run_count = 0
+        """Runs that the newest search found."""
         """How often the directories were walked."""
         self.refused: tuple[Note, ...] = ()
         """Files that look like logs and are not read; the first few, then their number."""
@@ -64,7 +66,9 @@ class LogSearch:
         self._trouble.update(found.notes, {path for path, _ in found.directories})
         self._directories.set(found.directories, found.unclaimed)
         self.refused = self._refused(found)
-        return replace(found, runs=tuple(r for r in found.runs if self._wanted(r)))
+        runs = tuple(r for r in found.runs if self._wanted(r))
+        self.run_count = len(runs)
+        return replace(found, runs=runs)
 
     def pause(self, now: float, *, reported: bool) -> float:
         """Seconds until the next check; ``reported``: the system has reported new names."""

@@ -194,6 +194,11 @@ class Reader:
         return self._search.refused
 
     @property
+    def run_count(self) -> int:
+        """Runs that the newest search found, read or not."""
+        return self._search.run_count
+
+    @property
     def walks(self) -> int:
         """How often the directories were walked."""
         return self._search.walks

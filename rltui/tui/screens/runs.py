@@ -108,7 +108,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if self._settled or not session.views:
             return
         self._settled = True
-        if len(session.views) == 1 and session.run_count <= 1:
+        if session.run_count == 1:
             self.open_run(next(iter(session.views)))
 
     def open_run(self, key: RunKey) -> None:
@@ -120,7 +120,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             screen = self._visited[key] = RunScreen(self._session, key)
             self.shell.install_screen(screen, f"run {key.logdir}:{key.name}")
         self.items.chosen = key
-        self.leave_line()
+        self.status.leave(keep=True)
         self.shell.push_screen(screen)
 
     def action_enter(self) -> None:
