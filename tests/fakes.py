@@ -46,6 +46,7 @@ class FakeReader:
         self.unclaimed: tuple[Note, ...] = ()
         self.on_batch: Callable[[], None] | None = None
         self.share: tuple[int, int] = (0, 0)
+        self.run_count = 0
         self.running = False
         self.calls: list[str] = []
 

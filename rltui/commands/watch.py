@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import shutil
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,7 @@ from rltui.commands.command import (
 )
 from rltui.commands.standard_input import is_piped, kept_open, take_pipe
 from rltui.core.errors import UsageError
+from rltui.core.text import cell_width, clean, fit
 
 if TYPE_CHECKING:
     from rltui.config import Config
@@ -47,7 +50,28 @@ def _run(options: argparse.Namespace) -> int:
         if chosen is None:
             return code
         options.logdirs = [chosen]
-    return show(open_session(options, config), config)
+    with reading(", ".join(map(str, options.logdirs))):
+        session = open_session(options, config)
+        import rltui.tui.app  # noqa: F401 - takes as long as to look for logs
+    return show(session, config)
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Say on the terminal what is being done until the app paints."""
+    terminal = sys.__stdout__  # where the app paints, too
+    line = fit(f"reading {clean(what)} ...", shutil.get_terminal_size().columns - 1)
+
+    def write(text: str) -> None:
+        if terminal is not None:
+            terminal.write(text + "\r")
+            terminal.flush()
+
+    write(line)
+    try:
+        yield
+    finally:
+        write(" " * cell_width(line))
 
 
 def _watch_pipe(options: argparse.Namespace) -> int:

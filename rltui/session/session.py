@@ -67,8 +67,6 @@ class Session:
         self.labels = tuple(_label(p) for p in self.logdirs)
         """Names of the logdirs for people."""
         self.views: dict[RunKey, RunView] = {}
-        self.run_count = 0
-        """Runs that the last scan found, read or not."""
         self.busy = False
         """Whether the last drain ended for want of time, not of batches."""
         self._catalogue = open_catalogue(config)
@@ -100,7 +98,7 @@ class Session:
 
     def scan(self) -> None:
         """Look for runs once; raises SourceError for a path that cannot be a log."""
-        self.run_count = len(self._reader.scan())
+        self._reader.scan()
 
     def read_all(self) -> None:
         """Read every file to its end and judge every run (headless commands)."""
@@ -129,14 +127,17 @@ class Session:
         """Whether nothing can come any more: only pipes were read, and they were closed."""
         return self._reader.ended
 
-    def drain(self, budget_s: float = _DRAIN_S, *, verdicts: bool = True) -> Changes:
+    def drain(
+        self, budget_s: float = _DRAIN_S, *, verdicts: bool = True, news: bool = True
+    ) -> Changes:
         """Take in what the reader has produced, for about ``budget_s``; judge what changed.
 
-        Without ``verdicts`` the judging waits for another call.
+        Without ``verdicts`` the judging waits for another call, without ``news`` what the reader
+        has produced: only points that were unloaded and are needed are read again.
         """
         changes, end = Changes(), self.clock.monotonic() + budget_s
         while True:
-            batches = self._reader.drain(_BATCHES)
+            batches = self._reader.drain(_BATCHES) if news else []
             for batch in batches:
                 changes |= self._apply(batch)
             changes |= self._load_some()
@@ -171,6 +172,11 @@ class Session:
     def runs(self) -> list[RunView]:
         """The runs, in the order of their keys."""
         return [self.views[k] for k in sorted(self.views)]
+
+    @property
+    def run_count(self) -> int:
+        """Runs that are known, read or not."""
+        return max(self._reader.run_count, len(self.views))
 
     def look_at(self, view: RunView) -> None:
         """Note that a screen shows this run: its points stay in memory."""

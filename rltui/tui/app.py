@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from textual.app import SystemCommand
 from textual.screen import Screen
 
 from rltui.present.screens.keys import EVERYWHERE
-from rltui.present.screens.tabs import TABS
 from rltui.session import Session
 from rltui.tui.pump import Pump
-from rltui.tui.screens.run import RunScreen
 from rltui.tui.screens.runs import RunsScreen
 from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.shell import Look, ShellApp
@@ -30,8 +26,8 @@ class RltuiApp(ShellApp[None], places=EVERYWHERE):
         return RunsScreen(self.session)
 
     def on_mount(self) -> None:
-        """Start reading."""
-        self.pump.start()
+        """Start reading once the screen has been painted: what is waited for stands there."""
+        self.call_after_refresh(self.pump.start)
 
     def on_unmount(self) -> None:
         """End the reader thread."""
@@ -56,12 +52,3 @@ class RltuiApp(ShellApp[None], places=EVERYWHERE):
     def state_words(self, *, options: bool = True) -> str:
         words = super().state_words(options=options)
         return "  ".join(x for x in ("paused" if self.pump.paused else "", words) if x)
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette: tabs of the run that is shown, themes."""
-        if isinstance(screen, RunScreen):
-            for tab in TABS:
-                yield SystemCommand(
-                    f"Tab {tab.title}", "show this tab", lambda t=tab.id: screen.select_tab(t)
-                )
-        yield from super().get_system_commands(screen)

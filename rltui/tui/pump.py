@@ -1,7 +1,7 @@
 """How news of the logs reaches the screen, and when, and how often it is painted.
 
-Keys never wait for it. The reader wakes it; nothing is done while nothing changes, but for a
-glance once a second at ages, which move on their own.
+Keys never wait for it. The reader wakes it; nothing is done while nothing changes, except that
+ages, which move on their own, are renewed once a second.
 """
 
 from __future__ import annotations
@@ -89,31 +89,33 @@ class Pump:
         While files are read for the first time everything is taken in at once: the reader
         would have to wait.
         """
+        loading = self._session.reading() is not None
+        self._pull_in(_BUSY_S if loading else self._pace.wait(self._session.clock.monotonic()))
+
+    def _pull_in(self, seconds: float) -> None:
+        """Drain then, unless a drain is due already."""
         if self._due:
             return
-        loading = self._session.reading() is not None
-        wait = _BUSY_S if loading else self._pace.wait(self._session.clock.monotonic())
         self._due = True
-        if wait <= 0:
+        if seconds <= 0:
             self._owner.call_later(self.pull)
         else:
-            self._owner.set_timer(wait, self.pull)
+            self._owner.set_timer(seconds, self.pull)
 
     def pull(self) -> None:
         """Drain, and paint if that is due."""
         self._due = False
-        if self.paused:
-            return
         session = self._session
+        if self.paused and not session.unsettled:
+            return
         # verdicts come after the first paint: the rules are loaded by the first of them
-        changes = session.drain(verdicts=self._begun)
+        changes = session.drain(verdicts=self._begun, news=not self.paused)
         self._unpainted = self._unpainted or bool(changes)
         self._new_runs = self._new_runs or bool(changes.new_runs)
         now = session.clock.monotonic()
         if session.busy:
             # More is queued: take it in soon, let keys in between, paint now and then.
-            self._due = True
-            self._owner.set_timer(_BUSY_S, self.pull)
+            self._pull_in(_BUSY_S)
         loading = session.busy or session.reading() is not None
         if self._unpainted and (not loading or now - self._last_paint >= self._rest_s):
             self._paint(now)
@@ -130,14 +132,14 @@ class Pump:
         if not self._begun and session.views:
             # The first values stand on the screen: judge them, and do what can wait.
             self._begun = True
-            self._owner.set_timer(_BUSY_S, self.pull)
+            self._pull_in(_BUSY_S)
 
     def age(self) -> None:
         """Let ages move on; go on with what waits though the reader has no news."""
-        if self.paused:
-            return
         if self._unpainted or self._session.unsettled:
             self.news()
+        if self.paused:
+            return
         self._seconds += 1
         slow = len(self._session.views) > _MANY_RUNS and self._seconds % _AGE_MANY
         if not slow and self._session.refresh_progress():
@@ -147,4 +149,4 @@ class Pump:
         """Stand still, or go on."""
         self.paused = not self.paused
         if not self.paused:
-            self.pull()
+            self._pull_in(0.0)

@@ -13,7 +13,6 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
-from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.text import clean
@@ -32,15 +31,6 @@ Result = TypeVar("Result")
 _NOTICE_S = 4.0
 #: Key of an action that the user took all keys from: no terminal sends it.
 _NO_KEY = "unbound"
-
-
-class _BlockBar(ScrollBarRender):
-    """A thumb of whole cells: no glyph that a font may lack."""
-
-    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
-
-
-ScrollBar.renderer = _BlockBar
 
 
 @dataclass(frozen=True)
@@ -64,6 +54,11 @@ class ShellApp(CellDiffApp[Result]):
         scrollbar-color-hover: $muted; scrollbar-color-active: $muted;
     }
     Toast { background: $raised; color: $text-token; }
+    CommandPalette > Vertical { background: $raised; margin-top: 2; }
+    CommandPalette SearchIcon { display: none; }
+    CommandPalette #--input { border: none; padding: 0 1; }
+    CommandList > .option-list--option-highlighted { background: $sel; color: $text-token; }
+    CommandList:focus > .option-list--option-highlighted { background: $sel; color: $text-token; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", "quit", show=False, priority=True)
@@ -166,8 +161,11 @@ class ShellApp(CellDiffApp[Result]):
             self.write_terminal(sequence)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette: themes and the way out."""
-        del screen
+        """The palette: what the screen does, themes and the way out."""
+        from rltui.tui.screens.screen import ShellScreen
+
+        if isinstance(screen, ShellScreen):
+            yield from screen.palette()
         for name in self.themes():
             yield SystemCommand(f"Theme {name}", "colours", lambda n=name: self.choose_theme(n))
         yield SystemCommand("Quit", "leave; the training is never touched", self.exit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -110,6 +111,41 @@ async def test_a_paused_view_stands_still_and_catches_up(rich: tuple[Any, ...]) 
         await hand.feed()
         assert "step 65" in hand.lines[0]
         assert "paused" not in hand.footer
+
+
+async def test_pausing_does_not_make_drains_pile_up(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        pump = hand.app.pump
+        hand.clock.advance(5)
+        pump.news()
+        due = []
+        pump._owner = SimpleNamespace(  # type: ignore[assignment]
+            call_later=due.append, set_timer=lambda _, call: due.append(call)
+        )
+        for _ in range(6):
+            pump.pause()
+            pump.news()
+        assert due == [], "one was due already"
+        pump.pull()
+        pump.pause()
+        pump.pause()
+        assert len(due) == 1
+
+
+async def test_a_paused_view_loads_points_that_are_not_in_memory(
+    rich: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_app(*rich) as hand:
+        session, pump = hand.app.session, hand.app.pump
+        await hand.press("p")
+        hand.reader.feed(grpo_batch(5, first=61))
+        monkeypatch.setattr(type(session), "unsettled", True)
+        loaded: list[None] = []
+        load = session._load_some
+        monkeypatch.setattr(session, "_load_some", lambda: loaded.append(None) or load())
+        pump.pull()
+        assert loaded
+        assert "step 60" in hand.lines[0], "nothing new is taken in"
 
 
 async def test_the_cursor_stays_on_its_row_when_data_arrives(rich: tuple[Any, ...]) -> None:

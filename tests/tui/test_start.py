@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from rltui.commands.watch import reading
 
 #: The work of a start up to the first paint, and then what it took to get there.
 _FIRST_PAINT = """
@@ -56,3 +61,13 @@ def test_what_can_wait_is_not_imported_before_the_first_paint(tmp_path: Path) ->
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == []
+
+
+def test_until_the_first_paint_a_line_says_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(sys, "__stdout__", terminal)
+    with reading("/runs/\x1b[31m"):
+        assert terminal.getvalue().startswith("reading /runs/")
+        assert "\x1b" not in terminal.getvalue()
+    line, blank, _ = terminal.getvalue().split("\r")
+    assert blank == " " * len(line), "nothing of it stays"

@@ -120,14 +120,15 @@ def end_scale(low: float, high: float, rows: int, *, constant: bool = False) -> 
 
 
 def log_scale(low: float, high: float, rows: int, *, ends: bool = False) -> Scale:
-    """A logarithmic scale of positive values; ticks at decades, or 1-2-5 over a short range."""
+    """A logarithmic scale of positive values; ticks at decades, and between them where there is
+    room."""
     bottom, top = math.log10(low), math.log10(high)
     if top - bottom < 0.02:
         bottom, top = bottom - 0.3, top + 0.3
     if rows < 2:
         return Scale(bottom, top, max(rows, 1), log=True)
     found: list[tuple[int, str]] = []
-    most = 6 if rows >= 12 else 3
+    most = min(8, max(3, rows * 2 // 5))
     for at, label in [] if ends else _log_ticks(bottom, top, most):
         row = round((at - bottom) / (top - bottom) * (rows - 1))
         if not found or row > found[-1][0]:
@@ -138,18 +139,27 @@ def log_scale(low: float, high: float, rows: int, *, ends: bool = False) -> Scal
 
 
 def _log_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]]:
+    """(decimal logarithm, label) of at most ``most`` ticks: as many as there is room for."""
+    low, high = _power(bottom), _power(top)
+    if top - bottom < 1 and _TINY < high - low < _HUGE:
+        step = nice_ceil((high - low) / most)
+        values = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+        return [
+            (math.log10(v), text)
+            for v, text in zip(values, numbers.ticks(values, step), strict=True)
+            if v > 0
+        ]
     first, last = math.ceil(bottom - 1e-9), math.floor(top + 1e-9)
-    if last - first + 1 >= 3:
-        stride = next(
-            s for s in (1, 2, 3, 5, 10, 20, 50, 100, 200, 400) if (last - first) < s * most
-        )
-        powers = range(-(-first // stride) * stride, last + 1, stride)
-        return [(float(p), _decade(p)) for p in powers]
-    fine = [
-        math.log10(m) + p for p in range(first - 1, last + 1) for m in (1, 2, 5)
-    ]  # a decade or two: also 2 and 5
-    inside = [t for t in fine if bottom - 1e-9 <= t <= top + 1e-9]
-    return [(t, numbers.short(_power(t))) for t in inside[:most]]
+    for digits in (range(1, 10), (1, 2, 5), (1, 3)):
+        if last - first > most:
+            break
+        fine = [math.log10(m) + p for p in range(first - 1, last + 1) for m in digits]
+        inside = [t for t in fine if bottom - 1e-9 <= t <= top + 1e-9]
+        if len(inside) <= most:
+            return [(t, numbers.short(_power(t))) for t in inside]
+    stride = next(s for s in (1, 2, 3, 5, 10, 20, 50, 100, 200, 400) if (last - first) < s * most)
+    powers = range(-(-first // stride) * stride, last + 1, stride)
+    return [(float(p), _decade(p)) for p in powers]
 
 
 def _decade(power: int) -> str:

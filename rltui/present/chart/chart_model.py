@@ -112,5 +112,7 @@ class Chart:
     """Write the newest value beside its ◂ in the right margin."""
     label_width: int | None = None
     """Cells of the y labels, to line up charts below each other; None: as needed."""
+    margin_width: int | None = None
+    """Cells of the right margin, for the same reason; None: as the newest value needs."""
     foot_rows: int | None = None
     """At most this many lines under the axis for bars and marks; None: a third of the height."""

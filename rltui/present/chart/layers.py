@@ -1,7 +1,7 @@
 """The layers of a plot, painted from the lowest up.
 
 Order: tint, limit lines, restarts, band, superseded branch, ghosts, raw lines, upper lines
-with their levels, marks, texts, crosshair, readout. The upper layer owns a cell; lines of equal
+with their levels, marks, crosshair, texts, readout. The upper layer owns a cell; lines of equal
 rank share its dots.
 """
 
@@ -67,7 +67,7 @@ def draw_ground(plot: Plot, chart: Chart) -> None:
     """Tint of the healthy range, limit lines, dotted lines of restarts."""
     canvas = plot.canvas
     if chart.healthy is not None:
-        _tint(plot, *chart.healthy)
+        _tint(plot, *chart.healthy, lined=bool(chart.limits))
     for limit in chart.limits:
         row = plot.row(float(limit.value))
         if row is not None:
@@ -78,7 +78,9 @@ def draw_ground(plot: Plot, chart: Chart) -> None:
                 canvas.put(row, plot.cell(x), plot.glyphs.restart_line, MUTED)
 
 
-def _tint(plot: Plot, low: float | None, high: float | None) -> None:
+def _tint(plot: Plot, low: float | None, high: float | None, *, lined: bool) -> None:
+    """The rows that the range touches; without limit lines only those that lie in it by half, so
+    that no row of a low chart looks healthy that is not."""
     rows = plot.canvas.height
     edges = np.array([np.nan if v is None else v for v in (low, high)], dtype=np.float64)
     shares = plot.scale.share(edges)
@@ -89,8 +91,11 @@ def _tint(plot: Plot, low: float | None, high: float | None) -> None:
     if bottom > 1 or top < 0 or bottom > top:
         return
     dots = plot.down * rows - 1
-    first = round(max(0.0, bottom) * dots) // plot.down
-    last = round(min(1.0, top) * dots) // plot.down
+    within = 0 if lined else plot.down // 2
+    first = (round(max(0.0, bottom) * dots) + within) // plot.down
+    last = (round(min(1.0, top) * dots) - within) // plot.down
+    if last < first:
+        return
     plot.canvas.tint[rows - 1 - last : rows - first] = True
 
 
@@ -247,21 +252,17 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
                 break
 
 
-def draw_crosshair(plot: Plot, chart: Chart, lines: Sequence[Line]) -> None:
-    """The full-height line, which gives way to the data, and the readout box beside it."""
-    cross, canvas = chart.crosshair, plot.canvas
-    if cross is None or not plot.holds(cross.x):
-        return
-    column = plot.cell(cross.x)
+def draw_crosshair(plot: Plot, x: float) -> None:
+    """The full-height line, which gives way to the data."""
+    canvas, column = plot.canvas, plot.cell(x)
     for row in range(canvas.height):
         if not canvas.lines[row, column]:
             canvas.put(row, column, plot.glyphs.vertical, ACCENT)
-    if lines:
-        _box(plot, column, lines)
 
 
-def _box(plot: Plot, column: int, lines: Sequence[Line]) -> None:
-    canvas = plot.canvas
+def draw_readout(plot: Plot, x: float, lines: Sequence[Line]) -> None:
+    """The box beside the crosshair, where it hides the least of the data."""
+    canvas, column = plot.canvas, plot.cell(x)
     lines = [[(plot.glyphs.text(safe(text)), look) for text, look in line] for line in lines]
     width = max(map(line_width, lines)) + 4
     airy = canvas.height >= len(lines) + 4

@@ -21,6 +21,7 @@ from rltui.present.chart.layers import (
     draw_curves,
     draw_ground,
     draw_marks,
+    draw_readout,
     draw_texts,
     newest_value,
 )
@@ -90,8 +91,13 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     draw_ground(plot, chart)
     draw_curves(plot, shown)
     draw_marks(plot, shown)
+    cross, lines = chart.crosshair, _readout(chart)
+    seen = cross is not None and plot.holds(cross.x)
+    if cross is not None and seen:
+        draw_crosshair(plot, cross.x)
     draw_texts(plot, chart, note or ("" if any(len(r.raw.x) for r in ready) else "no points"))
-    draw_crosshair(plot, chart, _readout(chart))
+    if cross is not None and seen and lines:
+        draw_readout(plot, cross.x, lines)
     span = Span(frame.left, frame.plot_width, width, *window, newest=_newest(chart, window))
     margin = _margin(plot, shown) if frame.margin else {}
     lines = [_row(plot, scale, frame, margin.get(row), row) for row in range(frame.plot_height)]
@@ -118,7 +124,9 @@ def _layout(
     rough = Span(0, max(1, width), max(1, width), *window)
     foot = max(0, min(limit, wanted_rows(chart, rough), room - _MIN_ROWS))
     rows = room - foot
-    margin = _margin_width([r.raw for r in ready], window) if chart.newest else 0
+    margin = chart.margin_width
+    if margin is None:
+        margin = _margin_width([r.raw for r in ready], window) if chart.newest else 0
     # the y range needs the curves in dot columns, the number of columns needs the labels
     expected = _LABELS if chart.label_width is None else chart.label_width
     guess = max(1, width - expected - 1 - margin)
@@ -156,7 +164,9 @@ def _margin(plot: Plot, shown: list[Shown]) -> dict[int, tuple[str, Style]]:
             row = 0 if value > plot.scale.low and not plot.scale.log else bottom
         for place in (row, row - 1, row + 1):
             if place not in out and 0 <= place <= bottom:
-                out[place] = (plot.glyphs.text(numbers.value(value)), look)
+                size = 0.0 if plot.scale.log else abs(plot.scale.high) + abs(plot.scale.low)
+                text = numbers.value(numbers.on_scale(value, size))
+                out[place] = (plot.glyphs.text(text), look)
                 break
     return out
 

@@ -58,16 +58,12 @@ class GlyphSet:
     below: str = "v"
     limit: str = "┈"
     restart_line: str = "┊"
-    restart: str = "R"
     bar: str = "━"
     """Body of the bar of a finding."""
-    bar_full: str = "━"
     bar_rest: str = "━"
-    """Progress bar: done and to do (the same glyph in two colours; two glyphs in ascii)."""
+    """What is left of a progress bar; the same glyph as what is done, in another colour."""
 
     # Typography
-    arrow: str = "→"
-    times: str = "×"
     dot: str = "·"
 
     @property
@@ -128,17 +124,16 @@ ASCII = GlyphSet(
     limit="-",
     restart_line=":",
     bar="=",
-    bar_full="=",
     bar_rest=".",
-    arrow=">",
-    times="x",
     dot=".",
 )
 _SETS = {"braille": BRAILLE, "block": BLOCK, "ascii": ASCII}
 
 #: Typographic characters that rltui writes, and their replacements in ascii.
 _ASCII: dict[str, str] = {
-    **dict(zip("→←↑↓▌◂▸", "><^v><>", strict=True)),
+    "→": "->",
+    "←": "<-",
+    **dict(zip("↑↓▌◂▸", "^v><>", strict=True)),
     "⇒": "=>",
     "↔": "<>",
     "≤": "<=",

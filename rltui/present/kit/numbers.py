@@ -59,6 +59,11 @@ def value(x: SupportsFloat | None) -> str:
     return sign + _positive(abs(number), comma=number > 0)
 
 
+def on_scale(x: float, size: float) -> float:
+    """``x``, or 0 when it is no more than the rounding error of numbers as large as ``size``."""
+    return 0.0 if abs(x) < 1e-12 * size else x
+
+
 def _positive(a: float, *, comma: bool) -> str:
     """A finite number above zero. ``comma`` False: SI from 1,000 on, to leave room for a sign."""
     exponent = _exponent(a)

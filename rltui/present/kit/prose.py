@@ -49,16 +49,12 @@ def paragraph(
     ]
 
 
-def fact_line(facts: Iterable[tuple[str, str]], width: int, *, ellipsis: str = "…") -> Line:
-    """(name, value) pairs in a row of at most ``width`` cells; those that do not fit are left
-    out whole, and an ellipsis says so."""
-    line: Line = []
-    pairs = [[(f"{name} ", MUTED), (value, STRONG)] for name, value in facts]
-    for at, pair in enumerate(pairs):
-        gap: Line = [("   ", TEXT)] if line else []
-        more = cell_width(ellipsis) + 3 if at < len(pairs) - 1 else 0
-        if line_width([*line, *gap, *pair]) + more > width:
-            rest = width - line_width(line) - cell_width(ellipsis)
-            return [*line, (" " * min(3, max(0, rest)) * bool(line) + ellipsis, MUTED)]
-        line += [*gap, *pair]
-    return line
+def fact_line(facts: Iterable[tuple[str, str]], width: int) -> Line:
+    """(name, value) pairs in a row of at most ``width`` cells, the most important first: the last
+    ones are left out where they do not fit."""
+    pairs: list[Line] = [[(f"{name} ", MUTED), (value, STRONG)] for name, value in facts]
+    while pairs and sum(map(line_width, pairs)) + 2 * (len(pairs) - 1) > width:
+        pairs.pop()
+    spare = width - sum(map(line_width, pairs))
+    gap = " " * min(3, spare // max(1, len(pairs) - 1))
+    return [span for at, pair in enumerate(pairs) for span in ([(gap, TEXT)] if at else []) + pair]

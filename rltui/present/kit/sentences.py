@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 
 from rltui.core.template import fill
@@ -11,6 +12,8 @@ from rltui.present.kit import numbers
 
 Fact = float | int | str | None
 
+#: How the sentences of rules call a limit.
+_LIMIT = re.compile(r"\b(limit|floor)\b")
 #: Id -> sentence for findings about the state of a run, which no rule makes.
 _STATES = {"stalled": "nothing was written", "crashed": "it has ended"}
 
@@ -21,7 +24,8 @@ def summary(finding: Finding) -> str:
         return f"this rule broke on {finding.tag}: {finding.error}"
     if finding.words is None:
         return _state(finding)
-    return _filled(finding.words.summary, facts(finding.evidence)) + _others(finding.evidence)
+    text = _filled(finding.words.summary, facts(finding.evidence))
+    return _limit_named(finding, text) + _others(finding.evidence)
 
 
 def short(finding: Finding) -> str:
@@ -30,7 +34,16 @@ def short(finding: Finding) -> str:
         return "the rule itself broke"
     if finding.words is None:
         return _state(finding)
-    return _filled(finding.words.short, facts(finding.evidence))
+    return _limit_named(finding, _filled(finding.words.short, facts(finding.evidence)))
+
+
+def _limit_named(finding: Finding, text: str) -> str:
+    """The sentence, with the level that its limit is of where a rule has one for each: rows and
+    charts show that of ``watch``."""
+    known = finding.evidence.facts
+    if known.get("watch") is None or known.get("bad") is None:
+        return text
+    return _LIMIT.sub(rf"{finding.level.word} \1", text, count=1)
 
 
 def _state(finding: Finding) -> str:

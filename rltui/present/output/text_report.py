@@ -12,7 +12,7 @@ from rltui.core.text import cell_width, clean, pad
 from rltui.health.model import Finding, FindingState
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.glyph import glyph_set
-from rltui.present.screens.log import ending_words
+from rltui.present.screens.log import exit_words
 from rltui.present.screens.metric_rows import Row, fold
 from rltui.session import RunView, Session
 from rltui.session.event import Event, EventKind
@@ -47,7 +47,7 @@ def run_verdict(run: RunView) -> str:
     if len(firing) > 4:
         what += f", and {len(firing) - 4} more"
     if run.verdict.crash is not None:
-        what = ", ".join(w for w in (ending_words(run.verdict.crash), what) if w)
+        what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
     if not what:
         what = "nothing to report" if run.verdict.level is Level.OK else "not judged"
     return f"{glyph} {run.name}{_standing(run)}: {what}"
@@ -112,7 +112,7 @@ def _ending_lines(run: RunView) -> list[str]:
     ending = run.verdict.crash
     if ending is None:
         return []
-    lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {ending_words(ending)}"]
+    lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {exit_words(ending)}"]
     lines += [f"      {ending.line}"] if ending.line else []
     return lines + ([f"      check: {ending.advice}"] if ending.advice else [])
 

@@ -190,8 +190,10 @@ def advice_lines(finding: Finding, view: View, width: int) -> list[Line]:
     evidence = finding.evidence
     facts = [("since", _since_words(finding))]
     if evidence.value is not None:
-        limit = "" if evidence.threshold is None else f"; limit {numbers.value(evidence.threshold)}"
-        facts.append(("evidence", f"{evidence.statistic} {numbers.value(evidence.value)}{limit}"))
+        known = {word: evidence.facts.get(word) for word in ("watch", "bad")}
+        limits = [f"{k} {numbers.value(x)}" for k, x in known.items() if isinstance(x, float)]
+        facts.append(("evidence", f"{evidence.statistic} {numbers.value(evidence.value)}"))
+        facts.append(("limits", ", ".join(limits)))
     facts.append(("steps", _steps_words(finding)))
     facts.append(("tag", finding.tag or ""))
     if finding.advice:

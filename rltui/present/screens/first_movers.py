@@ -49,7 +49,7 @@ def moved_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
         title = glyphs.text(run.infos[move.tag].title)
         line: Line = [(f"{rank} ", ACCENT), column(title, 19, ellipsis=glyphs.ellipsis)]
         line.append(column(f"step {numbers.step(move.step)}", 13, MUTED))
-        line.append((f"{numbers.aligned(move.before)} {glyphs.arrow} ", MUTED))
+        line.append((f"{numbers.aligned(move.before)} {glyphs.text('→')} ", MUTED))
         line.append((numbers.aligned(move.after) + " ", STRONG))
         if width >= 69 and move.before:
             line.append((glyphs.text(numbers.factor(move.after / move.before)), MUTED))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rltui.core.text import cell_width, fit
 from rltui.present.kit.line import ACCENT, MUTED, TEXT, Line, Token, fit_line, style, with_ground
 from rltui.present.screens.keys import Key
+from rltui.present.screens.view import View
 
 
-def footer_line(keys: Sequence[Key], width: int, right: str = "") -> Line:
+def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") -> Line:
     """The footer words of ``keys`` as far as they fit, and ``right`` at the right end."""
-    shown = [k for k in keys if k.footer]
+    words = view.glyphs.text
+    shown, right = [replace(k, footer_key=words(_name(k))) for k in keys if k.footer], words(right)
     order = {k.action: i for i, k in enumerate(shown)}
     room = width - (cell_width(right) + 3 if right else 1) - 1
     while len(shown) > 2 and _width(shown) > room:

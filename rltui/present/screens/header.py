@@ -21,7 +21,7 @@ from rltui.present.kit.line import (
     style,
     with_ground,
 )
-from rltui.present.screens.log import ending_words
+from rltui.present.screens.log import exit_words
 from rltui.present.screens.view import View
 from rltui.session import Progress, RunView
 
@@ -65,7 +65,7 @@ def state_spans(
         return [*line, (word, MUTED)]
     if state is RunState.CRASHED and progress.exit_status is not None:
         ending = progress.exit_status
-        word = ending_words(ending) if words or in_header else ending.kind.value
+        word = exit_words(ending) if words or in_header else ending.kind.value
         token = Token.WATCH if ending.kind is ExitKind.CANCELLED else Token.BAD
         line = [(f"{glyph} ", style(token)), (word, style(token, bold=True))]
     else:
@@ -162,7 +162,7 @@ def _step_spans(progress: Progress, width: int) -> Line:
 def _bar(share: float, width: int, view: View) -> Line:
     done = round(share * width)
     glyphs = view.glyphs
-    return [(glyphs.bar_full * done, STRONG), (glyphs.bar_rest * (width - done), RULE)]
+    return [(glyphs.heavy * done, STRONG), (glyphs.bar_rest * (width - done), RULE)]
 
 
 def _drop_to_fit(parts: list[_Part], room: int) -> Line:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rltui.core.level import Level
 from rltui.core.text import pad
-from rltui.present.kit.line import LEVEL_TOKEN, MUTED, TEXT, TITLE, Line, Token, style
-from rltui.present.screens.entries import beside
+from rltui.present.kit.line import LEVEL_TOKEN, MUTED, TEXT, TITLE, Line, Token, line_width, style
+from rltui.present.screens.entries import beside, longest
 from rltui.present.screens.keys import PICKER, Key
 from rltui.present.screens.view import View
 
 _GROUPS = ("Move", "This screen", "Chart", "Everywhere")
-_KEY_CELLS = 15
 
 
 def help_lines(keys: Sequence[Key], place: str, view: View, width: int) -> list[Line]:
     """Two columns of keys and the legend; ``place`` is the screen that the keys are of."""
-    column = max(30, (width - 4) // 2)
+    words = view.glyphs.text
+    keys = [replace(k, shown=words(k.shown)) for k in keys]
     left = _group_lines("Move", keys)
     right: list[Line] = []
     for group in _GROUPS[1:]:
@@ -25,18 +26,16 @@ def help_lines(keys: Sequence[Key], place: str, view: View, width: int) -> list[
         if lines:
             right += ([[]] if right else []) + lines
     left += [[], *_legend(place, view)]
-    return beside(left, right, column, 2, max(len(left), len(right)))
+    column = max(*map(line_width, left), min(40, width // 2 - 2))
+    return beside(left, right, column, 3, max(len(left), len(right)))
 
 
 def _group_lines(group: str, keys: Sequence[Key]) -> list[Line]:
     found = [k for k in keys if k.group == group]
-    if not found:
-        return []
-    lines: list[Line] = [[(group, TITLE)]]
-    for key in found:
-        shown = pad(key.shown, _KEY_CELLS)
-        lines.append([(shown, style(Token.ACCENT, bold=True)), (key.words, TEXT)])
-    return lines
+    cells = longest([k.shown for k in keys if (k.group == "Move") == (group == "Move")]) + 2
+    look = style(Token.ACCENT, bold=True)
+    rows: list[Line] = [[(pad(k.shown, cells), look), (k.words, TEXT)] for k in found]
+    return [[(group, TITLE)], *rows] if rows else []
 
 
 def _legend(place: str, view: View) -> list[Line]:

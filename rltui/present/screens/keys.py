@@ -18,9 +18,10 @@ RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
 EVERYWHERE = (RUNS, LIST, FINDINGS, METRIC)
 #: The list of logs to choose from, before there is anything to watch.
 PICKER = "picker"
-#: Help, an explanation or the log over a screen.
-OVERLAY = "overlay"
-_ALWAYS = (*EVERYWHERE, PICKER, OVERLAY)
+#: Help or an explanation over a screen, and the log.
+OVERLAY, LOG = "overlay", "log"
+_OVERLAYS = (OVERLAY, LOG)
+_ALWAYS = (*EVERYWHERE, PICKER, *_OVERLAYS)
 _LISTS = (RUNS, LIST, FINDINGS, PICKER)
 _RUN = (LIST, FINDINGS, METRIC)
 
@@ -52,73 +53,75 @@ class Key:
     """The handler gets the key that was pressed."""
 
 
-_MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
+MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
 
 KEYS: tuple[Key, ...] = (
     Key("help", ("question_mark",), "?", "this help", _ALL, _ALWAYS, "help", 0),
-    Key("up", ("up", "k"), "↑  k", "row up", _MOVE, (*_LISTS, OVERLAY)),
-    Key("down", ("down", "j"), "↓  j", "row down", _MOVE, (*_LISTS, OVERLAY)),
-    Key("previous_metric", ("up", "k"), "↑  k", "previous metric", _MOVE, (METRIC,)),
-    Key("next_metric", ("down", "j"), "↓  j", "next metric", _MOVE, (METRIC,)),
-    Key("first", ("g", "home"), "g  Home", "first row", _MOVE, (*_LISTS, OVERLAY)),
-    Key("last", ("G", "end"), "G  End", "last row", _MOVE, (*_LISTS, OVERLAY)),
-    Key("first_step", ("g", "home"), "g  Home", "crosshair to the first step", _MOVE, (METRIC,)),
-    Key("last_step", ("G", "end"), "G  End", "crosshair to the newest step", _MOVE, (METRIC,)),
+    Key("up", ("up", "k"), "↑  k", "row up", MOVE, (*_LISTS, *_OVERLAYS)),
+    Key("down", ("down", "j"), "↓  j", "row down", MOVE, (*_LISTS, *_OVERLAYS)),
+    Key("previous_metric", ("up", "k"), "↑  k", "previous metric", MOVE, (METRIC,)),
+    Key("next_metric", ("down", "j"), "↓  j", "next metric", MOVE, (METRIC,)),
+    Key("first", ("g", "home"), "g  Home", "first row", MOVE, (*_LISTS, *_OVERLAYS)),
+    Key("last", ("G", "end"), "G  End", "last row", MOVE, (*_LISTS, *_OVERLAYS)),
+    Key("first_step", ("g", "home"), "g  Home", "to the first step", MOVE, (METRIC,)),
+    Key("last_step", ("G", "end"), "G  End", "to the newest step", MOVE, (METRIC,)),
     Key(
         "half_up",
         ("ctrl+u", "pageup"),
         "Ctrl+U  PgUp",
         "half a page up",
-        _MOVE,
-        (*_LISTS, OVERLAY),
+        MOVE,
+        (*_LISTS, *_OVERLAYS),
     ),
     Key(
         "half_down",
         ("ctrl+d", "pagedown"),
         "Ctrl+D  PgDn",
         "half a page down",
-        _MOVE,
-        (*_LISTS, OVERLAY),
+        MOVE,
+        (*_LISTS, *_OVERLAYS),
     ),
-    Key("tab", tuple("1234567890"), "1 … 9  0", "tab", _MOVE, _RUN, by_key=True),
+    Key("tab", tuple("1234567890"), "1 … 9  0", "tab", MOVE, _RUN, by_key=True),
     Key(
         "previous_tab",
         ("left_square_bracket",),
         "[",
         "previous tab",
-        _MOVE,
+        MOVE,
         _RUN,
     ),
-    Key("next_tab", ("right_square_bracket",), "]", "next tab", _MOVE, _RUN),
-    Key("left", ("left", "h"), "←  h", "previous tab", _MOVE, (LIST, FINDINGS)),
-    Key("right", ("right", "l"), "→  l", "next tab", _MOVE, (LIST, FINDINGS)),
-    Key("next_section", ("tab",), "Tab", "next section", _MOVE, (LIST,)),
-    Key("previous_section", ("shift+tab",), "Shift+Tab", "previous section", _MOVE, (LIST,)),
-    Key("enter", ("enter",), "Enter", "open", _MOVE, _LISTS, "open", 2),
-    Key("back", ("escape",), "Esc", "back, clear the filter", _MOVE, _ALWAYS, "back", 3),
+    Key("next_tab", ("right_square_bracket",), "]", "next tab", MOVE, _RUN),
+    Key("left", ("left", "h"), "←  h", "previous tab", MOVE, (LIST, FINDINGS)),
+    Key("right", ("right", "l"), "→  l", "next tab", MOVE, (LIST, FINDINGS)),
+    Key("next_section", ("tab",), "Tab", "next section", MOVE, (LIST,)),
+    Key("previous_section", ("shift+tab",), "Shift+Tab", "previous section", MOVE, (LIST,)),
+    Key("enter", ("enter",), "Enter", "open", MOVE, _LISTS, "open", 2),
+    Key("back", ("escape",), "Esc", "back, drop the filter", MOVE, _ALWAYS, "back", 3),
     Key(
         "next_finding",
         ("exclamation_mark",),
         "!",
         "next finding",
-        _MOVE,
+        MOVE,
         _RUN,
         "next finding",
         4,
     ),
-    Key("runs", ("r",), "r", "list of runs", _MOVE, _RUN, "runs", 5),
+    Key("runs", ("r",), "r", "list of runs", MOVE, _RUN, "runs", 5),
     Key(
         "filter",
         ("slash",),
         "/",
-        "filter; !word hides, Esc clears",
+        "filter; !word hides",
         _SCREEN,
-        (RUNS, LIST, PICKER),
+        (RUNS, LIST, PICKER, LOG),
         "filter",
         1,
     ),
-    Key("rescan", ("r",), "r", "look for logs again at once", _SCREEN, (PICKER,), "look again", 4),
-    Key("order", ("o",), "o", "order: verdict, name, newest", _SCREEN, (RUNS,), "order", 4),
+    Key("rescan", ("r",), "r", "search again at once", _SCREEN, (PICKER,), "look again", 4),
+    Key("scroll_left", ("left", "h"), "←  h", "sideways", MOVE, (LOG,), "sideways", 2, "← →"),
+    Key("scroll_right", ("right", "l"), "→  l", "sideways", MOVE, (LOG,)),
+    Key("order", ("o",), "o", "order: verdict, name, age", _SCREEN, (RUNS,), "order", 4),
     Key(
         "cross_left",
         ("left", "h"),
@@ -143,9 +146,9 @@ KEYS: tuple[Key, ...] = (
         "explain",
         ("e",),
         "e",
-        "explain the metric or finding",
+        "explain what is chosen",
         _ALL,
-        (*_RUN, OVERLAY),
+        (*_RUN, *_OVERLAYS),
         "explain",
         6,
     ),
@@ -155,17 +158,17 @@ KEYS: tuple[Key, ...] = (
         "t",
         "tail of the console log",
         _ALL,
-        (*_RUN, OVERLAY),
+        (*_RUN, *_OVERLAYS),
         rank=13,
     ),
     Key("pause", ("p",), "p", "pause the view", _ALL, rank=11, handler="app.pause"),
     Key("copy", ("y",), "y", "copy the row as text", _ALL, footer="copy", rank=12),
-    Key("command", ("colon",), ":", "command: tab, theme, goto, q", _ALL),
+    Key("command", ("colon",), ":", "command: tab, goto, theme", _ALL),
     Key(
         "palette",
         ("ctrl+p",),
         "Ctrl+P",
-        "command palette: themes",
+        "palette of commands",
         _ALL,
         (*EVERYWHERE, PICKER),
         handler="app.command_palette",
@@ -175,14 +178,14 @@ KEYS: tuple[Key, ...] = (
         "quit",
         ("q", "ctrl+c"),
         "q  Ctrl+C",
-        "quit; the training is never touched",
+        "quit; training goes on",
         _ALL,
         (*EVERYWHERE, PICKER),
         footer="quit",
         rank=0,
         handler="app.quit",
     ),
-    Key("close", ("q",), "q", "close", _ALL, (OVERLAY,), "close", 0),
+    Key("close", ("q",), "q", "close", _ALL, _OVERLAYS, "close", 0),
 )
 
 

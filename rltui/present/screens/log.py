@@ -21,11 +21,12 @@ from rltui.present.kit.line import (
     style,
 )
 from rltui.present.kit.prose import paragraph
+from rltui.present.screens.entries import words_match
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
 
-def ending_words(ending: ExitStatus) -> str:
+def exit_words(ending: ExitStatus) -> str:
     """``crashed: CUDA out of memory``, ``cancelled: time limit of Slurm``."""
     word = "cancelled" if ending.kind is ExitKind.CANCELLED else ending.kind.value
     return f"{word}: {ending.reason}"
@@ -45,13 +46,27 @@ def log_head(run: RunView, view: View, width: int) -> list[Line]:
     return [head, [(view.glyphs.rule * width, RULE)], *_ending_lines(run, width)]
 
 
-def log_lines(run: RunView, view: View, width: int) -> list[Line]:
-    """The last lines of the console log that was written last."""
+def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int = 0) -> list[Line]:
+    """The last lines of the console log that was written last, after the filter ``text``, without
+    their first ``shift`` characters."""
     path = _newest_log(run)
     if path is None:
-        advice = "no console log of this run is known; name it beside the directory: "
-        return paragraph(advice + "rltui watch DIR FILE", width, MUTED)
-    return _log_lines(run, list(run.data.files.tails[path].lines), view, width)
+        advice = (
+            "This run has no console log. One that lies in its directory is found; "
+            "name one from elsewhere: rltui watch DIR FILE"
+        )
+        return paragraph(advice, width, MUTED)
+    ending, ellipsis = run.verdict.crash, view.glyphs.ellipsis
+    cause = ending.line.rstrip("…") if ending else ""
+    shown: list[Line] = []
+    for line in run.data.files.tails[path].lines:
+        if words_match(line, text):
+            is_cause = bool(cause) and bare(line).startswith(cause)
+            look = style(Token.BAD, bold=True) if is_cause else TEXT
+            shown.append(
+                fit_line([(view.glyphs.text(line)[shift:], look)], width, ellipsis=ellipsis)
+            )
+    return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
 
 
 def _newest_log(run: RunView) -> Path | None:
@@ -64,30 +79,18 @@ def _ending_lines(run: RunView, width: int) -> list[Line]:
     if ending is None:
         return []
     look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
-    lines = paragraph(ending_words(ending), width, look)
+    lines = paragraph(exit_words(ending), width, look)
     if ending.advice:
         lines += paragraph(ending.advice, width, TEXT)
     return [*lines, []]
 
 
-def _log_lines(run: RunView, lines: list[str], view: View, width: int) -> list[Line]:
-    ending = run.verdict.crash
-    telling = ending.line if ending else ""
-    shown: list[Line] = []
-    for text in lines:
-        told = bool(telling) and bare(text).startswith(telling.rstrip("…"))
-        look = style(Token.BAD, bold=True) if told else TEXT
-        line: Line = [(view.glyphs.text(text), look)]
-        shown.append(fit_line(line, width, ellipsis=view.glyphs.ellipsis))
-    return shown or [[("nothing yet", MUTED)]]
-
-
 def crashed_line(run: RunView, view: View) -> Line:
-    """Reason and telling line of a run that crashed, for lists; empty when it did not."""
+    """Reason and last line of a run that crashed, for lists; empty when it did not."""
     ending = run.verdict.crash
     if ending is None:
         return []
-    line: Line = [(ending_words(ending), style(LEVEL_TOKEN[run.verdict.exit_level], bold=True))]
+    line: Line = [(exit_words(ending), style(LEVEL_TOKEN[run.verdict.exit_level], bold=True))]
     step = run.progress.last_step if run.progress else None
     line.append((f"  after {numbers.step(step)}", MUTED))
     if ending.line:

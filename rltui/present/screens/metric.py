@@ -24,7 +24,13 @@ from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.entries import beside, indented
 from rltui.present.screens.findings import badge_of, heading, span_words
 from rltui.present.screens.metric_chart import Zoom, chart_lines, smoothed_last
-from rltui.present.screens.metric_rows import Row, make_row, overview_sections, tab_sections
+from rltui.present.screens.metric_rows import (
+    Row,
+    make_row,
+    newest_of,
+    overview_sections,
+    tab_sections,
+)
 from rltui.present.screens.metric_table import Columns, row_line
 from rltui.present.screens.tabs import TAB_BY_ID
 from rltui.present.screens.view import View
@@ -89,7 +95,7 @@ def _below(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: i
         lines += _judgement(run, row, view, width)[:1]
         found = _statistics(run, row, view, zoom)
         pairs = [(name, value) for name, value, _ in found]
-        lines.append(fact_line(pairs, width, ellipsis=view.glyphs.ellipsis))
+        lines.append(fact_line(pairs, width))
     return lines
 
 
@@ -159,8 +165,7 @@ def _statistics(run: RunView, row: Row, view: View, zoom: Zoom) -> list[tuple[st
     if zoom.window is not None:
         inside = (steps >= zoom.window[0]) & (steps <= zoom.window[1])
         steps, values = steps[inside], values[inside]
-    last = series.last
-    facts = [("newest", numbers.value(last[2] if last else None), "")]
+    facts = [("newest", numbers.value(newest_of(series)), "")]
     if view.smooth:
         facts.append(("smoothed", numbers.value(smoothed_last(series, view.smooth)), ""))
     if len(values):

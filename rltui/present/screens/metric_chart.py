@@ -30,6 +30,8 @@ _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 _MOST_MARKS = 60
 #: Bars of findings under a chart, at most.
 _MOST_BARS = 6
+#: Cells of the y labels and of the right margin of charts below each other: any value fits.
+_STACKED_LABELS, _STACKED_MARGIN = 7, 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +56,23 @@ def chart_lines(
     *,
     band: tuple[str, str] | None = None,
     zoom: Zoom = WHOLE_RUN,
+    stacked: bool = False,
     small: bool = False,
 ) -> list[Line]:
     """The chart of ``tag`` in exactly ``width`` x ``height`` cells.
 
-    ``small`` leaves out the x axis and all but the ends of the y axis. Kept until the run, the
-    view or the zoom changes.
+    ``stacked`` charts have the same columns, so that they line up below each other; ``small``
+    ones lack the x axis and all but the ends of the y axis. Kept until the run, the view or the
+    zoom changes.
     """
-    key = ("chart", tag, width, height, view, zoom, small, band, span_of(run)[2])
+    key = ("chart", tag, width, height, view, zoom, stacked, small, band, span_of(run)[2])
 
     def draw() -> list[Line]:
         chart = chart_of(run, tag, view, band=band, zoom=zoom)
         if small:
-            chart = replace(
-                chart, bars=(), marks=(), limits=(), x_axis=False, ends=True, newest=False
-            )
+            chart = replace(chart, bars=(), marks=(), limits=(), x_axis=False, ends=True)
+        if stacked:
+            chart = replace(chart, label_width=_STACKED_LABELS, margin_width=_STACKED_MARGIN)
         return render(chart, width, height, view.glyphs)
 
     return _LINES.get(run, key, draw)

@@ -11,6 +11,7 @@ from rltui.catalogue.model import Category, TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.model import Judgement
+from rltui.present.kit import numbers
 from rltui.present.screens.entries import words_match
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.tabs import ALL, FINDINGS, OVERVIEW
@@ -25,6 +26,8 @@ _TREND_POINTS = 10
 _RECENT_POINTS = 2000
 #: A change below this share of the p5-p95 range is not shown.
 _MATERIAL = 0.02
+#: Only values below this are compared with the scale of their series.
+_TINY = 1e-9
 
 _TRENDS: RunSeriesCache[float | None] = RunSeriesCache()
 
@@ -72,10 +75,17 @@ _FAMILY_ENDS: RunCache[None, dict[str, dict[str, str]]] = RunCache()
 def make_row(run: RunView, tag: str, band: tuple[str, str] | None = None) -> Row:
     """The row of one tag."""
     verdict = run.verdict
-    last = run.shown(tag).last
-    value = None if last is None else last[2]
+    value = newest_of(run.shown(tag))
     judgement, level = verdict.judgement(tag), verdict.tag_level(tag)
     return Row(tag, run.infos[tag], level, judgement, value, band)
+
+
+def newest_of(series: Series) -> float | None:
+    """The newest value as shown: 0 for what the scale of the series makes a rounding error."""
+    value = None if series.last is None else series.last[2]
+    if value is None or not 0 < abs(value) < _TINY:
+        return value
+    return numbers.on_scale(value, float(np.abs(series.finite()[1]).max()))
 
 
 def fold(run: RunView, tags: Iterable[str]) -> list[Row]:

@@ -5,9 +5,11 @@ Made of what was found, the view, the time and the size; does no I/O.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from rltui.core.text import cell_width, clean, fit_middle, pad
+from rltui.core.text import cell_width, pad
+from rltui.formats import Belonging
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
     MUTED,
@@ -22,26 +24,37 @@ from rltui.present.kit.line import (
     with_ground,
 )
 from rltui.present.kit.prose import paragraph
-from rltui.present.screens.entries import Entry, fixed, indented, longest, words_match
-from rltui.present.screens.findings import heading
+from rltui.present.screens.entries import Entry, fixed, words_match
 from rltui.present.screens.suggestion_lines import PathDisplay, SuggestionRows
 from rltui.present.screens.view import View
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
+from rltui.sources.discovery.tree import Candidate
 
 #: Seconds between two searches.
 RESCAN_S = 5.0
-#: Lines below the list that it takes to show more of the suggestion at the cursor.
-_LEAST_DETAIL = 6
-_MOST_DETAIL = 10
 
 
 def suggestions_shown(
     suggestions: Suggestions | None, text: str, paths: PathDisplay
 ) -> list[Suggestion]:
-    """After the filter ``text``: those of the working directory first, each part newest first."""
+    """After the filter ``text``: those of the working directory first, each part newest first.
+    Under a place with several runs stand the newest of them."""
     found = suggestions.items if suggestions is not None else ()
-    shown = [o for o in found if words_match(_hay(o, paths), text)]
-    return [o for o in shown if o.here] + [o for o in shown if not o.here]
+    known = {s.path for s in found}
+    shown: list[Suggestion] = []
+    for suggestion in sorted(found, key=lambda s: not s.here):
+        newest = {_run_path(log): log for log in reversed(suggestion.newest) if not log.tracker}
+        shown.append(suggestion)
+        for path, log in reversed(newest.items()):
+            if suggestion.runs > 1 and path not in known:
+                known.add(path)
+                one = replace(suggestion, path=path, runs=1, formats=(log.kind,), writers=())
+                shown.append(replace(one, modified=log.modified, partial=False, newest=()))
+    return [s for s in shown if words_match(_searched_words(s, paths), text)]
+
+
+def _run_path(log: Candidate) -> Path:
+    return log.path if log.belonging is Belonging.NAME else log.path.parent
 
 
 def suggestion_entries(
@@ -60,21 +73,7 @@ def suggestion_entries(
     return SuggestionRows(view, paths, now, width, roomy=height > 20).entries(shown)
 
 
-def suggestion_detail(
-    suggestion: Suggestion | None,
-    view: View,
-    paths: PathDisplay,
-    now: float,
-    width: int,
-    height: int,
-) -> list[Line]:
-    """Under the list: the newest logs of the suggestion at the cursor, and why it is offered."""
-    if suggestion is None or height < _LEAST_DETAIL:
-        return []
-    return _detail(suggestion, view, paths, now, width, height)
-
-
-def _hay(suggestion: Suggestion, paths: PathDisplay) -> str:
+def _searched_words(suggestion: Suggestion, paths: PathDisplay) -> str:
     commands = [f"{h.pid} {h.command}" for h in suggestion.writers]
     return " ".join(
         [paths.short(suggestion.path), suggestion.origin, *suggestion.formats, *commands]
@@ -114,27 +113,3 @@ def _nothing(
     ):
         lines.append([("    ", TEXT), (pad(command, 22), STRONG), (does, MUTED)])
     return [fit_line(x, width, ellipsis=view.glyphs.ellipsis) for x in lines]
-
-
-def _detail(
-    suggestion: Suggestion, view: View, paths: PathDisplay, now: float, width: int, height: int
-) -> list[Line]:
-    """The newest logs of the suggestion at the cursor, and why it is offered."""
-    left = 2 if width >= 110 else 1
-    inner = width - left - 1
-    title = fit_middle(paths.short(suggestion.path), inner - 24, ellipsis=view.glyphs.ellipsis)
-    lines: list[Line] = [[], *indented([heading(title, inner, view, suggestion.origin)], left)]
-    names = [(_below(log.path, suggestion.path), log.modified) for log in suggestion.newest]
-    room = min(longest([n for n, _ in names]) + 2, inner - 12)
-    for name, modified in names[: min(height - 2, _MOST_DETAIL)]:
-        name = pad(fit_middle(name, room - 2, ellipsis=view.glyphs.ellipsis), room)
-        age = f"{numbers.age(now - modified)} ago"
-        lines.append([(" " * (left + 2), TEXT), (name, TEXT), (age, MUTED)])
-    return lines
-
-
-def _below(path: Path, directory: Path) -> str:
-    """A path relative to the directory that is offered; cleaned."""
-    if path.is_relative_to(directory) and path != directory:
-        return clean(str(path.relative_to(directory)))
-    return clean(path.name)

@@ -23,6 +23,7 @@ from rltui.present.kit.names import distinct
 from rltui.present.screens.entries import Entry, fixed, longest, with_margin, words_match
 from rltui.present.screens.header import state_spans
 from rltui.present.screens.log import crashed_line
+from rltui.present.screens.metric_rows import newest_of
 from rltui.present.screens.metric_table import spark_line
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -37,7 +38,7 @@ class _Columns:
         self.state = 14 if width >= 110 else 12 if width >= 60 else 0
         self.step = 8 if width >= 60 else 0
         self.age = 7 if width >= 100 else 0
-        self.title = 11 if width >= 110 else 9 if width >= 80 else 0
+        self.title = 11 if width >= 110 else 7 if width >= 80 else 0
         self.value = 10 if width >= 50 else 0
         self._share_out(width, longest)
         if width < 110 and self.framework and self.name < longest + 2:
@@ -49,7 +50,7 @@ class _Columns:
         gaps = 2 if self.value else 1
         used = self.left + 2 + self.framework + self.state + self.step + self.age + self.title
         rest = width - used - self.value - gaps - 1
-        least_spark = rest * 2 // 5 if width >= 80 else 0
+        least_spark = 24 if width >= 110 else 8 if width >= 80 else 0
         self.name = max(8, min(longest + 2, rest - least_spark))
         self.spark = min(60, rest - self.name) if rest - self.name >= 6 else 0
 
@@ -180,13 +181,15 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     tag = run.headline()
     if tag is None or not columns.value:
         return []
-    info, line = run.infos[tag], []
-    line.append((" ", TEXT))
+    info, value = run.infos[tag], numbers.aligned(newest_of(run.shown(tag)))
+    line: Line = [(" ", TEXT)]
     if columns.title:
         title = view.glyphs.text(info.title)
-        line.append(column(title, columns.title, MUTED, ellipsis=view.glyphs.ellipsis))
-    last = run.shown(tag).last
-    line.append((numbers.aligned(last[2] if last else None), STRONG))
+        blank = len(value) - len(value.lstrip())
+        cells = columns.title + blank  # a long title reaches up to the value
+        line.append(column(title, cells, MUTED, ellipsis=view.glyphs.ellipsis))
+        value = value[blank:]
+    line.append((value, STRONG))
     if columns.spark:
         line.append((" ", TEXT))
         line.extend(spark_line(run, tag, columns.spark, view, judged=True))

@@ -23,7 +23,13 @@ from rltui.present.screens.findings import (
 )
 from rltui.present.screens.first_movers import moved_lines, moved_sentence
 from rltui.present.screens.metric_chart import chart_lines, outline_of
-from rltui.present.screens.metric_rows import Section, make_row, overview_sections, tab_sections
+from rltui.present.screens.metric_rows import (
+    Section,
+    make_row,
+    newest_of,
+    overview_sections,
+    tab_sections,
+)
 from rltui.present.screens.metric_table import columns_for, fitted, table_entries
 from rltui.present.screens.run_cache import RunSeriesCache
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID
@@ -179,15 +185,18 @@ def side_lines(
     ill = [t for t in companions if run.verdict.judgement(t).level >= Level.WATCH][:2]
     if not ill or room < 31:
         return [*lines, *_titled_chart(run, cursor, view, width, min(room, 31))]
-    lines += _titled_chart(run, cursor, view, width, min(room - len(ill) * _SMALL_CHART - 2, 27))
+    height = min(room - len(ill) * _SMALL_CHART - 2, 27)
+    lines += _titled_chart(run, cursor, view, width, height, stacked=True)
     lines += [[], heading("moves with it", width, view, "same steps")]
     for tag in ill:
         lines += _small_chart(run, tag, view, width)
     return lines
 
 
-def _titled_chart(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
-    chart = chart_lines(run, tag, view, width, height - 1)
+def _titled_chart(
+    run: RunView, tag: str, view: View, width: int, height: int, *, stacked: bool = False
+) -> list[Line]:
+    chart = chart_lines(run, tag, view, width, height - 1, stacked=stacked)
     return [chart_title(run, tag, view, width), *chart]
 
 
@@ -205,13 +214,12 @@ def _companions(run: RunView, cursor: str) -> list[str]:
 
 
 def _small_chart(run: RunView, tag: str, view: View, width: int) -> list[Line]:
-    """Badge, title and newest value over a chart of the same steps."""
+    """Badge and title over a chart of the same steps."""
     row = make_row(run, tag)
     look = style(LEVEL_TOKEN[row.level], bold=True)
-    left: Line = [(f"{view.glyphs.badge(row.level)} ", look), (view.glyphs.text(row.title), STRONG)]
-    value = numbers.value(row.value)
-    head = [*fit_line(left, width - cell_width(value) - 1), (f" {value}", look)]
-    return [head, *chart_lines(run, tag, view, width, _SMALL_CHART - 1, small=True)]
+    head: Line = [(f"{view.glyphs.badge(row.level)} ", look), (view.glyphs.text(row.title), STRONG)]
+    chart = chart_lines(run, tag, view, width, _SMALL_CHART - 1, stacked=True, small=True)
+    return [head, *chart]
 
 
 def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
@@ -272,7 +280,7 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
         lines += paragraph(text, inner, indent=4, limit=2, ellipsis=view.glyphs.ellipsis)
     lines.append([])
     facts = _statistics(run, tag)
-    lines.append([("  ", TEXT), *fact_line(facts, inner, ellipsis=view.glyphs.ellipsis)])
+    lines.append([("  ", TEXT), *fact_line(facts, inner)])
     if info.meaning:
         lines.append([])
         lines += paragraph(words(info.meaning), inner, indent=2, ellipsis=view.glyphs.ellipsis)
@@ -300,16 +308,14 @@ def _statistics(run: RunView, tag: str) -> list[tuple[str, str]]:
     whole = np.isfinite(values)
     steps, values = steps[whole], values[whole].astype(np.float64)
     facts: list[tuple[str, str]] = []
-    last = series.last
-    if last is not None:
-        facts.append(("newest", numbers.value(last[2])))
+    if series.count:
+        facts.append(("newest", numbers.value(newest_of(series))))
     if len(values):
         high = int(values.argmax())
         facts += [
             ("min", numbers.value(values.min())),
             ("median", numbers.value(_median(run, series))),
-            ("max", numbers.value(values[high])),
-            ("at step", numbers.step(int(steps[high]))),
+            ("max", f"{numbers.value(values[high])} at {numbers.step(int(steps[high]))}"),
         ]
-    counts = [("points", series.count), ("NaN", series.nonfinite)]
-    return facts + [(name, numbers.step(count)) for name, count in counts]
+    facts.append(("points", numbers.step(series.count)))
+    return [*facts, ("NaN", numbers.step(series.nonfinite))] if series.nonfinite else facts

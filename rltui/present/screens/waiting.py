@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rltui.core.batch import Note
 from rltui.core.text import clean, fit
+from rltui.present.kit import numbers
 from rltui.present.kit.line import MUTED, STRONG, TEXT, Line, Token, style
 from rltui.present.screens.header import run_header
 from rltui.present.screens.view import View
@@ -14,13 +15,17 @@ from rltui.session import RunView
 
 
 def waiting_lines(
-    logdirs: Sequence[Path], troubles: Sequence[Note], width: int, height: int
+    logdirs: Sequence[Path], expected: int, troubles: Sequence[Note], width: int, height: int
 ) -> list[Line]:
-    """No run yet: says so, where rltui looks, and what is in the way."""
+    """No run yet: whether the ``expected`` ones are being read or none was found, where rltui
+    searches, and what is in the way."""
     names = [fit(clean(str(p)), width - 6) for p in logdirs]
-    lines: list[Line] = [[], [("  waiting for logs in", TEXT)]]
+    runs = "1 run" if expected == 1 else f"{numbers.step(expected)} runs"
+    doing = f"reading {runs} in" if expected else "waiting for logs in"
+    lines: list[Line] = [[], [(f"  {doing}", TEXT)]]
     lines += [[("    ", TEXT), (n, STRONG)] for n in names[: max(1, height - 7)]]
-    lines += [[], [("  a run appears here as soon as its first file does", MUTED)]]
+    if not expected:
+        lines += [[], [("  a run appears here as soon as its first file does", MUTED)]]
     for note in troubles[:5]:
         text = f"{clean(str(note.path))}: {note.message}"
         lines.append([("  ! ", style(Token.WATCH)), (text, MUTED)])

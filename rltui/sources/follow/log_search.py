@@ -48,6 +48,8 @@ class LogSearch:
         self._trouble = TroubledPaths()
         self._last = self._walked = -math.inf
         self.walks = 0
+        self.run_count = 0
+        """Runs that the newest search found."""
         """How often the directories were walked."""
         self.refused: tuple[Note, ...] = ()
         """Files that look like logs and are not read; the first few, then their number."""
@@ -66,7 +68,9 @@ class LogSearch:
         self._trouble.update(found.notes, {path for path, _ in found.directories})
         self._directories.set(found.directories, found.unclaimed)
         self.refused = self._refused(found)
-        return replace(found, runs=tuple(r for r in found.runs if self._wanted(r)))
+        runs = tuple(r for r in found.runs if self._wanted(r))
+        self.run_count = len(runs)
+        return replace(found, runs=runs)
 
     def pause(self, now: float, *, reported: bool) -> float:
         """Seconds until the next check; ``reported``: the system has reported new names."""

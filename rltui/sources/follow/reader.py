@@ -19,7 +19,7 @@ from rltui.sources.follow.feeds import Feeds
 from rltui.sources.follow.file_feed import FileFeed
 from rltui.sources.follow.log_search import LogSearch
 from rltui.sources.follow.loop import FollowLoop
-from rltui.sources.follow.pump import Pump
+from rltui.sources.follow.pipe_reader import PipeReader
 from rltui.sources.follow.reread import read_again, rereadable
 from rltui.sources.follow.schedule import Intervals, Watching
 from rltui.sources.follow.stdin_feed import StdinFeed
@@ -77,8 +77,8 @@ class Reader:
 
     def _open(self, run: RunFiles, file: LogFile) -> Feed:
         if file.path == PIPE:
-            pump = Pump(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
-            return StdinFeed(run, file, self._options, self._formats, pump, self._clock)
+            pipe = PipeReader(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
+            return StdinFeed(run, file, self._options, self._formats, pipe, self._clock)
         if file.tracker is not None:
             return TrackerFeed(run, file)
         return FileFeed(run, file, self._options)
@@ -192,6 +192,11 @@ class Reader:
         """Files that look like logs and are not read, with the reason; the first few, then one
         note with the number of the others. As of the last search."""
         return self._search.refused
+
+    @property
+    def run_count(self) -> int:
+        """Runs that the newest search found, read or not."""
+        return self._search.run_count
 
     @property
     def walks(self) -> int:

@@ -16,7 +16,7 @@ from rltui.files.trouble import Notes
 from rltui.formats import HEAD_BYTES, Decoded, Decoder, Format, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.feed import Feed
-from rltui.sources.follow.pump import Pump
+from rltui.sources.follow.pipe_reader import PipeReader
 
 #: Bytes that wait until a format claims them; beyond, the older half is given up.
 _UNCLAIMED_BYTES = 4 << 20
@@ -34,14 +34,14 @@ class StdinFeed(Feed):
         file: LogFile,
         options: Options,
         formats: Sequence[Format],
-        pump: Pump,
+        pipe: PipeReader,
         clock: Clock,
     ) -> None:
         super().__init__(run, file)
         self.modified = clock.now()
         self._options = options
         self._formats = formats
-        self._pump = pump
+        self._pipe = pipe
         self._clock = clock
         self._format: Format | None = None
         self._decoder: Decoder | None = None
@@ -59,8 +59,8 @@ class StdinFeed(Feed):
         """Take what has come."""
         if self.ended:
             return None
-        data, more, self.ended = self._pump.take(budget_bytes, wait=self.wait)
-        dropped = self._pump.take_dropped()
+        data, more, self.ended = self._pipe.take(budget_bytes, wait=self.wait)
+        dropped = self._pipe.take_dropped()
         new = bool(data) or self.ended or not self._begun or more != self._more
         # whoever waits wants all of it: there is more until the writer closes the pipe
         self._advance(more=more or (self.wait and not self.ended))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from textual.app import SystemCommand
 
 from rltui.core.block import IntArray
 from rltui.present.kit import numbers
+from rltui.present.screens.tabs import tabs_of
 from rltui.present.screens.x_axis import axes_of
 from rltui.session import RunView
 from rltui.tui.screens.screen import ShellScreen
@@ -58,6 +62,18 @@ class ChartKeys(ShellScreen[Any]):
     def _set(self, **changes: object) -> None:
         self.shell.view = replace(self.shell.view, **changes)  # type: ignore[arg-type]
         self.update()
+
+    def select_tab(self, tab: str) -> None:
+        """Show a tab of the run."""
+        raise NotImplementedError
+
+    def palette(self) -> Iterator[SystemCommand]:
+        yield from super().palette()
+        for tab in tabs_of(self.run) if self.run is not None else ():
+            key = f"key {tab.key}" if tab.key else "[ and ] lead there"
+            yield SystemCommand(f"Tab {tab.title}", key, partial(self.select_tab, tab.id))
+        ask = partial(self.status.edit, "command", "goto ")
+        yield SystemCommand("Go to a step", "the chart with the crosshair there", ask)
 
     # -- steps -----------------------------------------------------------------------------
 

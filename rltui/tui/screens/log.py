@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from rltui.core.batch import RunKey
 from rltui.present.kit.line import Line
+from rltui.present.screens.keys import LOG
 from rltui.present.screens.log import log_head, log_lines
 from rltui.session import Session
 from rltui.tui.screens.overlay import Overlay
 
 
-class LogScreen(Overlay):
+class LogScreen(Overlay, places=(LOG,)):
     """Shows the end, and goes on doing so while the log grows, until one scrolls back."""
 
     MOST = 10_000
@@ -21,6 +22,8 @@ class LogScreen(Overlay):
         self._follows = True
         self._at = 0
         """First line in sight."""
+        self._shift = 0
+        """Characters of each line left of what is in sight."""
 
     def action_tail(self) -> None:
         self.action_close()
@@ -31,7 +34,9 @@ class LogScreen(Overlay):
 
     def text(self, width: int) -> list[Line]:
         run = self._session.views.get(self._run)
-        return [] if run is None else log_lines(run, self.shell.view, width)
+        if run is None:
+            return []
+        return log_lines(run, self.shell.view, width, self.status.filter, self._shift)
 
     def update(self) -> None:
         super().update()
@@ -50,3 +55,26 @@ class LogScreen(Overlay):
         elif at < self._at:
             self._follows = False
         self._at = at
+        super().on_line_list_scrolled()
+
+    # -- keys ------------------------------------------------------------------------------
+
+    async def action_filter(self) -> None:
+        await self.status.edit("filter")
+
+    def on_status_filtered(self) -> None:
+        self.update()
+
+    def action_scroll_left(self) -> None:
+        self._scroll_sideways(-1)
+
+    def action_scroll_right(self) -> None:
+        self._scroll_sideways(1)
+
+    def _scroll_sideways(self, by: int) -> None:
+        run = self._session.views.get(self._run)
+        tails = run.data.files.tails.values() if run is not None else ()
+        longest = max((len(line) for tail in tails for line in tail.lines), default=0)
+        step = self.size.width // 2
+        self._shift = max(0, min(self._shift + by * step, longest - step))
+        self.update()

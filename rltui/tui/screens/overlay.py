@@ -19,6 +19,7 @@ from rltui.present.screens.keys import OVERLAY, Key
 from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.status import Status
 
 #: The box: cells beside the text (margins, scroll bar), cells that it has at least.
 _FRAME, _LEAST = 4, 44
@@ -61,18 +62,24 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
     Overlay { background: transparent; align-horizontal: center; layout: vertical; }
     Overlay > #box { height: auto; }
     Overlay #head { height: 2; }
-    Overlay > #footer { dock: bottom; height: 1; }
+    Overlay > Status { dock: bottom; }
     """
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
             yield _Head(lambda width, _: indented(self.head(width - _FRAME + 1), 2), id="head")
             yield _Raised(id="text")
-        yield Lines(lambda width, _: [self.footer(width)], id="footer")
+        yield Status(self.footer)
 
     @property
     def keys(self) -> list[Key]:
-        return [k for k in super().keys if k.action in ("back", "close")]
+        return [k for k in super().keys if k.action not in ("help", "explain", "tail")]
+
+    def state_words(self) -> str:
+        """Which lines are in sight, when there are more."""
+        lines = self.lines
+        top, rows, total = lines.scroll_offset.y, lines.size.height, lines.virtual_size.height
+        return f"↑ ↓  {top + 1}–{min(top + rows, total)} of {total}" if total > rows else ""
 
     # -- text ------------------------------------------------------------------------------
 
@@ -104,6 +111,10 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
         entries: list[Entry[None]] = [fixed(x) for x in indented(text, 2)]
         self.lines.show(entries)
         self.query_one("#head", Lines).update()
+        self.status.update()
+
+    def on_line_list_scrolled(self) -> None:
+        self.status.update()
 
     def render(self) -> RenderableType:
         below = super().render()
@@ -116,7 +127,9 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
     def action_close(self) -> None:
         self.dismiss()
 
-    action_back = action_close
+    def action_back(self) -> None:
+        if not self.leave_line():
+            self.dismiss()
 
     def action_help(self) -> None:
         """Only what lies over a screen because of a key is closed by that key."""

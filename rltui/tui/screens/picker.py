@@ -15,12 +15,10 @@ from textual.app import ComposeResult
 from textual.message import Message
 
 from rltui.core.clock import Clock
-from rltui.present.kit.line import Line
 from rltui.present.screens.keys import PICKER
 from rltui.present.screens.picker import (
     RESCAN_S,
     picker_header,
-    suggestion_detail,
     suggestion_entries,
     suggestions_shown,
 )
@@ -66,7 +64,6 @@ class PickerScreen(ListScreen, places=(PICKER,)):
     def compose(self) -> ComposeResult:
         yield Lines(lambda width, _: [picker_header(self.shell.view, width)], id="header")
         yield LineList[Path](id="suggestions")
-        yield Lines(self._detail, id="detail")
         yield Status(self.footer, self._note)
 
     def on_mount(self) -> None:
@@ -119,22 +116,20 @@ class PickerScreen(ListScreen, places=(PICKER,)):
         entries = suggestion_entries(
             self.suggestions, self._shown, view, self._path_display, now, width, room
         )
-        self.items.styles.height = min(room, sum(e.height for e in entries))
         self.items.show(entries)
         for lines in self.query(Lines):
             lines.update()
-
-    def _detail(self, width: int, height: int) -> list[Line]:
-        chosen = next((o for o in self._shown if o.path == self.items.cursor), None)
-        now = self._clock.now()
-        return suggestion_detail(chosen, self.shell.view, self._path_display, now, width, height)
 
     def _note(self) -> str:
         total = len(self.suggestions.items) if self.suggestions is not None else 0
         return f"{len(self._shown)} of {total}"
 
+    def state_words(self) -> str:
+        """Why the suggestion at the cursor is offered."""
+        return next((s.origin for s in self._shown if s.path == self.items.cursor), "")
+
     def on_line_list_moved(self) -> None:
-        self.query_one("#detail", Lines).update()
+        self.status.update()
 
     def action_enter(self) -> None:
         """End with the suggestion at the cursor."""

@@ -93,7 +93,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Before there is a run, or when there is room for nothing but verdicts."""
         session = self._session
         if width >= LEAST[0] and self.size.height >= LEAST[1]:
-            return waiting_lines(session.logdirs, session.troubles(), width, height)
+            found, troubles = session.run_count, session.troubles()
+            return waiting_lines(session.logdirs, found, troubles, width, height)
         return tiny_lines(session.runs(), session.reading(), self.shell.view, width, height)
 
     def _note(self) -> str:
@@ -107,7 +108,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if self._settled or not session.views:
             return
         self._settled = True
-        if len(session.views) == 1 and session.run_count <= 1:
+        if session.run_count == 1:
             self.open_run(next(iter(session.views)))
 
     def open_run(self, key: RunKey) -> None:
@@ -119,7 +120,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             screen = self._visited[key] = RunScreen(self._session, key)
             self.shell.install_screen(screen, f"run {key.logdir}:{key.name}")
         self.items.chosen = key
-        self.leave_line()
+        self.status.leave(keep=True)
         self.shell.push_screen(screen)
 
     def action_enter(self) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.screen import Screen
 
 from rltui.present.kit.line import Line
 from rltui.present.screens.footer import footer_line
-from rltui.present.screens.keys import KEYS, Key, keys_for
+from rltui.present.screens.keys import KEYS, MOVE, Key, keys_for
 from rltui.tui.shell import ShellApp, check_handler, shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.status import Status
@@ -107,7 +109,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
     def footer(self, width: int) -> Line:
         """The footer at a width."""
         keys = [k for k in self.keys if k.action != "back" or self.leads_back]
-        return footer_line(keys, width, self.state_words())
+        return footer_line(keys, self.shell.view, width, self.state_words())
 
     @property
     def leads_back(self) -> bool:
@@ -146,6 +148,13 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
             "tab": needs_run,
             "goto": needs_run,
         }
+
+    def palette(self) -> Iterator[SystemCommand]:
+        """The commands of the palette: everything but moving."""
+        for key in self.keys:
+            if key.group != MOVE and key.action not in ("palette", "quit"):
+                run = partial(self.run_action, key.handler or key.action)
+                yield SystemCommand(key.words.capitalize(), f"key {key.shown}", run)
 
     # -- keys of every screen --------------------------------------------------------------
 

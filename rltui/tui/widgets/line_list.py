@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Generic
+from typing import ClassVar, Generic
 
 from textual import events
 from textual.geometry import Size
 from textual.message import Message
+from textual.scrollbar import ScrollBarRender
 
 from rltui.present.kit.line import Line
 from rltui.present.screens.entries import Entry, Id
 from rltui.tui.widgets.lines import LinePainter
+
+
+class _BlockBar(ScrollBarRender):
+    """A thumb of whole cells: no glyph that a font may lack."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
 class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False):
@@ -51,6 +58,9 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         self.chosen: Id | None = None
         """The item that the user put the cursor on."""
         self._cursor: Id | None = None
+
+    def on_mount(self) -> None:
+        self.vertical_scrollbar.renderer = _BlockBar  # type: ignore[misc]
 
     # -- what is shown ---------------------------------------------------------------------
 

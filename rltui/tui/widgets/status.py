@@ -124,12 +124,12 @@ class Status(Horizontal):
 
     # -- editing ---------------------------------------------------------------------------
 
-    async def edit(self, what: str) -> None:
-        """Take text: ``filter`` or ``command``."""
+    async def edit(self, what: str, text: str = "") -> None:
+        """Take text: ``filter``, or ``command`` that begins with ``text``."""
         prompt = await self._prompt()
         self.editing = what
         with prompt.prevent(Input.Changed):
-            prompt.value = self.filter if what == "filter" else ""
+            prompt.value = self.filter if what == "filter" else text
         prompt.cursor_position = len(prompt.value)
         self._arrange()
         self.update()

@@ -79,9 +79,14 @@ def test_a_log_scale_never_fails(low: float, ratio: float, rows: int) -> None:
 
 
 def test_log_ticks() -> None:
-    assert log_scale(1e-6, 3, 19).ticks == ((0, "1e-6"), (6, "1e-4"), (11, "0.01"), (17, "1"))
-    assert [t for _, t in log_scale(2, 30, 19).ticks] == ["2", "5", "10", "20"]
-    assert [t for _, t in log_scale(1.1, 1.9, 19).ticks] == ["1.10", "1.90"]
+    def labels(low: float, high: float, rows: int) -> list[str]:
+        return [label for _, label in log_scale(low, high, rows).ticks]
+
+    assert log_scale(1e-6, 3, 12).ticks == ((0, "1e-6"), (3, "1e-4"), (7, "0.01"), (10, "1"))
+    assert labels(1e-6, 3, 19) == ["1e-6", "1e-5", "1e-4", "0.001", "0.01", "0.1", "1"]
+    assert labels(2, 30, 19) == ["2", "5", "10", "20"]
+    assert labels(0.004, 0.6, 19) == ["0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5"]
+    assert labels(1.1, 1.9, 19) == ["1.2", "1.4", "1.6", "1.8"]
 
 
 def test_ends() -> None:

@@ -261,6 +261,22 @@ def test_crosshair_marks_its_step_and_flips_its_box() -> None:
     assert "was" in text(left)
 
 
+def test_the_crosshair_leaves_the_text_of_a_limit_whole() -> None:
+    limits = [Limit(1.15, "watch below 30 %")]
+    for x in range(50, 73):
+        lines = render(entropy(limits=limits, crosshair=Crosshair(x, ())), 60, 14, BRAILLE)
+        assert "watch below 30 %" in text(lines), x
+
+
+def test_no_row_of_a_low_chart_is_tinted_that_is_not_healthy() -> None:
+    chart = entropy(healthy=(1.15, None), x_axis=False, ends=True, newest=False)
+    lines = render(chart, 60, 6, BRAILLE)
+    tinted = [any(look.bg is Token.TINT for look in looks(line)) for line in lines]
+    assert tinted == [True, True, True, True, False, False]
+    sick = [any(look.fg is Token.BAD for look in looks(line)) for line in lines]
+    assert sick == [False, False, False, False, True, True]
+
+
 def test_crosshair_outside_of_the_window_is_not_drawn() -> None:
     lines = render(entropy(crosshair=Crosshair(20), window=(30, 60)), 80, 16, BRAILLE)
     assert not find(lines, "┴")

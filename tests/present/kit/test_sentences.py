@@ -49,7 +49,7 @@ def test_while_it_fires_the_newest_row_that_is_beyond_speaks() -> None:
     (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.4x10")
     assert finding.evidence.value == pytest.approx(0.4)
     assert finding.evidence.step_last == 40
-    assert "0.05 → 0.6 at step 21; 5-row median 0.4 now, limit 0.3" in summary(finding)
+    assert "0.05 → 0.6 at step 21; 5-row median 0.4 now, bad limit 0.3" in summary(finding)
 
 
 def test_when_the_newest_rows_are_inside_again_no_now_is_said() -> None:
@@ -89,7 +89,7 @@ def test_a_rise_is_that_of_the_median_that_is_shown() -> None:
     base, middle = number_of(finding, "base"), number_of(finding, "middle")
     assert finding.evidence.value == pytest.approx(middle - base)
     assert finding.evidence.value >= 1.5
-    assert summary(finding).endswith("now 2.7; limit: rise of 1.5 within 10 rows")
+    assert summary(finding).endswith("now 2.7; bad limit: rise of 1.5 within 10 rows")
 
 
 @pytest.mark.parametrize("text", ["1x20 -0.0823x20", "1x20 0.05x20"])

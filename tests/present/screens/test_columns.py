@@ -15,6 +15,7 @@ from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, column, line_width, plain
 from rltui.present.kit.prose import fact_line
 from rltui.present.screens.first_movers import moved_lines
+from rltui.present.screens.metric_chart import chart_lines
 from rltui.present.screens.metric_rows import Row, make_row
 from rltui.present.screens.metric_table import (
     _heads,
@@ -24,6 +25,7 @@ from rltui.present.screens.metric_table import (
     section_line,
 )
 from rltui.present.screens.runs import _Columns, _facts, _headline
+from rltui.present.screens.tab import side_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
 from tests.builders import a_batch, steps
@@ -136,6 +138,27 @@ def test_columns_of_the_list_of_runs_never_touch(width: int) -> None:
     assert line_width(line) + len(headline) + columns.left + 2 + columns.name <= width
 
 
+def test_a_long_title_of_the_headline_reaches_up_to_its_value() -> None:
+    run = a_session(grpo_batch(60), clock=grpo_clock()).runs()[0]
+    tag = run.headline()
+    assert tag is not None
+    run.infos = {**run.infos, tag: replace(run.infos[tag], title="total loss")}
+    columns = _Columns(80, 60)
+    headline = plain(_headline(run, columns, View()))
+    assert headline.startswith(" total loss ")
+    assert len(headline) == 1 + columns.title + columns.value + 1 + columns.spark
+
+
+def test_charts_below_each_other_have_the_same_columns() -> None:
+    run = a_session(grpo_batch(60, collapse=30), clock=grpo_clock()).runs()[0]
+    lines = [plain(x) for x in side_lines(run, "actor", run.headline(), View(), 48, 44)]
+    at = next(i for i, x in enumerate(lines) if x.startswith("moves with it"))
+    axes = {min(x.find(c) for c in "│┤└" if c in x) for x in lines if set(x) & set("│┤└")}
+    assert any("│" in x for x in lines[at:])
+    assert axes == {7}
+    assert {x.index("◂") for x in lines if "◂" in x} == {48 - 9}
+
+
 def test_what_moved_first_lines_up_on_the_point() -> None:
     run = a_session(grpo_batch(60, collapse=45), clock=grpo_clock()).runs()[0]
     lines = [plain(x) for x in moved_lines(run, View(), 92, 9)[1:]]
@@ -149,9 +172,11 @@ def test_what_moved_first_lines_up_on_the_point() -> None:
 def test_facts_are_whole_or_left_out(width: int, facts: list[tuple[str, str]]) -> None:
     text = plain(fact_line(facts, width))
     assert cell_width(text) <= width
-    shown = text.removesuffix("…").rstrip()
-    whole = "   ".join(f"{name} {value}" for name, value in facts)
-    assert whole == shown if shown == text else whole.startswith(shown + "   ")
+    wholes = [f"{name} {value}" for name, value in facts]
+    count = next(
+        n for n in range(len(facts) + 1) if text in ("  ".join(wholes[:n]), "   ".join(wholes[:n]))
+    )
+    assert count == len(facts) or cell_width("  ".join(wholes[: count + 1])) > width
 
 
 @given(st.text("ab損", max_size=20), st.integers(2, 12), st.booleans())
@@ -159,3 +184,14 @@ def test_a_column_ends_with_a_blank(text: str, width: int, right: bool) -> None:
     shown, _ = column(text, width, right=right)
     assert cell_width(shown) == width
     assert shown.endswith(" ")
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [([1.0, 0.1, 1.1e-16], "0"), ([3e-12, 2e-12], "2.0e-12"), ([1e-30, float("nan")], "NaN")],
+)
+def test_a_rounding_error_is_shown_as_zero(values: list[float], text: str) -> None:
+    run = a_session(a_batch(steps(1, {"a/std": values}))).runs()[0]
+    assert numbers.value(make_row(run, "a/std").value) == text
+    if text != "NaN":
+        assert any(f"◂{text}" in plain(x) for x in chart_lines(run, "a/std", View(), 50, 12))

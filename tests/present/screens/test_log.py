@@ -91,3 +91,21 @@ def test_without_a_console_it_says_what_to_do() -> None:
 def test_markup_of_the_log_is_text() -> None:
     session = a_session(a_console("[bold]x[/bold]", "plain"), clock=ManualClock(START + 60))
     assert "[bold]x[/bold]" in log_of(session)
+
+
+async def test_a_long_log_is_filtered_and_scrolled_sideways() -> None:
+    lines = [f"step {n} " + "x" * 150 + f" end{n}" for n in range(40)]
+    async with open_app(a_console(*lines), size=(80, 24)) as hand:
+        await hand.press("t")
+        for word in ("filter", "sideways", "close", "of 40"):
+            assert word in hand.footer, word
+        assert "end39" not in hand.text
+        await hand.press("right", "right", "right", "right", "right")
+        assert "end39" in hand.text
+        await hand.press("left", "left", "left", "left", "left", "slash", *"end7")
+        assert "step 7 " in hand.text
+        assert "step 8 " not in hand.text
+        await hand.press("escape")
+        assert "step 39 " in hand.text
+        await hand.press("escape")
+        assert "Log" not in hand.lines[1]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from rltui.formats import FORMATS
 from rltui.present.kit.line import Token, plain
 from rltui.present.screens.picker import (
     picker_header,
-    suggestion_detail,
     suggestion_entries,
     suggestions_shown,
 )
@@ -21,6 +21,7 @@ from rltui.sources.discovery.tree import Candidate
 from tests.present.screens.parts import assert_harmless, drawn
 
 NOW = 1_800_000_000.0
+CSV = next(f for f in FORMATS if f.name == "csv")
 HOME = Path("/home/me")
 AROUND = PathDisplay(HOME / "proj", HOME)
 
@@ -98,10 +99,18 @@ def test_the_row_at_the_cursor_shows_without_colour() -> None:
     assert "▌" not in plain(entry.draw(False)[0])
 
 
-def test_below_the_list_stand_the_newest_logs_of_an_offer() -> None:
-    lines = suggestion_detail(some().items[3], View(), AROUND, NOW, 120, 20)
-    assert any("run_7/events.1" in plain(x) for x in lines)
-    assert suggestion_detail(some().items[3], View(), AROUND, NOW, 120, 3) == []
+def test_the_newest_runs_of_a_place_are_choices() -> None:
+    logs = tuple(
+        Candidate(HOME / "proj" / f"run_{n}" / "progress.csv", f"run_{n}", CSV, 1, NOW - 10 * n)
+        for n in range(3)
+    )
+    everything = an_offer("/home/me/proj", 5, runs=3, newest=logs)
+    found = Suggestions((everything,), ())
+    shown = suggestions_shown(found, "", AROUND)
+    runs = [HOME / "proj" / f"run_{n}" for n in range(3)]
+    assert [s.path for s in shown] == [HOME / "proj", *runs]
+    assert [s.path for s in suggestions_shown(found, "run_1", AROUND)] == [HOME / "proj" / "run_1"]
+    assert "1 run" in row(listed(found), "run_2")
 
 
 def test_a_filter_and_what_is_left() -> None:
@@ -140,10 +149,6 @@ def test_whatever_is_found_fits_and_is_harmless(size: tuple[int, int], marker: s
         assert_harmless([picker_header(view, width)], width, view)
         entries = suggestion_entries(suggestions, shown, view, AROUND, NOW, width, height)
         assert_harmless(drawn(entries), width, view)
-        for suggestion in shown:
-            assert_harmless(
-                suggestion_detail(suggestion, view, AROUND, NOW, width, height), width, view
-            )
 
 
 def test_as_text_every_offer_is_one_harmless_line() -> None:

@@ -13,9 +13,9 @@ import pytest
 from rltui.core.batch import Batch
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.sources import Reader
-from rltui.sources.follow import pump as pumps
+from rltui.sources.follow import pipe_reader
 from rltui.sources.follow import reader as module
-from rltui.sources.follow.pump import Pump
+from rltui.sources.follow.pipe_reader import PipeReader
 
 ROW = "step:{0} - actor/entropy:{1} - critic/score/mean:0.5 - response_length/mean:300.0\n"
 
@@ -147,7 +147,7 @@ def test_a_single_row_without_newline(pipe: Pipe) -> None:
 def test_rows_between_much_noise(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """Longer than what is looked at of the beginning and end of a file, on both sides."""
     noise = "Loading checkpoint shards from a place far away\n" * 3000
-    monkeypatch.setattr(module, "Pump", Whole)
+    monkeypatch.setattr(module, "PipeReader", Whole)
     reader = Reader([PIPE], pipe=pipe.out, budget_bytes=1 << 20)
     Whole.data = (noise + console(9) + noise).encode()
     assert steps(list(reader.read_all())) == list(range(1, 10))
@@ -171,7 +171,7 @@ def test_a_row_in_two_pieces_after_noise(pipe: Pipe) -> None:
     assert steps(found + reader.drain()) == [1]
 
 
-class Whole(Pump):
+class Whole(PipeReader):
     """A pipe all of which came at once, before anybody looked."""
 
     data = b""
@@ -185,21 +185,21 @@ class Whole(Pump):
 
 def test_what_nobody_takes_is_dropped_at_last(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the view is paused the training must go on, but not fill the memory."""
-    monkeypatch.setattr(pumps, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(pipe_reader, "_MOST_BYTES", 1 << 20)
     came = threading.Semaphore(0)
-    pump = Pump(pipe.out, came.release)
+    reader = PipeReader(pipe.out, came.release)
     row = ROW.format(1, 0.5)
     pipe.write(row + row[:30])
     assert came.acquire(timeout=10)
-    assert pump.take(1 << 20, wait=False)[0] == (row + row[:30]).encode()
+    assert reader.take(1 << 20, wait=False)[0] == (row + row[:30]).encode()
     pipe.write(row[30:] + "".join(ROW.format(s, 0.5) for s in range(2, 60_000)))
     pipe.close()
-    while not pump._ended:
+    while not reader._ended:
         assert came.acquire(timeout=10)
-    data, more, ended = pump.take(1 << 30, wait=False)
-    dropped = pump.take_dropped()
+    data, more, ended = reader.take(1 << 30, wait=False)
+    dropped = reader.take_dropped()
     first, second, *_, last = data.decode().splitlines()
-    assert (more, ended, pump.take_dropped()) == (False, True, 0)
+    assert (more, ended, reader.take_dropped()) == (False, True, 0)
     assert first == row[30:].rstrip()
     assert re.fullmatch(r"step:\d+ - actor.*:300.0", second)
     assert last.startswith("step:59999 ")
@@ -208,7 +208,7 @@ def test_what_nobody_takes_is_dropped_at_last(pipe: Pipe, monkeypatch: pytest.Mo
 
 
 def test_dropped_bytes_are_told(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Pump, "take_dropped", lambda pump: 1234)
+    monkeypatch.setattr(PipeReader, "take_dropped", lambda _: 1234)
     *_, last = written(pipe, console(3)).read_all()
     (note,) = {n.message for n in last.notes}
     assert "1,234 bytes" in note

@@ -12,6 +12,7 @@ from textual import events
 from rltui.tui.screens.explain import ExplainScreen
 from rltui.tui.screens.help import HelpScreen
 from rltui.tui.screens.log import LogScreen
+from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.widgets.tab_bar import TabBar
 from tests.builders import a_batch, steps
 from tests.fakes import grpo_batch, grpo_tags
@@ -325,3 +326,32 @@ async def test_a_filter_that_was_pasted_is_harmless(rich: tuple[Any, ...]) -> No
         hand.run.status._set_filter("\x1b]0;x\x07kl")
         await hand.press("enter")
         assert all(text.isprintable() for text in hand.lines)
+
+
+@pytest.mark.parametrize("tab", ["1", "3", "9"])
+async def test_help_cuts_nothing_and_says_how_much_there_is(
+    tab: str, rich: tuple[Any, ...]
+) -> None:
+    async with open_app(*rich, size=(80, 24)) as hand:
+        await hand.press(tab, "question_mark")
+        seen = hand.lines[1:-2]
+        assert "1–" in hand.footer or "not judged" in hand.text
+        await hand.press("G")
+        box = [x[2:78] for x in (*seen, *hand.lines[1:-2])]
+        assert not [x for x in box if "…" in x.replace("1 … 9", "")]
+
+
+async def test_the_palette_has_tabs_a_step_and_what_the_keys_do(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        for keys in ([], ["enter"]):
+            await hand.press(*keys)
+            screen = hand.app.screen
+            assert isinstance(screen, ShellScreen)
+            names = {c.title: c.callback for c in hand.app.get_system_commands(screen)}
+            assert {"Tab Timing", "Go to a step", "Explain what is chosen", "Quit"} <= set(names)
+            assert "Row up" not in names
+        await names["Go to a step"]()  # type: ignore[misc]
+        await hand.press(*"12", "enter")
+        assert hand.metric.zoom.crosshair == 12
+        await hand.press("ctrl+p")
+        assert not [c for c in hand.text if ord(c) > 0xFFFF], "no emoji"

@@ -69,6 +69,26 @@ async def test_filter_of_runs() -> None:
         assert "young" in hand.text
 
 
+async def test_the_filter_is_still_there_after_a_run() -> None:
+    async with open_app(*several()) as hand:
+        await hand.press("slash", *"calm", "enter", "enter")
+        assert hand.run.run.name == "calm"
+        await hand.press("r")
+        assert "young" not in hand.text
+        assert "1 of 3" in hand.footer
+
+
+async def test_the_first_of_several_known_runs_does_not_open_by_itself() -> None:
+    reader = FakeReader()
+    app = RltuiApp(a_session(reader=reader), a_look())
+    async with app.run_test(size=(80, 24)) as pilot:
+        hand = Hand(app, pilot, reader)
+        reader.run_count = 2  # the thread of the reader found them after the start
+        await hand.feed(grpo_batch(9, run="first"))
+        assert hand.runs.is_current
+        assert "1 of 2 read" in hand.lines[0]
+
+
 async def test_how_many_runs_are_read_stands_in_the_header() -> None:
     batches = [grpo_batch(30, run="done"), *(grpo_batch(9, run=f"r{n}", more=True) for n in "ab")]
     async with open_app(*batches) as hand:

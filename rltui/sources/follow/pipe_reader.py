@@ -15,18 +15,18 @@ _PIECE_BYTES = 1 << 16
 _MOST_BYTES = 256 << 20
 
 
-class Pump:
+class PipeReader:
     """Reads a file descriptor to its end, in a thread of its own."""
 
     def __init__(self, descriptor: int, on_bytes: Callable[[], None]) -> None:
-        """``on_bytes`` is called in the pump's thread when something came, or the end."""
+        """``on_bytes`` is called in its thread when something came, or the end."""
         self._descriptor = descriptor
         self._on_bytes = on_bytes
         self._lock = threading.Condition()
         self._bytes = bytearray()
         self._dropped = 0
         self._ended = False
-        self._thread = threading.Thread(target=self._run, name="rltui-pump", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="rltui-pipe", daemon=True)
         self._thread.start()
 
     def take(self, budget_bytes: int, *, wait: bool) -> tuple[bytes, bool, bool]:
