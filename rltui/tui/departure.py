@@ -91,11 +91,13 @@ class Departure:
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:
+    ) -> bool:
         if self._code == 0 and self._terminal is not None and _is_gone(self._terminal):
             self._leave(signal.SIGHUP, None)
         if self._code:
-            return  # the process ends: the thread, the handlers and the output stay
+            # The process ends: the thread, the handlers and the output stay, and what failed
+            # because the terminal is gone is no error.
+            return kind is not None and issubclass(kind, Exception)
         signal.set_wakeup_fd(self._wakeup)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
@@ -103,6 +105,7 @@ class Departure:
         os.close(self._pipe[1])
         self._thread.join()
         os.close(self._pipe[0])
+        return False
 
     # -- on the main thread ----------------------------------------------------------------
 

@@ -217,6 +217,24 @@ def test_a_suspended_process_ends_for_a_signal_and_stays_off_the_screen(logdir: 
         assert b"\x1b[?1049h" not in watching.seen
 
 
+_FAILS_WHILE_LEAVING = """
+import os, signal, sys
+from rltui.tui.departure import Departure
+with Departure(lambda return_code: None) as departure:
+    os.kill(os.getpid(), signal.SIGTERM)
+    raise OSError("the terminal is gone")
+sys.exit(departure.code)
+"""
+
+
+def test_what_fails_while_leaving_is_no_error() -> None:
+    command = [sys.executable, "-c", _FAILS_WHILE_LEAVING]
+    process = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_START_S, check=False
+    )
+    assert (process.returncode, process.stderr) == (128 + signal.SIGTERM, b"")
+
+
 _SAYS_LAST = """
 import os, sys
 from rltui.tui.departure import Departure, say_last

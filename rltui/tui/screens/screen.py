@@ -86,18 +86,20 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
     def on_news(self) -> None:
         """The facts changed."""
-        if self.is_mounted:
-            self.update()
+        self._update_if_composed()
 
     def on_mount(self) -> None:
-        self.update()
+        self._update_if_composed()
 
     def on_screen_resume(self) -> None:
-        if self.is_mounted:
-            self.update()
+        self._update_if_composed()
 
     def on_resize(self) -> None:
-        self.update()
+        self._update_if_composed()
+
+    def _update_if_composed(self) -> None:
+        if self.children:  # there are none in a screen that opens while the app leaves
+            self.update()
 
     # -- the status line -------------------------------------------------------------------
 

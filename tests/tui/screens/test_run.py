@@ -355,3 +355,10 @@ async def test_the_palette_has_tabs_a_step_and_what_the_keys_do(rich: tuple[Any,
         assert hand.metric.zoom.crosshair == 12
         await hand.press("ctrl+p")
         assert not [c for c in hand.text if ord(c) > 0xFFFF], "no emoji"
+
+
+async def test_a_screen_may_open_while_the_app_leaves(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        hand.app.exit()
+        hand.app.push_screen(HelpScreen((), "run", "Overview"))
+        await hand.pilot.pause()
