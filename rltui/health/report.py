@@ -168,11 +168,8 @@ def _both(old: Judgement, new: Judgement) -> Judgement:
 def _documented(info: TagInfo, healthy: Range) -> Judgement:
     """A range that the metric's documentation gives: no rule judges it, so it has no badge."""
     low, high = healthy.low, healthy.high
-    factor = info.sign * info.scale
-    limits = [None if v is None else v / factor for v in (low, high)]
-    if factor < 0:
-        limits.reverse()
-    return Judgement(Level.UNKNOWN, limits[0], limits[1], values={"low": low, "high": high})
+    limits = info.logged_limits(low, high)
+    return Judgement(Level.UNKNOWN, *limits, values={"low": low, "high": high})
 
 
 def _categories(infos: Mapping[str, TagInfo], tags: Mapping[str, Judgement]) -> dict[str, Level]:

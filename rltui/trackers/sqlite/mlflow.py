@@ -10,7 +10,7 @@ Metrics of logged models are not read: MLflow keeps those of the training in ``m
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook, clean_tag
 from rltui.trackers.base import TrackedRun
-from rltui.trackers.metric_column import Column, blocks_of
-from rltui.trackers.settings import MOST_SETTINGS, exit_code_of, setting_of
+from rltui.trackers.settings import MOST_SETTINGS, Column, blocks_of, exit_code_of, setting_of
 from rltui.trackers.sqlite.schema import (
     Facts,
     Row,
@@ -98,7 +97,7 @@ class MlflowTables:
                 f" WHERE run_uuid IN ({marks})"
             )
             states.update(
-                (raw_of(uuid), tuple(rest)) for uuid, *rest in _all(connection, query, some)
+                (raw_of(uuid), tuple(rest)) for uuid, *rest in connection.execute(query, some)
             )
         return states
 
@@ -117,10 +116,6 @@ class MlflowTables:
 
     def decoder(self) -> RowDecoder:
         return _Values()
-
-
-def _all(connection: sqlite3.Connection, query: str, values: Sequence[object]) -> Iterator[Row]:
-    yield from connection.execute(query, values)
 
 
 def _written(connection: sqlite3.Connection, table: Table) -> dict[bytes, float]:
