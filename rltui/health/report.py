@@ -31,7 +31,7 @@ class Answer:
 Answers = Sequence[tuple[Task, tuple[Answer, ...]]]
 
 
-def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers, now: float) -> Report:
+def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) -> Report:
     """The report of a run from the answers of all its tasks."""
     findings = _sorted([*_findings(answers), *_broken(answers)])
     tags = _judgements(infos, answers)
@@ -45,7 +45,6 @@ def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers, no
         tags=tags,
         skipped=skipped,
         judged=judged,
-        as_of=now,
     )
 
 
