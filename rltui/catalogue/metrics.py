@@ -1,4 +1,6 @@
-"""Reads the canonical metrics: ``data/metrics.yaml``. Knows no dialects."""
+"""Reads the canonical metrics and the kinds of training: ``data/metrics.yaml`` and
+``data/scenarios.yaml``. Knows no dialects.
+"""
 
 from __future__ import annotations
 

@@ -181,9 +181,10 @@ class _Values:
         return columns
 
     def _codes_of(self, keys: tuple[object, ...]) -> IntArray:
-        for key in set(keys) - self._codes.keys():
-            self._codes[key] = len(self._tags)
-            self._tags.append(clean_tag(raw_of(key)))
+        for key in dict.fromkeys(keys):  # in the order of the log
+            if key not in self._codes:
+                self._codes[key] = len(self._tags)
+                self._tags.append(clean_tag(raw_of(key)))
         return np.fromiter(map(self._codes.__getitem__, keys), np.int64, len(keys))
 
     def _is_wellformed(self, row: Row) -> bool:
