@@ -1,4 +1,6 @@
-"""Reads the canonical metrics: ``data/metrics.yaml``. Knows no dialects."""
+"""Reads the canonical metrics and the kinds of training: ``data/metrics.yaml`` and
+``data/scenarios.yaml``. Knows no dialects.
+"""
 
 from __future__ import annotations
 
@@ -87,29 +89,24 @@ def _metric(
     stats = table.read("stats", lambda node: [n.choice(STATS) for n in node.items()])
     derivation = _derivation(table.get("derived"), derived)
     table.finish()
-    if not stats:
-        return [
-            Metric(
-                key, title, category, also, unit, direction, healthy, meaning, source,
-                derived=derivation,
-            )
-        ]  # fmt: skip
-    return [
-        Metric(
-            f"{key}.{stat}",
-            title if stat == "mean" else f"{short}, {stat}",
-            category,
-            also,
-            unit,
-            Direction.NONE if stat == "std" else direction,
-            healthy if stat == "mean" else None,
-            meaning if stat == "mean" else f"{_STAT_WORDS.get(stat, stat)} of: {meaning}",
-            source,
-            family=key,
-            stat=stat,
-        )
-        for stat in stats
-    ]
+    whole = Metric(
+        key, title, category, also, unit, direction, healthy, meaning, source, derived=derivation
+    )
+    return [_statistic(whole, short, stat) for stat in stats] if stats else [whole]
+
+
+def _statistic(whole: Metric, short: str, stat: str) -> Metric:
+    """One statistic of a quantity; the range and direction are those of its mean."""
+    metric = replace(whole, key=f"{whole.key}.{stat}", family=whole.key, stat=stat, derived=None)
+    if stat == "mean":
+        return metric
+    return replace(
+        metric,
+        title=f"{short}, {stat}",
+        direction=Direction.NONE if stat == "std" else whole.direction,
+        healthy=None,
+        meaning=f"{_STAT_WORDS.get(stat, stat)} of: {whole.meaning}",
+    )
 
 
 _STAT_WORDS = {"max": "Maximum", "min": "Minimum", "std": "Spread", "median": "Median"}

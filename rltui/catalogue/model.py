@@ -110,6 +110,14 @@ class TagInfo:
     """``file:line`` and pattern of the catalogue entry that matched, for ``rltui explain``."""
     source: str = ""
 
+    def logged_limits(
+        self, low: float | None, high: float | None
+    ) -> tuple[float | None, float | None]:
+        """Limits of the metric as limits of the values in the log."""
+        factor = self.sign * self.scale
+        logged = [None if limit is None else limit / factor for limit in (low, high)]
+        return (logged[1], logged[0]) if factor < 0 else (logged[0], logged[1])
+
     @classmethod
     def of_metric(cls, tag: str, metric: Metric) -> TagInfo:
         """The meaning of a tag that is exactly a metric of the catalogue."""

@@ -43,29 +43,28 @@ class Node:
             return [v.plain() for v in self.value]
         return self.value
 
+    def _need(self, kind: type[T] | tuple[type[T], ...], name: str) -> T:
+        """The value, which must be of a kind."""
+        value = self.value
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            self.fail(f"expected {name}, found {_kind(value)}")
+        return value
+
     def text(self) -> str:
         """The value as a string; numbers are not accepted."""
-        if not isinstance(self.value, str):
-            self.fail(f"expected text, found {_kind(self.value)}")
-        return self.value
+        return self._need(str, "text")
 
     def number(self) -> float:
         """The value as a float."""
-        if isinstance(self.value, bool) or not isinstance(self.value, (int, float)):
-            self.fail(f"expected a number, found {_kind(self.value)}")
-        return float(self.value)
+        return float(self._need((int, float), "a number"))
 
     def integer(self) -> int:
         """The value as an int."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int):
-            self.fail(f"expected a whole number, found {_kind(self.value)}")
-        return self.value
+        return self._need(int, "a whole number")
 
     def boolean(self) -> bool:
         """The value as a bool."""
-        if not isinstance(self.value, bool):
-            self.fail(f"expected true or false, found {_kind(self.value)}")
-        return self.value
+        return self._need(bool, "true or false")
 
     def choice(self, options: Iterable[str]) -> str:
         """The value, which must be one of ``options``."""
@@ -78,9 +77,7 @@ class Node:
 
     def items(self) -> list[Node]:
         """The entries of a list."""
-        if not isinstance(self.value, list):
-            self.fail(f"expected a list, found {_kind(self.value)}")
-        return self.value
+        return self._need(list, "a list")
 
     def texts(self) -> tuple[str, ...]:
         """A list of texts; one text alone counts as a list of one."""
@@ -90,8 +87,7 @@ class Node:
 
     def table(self) -> Table:
         """The value as a mapping."""
-        if not isinstance(self.value, dict):
-            self.fail(f"expected a mapping, found {_kind(self.value)}")
+        self._need(dict, "a mapping")
         return Table(self)
 
 

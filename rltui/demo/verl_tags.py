@@ -31,7 +31,7 @@ def step_row(state: State, rng: np.random.Generator) -> Row:
     lengths = _lengths(state, rng)
     tokens = lengths["prompt_length/mean"] + lengths["response_length/mean"]
     total = round(tokens * _RESPONSES)
-    row = _validation(state, rng) if state.step % VALIDATE_EVERY == 0 else {}
+    row = validation_row(state, rng) if state.step % VALIDATE_EVERY == 0 else {}
     row |= _balance(total, rng)
     row |= _rollout(state, rng)
     row |= _actor(state, rng)
@@ -46,11 +46,7 @@ def step_row(state: State, rng: np.random.Generator) -> Row:
 
 
 def validation_row(state: State, rng: np.random.Generator) -> Row:
-    """What verl logs for the validation before the first step."""
-    return _validation(state, rng)
-
-
-def _validation(state: State, rng: np.random.Generator) -> Row:
+    """What verl logs for a validation, as also before the first step."""
     row: Row = {}
     for source, offset in (("openai/gsm8k", 0.03), ("math_dapo", -0.12)):
         mean = min(0.99, max(0.0, state.skill + offset + float(rng.normal(0, 0.008))))

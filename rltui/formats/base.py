@@ -116,9 +116,8 @@ class RowSpan(NamedTuple):
 class Sampler(Protocol):
     """Finds the rows in windows of a file that is too large to be read at once."""
 
-    @property
-    def step_bytes(self) -> int:
-        """Bytes of one step at the beginning of the file; 0 when unknown."""
+    step_bytes: int
+    """Bytes of one step at the beginning of the file; 0 when unknown."""
 
     def rows_in(self, window: bytes, *, first: bool, last: bool) -> RowSpan:
         """The rows of a window; ``first`` and ``last``: the file begins or ends with it."""

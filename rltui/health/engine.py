@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
@@ -71,11 +71,11 @@ class Engine:
         """The judgement of ``run`` by all rows it has now.
 
         ``infos`` gives the meaning of each tag; tags without an entry are not judged. ``now``
-        (seconds since the epoch) goes into the report and paces the judging of very long tags.
+        (seconds since the epoch) paces the judging of very long tags.
         """
         memory = self._recall(run, infos, recognition)
         if memory.report is not None and memory.version == run.version and not memory.waiting:
-            return replace(memory.report, as_of=now)
+            return memory.report
         tags = tuple(infos)
         if memory.planned != tags:
             memory.plan = make_plan(self.rules, tags, infos, recognition)
@@ -86,7 +86,7 @@ class Engine:
             for task in memory.plan
         ]
         memory.version = run.version
-        memory.report = make_report(run, infos, answers, now)
+        memory.report = make_report(run, infos, answers)
         return memory.report
 
     def _recall(

@@ -77,13 +77,13 @@ def judge(
     else:
         beyond = watch.beyond | bad.beyond if bad else watch.beyond
         all_spans = spans(beyond, variant.hold, variant.release)
-    findings = tuple(_finding(case, span, bad_spans) for span in _worth_telling(all_spans))
+    findings = tuple(_finding(case, span, bad_spans) for span in _worth_listing(all_spans))
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
     return Outcome(True, findings, _judgement(case, level), rows.count)
 
 
-def _worth_telling(found: list[Span]) -> list[Span]:
+def _worth_listing(found: list[Span]) -> list[Span]:
     """The newest and the longest episodes; a long, noisy run has thousands."""
     if len(found) <= _MOST_SPANS:
         return found
@@ -302,12 +302,8 @@ def _judgement(case: _Case, level: Level) -> Judgement:
     values |= {"low": low, "high": high, "now": float(case.rows.x[-1])}
     values["limit"] = high if high is not None else low
     words = case.variant.words
-    factor = case.info.sign * case.info.scale
-    logged = [None if v is None else v / factor for v in (low, high)]
-    if factor < 0:
-        logged.reverse()
     return Judgement(
-        level, logged[0], logged[1], (case.rule.id,),
+        level, *case.info.logged_limits(low, high), (case.rule.id,),
         _if_known(words.healthy, values), _if_known(words.healthy_short, values), values,
         pending=level is Level.OK and _is_pending(case, low, high),
     )  # fmt: skip

@@ -12,9 +12,8 @@ from rltui.core.level import Level
 
 
 class FindingState(str, Enum):
-    """Whether a finding holds. Pending ones are never shown."""
+    """Whether a finding holds."""
 
-    PENDING = "pending"
     FIRING = "firing"
     RESOLVED = "resolved"
 
@@ -147,7 +146,6 @@ class Report:
     skipped: tuple[Skipped, ...]
     judged: tuple[str, ...]
     """Rule ids that could judge."""
-    as_of: float
 
     def firing(self) -> tuple[Finding, ...]:
         """Findings that hold now."""

@@ -31,7 +31,7 @@ class Answer:
 Answers = Sequence[tuple[Task, tuple[Answer, ...]]]
 
 
-def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers, now: float) -> Report:
+def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) -> Report:
     """The report of a run from the answers of all its tasks."""
     findings = _sorted([*_findings(answers), *_broken(answers)])
     tags = _judgements(infos, answers)
@@ -45,7 +45,6 @@ def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers, no
         tags=tags,
         skipped=skipped,
         judged=judged,
-        as_of=now,
     )
 
 
@@ -168,11 +167,8 @@ def _both(old: Judgement, new: Judgement) -> Judgement:
 def _documented(info: TagInfo, healthy: Range) -> Judgement:
     """A range that the metric's documentation gives: no rule judges it, so it has no badge."""
     low, high = healthy.low, healthy.high
-    factor = info.sign * info.scale
-    limits = [None if v is None else v / factor for v in (low, high)]
-    if factor < 0:
-        limits.reverse()
-    return Judgement(Level.UNKNOWN, limits[0], limits[1], values={"low": low, "high": high})
+    limits = info.logged_limits(low, high)
+    return Judgement(Level.UNKNOWN, *limits, values={"low": low, "high": high})
 
 
 def _categories(infos: Mapping[str, TagInfo], tags: Mapping[str, Judgement]) -> dict[str, Level]:

@@ -53,11 +53,12 @@ class Watcher:
                 kind = _kind(self._known.get(identity), finding)
                 if kind is not None:
                     found.append(Event(kind, run, finding))
-        found += [
-            Event(EventKind.RESOLVED, gone, _over(finding, gone))
-            for k, finding in self._known.items()
-            if k not in known and _fires(finding) and (gone := self._session.views.get(k[0]))
-        ]
+        for k, finding in self._known.items():
+            gone = self._session.views.get(k[0])
+            if gone is not None and k not in known and _fires(finding):  # it is not there any more
+                last = gone.data.last_step
+                over = replace(finding, state=FindingState.RESOLVED, until_step=last)
+                found.append(Event(EventKind.RESOLVED, gone, over))
         self._known = known
         return found
 
@@ -87,12 +88,7 @@ def _state(
     firing = FindingState.FIRING
     return Finding(
         rule, title, level, firing, None, None, since, None, None, evidence, None, advice
-    )  # fmt: skip
-
-
-def _over(finding: Finding, run: RunView) -> Finding:
-    """A finding that is not there any more, as resolved at the newest step."""
-    return replace(finding, state=FindingState.RESOLVED, until_step=run.data.last_step)
+    )
 
 
 def _kind(before: Finding | None, now: Finding) -> EventKind | None:

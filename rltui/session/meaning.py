@@ -1,4 +1,5 @@
-"""What the tags of a run mean: framework, algorithm, and an entry of the catalogue per tag."""
+"""What the tags of a run mean: framework, algorithm, an entry of the catalogue per tag; and
+metrics that no framework logs."""
 
 from __future__ import annotations
 

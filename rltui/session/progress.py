@@ -1,4 +1,4 @@
-"""How far a run is and whether it is live: step, total, elapsed, ETA, age, state.
+"""How far a run is, whether it is live, and how it ended: step, total, elapsed, ETA, age, state.
 
 Many text logs carry no time. Then elapsed and ETA come from the sum of step times and are
 marked as derived; age is always that of the newest known write.

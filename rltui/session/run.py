@@ -92,7 +92,7 @@ class RunView:
         return [t for k in select(keys, known.tags.keys()) for t in known.tags[k]]
 
     def headline(self) -> str | None:
-        """Tag of the most telling curve: the first headline metric that the run has."""
+        """Tag of the most meaningful curve: the first headline metric that the run has."""
         if self.recognition is None:
             return None
         best = self.tags_of_metrics(self.recognition.scenario.headline)

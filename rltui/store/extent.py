@@ -61,7 +61,7 @@ def ranked(lineages: Mapping[str, Lineage]) -> list[Lineage]:
 def _last_step(lineage: Lineage) -> int | None:
     last: int | None = None
     limit: int | None = None
-    branches = lineage.originals()
+    branches = _originals(lineage)
     for index in range(len(branches) - 1, -1, -1):
         branch = branches[index]
         if branch.last_step is not None:
@@ -74,9 +74,14 @@ def _last_step(lineage: Lineage) -> int | None:
 
 
 def _restarts(lineage: Lineage) -> tuple[int, ...]:
-    branches = lineage.originals()
+    branches = _originals(lineage)
     starts = (b.start for i, b in enumerate(branches) if _takes_over(branches, i))
     return tuple(sorted({s for s in starts if s is not None}))
+
+
+def _originals(lineage: Lineage) -> list[Branch]:
+    """The branches, oldest first, without those of copies."""
+    return [b for b in lineage.branches if b.path not in lineage.copies]
 
 
 def _takes_over(branches: Sequence[Branch], index: int) -> bool:

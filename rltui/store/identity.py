@@ -203,8 +203,5 @@ def _coincide(branch: Branch, older: Branch, compared: set[Path]) -> bool:
         return False
     longest = max(branch.last_step, older.last_step) - branch.begin
     near = longest > 1 and abs(branch.last_step - older.last_step) <= 0.02 * longest
-    return near and _have_similar_tags(set(branch.columns), set(older.columns))
-
-
-def _have_similar_tags(tags: set[str], others: set[str]) -> bool:
-    return 2 * len(tags & others) > len(tags | others)
+    tags, others = branch.columns.keys(), older.columns.keys()
+    return near and 2 * len(tags & others) > len(tags | others)

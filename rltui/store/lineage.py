@@ -9,7 +9,7 @@ all tags from there. Superseded points are kept.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,10 +76,6 @@ class Lineage:
         """Whether it has any point of the tag."""
         return any(tag in b.columns for b in self.branches)
 
-    def originals(self) -> list[Branch]:
-        """The branches, oldest first, without those of copies."""
-        return [b for b in self.branches if b.path not in self.copies]
-
     # -- taking in --------------------------------------------------------------------------
 
     def register(self, source: SourceInfo) -> bool:
@@ -134,24 +130,20 @@ class Lineage:
         """The branches of one file, oldest first."""
         return [b for b in self.branches if b.path == path]
 
-    def take(self, path: Path) -> list[Branch]:
-        """Remove and return the branches of a file."""
+    def move(self, path: Path, into: Lineage) -> list[Branch]:
+        """Give the branches of a file to another run, the last of them stays open; returns them."""
         moved = self.branches_of(path)
         self.branches = [b for b in self.branches if b.path != path]
         self._structure += 1
         self._open.pop(path, None)
         self._row_numbered.pop(path, None)
         self.copies = {c: o for c, o in self.copies.items() if path not in (c, o)}
+        into.branches = sorted([*into.branches, *moved], key=_rank)
+        into._structure += 1
+        for branch in moved:
+            into._open[branch.path] = branch
+            into._tags.update(dict.fromkeys(branch.columns))
         return moved
-
-    def give(self, branches: Sequence[Branch]) -> None:
-        """Add the branches of a file of another run; the last of them stays open."""
-        self.branches.extend(branches)
-        self.branches.sort(key=_rank)
-        self._structure += 1
-        for branch in branches:
-            self._open[branch.path] = branch
-            self._tags.update(dict.fromkeys(branch.columns))
 
     def clear(self) -> None:
         """Drop all points; what is known of the files stays."""

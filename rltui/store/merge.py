@@ -49,7 +49,7 @@ def agreement(points: Points, others: Points, precision_rank: int) -> Agreement:
         return Agreement.UNKNOWN
     a, b = a[known], b[known]
     margin = _margin(b, precision_rank)
-    if _spread(b) <= 4 * float(np.median(margin)):
+    if float(np.ptp(b)) <= 4 * float(np.median(margin)):
         return Agreement.UNKNOWN
     share = float(np.mean(np.abs(a - b) <= margin))
     if share >= _AGREE:
@@ -123,7 +123,3 @@ def _margin(values: FloatArray, precision_rank: int) -> FloatArray:
     with np.errstate(invalid="ignore"):
         margin: FloatArray = absolute + relative * np.abs(values)
     return margin
-
-
-def _spread(values: FloatArray) -> float:
-    return float(values.max() - values.min())

@@ -84,10 +84,9 @@ class PointTable:
     def move(self, source: SourceInfo, into: PointTable) -> None:
         """Give the points of a file to another run."""
         lineage = self.lineages.get(source.format)
-        moved = lineage.take(source.path) if lineage is not None else []
         other = into.lineages.setdefault(source.format, Lineage())
         other.register(source)
-        other.give(moved)
+        moved = lineage.move(source.path, other) if lineage is not None else []
         # what is left may count differently now: copies lose their original, steps their meaning
         self.touch(self.tags)
         into.touch((*into.tags, *(t for b in moved for t in b.columns)))

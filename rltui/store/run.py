@@ -13,7 +13,7 @@ from rltui.store.series import Series
 
 
 class Unloading:
-    """Owned by one RunData."""
+    """Frees the points of a run to save memory, and takes them in again. Owned by one RunData."""
 
     def __init__(self, table: PointTable, files: RunFiles) -> None:
         self._table = table

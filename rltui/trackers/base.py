@@ -26,7 +26,7 @@ class TrackedRun:
     name: str
     """For people; cleaned. ``""`` when the store itself gives the name."""
     size: int
-    """Bytes when it was found; its share of the store, where runs cannot be told apart."""
+    """Bytes when it was found; its share of the store, where runs cannot be separated."""
     modified: float
     """When it was written last, seconds since the epoch: the change time of its files, or the
     time of its last value where the store holds many runs."""
@@ -74,21 +74,14 @@ class Follower(Protocol):
 class Tracker(Protocol):
     """One kind of store."""
 
-    @property
-    def name(self) -> str:
-        """Shown to the user: ``mlflow``, ``trackio``."""
-
-    @property
-    def files(self) -> str:
-        """Names of its files, in Markdown, for the documentation."""
-
-    @property
-    def written_by(self) -> str:
-        """Who writes them, for the documentation."""
-
-    @property
-    def precision_rank(self) -> int:
-        """As of :class:`rltui.formats.base.Format`."""
+    name: str
+    """Shown to the user: ``mlflow``, ``trackio``."""
+    files: str
+    """Names of its files, in Markdown, for the documentation."""
+    written_by: str
+    """Who writes them, for the documentation."""
+    precision_rank: int
+    """As of :class:`rltui.formats.base.Format`."""
 
     def claims_name(self, name: str) -> bool:
         """Whether a file of this base name may be such a store (cheap, no I/O)."""

@@ -12,7 +12,7 @@ from rltui.core.clock import Clock
 from rltui.files.tail import Tail
 from rltui.files.trouble import Notes
 from rltui.formats.base import NoteBook
-from rltui.trackers.metric_column import Column
+from rltui.trackers.settings import Column
 
 #: Bytes of a line, roughly: 13 digits of time, up to 20 of a value, a step.
 LINE_BYTES = 40

@@ -21,10 +21,16 @@ from rltui.files.trouble import DELETED, Trouble, is_missing, reason_of
 from rltui.formats.base import Decoded, NoteBook, clean_tag
 from rltui.trackers.base import Followed
 from rltui.trackers.folder import Folders
-from rltui.trackers.metric_column import Column, blocks_of
 from rltui.trackers.metric_file import LINE_BYTES, MetricFile
 from rltui.trackers.mlflow_files import META, meta_of, read_start
-from rltui.trackers.settings import MOST_BYTES, MOST_SETTINGS, exit_code_of, setting_of
+from rltui.trackers.settings import (
+    MOST_BYTES,
+    MOST_SETTINGS,
+    Column,
+    blocks_of,
+    exit_code_of,
+    setting_of,
+)
 
 #: Fewest lines of a file that are taken at once.
 _LEAST_LINES = 16

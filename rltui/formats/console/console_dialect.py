@@ -1,4 +1,4 @@
-"""What a dialect of console lines is."""
+"""What a dialect of console lines is, and where its rows go: into blocks, with restarts."""
 
 from __future__ import annotations
 

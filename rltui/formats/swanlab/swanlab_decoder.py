@@ -189,16 +189,12 @@ class SwanLabDecoder:
 
     def _scalar(self, data: bytes, start: int, stop: int) -> None:
         found = last_fields(data, start, stop)
-        time, value = found.get((4, BYTES)), _ZERO
-        if (5, BYTES) in found:
-            a, b = last_fields(data, *found[5, BYTES]).get((1, FIXED64), (0, 0))
-            value = data[a:b] or _ZERO
-        if (1, BYTES) in found:
-            a, b = found[1, BYTES]
-            step = integer_field(data, start, stop, 2)
-            self._add(
-                self._column(data[a:b]), step, timestamp(data, *time) if time else math.nan, value
-            )
+        key = data[slice(*found.get((1, BYTES), (0, 0)))]
+        wall = timestamp(data, *found[4, BYTES]) if (4, BYTES) in found else math.nan
+        inner = last_fields(data, *found.get((5, BYTES), (0, 0)))
+        value = data[slice(*inner.get((1, FIXED64), (0, 0)))] or _ZERO
+        if key:
+            self._add(self._column(key), integer_field(data, start, stop, 2), wall, value)
 
     def _finish(self, data: bytes, start: int, stop: int) -> None:
         """``FinishRecord``: state 1 (finished 1, crashed 2, aborted 3), error 2."""

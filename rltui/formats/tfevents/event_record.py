@@ -116,7 +116,7 @@ def parse_event(data: bytes, pos: int, length: int) -> Event:
                     if inner == 1 and kind == BYTES:
                         event.values.append(_value(data, a, b))
             elif number == 7 and wire == BYTES:
-                event.restart = _is_start(data, start, stop)
+                event.restart = integer_field(data, start, stop, 1) == _SESSION_START
     except (error, IndexError) as problem:
         raise MalformedError(str(problem)) from problem
     event.plain = order in ([1, 2, 5], [1, 5]) and len(event.values) == 1
@@ -126,10 +126,6 @@ def parse_event(data: bytes, pos: int, length: int) -> Event:
 def number_at(data: bytes, value: Value) -> float:
     """The number of a FLOAT or DOUBLE value."""
     return float((_F4 if value.kind == FLOAT else _F8).unpack_from(data, value.pos)[0])
-
-
-def _is_start(data: bytes, pos: int, end: int) -> bool:
-    return integer_field(data, pos, end, 1) == _SESSION_START
 
 
 def _value(data: bytes, pos: int, end: int) -> Value:

@@ -32,7 +32,6 @@ class Detector:
     """Numbers that the templates of a rule may name."""
     all_rows: bool
     """Whether it takes non-finite rows, too."""
-    doc: str
 
 
 DETECTORS: dict[str, Detector] = {}
@@ -59,7 +58,6 @@ def detector(
             roles,
             facts,
             all_rows,
-            inspect.getdoc(function) or "",
         )
         return function
 

@@ -13,8 +13,31 @@ from rltui.trackers import Tracker
 MAX_REFUSED = 20
 
 
+class Keyed:
+    """A file, or one run of a tracker's store."""
+
+    __slots__ = ()
+    path: Path
+    format: Format | None
+    tracker: Tracker | None
+    """The tracker whose store it is; then ``format`` is None."""
+    part: str
+    """Names the run within a tracker's store."""
+
+    @property
+    def key(self) -> Path:
+        """Different for each file and each run of a store; the path of a file."""
+        return self.path / self.part if self.part else self.path
+
+    @property
+    def kind(self) -> str:
+        """Name of the log format or tracker."""
+        owner = self.format or self.tracker
+        return "" if owner is None else owner.name
+
+
 @dataclass(frozen=True, slots=True)
-class LogFile:
+class LogFile(Keyed):
     """One file of a run, or one run of a tracker's store."""
 
     path: Path
@@ -30,22 +53,10 @@ class LogFile:
     modified: float = 0.0
     """Change time when it was found, seconds since the epoch."""
     tracker: Tracker | None = None
-    """The tracker whose store it is; then ``format`` is None."""
     part: str = ""
-    """Names the run within a tracker's store."""
     joined: Joined = Joined.OWN
     alone: str = ""
     """Name of the run that it would be by itself, if it is not what makes the run."""
-
-    @property
-    def key(self) -> Path:
-        """Different for each file and each run of a store; the path of a file."""
-        return self.path / self.part if self.part else self.path
-
-    @property
-    def kind(self) -> str:
-        """Name of the log format or tracker."""
-        return kind_of(self.format, self.tracker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +83,3 @@ class Discovery:
     """Files that look like logs and are not read, with the reason; at most MAX_REFUSED."""
     refused_count: int = 0
     """How many there are."""
-
-
-def kind_of(form: Format | None, tracker: Tracker | None) -> str:
-    """Name of a log format or tracker."""
-    owner = form or tracker
-    return "" if owner is None else owner.name

@@ -12,7 +12,7 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.formats import Belonging, Format
-from rltui.sources.discovery.run_files import MAX_REFUSED, kind_of
+from rltui.sources.discovery.run_files import MAX_REFUSED, Keyed
 from rltui.trackers import Tracker
 
 #: Directories that never hold logs of their own, or hold copies.
@@ -44,7 +44,7 @@ def parents_of(name: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Keyed):
     """A file, or one run of a tracker's store, that belongs to some run."""
 
     path: Path
@@ -59,16 +59,6 @@ class Candidate:
     """Name that the tracker gives to the run."""
     begin: int = 0
     """First step, where that decides which of several files was written first."""
-
-    @property
-    def key(self) -> Path:
-        """Equal to that of the :class:`LogFile` made of it."""
-        return self.path / self.part if self.part else self.path
-
-    @property
-    def kind(self) -> str:
-        """Name of the log format or tracker."""
-        return kind_of(self.format, self.tracker)
 
     @property
     def belonging(self) -> Belonging:

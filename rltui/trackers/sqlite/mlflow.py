@@ -10,7 +10,7 @@ Metrics of logged models are not read: MLflow keeps those of the training in ``m
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook, clean_tag
 from rltui.trackers.base import TrackedRun
-from rltui.trackers.metric_column import Column, blocks_of
-from rltui.trackers.settings import MOST_SETTINGS, exit_code_of, setting_of
+from rltui.trackers.settings import MOST_SETTINGS, Column, blocks_of, exit_code_of, setting_of
 from rltui.trackers.sqlite.schema import (
     Facts,
     Row,
@@ -98,7 +97,7 @@ class MlflowTables:
                 f" WHERE run_uuid IN ({marks})"
             )
             states.update(
-                (raw_of(uuid), tuple(rest)) for uuid, *rest in _all(connection, query, some)
+                (raw_of(uuid), tuple(rest)) for uuid, *rest in connection.execute(query, some)
             )
         return states
 
@@ -117,10 +116,6 @@ class MlflowTables:
 
     def decoder(self) -> RowDecoder:
         return _Values()
-
-
-def _all(connection: sqlite3.Connection, query: str, values: Sequence[object]) -> Iterator[Row]:
-    yield from connection.execute(query, values)
 
 
 def _written(connection: sqlite3.Connection, table: Table) -> dict[bytes, float]:
@@ -186,9 +181,10 @@ class _Values:
         return columns
 
     def _codes_of(self, keys: tuple[object, ...]) -> IntArray:
-        for key in set(keys) - self._codes.keys():
-            self._codes[key] = len(self._tags)
-            self._tags.append(clean_tag(raw_of(key)))
+        for key in dict.fromkeys(keys):  # in the order of the log
+            if key not in self._codes:
+                self._codes[key] = len(self._tags)
+                self._tags.append(clean_tag(raw_of(key)))
         return np.fromiter(map(self._codes.__getitem__, keys), np.int64, len(keys))
 
     def _is_wellformed(self, row: Row) -> bool:

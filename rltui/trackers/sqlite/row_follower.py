@@ -303,8 +303,8 @@ class RowFollower:
         self._rows += found.taken
         self._ids = found.ids[found.taken :]
         self.modified = self._written(decoded) or self.modified
-        told = decoded.hparams or decoded.exit_code is not None or notes
-        changed = bool(told or found.taken or found.restarted or back)
+        new = decoded.hparams or decoded.exit_code is not None or notes
+        changed = bool(new or found.taken or found.restarted or back)
         more = len(self._ids) > 0 or self._unlisted
         return Followed(decoded, more, found.restarted, False, notes, changed)
 

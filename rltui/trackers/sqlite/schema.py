@@ -48,9 +48,8 @@ class Facts:
 class RowDecoder(Protocol):
     """Turns rows of one run, in order, into blocks. Never raises for bad data."""
 
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of one of its rows, estimated; at least one."""
+    row_bytes: int
+    """Bytes of one of its rows, estimated; at least one."""
 
     def fetch(self, cursor: sqlite3.Cursor, budget_bytes: int) -> tuple[list[Row], int]:
         """The next rows of the cursor, about ``budget_bytes`` of them, and their bytes."""
@@ -66,9 +65,8 @@ class RowDecoder(Protocol):
 class Dialect(Protocol):
     """One kind of store."""
 
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of a row in the file, roughly."""
+    row_bytes: int
+    """Bytes of a row in the file, roughly."""
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of the rows, or None when the database is no such store."""
