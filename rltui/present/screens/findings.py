@@ -140,11 +140,11 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
             text = view.glyphs.text(sentences.summary(finding))
             look = MUTED if over else TEXT
             limit = 2 if spare > 0 else 1
-            told = paragraph(
+            sentence = paragraph(
                 text, width, look, indent=2, limit=limit, ellipsis=view.glyphs.ellipsis
             )
-            spare -= len(told) - 1
-            lines += told
+            spare -= len(sentence) - 1
+            lines += sentence
     if len(lines) > height:
         hidden = len(lines) - height + 1
         lines = [*lines[: height - 1], [(f"  and {hidden} more on Findings", MUTED)]]

@@ -21,7 +21,7 @@ from rltui.present.screens.findings import (
     short_lines,
     span_words,
 )
-from rltui.present.screens.first_movers import moved_lines, moved_sentence
+from rltui.present.screens.first_movers import first_mover_lines, first_mover_sentence
 from rltui.present.screens.metric_chart import chart_lines, outline_of
 from rltui.present.screens.metric_rows import (
     Section,
@@ -101,7 +101,7 @@ def overview_entries(
         entries.append(entry)
     spare = layout.list_height - len(entries) - 1
     if layout.side and spare >= 3:
-        moved = moved_lines(run, view, layout.rows, min(spare, 8))
+        moved = first_mover_lines(run, view, layout.rows, min(spare, 8))
         entries += [fixed([]), *(fixed(x) for x in indented(moved, 2))] if moved else []
     return entries
 
@@ -112,7 +112,7 @@ def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
     if layout.side or height < 14 or width < 58:
         return []
     limit = 4 if height >= 20 else 3
-    sentence = moved_sentence(run, view)
+    sentence = first_mover_sentence(run, view)
     lines = short_lines(run, width, view, limit - 1 if sentence else limit)
     if lines and sentence:
         lines.append([("  moved first  ", MUTED), (sentence, TEXT)])
@@ -300,7 +300,7 @@ def _median(run: RunView, series: Series) -> float:
 
 
 def _statistics(run: RunView, tag: str) -> list[tuple[str, str]]:
-    """(name, value) of all points, the most telling first."""
+    """(name, value) of all points, the most important first."""
     series = run.shown(tag)
     index = outline_of(run, series)  # holds the extremes
     steps = series.steps if index is None else series.steps[index]
