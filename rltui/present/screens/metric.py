@@ -11,18 +11,16 @@ from rltui.present.kit.line import (
     MUTED,
     RULE,
     STRONG,
-    TEXT,
     TITLE,
     Line,
     Style,
     column,
     fit_line,
-    line_width,
     style,
 )
 from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.entries import beside, indented
-from rltui.present.screens.findings import badge_of, heading, span_words
+from rltui.present.screens.findings import finding_block, heading
 from rltui.present.screens.metric_chart import Zoom, chart_lines, smoothed_last
 from rltui.present.screens.metric_rows import (
     Row,
@@ -126,24 +124,9 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
 def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
     words, glyphs = view.glyphs.text, view.glyphs
     found = [f for f in run.report.findings if f.tag == row.tag] if run.report else []
-    lines: list[Line] = []
-    for finding in found[:3]:
-        glyph, token, bold = badge_of(finding, view)
-        look = style(token, bold=bold)
-        since = span_words(finding)
-        left: Line = [(f"{glyph} {finding.title}", look)]
-        gap = max(2, width - line_width(left) - cell_width(since))
-        lines.append([*left, (" " * gap, TEXT), (since, MUTED)])
-        lines += paragraph(
-            words(sentences.summary(finding)),
-            width,
-            TEXT,
-            indent=2,
-            limit=3,
-            ellipsis=glyphs.ellipsis,
-        )
     if found:
-        return lines
+        return [x for f in found[:3] for x in finding_block(f, view, width, 3)]
+    lines: list[Line] = []
     judgement = row.judgement
     badge: Style = style(LEVEL_TOKEN[row.level])
     if judgement.rules:

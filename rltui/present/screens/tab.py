@@ -16,10 +16,10 @@ from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.entries import Entry, beside, fixed, indented
 from rltui.present.screens.findings import (
     calm_lines,
+    finding_block,
     findings_pane,
     heading,
     short_lines,
-    span_words,
 )
 from rltui.present.screens.first_movers import first_mover_lines, first_mover_sentence
 from rltui.present.screens.metric_chart import chart_lines, outline_of
@@ -269,15 +269,8 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
     lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
     inner = width - 2
     for finding in run.report.findings if run.report else ():
-        if finding.tag != tag:
-            continue
-        over = finding.state is FindingState.RESOLVED
-        glyph = view.glyphs.over if over else view.glyphs.badge(finding.level)
-        look = MUTED if over else style(LEVEL_TOKEN[finding.level], bold=True)
-        since = f"   {span_words(finding)}"
-        lines.append([("  ", TEXT), (f"{glyph} {words(finding.title)}", look), (since, MUTED)])
-        text = words(sentences.summary(finding))
-        lines += paragraph(text, inner, indent=4, limit=2, ellipsis=view.glyphs.ellipsis)
+        if finding.tag == tag:
+            lines += indented(finding_block(finding, view, inner, 2), 2)
     lines.append([])
     facts = _statistics(run, tag)
     lines.append([("  ", TEXT), *fact_line(facts, inner)])
