@@ -232,6 +232,7 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
             inner = text if begin == right else text + " "
             if canvas.free(row, max(0, begin - 1), min(canvas.width, begin + cell_width(inner))):
                 canvas.text(row, begin, inner, style(limit.token))
+                canvas.lines[row, begin : begin + width] = True  # the readout keeps off it
                 break
 
 

@@ -261,7 +261,7 @@ def test_crosshair_marks_its_step_and_flips_its_box() -> None:
 def test_the_crosshair_leaves_the_text_of_a_limit_whole() -> None:
     limits = [Limit(1.15, "watch below 30 %")]
     for x in range(50, 73):
-        lines = render(entropy(limits=limits, crosshair=x), 60, 14, BRAILLE)
+        lines = render(entropy(limits=limits, crosshair=x), 60, 20, BRAILLE)
         assert "watch below 30 %" in text(lines), x
 
 
