@@ -16,7 +16,7 @@ from rltui.present.screens.metric import metric_lines
 from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
 from rltui.present.screens.metric_rows import tab_sections
 from rltui.session import RunView, Session
-from rltui.tui.screens.chart_keys import ChartKeys
+from rltui.tui.screens.chart_screen import ChartScreen
 from rltui.tui.screens.screen import LEAST, TINY, ShellScreen
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Then = Callable[["RunScreen"], object]
 
 
-class MetricScreen(ChartKeys, ShellScreen[Then], places=(METRIC,)):
+class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
     """The rows of a tab, one at a time."""
 
     DEFAULT_CSS = """

@@ -15,7 +15,7 @@ from rltui.present.screens.keys import FINDINGS, LIST
 from rltui.present.screens.tabs import FINDINGS as FINDINGS_TAB
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID, tabs_of
 from rltui.session import RunView, Session
-from rltui.tui.screens.chart_keys import ChartKeys
+from rltui.tui.screens.chart_screen import ChartScreen
 from rltui.tui.screens.findings_pane import FindingsPane
 from rltui.tui.screens.metrics_pane import MetricsPane
 from rltui.tui.screens.screen import LEAST, TINY, ListScreen
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rltui.tui.screens.metric import MetricScreen
 
 
-class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
+class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
     """Overview, the category tabs, All and Findings of one run."""
 
     DEFAULT_CSS = """

@@ -1,4 +1,4 @@
-"""Keys that change how charts are drawn, on every screen that has a chart."""
+"""What the screens with a chart of one run share: keys of charts, tabs, commands, the log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rltui.tui.widgets.tab_bar import TabBar
 _SMOOTH = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
 
 
-class ChartKeys(ShellScreen[Any]):
+class ChartScreen(ShellScreen[Any]):
     """A screen of one run with the chart of a tag."""
 
     def __init__(self, session: Session, run: RunView) -> None:
