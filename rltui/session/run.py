@@ -19,7 +19,8 @@ _NAMELESS = frozenset({"run", "runs", "log", "logs", "tb", "tensorboard", "tenso
 class RunView:
     """What screens and documents read of a run. Owned by the session, main thread only.
 
-    The session alone writes its attributes.
+    The session alone writes its attributes. It has more public members than other classes because
+    it is the one record of a run: what was logged, what it means, how it is judged.
     """
 
     def __init__(self, data: RunData, logdir_label: str, catalogue: Catalogue) -> None:

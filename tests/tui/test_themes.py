@@ -7,9 +7,10 @@ from rich.color import ColorType
 from textual.theme import BUILTIN_THEMES
 
 from rltui.present.kit.line import Token
-from rltui.present.kit.theme import contrast, list_themes, luminance
+from rltui.present.kit.theme import list_themes
 from rltui.tui.theming import textual_theme, tokens_of
 from tests.fakes import grpo_batch
+from tests.present.kit.colours import contrast, luminance
 from tests.tui.hand import Hand, a_look, open_app
 
 OURS = [t.name for t in list_themes()[0]]

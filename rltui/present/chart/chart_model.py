@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rltui.core.level import Level
-from rltui.present.kit.line import Line, Token
+from rltui.present.kit.line import Token
 from rltui.present.kit.spark import Episode
 
 Array = NDArray[np.generic]
@@ -19,7 +19,7 @@ XY = tuple[Array, Array]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """One line of a chart. The last curve of a chart is the uppermost."""
+    """The line of a chart."""
 
     x: Array
     """(n,) steps, seconds, tokens...; int or float."""
@@ -34,12 +34,6 @@ class Curve:
     """False: no rule judges this metric, its line is grey."""
     old: XY | None = None
     """Points that a restart superseded: drawn in the colour of the band."""
-    token: Token = Token.SERIES
-    label: str = ""
-    """Name in the readout when there are several curves."""
-    ghost: bool = False
-    """A reference run: drawn in the colour of the band, below all others."""
-    dashed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +64,13 @@ class Mark:
     letter: str
 
 
-@dataclass(frozen=True, slots=True)
-class Crosshair:
-    """A place on the x axis, and the lines of its readout box (None: made from the data)."""
-
-    x: float
-    lines: Sequence[Line] | None = None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Chart:
     """Everything that :func:`rltui.present.chart.render.render` draws."""
 
-    curves: Sequence[Curve] = ()
+    curve: Curve
     first: float | None = None
-    """First and newest x of the run; by default those of the curves."""
+    """First and newest x of the run; by default those of the curve."""
     last: float | None = None
     end: float | None = None
     """Where the x axis ends when that is beyond ``last``: space for new points."""
@@ -104,7 +90,8 @@ class Chart:
     bars: Sequence[Bar] = ()
     marks: Sequence[Mark] = ()
     marks_title: str = "marks"
-    crosshair: Crosshair | None = None
+    crosshair: float | None = None
+    """The x of the crosshair and of its readout."""
     ends: bool = False
     """A cell of the grid: only the two ends of the y axis are labelled, no tick marks."""
     x_axis: bool = True
@@ -114,5 +101,3 @@ class Chart:
     """Cells of the y labels, to line up charts below each other; None: as needed."""
     margin_width: int | None = None
     """Cells of the right margin, for the same reason; None: as the newest value needs."""
-    foot_rows: int | None = None
-    """At most this many lines under the axis for bars and marks; None: a third of the height."""

@@ -42,35 +42,35 @@ class Span:
         return self.x0 <= x <= self.x1
 
 
-def axis_lines(chart: Chart, span: Span, glyphs: GlyphSet, cross: str | None) -> list[Line]:
-    """The rule with ticks, and the labels below it. ``cross`` is the label of the crosshair."""
+def axis_lines(
+    chart: Chart, span: Span, glyphs: GlyphSet, cross: float | None, label: str | None
+) -> list[Line]:
+    """The rule with ticks, and the labels below it; ``label`` is that of the crosshair."""
     ticks = [t for t in x_ticks(span.x0, span.x1, span.cells, chart.x_kind) if span.holds(t[0])]
     rule = [glyphs.rule] * span.cells
     for x, _ in ticks:
         rule[span.column(x) - span.left] = glyphs.tick_down
     parts: list[_Part] = []
-    if chart.crosshair is not None and cross is not None:
-        column = span.column(chart.crosshair.x)
+    if cross is not None:
+        column = span.column(cross)
         rule[column - span.left] = glyphs.tick_up
-        begin = _centred(column, f" {cross} ", span)
-        parts.append((begin, f" {cross} ", style(Token.ACCENT, bold=True, reverse=True)))
+        begin = _centred(column, f" {label} ", span)
+        parts.append((begin, f" {label} ", style(Token.ACCENT, bold=True, reverse=True)))
     body = "".join(rule)
     head = " " * (span.left - 1) + glyphs.corner if span.left else ""
     tail = " " * (span.width - span.left - span.cells)
     upper: Line = [(head, RULE), (body, RULE), (tail, TEXT)]
-    return [[s for s in upper if s[0]], label_line(chart, span, glyphs, ticks, parts)]
+    return [[s for s in upper if s[0]], _label_line(chart, span, glyphs, ticks, parts)]
 
 
-def label_line(
+def _label_line(
     chart: Chart,
     span: Span,
     glyphs: GlyphSet,
-    ticks: Sequence[tuple[float, str]] | None = None,
-    parts: Sequence[_Part] = (),
+    ticks: Sequence[tuple[float, str]],
+    parts: Sequence[_Part],
 ) -> Line:
-    """Only the labels of the x axis with the unit at the right end."""
-    if ticks is None:
-        ticks = [t for t in x_ticks(span.x0, span.x1, span.cells, chart.x_kind) if span.holds(t[0])]
+    """The labels of the x axis with the unit at the right end."""
     unit = glyphs.text(safe(chart.x_unit))
     placed: list[_Part] = list(parts)
     room = span.left + span.cells

@@ -1,8 +1,7 @@
 """The layers of a plot, painted from the lowest up.
 
-Order: tint, limit lines, restarts, band, superseded branch, ghosts, raw lines, upper lines
-with their levels, marks, crosshair, texts, readout. The upper layer owns a cell; lines of equal
-rank share its dots.
+Order: tint, limit lines, restarts, band, superseded branch, raw line, upper line with its levels,
+marks, crosshair, texts, readout. The upper layer owns a cell.
 """
 
 from __future__ import annotations
@@ -99,29 +98,18 @@ def _tint(plot: Plot, low: float | None, high: float | None, *, lined: bool) -> 
     plot.canvas.tint[rows - 1 - last : rows - first] = True
 
 
-def draw_curves(plot: Plot, shown: Sequence[Shown]) -> None:
-    """Bands, superseded branches, ghosts, raw lines, and the upper lines with their levels."""
-    for s in shown:
-        if s.low is not None and s.high is not None:
-            _band(plot, s.low, s.high)
-    below = [s.old for s in shown] + [s.line for s in shown if s.curve.ghost]
-    for columns in below:
-        if columns is not None:
-            _under(plot, columns, _BAND)
-    live = [s for s in shown if not s.curve.ghost]
-    for s in live:
-        if s.under is not None:
-            family = s.low is not None and len(live) == 1
-            _under(plot, s.under, style(Token.SPARK) if family else _BAND)
-    joined: BoolArray | None = None
-    for s in live:
-        raster = _raster(plot, s.line)
-        if s.curve.dashed:
-            raster &= np.arange(raster.shape[1]) // 3 % 2 == 0
-        joined = raster if joined is None else joined | raster
-        token = s.curve.token if s.curve.known or s.curve.token is not Token.SERIES else Token.MUTED
-        _line(plot, raster, style(token), joined)
-        _recolour(plot, raster, joined, s.curve)
+def draw_curve(plot: Plot, shown: Shown) -> None:
+    """Band, superseded branch, raw line, and the upper line with its levels."""
+    curve = shown.curve
+    if shown.low is not None and shown.high is not None:
+        _band(plot, shown.low, shown.high)
+    if shown.old is not None:
+        _under(plot, shown.old, _BAND)
+    if shown.under is not None:
+        _under(plot, shown.under, style(Token.SPARK) if shown.low is not None else _BAND)
+    raster = _raster(plot, shown.line)
+    _line(plot, raster, style(Token.SERIES if curve.known else Token.MUTED))
+    _recolour(plot, raster, curve)
 
 
 def _fold(plot: Plot, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -152,16 +140,13 @@ def _under(plot: Plot, columns: Columns, look: Style) -> None:
     _line(plot, _raster(plot, columns), look, char=".")
 
 
-def _line(
-    plot: Plot, raster: BoolArray, look: Style, joined: BoolArray | None = None, char: str = "*"
-) -> None:
+def _line(plot: Plot, raster: BoolArray, look: Style, char: str = "*") -> None:
     touched: BoolArray = np.asarray(by_cell(raster, plot.glyphs.marker).any(axis=(2, 3)))
-    codes = encode(raster if joined is None else joined, plot.glyphs.marker, char=char)
-    plot.canvas.paint(codes, look, touched)
+    plot.canvas.paint(encode(raster, plot.glyphs.marker, char=char), look, touched)
     plot.canvas.lines |= touched
 
 
-def _recolour(plot: Plot, raster: BoolArray, joined: BoolArray, curve: Curve) -> None:
+def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
     """The level colours of a line, from the step at which each began."""
     if not curve.levels:
         return
@@ -173,7 +158,7 @@ def _recolour(plot: Plot, raster: BoolArray, joined: BoolArray, curve: Curve) ->
     grades = grades.reshape(cells, 2) if across == 2 else grades.reshape(cells, 2).max(1)[:, None]
     set_columns = by_cell(raster, plot.glyphs.marker).any(axis=2)
     level = (set_columns * grades).max(axis=2)
-    codes = encode(joined, plot.glyphs.marker)
+    codes = encode(raster, plot.glyphs.marker)
     for grade in (Level.WATCH, Level.BAD):
         where = level == int(grade)
         if where.any():
@@ -198,12 +183,10 @@ def _grades(plot: Plot, curve: Curve) -> IntArray:
     return out
 
 
-def draw_marks(plot: Plot, shown: Sequence[Shown]) -> None:
+def draw_marks(plot: Plot, shown: Shown) -> None:
     """Marks for values that are not finite or outside of the y range."""
-    for s in shown:
-        if not s.curve.ghost:
-            _outside(plot, s.under or s.line)
-            _gaps(plot, s.raw)
+    _outside(plot, shown.under or shown.line)
+    _gaps(plot, shown.raw)
 
 
 def _gaps(plot: Plot, raw: Points) -> None:
@@ -249,6 +232,7 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
             inner = text if begin == right else text + " "
             if canvas.free(row, max(0, begin - 1), min(canvas.width, begin + cell_width(inner))):
                 canvas.text(row, begin, inner, style(limit.token))
+                canvas.lines[row, begin : begin + width] = True  # the readout keeps off it
                 break
 
 
@@ -299,5 +283,4 @@ def newest_value(s: Shown, x1: float) -> tuple[float, Style] | None:
         return value, _NAN
     if worst >= Level.WATCH:
         return value, style(LEVEL_TOKEN[worst], bold=True)
-    token = Token.STRONG if s.curve.token is Token.SERIES else s.curve.token
-    return value, style(token, bold=True)
+    return value, style(Token.STRONG, bold=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,17 +47,14 @@ class Shown:
     old: Columns | None
 
 
-def x_window(chart: Chart, raws: Iterable[Points]) -> tuple[float, float]:
+def x_window(chart: Chart, raw: Points) -> tuple[float, float]:
     """The visible x range: zoom window, else first to newest, from 0 if that is near."""
     if chart.window is not None:
         x0, x1 = sorted(map(float, chart.window))
         if math.isfinite(x0) and math.isfinite(x1):
             return max(x0, -FAR), min(x1, FAR)
-    full = [p for p in raws if len(p.x)]
-    starts = [float(p.x[0]) for p in full]
-    ends = [float(p.x[-1]) for p in full]
-    x0 = float(chart.first) if chart.first is not None else min(starts, default=0.0)
-    x1 = float(chart.last) if chart.last is not None else max(ends, default=x0)
+    x0 = float(chart.first if chart.first is not None else raw.x[0] if len(raw.x) else 0.0)
+    x1 = float(chart.last if chart.last is not None else raw.x[-1] if len(raw.x) else x0)
     if not (math.isfinite(x0) and math.isfinite(x1)):
         return 0.0, 1.0
     if chart.end is not None and math.isfinite(chart.end):
@@ -112,9 +108,9 @@ def show(ready: Prepared, window: tuple[float, float], width: int) -> Shown:
     )
 
 
-def y_scale(chart: Chart, shown: list[Shown], rows: int) -> tuple[Scale, str]:
+def y_scale(chart: Chart, shown: Shown, rows: int) -> tuple[Scale, str]:
     """The y axis of a plot, and a note about it (a refused logarithm) or ``""``."""
-    parts = [c for s in shown for c in _parts(s)]
+    parts = _parts(shown)
     lows = [float(c.low[c.inside].min()) for c in parts if c.inside.any()]
     highs = [float(c.high[c.inside].max()) for c in parts if c.inside.any()]
     if not lows:
@@ -189,11 +185,9 @@ def _constant(chart: Chart, value: float, rows: int) -> Scale:
     return linear_scale(low, high, rows)
 
 
-def _quantiles(shown: list[Shown], chart: Chart) -> tuple[float, float] | None:
+def _quantiles(shown: Shown, chart: Chart) -> tuple[float, float] | None:
     """The 1 and 99 % quantiles of the raw values in view."""
-    x0, x1 = x_window(chart, [s.raw for s in shown])
-    seen = [_finite_between(s.raw, x0, x1) for s in shown if not s.curve.ghost]
-    values = np.concatenate(seen) if seen else np.zeros(0)
+    values = _finite_between(shown.raw, *x_window(chart, shown.raw))
     if len(values) < 3:
         return None
     low, high = np.percentile(values / 4, [1, 99]) * 4

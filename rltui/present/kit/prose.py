@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rltui.core.text import cell_width, fit
+from rltui.core.text import cell_width, fit, pad
 from rltui.present.kit.line import MUTED, STRONG, TEXT, Line, Style, line_width
 
 
@@ -47,6 +47,16 @@ def paragraph(
     return [
         [*margin, (line, look)] for line in wrap(text, width - indent, limit, ellipsis=ellipsis)
     ]
+
+
+def fact_table(facts: Iterable[tuple[str, str]], width: int, names: int) -> list[Line]:
+    """(name, text) pairs below each other, the texts wrapped beside ``names`` cells of names;
+    without those that have no text."""
+    lines: list[Line] = []
+    for name, text in facts:
+        for at, line in enumerate(paragraph(text, width - names)):
+            lines.append([(pad("" if at else name, names), MUTED), *line])
+    return lines
 
 
 def fact_line(facts: Iterable[tuple[str, str]], width: int) -> Line:

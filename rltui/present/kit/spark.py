@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
@@ -26,38 +26,6 @@ _SPARK, _UNJUDGED = style(Token.SPARK), style(Token.UNJUDGED)
 _BLANK, _VALUE, _NAN_START, _NAN_ON = 0, 1, 2, 3
 
 
-def spark(
-    steps: ArrayLike,
-    values: ArrayLike,
-    *,
-    first_step: float,
-    last_step: float,
-    end_step: float | None = None,
-    width: int,
-    levels: Sequence[Episode] = (),
-    base_level_known: bool = True,
-    glyphs: GlyphSet,
-) -> list[Span]:
-    """The sparkline of one metric in exactly ``width`` cells.
-
-    ``steps`` (n,) and ``values`` (n,) are its points; ``first_step`` to ``last_step`` is the
-    run, the same for all rows on screen, so that columns line up; ``end_step`` extends the columns
-    beyond the newest step, with blanks. A column shows its point
-    farthest from the median, a column without points the last value before it, the newest
-    column the newest value. Height is the metric's own minimum to maximum; colour is its level
-    at that step (``levels``), never its height. A value that never changed is a dashed line,
-    NaN and Inf are an ``N`` and dashes for as long as they last. Points outside of the run
-    are ignored.
-    """
-    if width <= 0:
-        return []
-    x, y = in_order(np.asarray(steps), np.asarray(values))
-    end = last_step if end_step is None else end_step
-    digest = empty_digest(first_step, last_step, end, width)
-    digest.extend(x, y, max(float(first_step), float(last_step)))
-    return spark_of(digest, last_step, levels, base_level_known, glyphs)
-
-
 def empty_digest(first: float, last: float, end: float, width: int) -> Digest:
     """Columns of which the last ends a step after ``end``, or after ``last`` if that is later."""
     first = float(first)
@@ -69,7 +37,14 @@ def empty_digest(first: float, last: float, end: float, width: int) -> Digest:
 def spark_of(
     digest: Digest, last: float, levels: Sequence[Episode], known: bool, glyphs: GlyphSet
 ) -> list[Span]:
-    """The sparkline of gathered points; ``last`` is the newest step of the run."""
+    """The sparkline of the points of one metric in as many cells as ``digest`` has columns.
+
+    ``last`` is the newest step of the run; columns after it are blank. A column shows its point
+    farthest from the median, one without points the last value before it, the newest column the
+    newest value. Height is the metric's own minimum to maximum; colour is its level at that step
+    (``levels``), never its height. A value that never changed is a dashed line, NaN and Inf are
+    an ``N`` and dashes for as long as they last.
+    """
     width, first, unit = digest.width, digest.first, digest.unit
     used = min(width, math.floor((max(first, float(last)) - first) / unit + 1e-9) + 1)
     count = digest.count[:used]
@@ -80,16 +55,6 @@ def spark_of(
     level = _levels(levels, first, unit, used)
     line = _paint(ramp, kind, level, constant=constant, known=known, glyphs=glyphs)
     return line if used == width else [*line, (" " * (width - used), MUTED)]
-
-
-def in_order(x: NDArray[np.generic], y: NDArray[np.generic]) -> tuple[FloatArray, FloatArray]:
-    """``x`` (n,) and ``y`` (n,) sorted stably by ``x``; the same arrays when they are already."""
-    n = min(len(x), len(y))
-    x, y = x[:n], y[:n]
-    if n > 1 and not bool((x[1:] >= x[:-1]).all()):  # type: ignore[operator]
-        order = np.argsort(x, kind="stable")
-        x, y = x[order], y[order]
-    return x, y  # type: ignore[return-value]
 
 
 def _cells(digest: Digest, used: int) -> tuple[FloatArray, IntArray]:

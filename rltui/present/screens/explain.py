@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rltui.core.text import clean, pad
+from rltui.core.text import clean
 from rltui.health.model import Finding
 from rltui.present.kit import numbers, sentences
-from rltui.present.kit.line import MUTED, RULE, STRONG, TEXT, TITLE, Line
-from rltui.present.kit.prose import paragraph
+from rltui.present.kit.line import MUTED, RULE, TITLE, Line
+from rltui.present.kit.prose import fact_table, paragraph
 from rltui.present.screens.findings import advice_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -46,10 +46,4 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     last = run.shown(tag).last
     if last is not None:
         facts.insert(2, ("newest", f"{numbers.value(last[2])} at step {numbers.step(last[0])}"))
-    for name, value in facts:
-        if value:
-            room = width - 12
-            first, *rest = paragraph(value, room, STRONG if name == "newest" else TEXT) or [[]]
-            lines.append([(pad(name, 12), MUTED), *first])
-            lines += [[(" " * 12, TEXT), *x] for x in rest]
-    return lines
+    return lines + fact_table(facts, width, 12)

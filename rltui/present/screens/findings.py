@@ -23,7 +23,7 @@ from rltui.present.kit.line import (
     line_width,
     style,
 )
-from rltui.present.kit.prose import paragraph
+from rltui.present.kit.prose import fact_table, paragraph
 from rltui.present.screens.entries import Entry, fixed, indented, with_margin
 from rltui.present.screens.metric_chart import chart_lines
 from rltui.present.screens.view import View
@@ -140,11 +140,11 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
             text = view.glyphs.text(sentences.summary(finding))
             look = MUTED if over else TEXT
             limit = 2 if spare > 0 else 1
-            told = paragraph(
+            sentence = paragraph(
                 text, width, look, indent=2, limit=limit, ellipsis=view.glyphs.ellipsis
             )
-            spare -= len(told) - 1
-            lines += told
+            spare -= len(sentence) - 1
+            lines += sentence
     if len(lines) > height:
         hidden = len(lines) - height + 1
         lines = [*lines[: height - 1], [(f"  and {hidden} more on Findings", MUTED)]]
@@ -186,7 +186,6 @@ def _fact(name: str, text: str, width: int, view: View) -> Line:
 
 def advice_lines(finding: Finding, view: View, width: int) -> list[Line]:
     """Evidence and what to look at first."""
-    words = view.glyphs.text
     evidence = finding.evidence
     facts = [("since", _since_words(finding))]
     if evidence.value is not None:
@@ -200,14 +199,7 @@ def advice_lines(finding: Finding, view: View, width: int) -> list[Line]:
         facts.append(("check", finding.advice))
     if finding.error:
         facts.append(("rule broke", finding.error))
-    lines: list[Line] = []
-    for name, text in facts:
-        if not text:
-            continue
-        body = paragraph(words(text), width - 10, TEXT, ellipsis=view.glyphs.ellipsis) or [[]]
-        lines.append([(pad(name, 10), MUTED), *body[0]])
-        lines += [[(" " * 10, TEXT), *x] for x in body[1:]]
-    return lines
+    return fact_table([(name, view.glyphs.text(text)) for name, text in facts], width, 10)
 
 
 def _since_words(finding: Finding) -> str:
@@ -285,6 +277,13 @@ def find(run: RunView, wanted: FindingId | None) -> Finding | None:
     """The finding of that id."""
     findings = run.report.findings if run.report else ()
     return next((f for f in findings if finding_id(f) == wanted), None)
+
+
+def finding_block(finding: Finding, view: View, width: int, limit: int) -> list[Line]:
+    """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
+    text, ellipsis = view.glyphs.text(sentences.summary(finding)), view.glyphs.ellipsis
+    evidence = paragraph(text, width, TEXT, indent=2, limit=limit, ellipsis=ellipsis)
+    return [finding_line(finding, width, view), *evidence]
 
 
 def detail_below(

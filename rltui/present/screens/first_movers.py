@@ -37,7 +37,7 @@ def _moves(run: RunView) -> tuple[int | None, list[Move]]:
     return step, moves
 
 
-def moved_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
     """A section with one line per metric, at most ``height`` lines; empty when nothing moved."""
     step, moves = moves_of(run)
     if step is None or not moves or height < 2:
@@ -57,7 +57,7 @@ def moved_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     return lines
 
 
-def moved_sentence(run: RunView, view: View) -> str:
+def first_mover_sentence(run: RunView, view: View) -> str:
     """ "learning rate × 200 at 30, then KL to old policy × 470"; empty when nothing moved."""
     _, moves = moves_of(run)
     words: list[str] = []

@@ -83,15 +83,7 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
     firing = report.firing()
     bad = sum(f.level is Level.BAD for f in firing)
     watch = sum(f.level is Level.WATCH for f in firing)
-    line: Line = []
-    if bad:
-        text = f" {glyphs.badge(Level.BAD)} {bad} bad "
-        line.append((text, style(Token.BG, bg=Token.BAD, bold=True)))
-    if watch:
-        gap = ("   " if words else "  ") if bad else ""
-        word = " watch" if words or not bad else ""
-        text = f"{gap}{glyphs.badge(Level.WATCH)} {watch}{word}"
-        line.append((text, style(Token.WATCH, bold=True)))
+    line = _level_counts(bad, watch, view, words=words)
     if run.verdict.exit_level >= Level.WATCH and not bad and run.verdict.crash is not None:
         look = style(Token.WATCH, bold=True)
         if run.verdict.exit_level is Level.BAD:
@@ -102,6 +94,19 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
         line.append((f"{glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True)))
     if not line:
         line.append((f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED))
+    return line
+
+
+def _level_counts(bad: int, watch: int, view: View, *, words: bool) -> Line:
+    glyphs, line = view.glyphs, []
+    if bad:
+        text = f" {glyphs.badge(Level.BAD)} {bad} bad "
+        line.append((text, style(Token.BG, bg=Token.BAD, bold=True)))
+    if watch:
+        gap = ("   " if words else "  ") if bad else ""
+        word = " watch" if words or not bad else ""
+        text = f"{gap}{glyphs.badge(Level.WATCH)} {watch}{word}"
+        line.append((text, style(Token.WATCH, bold=True)))
     return line
 
 
@@ -201,17 +206,7 @@ def runs_header(runs: list[RunView], label: str, view: View, width: int, expecte
         if count:
             parts.append(_Part([(f"{count} {state.value}", MUTED)], 20))
     levels = [r.verdict.level for r in runs]
-    right: Line = []
-    for level in (Level.BAD, Level.WATCH):
-        count = levels.count(level)
-        if not count:
-            continue
-        chip = level is Level.BAD
-        text = f"{view.glyphs.badge(level)} {count} {level.word}"
-        look = style(Token.BG, bg=Token.BAD, bold=True) if chip else style(Token.WATCH, bold=True)
-        if right:
-            right.append(("   ", TEXT))
-        right.append((f" {text} " if chip else text, look))
+    right = _level_counts(levels.count(Level.BAD), levels.count(Level.WATCH), view, words=True)
     if not right and Level.OK in levels:
         right = [(f"{view.glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True))]
     return _between(_drop_to_fit(parts, width - line_width(right) - 3), right, width)

@@ -24,6 +24,7 @@ _OVERLAYS = (OVERLAY, LOG)
 _ALWAYS = (*EVERYWHERE, PICKER, *_OVERLAYS)
 _LISTS = (RUNS, LIST, FINDINGS, PICKER)
 _RUN = (LIST, FINDINGS, METRIC)
+_SCROLLED = (*_LISTS, *_OVERLAYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,39 +58,18 @@ MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
 
 KEYS: tuple[Key, ...] = (
     Key("help", ("question_mark",), "?", "this help", _ALL, _ALWAYS, "help", 0),
-    Key("up", ("up", "k"), "↑  k", "row up", MOVE, (*_LISTS, *_OVERLAYS)),
-    Key("down", ("down", "j"), "↓  j", "row down", MOVE, (*_LISTS, *_OVERLAYS)),
+    Key("up", ("up", "k"), "↑  k", "row up", MOVE, _SCROLLED),
+    Key("down", ("down", "j"), "↓  j", "row down", MOVE, _SCROLLED),
     Key("previous_metric", ("up", "k"), "↑  k", "previous metric", MOVE, (METRIC,)),
     Key("next_metric", ("down", "j"), "↓  j", "next metric", MOVE, (METRIC,)),
-    Key("first", ("g", "home"), "g  Home", "first row", MOVE, (*_LISTS, *_OVERLAYS)),
-    Key("last", ("G", "end"), "G  End", "last row", MOVE, (*_LISTS, *_OVERLAYS)),
+    Key("first", ("g", "home"), "g  Home", "first row", MOVE, _SCROLLED),
+    Key("last", ("G", "end"), "G  End", "last row", MOVE, _SCROLLED),
     Key("first_step", ("g", "home"), "g  Home", "to the first step", MOVE, (METRIC,)),
     Key("last_step", ("G", "end"), "G  End", "to the newest step", MOVE, (METRIC,)),
-    Key(
-        "half_up",
-        ("ctrl+u", "pageup"),
-        "Ctrl+U  PgUp",
-        "half a page up",
-        MOVE,
-        (*_LISTS, *_OVERLAYS),
-    ),
-    Key(
-        "half_down",
-        ("ctrl+d", "pagedown"),
-        "Ctrl+D  PgDn",
-        "half a page down",
-        MOVE,
-        (*_LISTS, *_OVERLAYS),
-    ),
+    Key("half_up", ("ctrl+u", "pageup"), "Ctrl+U  PgUp", "half a page up", MOVE, _SCROLLED),
+    Key("half_down", ("ctrl+d", "pagedown"), "Ctrl+D  PgDn", "half a page down", MOVE, _SCROLLED),
     Key("tab", tuple("1234567890"), "1 … 9  0", "tab", MOVE, _RUN, by_key=True),
-    Key(
-        "previous_tab",
-        ("left_square_bracket",),
-        "[",
-        "previous tab",
-        MOVE,
-        _RUN,
-    ),
+    Key("previous_tab", ("left_square_bracket",), "[", "previous tab", MOVE, _RUN),
     Key("next_tab", ("right_square_bracket",), "]", "next tab", MOVE, _RUN),
     Key("left", ("left", "h"), "←  h", "previous tab", MOVE, (LIST, FINDINGS)),
     Key("right", ("right", "l"), "→  l", "next tab", MOVE, (LIST, FINDINGS)),
@@ -97,16 +77,7 @@ KEYS: tuple[Key, ...] = (
     Key("previous_section", ("shift+tab",), "Shift+Tab", "previous section", MOVE, (LIST,)),
     Key("enter", ("enter",), "Enter", "open", MOVE, _LISTS, "open", 2),
     Key("back", ("escape",), "Esc", "back, drop the filter", MOVE, _ALWAYS, "back", 3),
-    Key(
-        "next_finding",
-        ("exclamation_mark",),
-        "!",
-        "next finding",
-        MOVE,
-        _RUN,
-        "next finding",
-        4,
-    ),
+    Key("next_finding", ("exclamation_mark",), "!", "next finding", MOVE, _RUN, "next finding", 4),
     Key("runs", ("r",), "r", "list of runs", MOVE, _RUN, "runs", 5),
     Key(
         "filter",
@@ -142,25 +113,8 @@ KEYS: tuple[Key, ...] = (
     Key("rougher", ("S",), "S", "less smooth", _CHART, (LIST, METRIC)),
     Key("log_y", ("L",), "L", "log y", _CHART, (LIST, METRIC), "log y", 9),
     Key("outliers", ("o",), "o", "ignore outliers", _CHART, (LIST, METRIC), "outliers", 10),
-    Key(
-        "explain",
-        ("e",),
-        "e",
-        "explain what is chosen",
-        _ALL,
-        (*_RUN, *_OVERLAYS),
-        "explain",
-        6,
-    ),
-    Key(
-        "tail",
-        ("t",),
-        "t",
-        "tail of the console log",
-        _ALL,
-        (*_RUN, *_OVERLAYS),
-        rank=13,
-    ),
+    Key("explain", ("e",), "e", "explain what is chosen", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
+    Key("tail", ("t",), "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
     Key("pause", ("p",), "p", "pause the view", _ALL, rank=11, handler="app.pause"),
     Key("copy", ("y",), "y", "copy the row as text", _ALL, footer="copy", rank=12),
     Key("command", ("colon",), ":", "command: tab, goto, theme", _ALL),

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from rltui.core.text import cell_width
-from rltui.present.kit import numbers, sentences
+from rltui.present.kit import sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
-    TEXT,
     TITLE,
     Line,
     Style,
     column,
     fit_line,
-    line_width,
     style,
 )
 from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.entries import beside, indented
-from rltui.present.screens.findings import badge_of, heading, span_words
-from rltui.present.screens.metric_chart import Zoom, chart_lines, smoothed_last
+from rltui.present.screens.findings import finding_block, heading
+from rltui.present.screens.metric_chart import Zoom, chart_lines
 from rltui.present.screens.metric_rows import (
     Row,
     make_row,
-    newest_of,
     overview_sections,
     tab_sections,
 )
 from rltui.present.screens.metric_table import Columns, row_line
+from rltui.present.screens.statistics import statistics
 from rltui.present.screens.tabs import TAB_BY_ID
 from rltui.present.screens.view import View
 from rltui.session import RunView
-from rltui.store.series import mean_of
 
 _SIDE = 38
 """Cells of the pane at the right of the chart."""
@@ -93,7 +88,7 @@ def _below(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: i
     lines = list(lines)
     if facts:
         lines += _judgement(run, row, view, width)[:1]
-        found = _statistics(run, row, view, zoom)
+        found = statistics(run, row.tag, view, zoom)
         pairs = [(name, value) for name, value, _ in found]
         lines.append(fact_line(pairs, width))
     return lines
@@ -104,7 +99,7 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
     lines = [heading("Judgement", width, view), *_judgement(run, row, view, width), []]
     note = "visible" if zoom.window is not None else ""
     lines.append(heading("Statistics", width, view, note))
-    for name, value, where in _statistics(run, row, view, zoom):
+    for name, value, where in statistics(run, row.tag, view, zoom):
         lines.append([column(name, 12, MUTED), column(value, 12, STRONG), (where, MUTED)])
     meaning = row.info.meaning
     if meaning and height - len(lines) > 4:
@@ -126,24 +121,9 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
 def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
     words, glyphs = view.glyphs.text, view.glyphs
     found = [f for f in run.report.findings if f.tag == row.tag] if run.report else []
-    lines: list[Line] = []
-    for finding in found[:3]:
-        glyph, token, bold = badge_of(finding, view)
-        look = style(token, bold=bold)
-        since = span_words(finding)
-        left: Line = [(f"{glyph} {finding.title}", look)]
-        gap = max(2, width - line_width(left) - cell_width(since))
-        lines.append([*left, (" " * gap, TEXT), (since, MUTED)])
-        lines += paragraph(
-            words(sentences.summary(finding)),
-            width,
-            TEXT,
-            indent=2,
-            limit=3,
-            ellipsis=glyphs.ellipsis,
-        )
     if found:
-        return lines
+        return [x for f in found[:3] for x in finding_block(f, view, width, 3)]
+    lines: list[Line] = []
     judgement = row.judgement
     badge: Style = style(LEVEL_TOKEN[row.level])
     if judgement.rules:
@@ -156,37 +136,6 @@ def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
             text += f"; documents say {sentences.healthy(judgement)}"
         lines.append([(f"{glyphs.badge(row.level)} ", badge), (words(text), MUTED)])
     return lines
-
-
-def _statistics(run: RunView, row: Row, view: View, zoom: Zoom) -> list[tuple[str, str, str]]:
-    """(name, value, where) of the visible points."""
-    series = run.shown(row.tag)
-    steps, values = series.finite()
-    if zoom.window is not None:
-        inside = (steps >= zoom.window[0]) & (steps <= zoom.window[1])
-        steps, values = steps[inside], values[inside]
-    facts = [("newest", numbers.value(newest_of(series)), "")]
-    if view.smooth:
-        facts.append(("smoothed", numbers.value(smoothed_last(series, view.smooth)), ""))
-    if len(values):
-        low, high = int(np.argmin(values)), int(np.argmax(values))
-        facts += [
-            ("mean", numbers.value(mean_of(values)), ""),
-            ("median", numbers.value(float(np.median(values))), ""),
-            ("min", numbers.value(values[low]), f"at step {numbers.step(int(steps[low]))}"),
-            ("max", numbers.value(values[high]), f"at step {numbers.step(int(steps[high]))}"),
-            ("start", numbers.value(values[0]), ""),
-        ]
-    seen = series.values
-    if zoom.window is not None:
-        low_step, high_step = zoom.window
-        seen = seen[(series.steps >= low_step) & (series.steps <= high_step)]
-    nonfinite = int(seen.size - np.count_nonzero(np.isfinite(seen)))
-    nan = f"{numbers.step(nonfinite)} NaN or Inf" if nonfinite else "no NaN"
-    facts.append(("points", numbers.step(seen.size), nan))
-    if len(series.old_steps):
-        facts.append(("superseded", numbers.step(len(series.old_steps)), "by a restart"))
-    return facts
 
 
 def _related(run: RunView, row: Row) -> list[Row]:

@@ -13,7 +13,7 @@ from rltui.core.level import Level
 from rltui.health.model import Finding, FindingState
 from rltui.present.chart.chart_model import XY
 from rltui.present.chart.outline import LONG, Outline
-from rltui.present.chart.render import Bar, Chart, Crosshair, Curve, Limit, Mark, render, smooth
+from rltui.present.chart.render import Bar, Chart, Curve, Limit, Mark, render, smooth
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
 from rltui.present.screens.metric_rows import episodes
@@ -102,7 +102,7 @@ def chart_of(
     ends = None if first is None or last is None else (to_x(first), to_x(last))
     marks = _marks(run, to_x)
     return Chart(
-        curves=[_curve(run, series, band, levels, axis, judged, exact)],
+        curve=_curve(run, series, band, levels, axis, judged, exact),
         first=None if ends is None else ends[0],
         last=None if ends is None else ends[1],
         end=_end(run, axis, ends),
@@ -118,7 +118,7 @@ def chart_of(
         bars=_bars(run, tag, to_x),
         marks=marks,
         marks_title="val" if marks else "restart",
-        crosshair=None if zoom.crosshair is None else Crosshair(to_x(zoom.crosshair)),
+        crosshair=None if zoom.crosshair is None else to_x(zoom.crosshair),
     )
 
 

@@ -42,7 +42,7 @@ class _Columns:
         self.value = 10 if width >= 50 else 0
         self._share_out(width, longest)
         if width < 110 and self.framework and self.name < longest + 2:
-            self.framework = 0  # the name tells runs apart, the framework rarely does
+            self.framework = 0  # names differ, frameworks rarely do
             self._share_out(width, longest)
 
     def _share_out(self, width: int, longest: int) -> None:
@@ -57,7 +57,7 @@ class _Columns:
 
 def runs_shown(runs: list[RunView], order: str, text: str) -> list[RunView]:
     """The runs that pass the filter ``text``, by ``order``: verdict, name or newest."""
-    shown = [r for r in runs if words_match(_hay(r), text)] if text else runs
+    shown = [r for r in runs if words_match(_searched_words(r), text)] if text else runs
     if order == "name":
         return sorted(shown, key=lambda r: r.key)
     if order == "newest":
@@ -65,7 +65,7 @@ def runs_shown(runs: list[RunView], order: str, text: str) -> list[RunView]:
     return sorted(shown, key=_by_verdict)
 
 
-def _hay(run: RunView) -> str:
+def _searched_words(run: RunView) -> str:
     known, progress = run.recognition, run.progress
     words = [run.name, run.verdict.level.word]
     if known is not None:

@@ -25,7 +25,7 @@ from rltui.present.screens.entries import Entry, fixed, with_margin
 from rltui.present.screens.view import View
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 
-#: A log that changed within so many seconds is being written.
+#: A log that changed within this many seconds is being written.
 _LIVE_S = 60.0
 
 

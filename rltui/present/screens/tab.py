@@ -4,42 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
 from rltui.health.model import FindingState
-from rltui.present.chart.outline import LONG
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, fit_line, style
 from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.entries import Entry, beside, fixed, indented
 from rltui.present.screens.findings import (
     calm_lines,
+    finding_block,
     findings_pane,
     heading,
     short_lines,
-    span_words,
 )
-from rltui.present.screens.first_movers import moved_lines, moved_sentence
-from rltui.present.screens.metric_chart import chart_lines, outline_of
+from rltui.present.screens.first_movers import first_mover_lines, first_mover_sentence
+from rltui.present.screens.metric_chart import WHOLE_RUN, chart_lines
 from rltui.present.screens.metric_rows import (
     Section,
     make_row,
-    newest_of,
     overview_sections,
     tab_sections,
 )
 from rltui.present.screens.metric_table import columns_for, fitted, table_entries
-from rltui.present.screens.run_cache import RunSeriesCache
+from rltui.present.screens.statistics import statistics
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID
 from rltui.present.screens.view import View
 from rltui.session import RunView
-from rltui.store import Series
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
-_MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
 _GAP = 3
 #: From this width on the chart pane holds two charts side by side.
 _TWO_CHARTS = 80
@@ -101,7 +95,7 @@ def overview_entries(
         entries.append(entry)
     spare = layout.list_height - len(entries) - 1
     if layout.side and spare >= 3:
-        moved = moved_lines(run, view, layout.rows, min(spare, 8))
+        moved = first_mover_lines(run, view, layout.rows, min(spare, 8))
         entries += [fixed([]), *(fixed(x) for x in indented(moved, 2))] if moved else []
     return entries
 
@@ -112,7 +106,7 @@ def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
     if layout.side or height < 14 or width < 58:
         return []
     limit = 4 if height >= 20 else 3
-    sentence = moved_sentence(run, view)
+    sentence = first_mover_sentence(run, view)
     lines = short_lines(run, width, view, limit - 1 if sentence else limit)
     if lines and sentence:
         lines.append([("  moved first  ", MUTED), (sentence, TEXT)])
@@ -269,53 +263,12 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
     lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
     inner = width - 2
     for finding in run.report.findings if run.report else ():
-        if finding.tag != tag:
-            continue
-        over = finding.state is FindingState.RESOLVED
-        glyph = view.glyphs.over if over else view.glyphs.badge(finding.level)
-        look = MUTED if over else style(LEVEL_TOKEN[finding.level], bold=True)
-        since = f"   {span_words(finding)}"
-        lines.append([("  ", TEXT), (f"{glyph} {words(finding.title)}", look), (since, MUTED)])
-        text = words(sentences.summary(finding))
-        lines += paragraph(text, inner, indent=4, limit=2, ellipsis=view.glyphs.ellipsis)
+        if finding.tag == tag:
+            lines += indented(finding_block(finding, view, inner, 2), 2)
     lines.append([])
-    facts = _statistics(run, tag)
+    facts = [(n, v) for n, v, _ in statistics(run, tag, view, WHOLE_RUN)]
     lines.append([("  ", TEXT), *fact_line(facts, inner)])
     if info.meaning:
         lines.append([])
         lines += paragraph(words(info.meaning), inner, indent=2, ellipsis=view.glyphs.ellipsis)
     return [fit_line(x, width + 2, ellipsis=view.glyphs.ellipsis) for x in lines[:height]]
-
-
-def _median(run: RunView, series: Series) -> float:
-    """The median; that of a long series is taken anew when it has grown by a hundredth."""
-
-    def make(series: Series) -> tuple[int, float]:
-        return series.count, float(np.median(series.finite()[1]))
-
-    def extend(known: tuple[int, float], longer: Series) -> tuple[int, float]:
-        return known if known[0] >= LONG and longer.count <= 1.01 * known[0] else make(longer)
-
-    return _MEDIANS.of(run).get(series, make, extend=extend)[1]
-
-
-def _statistics(run: RunView, tag: str) -> list[tuple[str, str]]:
-    """(name, value) of all points, the most telling first."""
-    series = run.shown(tag)
-    index = outline_of(run, series)  # holds the extremes
-    steps = series.steps if index is None else series.steps[index]
-    values = series.values if index is None else series.values[index]
-    whole = np.isfinite(values)
-    steps, values = steps[whole], values[whole].astype(np.float64)
-    facts: list[tuple[str, str]] = []
-    if series.count:
-        facts.append(("newest", numbers.value(newest_of(series))))
-    if len(values):
-        high = int(values.argmax())
-        facts += [
-            ("min", numbers.value(values.min())),
-            ("median", numbers.value(_median(run, series))),
-            ("max", f"{numbers.value(values[high])} at {numbers.step(int(steps[high]))}"),
-        ]
-    facts.append(("points", numbers.step(series.count)))
-    return [*facts, ("NaN", numbers.step(series.nonfinite))] if series.nonfinite else facts

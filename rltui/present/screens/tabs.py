@@ -105,13 +105,7 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
 
 
 def _place_tabs(
-    tabs: list[Tab],
-    labels: list[Line],
-    active: str,
-    view: View,
-    width: int,
-    gap: int,
-    left: int,
+    tabs: list[Tab], labels: list[Line], active: str, view: View, width: int, gap: int, left: int
 ) -> tuple[Line, list[TabSpot]]:
     widths = [line_width(x) for x in labels]
     first = 0

@@ -31,9 +31,9 @@ class FindingsPane(Container):
     FindingsPane.-wide { layout: horizontal; }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, run: RunView) -> None:
         super().__init__()
-        self._run: RunView | None = None
+        self._run = run
         self._layout = findings_layout(80, 24, 0)
 
     def compose(self) -> ComposeResult:
@@ -48,12 +48,11 @@ class FindingsPane(Container):
     @property
     def finding(self) -> Finding | None:
         """The finding at the cursor."""
-        return None if self._run is None else find(self._run, self.findings.cursor)
+        return find(self._run, self.findings.cursor)
 
-    def show(self, run: RunView, size: Size) -> None:
-        """Show the findings of a run in a pane of ``size``."""
-        self._run = run
-        view = shell_of(self).view
+    def show(self, size: Size) -> None:
+        """Show the findings in a pane of ``size``."""
+        run, view = self._run, shell_of(self).view
         wide = size.width >= 100
         layout = findings_layout(size.width, size.height, 0)
         entries = finding_entries(run, view, layout.rows, layout.margin, skipped=wide)
@@ -71,8 +70,6 @@ class FindingsPane(Container):
 
     def _draw_detail(self, width: int, height: int) -> list[Line]:
         run, view, margin = self._run, shell_of(self).view, self._layout.margin
-        if run is None:
-            return []
         if self._layout.side:
             return finding_detail(run, self.finding, view, self._layout.side, height)
         lines = detail_below(run, self.finding, view, width - margin - 1, height)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from rltui.core.batch import RunKey
 from rltui.present.kit.line import Line
 from rltui.present.screens.keys import LOG
 from rltui.present.screens.log import log_head, log_lines
-from rltui.session import Session
+from rltui.session import RunView
 from rltui.tui.screens.overlay import Overlay
 
 
@@ -15,9 +14,8 @@ class LogScreen(Overlay, places=(LOG,)):
 
     MOST = 10_000
 
-    def __init__(self, session: Session, run: RunKey) -> None:
+    def __init__(self, run: RunView) -> None:
         super().__init__()
-        self._session = session
         self._run = run
         self._follows = True
         self._at = 0
@@ -29,14 +27,10 @@ class LogScreen(Overlay, places=(LOG,)):
         self.action_close()
 
     def head(self, width: int) -> list[Line]:
-        run = self._session.views.get(self._run)
-        return [] if run is None else log_head(run, self.shell.view, width)
+        return log_head(self._run, self.shell.view, width)
 
     def text(self, width: int) -> list[Line]:
-        run = self._session.views.get(self._run)
-        if run is None:
-            return []
-        return log_lines(run, self.shell.view, width, self.status.filter, self._shift)
+        return log_lines(self._run, self.shell.view, width, self.status.filter, self._shift)
 
     def update(self) -> None:
         super().update()
@@ -72,8 +66,7 @@ class LogScreen(Overlay, places=(LOG,)):
         self._scroll_sideways(1)
 
     def _scroll_sideways(self, by: int) -> None:
-        run = self._session.views.get(self._run)
-        tails = run.data.files.tails.values() if run is not None else ()
+        tails = self._run.data.files.tails.values()
         longest = max((len(line) for tail in tails for line in tail.lines), default=0)
         step = self.size.width // 2
         self._shift = max(0, min(self._shift + by * step, longest - step))

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from textual.app import ComposeResult
 
-from rltui.core.batch import RunKey
 from rltui.present.kit.line import Line
 from rltui.present.screens.clipboard import metric_text
 from rltui.present.screens.explain import explain_tag
-from rltui.present.screens.header import run_header
 from rltui.present.screens.keys import METRIC
 from rltui.present.screens.metric import metric_lines
 from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
 from rltui.present.screens.metric_rows import tab_sections
-from rltui.present.screens.tabs import TABS
 from rltui.session import RunView, Session
-from rltui.tui.screens.chart_keys import ChartKeys
+from rltui.tui.screens.chart_screen import ChartScreen
 from rltui.tui.screens.screen import LEAST, TINY, ShellScreen
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
@@ -32,17 +29,15 @@ if TYPE_CHECKING:
 Then = Callable[["RunScreen"], object]
 
 
-class MetricScreen(ChartKeys, ShellScreen[Then], places=(METRIC,)):
+class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
     """The rows of a tab, one at a time."""
 
     DEFAULT_CSS = """
     MetricScreen > #header { height: 1; }
     """
 
-    def __init__(self, session: Session, key: RunKey) -> None:
-        super().__init__()
-        self._session = session
-        self._key = key
+    def __init__(self, session: Session, run: RunView) -> None:
+        super().__init__(session, run)
         self._tab = self._tag = self._filter = ""
         self.zoom = WHOLE_RUN
 
@@ -52,33 +47,23 @@ class MetricScreen(ChartKeys, ShellScreen[Then], places=(METRIC,)):
         self.zoom = Zoom(crosshair=step)
 
     def compose(self) -> ComposeResult:
-        yield Lines(self._header, id="header")
-        yield TabBar(lambda: None if self.run is None else (self.run, self._tab))
+        yield Lines(self.header, id="header")
+        yield TabBar(lambda: (self.run, self._tab))
         yield Lines(self._body, id="body")
         yield Status(self.footer)
 
     # -- what is shown ---------------------------------------------------------------------
 
     @property
-    def run(self) -> RunView | None:
-        return self._session.views.get(self._key)
-
-    @property
     def tag(self) -> str | None:
-        return self._tag if self.run is not None and self._tag in self.run.infos else None
+        return self._tag if self._tag in self.run.infos else None
 
     @property
     def title_words(self) -> str:
         return "Metric"
 
-    def state_words(self) -> str:
-        return self.shell.state_words()
-
     def update(self) -> None:
-        if self.run is None:
-            self._leave()
-            return
-        self._session.look_at(self.run)
+        self.session.look_at(self.run)
         width, height = self.size
         bare = width < LEAST[0] or height < LEAST[1]
         tiny = width < TINY[0] or height < TINY[1]
@@ -89,22 +74,13 @@ class MetricScreen(ChartKeys, ShellScreen[Then], places=(METRIC,)):
         for lines in self.query(Lines):
             lines.update()
 
-    def _header(self, width: int, _: int) -> list[Line]:
-        if self.run is None:
-            return []
-        return [run_header(self.run, self.shell.view, width, self._session.reading())]
-
     def _body(self, width: int, height: int) -> list[Line]:
-        if self.run is None:
-            return []
         view = self.shell.view
         return metric_lines(self.run, self._tab, self._tag, view, self.zoom, width, height)
 
     # -- the rows of the tab ---------------------------------------------------------------
 
     def _step_metric(self, by: int) -> None:
-        if self.run is None:
-            return
         tags = [r.tag for s in tab_sections(self.run, self._tab, self._filter) for r in s.rows]
         if tags:
             at = tags.index(self._tag) if self._tag in tags else 0
@@ -155,9 +131,9 @@ class MetricScreen(ChartKeys, ShellScreen[Then], places=(METRIC,)):
         self._cross_end(-1)
 
     def _enlarge(self, factor: float) -> None:
-        steps, run = self.steps(), self.run
-        if steps is None or run is None:
+        if self.steps() is None:
             return
+        run = self.run
         low, high = float(run.data.first_step or 0), float(run.data.last_step or 0)
         x0, x1 = self.zoom.window or (low, high)
         at = self.zoom.crosshair
@@ -203,12 +179,6 @@ class MetricScreen(ChartKeys, ShellScreen[Then], places=(METRIC,)):
         """Leave for a tab."""
         self._leave(lambda run: run.select_tab(tab))
 
-    def on_tab_bar_selected(self, event: TabBar.Selected) -> None:
-        self.select_tab(event.tab)
-
-    def action_tab(self, key: str) -> None:
-        self.select_tab(next(t.id for t in TABS if t.key == key))
-
     def action_previous_tab(self) -> None:
         self._leave(lambda run: run.step_tab(-1))
 
@@ -222,29 +192,11 @@ class MetricScreen(ChartKeys, ShellScreen[Then], places=(METRIC,)):
         from rltui.tui.screens.explain import ExplainScreen
 
         run, tag = self.run, self.tag
-        if run is not None and tag is not None:
+        if tag is not None:
             self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
 
-    def action_tail(self) -> None:
-        """The end of the console log."""
-        from rltui.tui.screens.log import LogScreen
-
-        self.shell.push_screen(LogScreen(self._session, self._key))
-
     def copied_text(self) -> str:
-        if self.run is None or self.tag is None:
-            return ""
-        return metric_text(self.run, self.tag, self.zoom.crosshair)
+        return "" if self.tag is None else metric_text(self.run, self.tag, self.zoom.crosshair)
 
-    def commands(self) -> dict[str, Callable[[str], object]]:
-        mine: dict[str, Callable[[str], object]] = {
-            "tab": lambda name: self._leave(lambda run: run.command_tab(name)),
-            "goto": self._goto,
-            "runs": lambda _: self.action_runs(),
-        }
-        return {**super().commands(), **mine}
-
-    def _goto(self, text: str) -> None:
-        step = self.nearest_step(text)
-        if step is not None:
-            self._look(Zoom(step, self.zoom.window))
+    def show_step(self, step: int) -> None:
+        self._look(Zoom(step, self.zoom.window))

@@ -37,11 +37,10 @@ class MetricsPane(Horizontal):
     MetricsPane #head { height: 1; }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, run: RunView) -> None:
         super().__init__()
-        self._run: RunView | None = None
+        self._run = run
         self._tab = ""
-        self._filter = ""
         self._sections: list[Section] = []
         self._layout = tab_layout(OVERVIEW, 80, 24, 0)
         self._chosen: dict[str, str | None] = {}
@@ -62,20 +61,17 @@ class MetricsPane(Horizontal):
     @property
     def note(self) -> str:
         """What the filter left."""
-        run = self._run
-        if run is None:
-            return ""
-        total = sum(len(s.rows) for s in tab_sections(run, self._tab))
+        total = sum(len(s.rows) for s in tab_sections(self._run, self._tab))
         return shown_of(self._sections, total, self._tab)
 
-    def show(self, run: RunView, tab: str, text: str, size: Size) -> None:
-        """Show a tab of a run after the filter ``text``, in a pane of ``size``."""
-        rows = self.rows
+    def show(self, tab: str, text: str, size: Size) -> None:
+        """Show a tab after the filter ``text``, in a pane of ``size``."""
+        run, rows = self._run, self.rows
         if other := tab != self._tab:
             self._chosen[self._tab] = rows.chosen
             rows.chosen = self._chosen.get(tab)
             rows.forget()
-        self._run, self._tab, self._filter = run, tab, text
+        self._tab = tab
         self._sections = tab_sections(run, tab, text)
         view = shell_of(self).view
         count = sum(len(s.rows) for s in self._sections)
@@ -126,7 +122,7 @@ class MetricsPane(Horizontal):
 
     def _draw_head(self, _width: int, _height: int) -> list[Line]:
         run, layout = self._run, self._layout
-        if run is None or not self._sections:
+        if not self._sections:
             return []
         columns = columns_for(layout.rows)
         visible = self.rows.in_view
@@ -134,13 +130,9 @@ class MetricsPane(Horizontal):
         return [[(" " * layout.margin, TEXT), *head]]
 
     def _draw_below(self, _width: int, height: int) -> list[Line]:
-        if self._run is None:
-            return []
         view = shell_of(self).view
         return below_lines(self._run, self.rows.cursor, view, self._layout, height)
 
     def _draw_side(self, _width: int, height: int) -> list[Line]:
-        if self._run is None:
-            return []
         width, view = self._layout.side - 1, shell_of(self).view
         return side_lines(self._run, self._tab, self.rows.cursor, view, width, height)

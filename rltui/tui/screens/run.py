@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any
 from textual.app import ComposeResult
 from textual.geometry import Size
 
-from rltui.core.batch import RunKey
-from rltui.present.kit.line import Line
 from rltui.present.screens.clipboard import finding_text, metric_text
 from rltui.present.screens.explain import explain_finding, explain_tag
 from rltui.present.screens.findings import finding_id
-from rltui.present.screens.header import run_header
 from rltui.present.screens.keys import FINDINGS, LIST
 from rltui.present.screens.tabs import FINDINGS as FINDINGS_TAB
-from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID, TABS, tab_named, tabs_of
+from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID, tabs_of
 from rltui.session import RunView, Session
-from rltui.tui.screens.chart_keys import ChartKeys
+from rltui.tui.screens.chart_screen import ChartScreen
 from rltui.tui.screens.findings_pane import FindingsPane
 from rltui.tui.screens.metrics_pane import MetricsPane
 from rltui.tui.screens.screen import LEAST, TINY, ListScreen
@@ -31,34 +28,27 @@ if TYPE_CHECKING:
     from rltui.tui.screens.metric import MetricScreen
 
 
-class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
+class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
     """Overview, the category tabs, All and Findings of one run."""
 
     DEFAULT_CSS = """
     RunScreen > #header { height: 1; }
     """
 
-    def __init__(self, session: Session, key: RunKey) -> None:
-        super().__init__()
-        self.session = session
-        self.key = key
+    def __init__(self, session: Session, run: RunView) -> None:
+        super().__init__(session, run)
         self.tab = OVERVIEW
         self._metric: MetricScreen | None = None
         """The screen of one metric; kept, for making one takes time."""
 
     def compose(self) -> ComposeResult:
-        yield Lines(self._header, id="header")
-        yield TabBar(self._tabs)
-        yield MetricsPane()
-        yield FindingsPane()
+        yield Lines(self.header, id="header")
+        yield TabBar(lambda: (self.run, self.tab))
+        yield MetricsPane(self.run)
+        yield FindingsPane(self.run)
         yield Status(self.footer, lambda: self.query_one(MetricsPane).note)
 
     # -- what is shown ---------------------------------------------------------------------
-
-    @property
-    def run(self) -> RunView | None:
-        """The run; None when its logs turned out to belong to another one."""
-        return self.session.views.get(self.key)
 
     @property
     def place(self) -> str:
@@ -87,26 +77,23 @@ class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
     @property
     def tag(self) -> str | None:
         """The tag at the cursor."""
-        run, tag = self.run, self.metrics.rows.cursor
-        return tag if run is not None and self.tab != FINDINGS_TAB and tag in run.infos else None
+        tag = self.metrics.rows.cursor
+        return tag if self.tab != FINDINGS_TAB and tag in self.run.infos else None
 
     def state_words(self) -> str:
-        return self.shell.state_words()
+        return self.shell.state_words(options=self.tab != FINDINGS_TAB)
 
     def update(self) -> None:
         run = self.run
-        if run is None:
-            self.dismiss()
-            return
         if run.infos and self.tab not in {t.id for t in tabs_of(run)}:
             self.tab = OVERVIEW
         self.session.look_at(run)
         body = self._arrange()
         if body.height > 0:
             if self.tab == FINDINGS_TAB:
-                self.findings.show(run, body)
+                self.findings.show(body)
             else:
-                self.metrics.show(run, self.tab, self.status.filter, body)
+                self.metrics.show(self.tab, self.status.filter, body)
         self.query_one("#header", Lines).update()
         self.query_one(TabBar).update()
         self.status.update()
@@ -125,40 +112,20 @@ class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
         self.metrics.display = self.tab != FINDINGS_TAB and not bare
         return Size(width, 0 if bare else height - 2 - tabs)
 
-    def _header(self, width: int, _: int) -> list[Line]:
-        run = self.run
-        if run is None:
-            return []
-        return [run_header(run, self.shell.view, width, self.session.reading())]
-
-    def _tabs(self) -> tuple[RunView, str] | None:
-        return None if self.run is None else (self.run, self.tab)
-
     # -- tabs ------------------------------------------------------------------------------
 
     def select_tab(self, tab: str) -> None:
         """Show a tab; says so when the run has nothing for it."""
-        run = self.run
-        if run is None:
-            return
-        if tab not in {t.id for t in tabs_of(run)}:
+        if tab not in {t.id for t in tabs_of(self.run)}:
             self.shell.say(f"no {TAB_BY_ID[tab].title.lower()} metrics in this run")
             return
         self.tab = tab
         self.update()
 
-    def on_tab_bar_selected(self, event: TabBar.Selected) -> None:
-        self.select_tab(event.tab)
-
-    def action_tab(self, key: str) -> None:
-        """Show the tab of a digit."""
-        self.select_tab(next(t.id for t in TABS if t.key == key))
-
     def step_tab(self, by: int) -> None:
         """Show the next or previous tab."""
-        if self.run is not None:
-            ids = [t.id for t in tabs_of(self.run)]
-            self.select_tab(ids[(ids.index(self.tab) + by) % len(ids)])
+        ids = [t.id for t in tabs_of(self.run)]
+        self.select_tab(ids[(ids.index(self.tab) + by) % len(ids)])
 
     def action_previous_tab(self) -> None:
         self.step_tab(-1)
@@ -184,7 +151,7 @@ class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
         if self.tab != FINDINGS_TAB:
             if self.tag is not None:
                 self.open_metric(self.tab, self.tag)
-        elif run is not None and finding is not None and finding.tag in run.infos:
+        elif finding is not None and finding.tag in run.infos:
             tab = run.infos[finding.tag].category.value
             self.open_metric(tab, finding.tag, finding.since_step)
 
@@ -192,10 +159,10 @@ class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
         """Show the large chart of a row, with the crosshair at ``step``."""
         from rltui.tui.screens.metric import MetricScreen
 
-        screen = self._metric
+        screen, run = self._metric, self.run
         if screen is None:
-            screen = self._metric = MetricScreen(self.session, self.key)
-            self.shell.install_screen(screen, f"metric {self.key.logdir}:{self.key.name}")
+            screen = self._metric = MetricScreen(self.session, run)
+            self.shell.install_screen(screen, f"metric {run.key.logdir}:{run.key.name}")
         screen.choose(tab, tag, self.status.filter, step)
         if self.shell.screen is self:  # a second click may come before the first has opened it
             self.shell.push_screen(screen, self._come_back)
@@ -221,7 +188,7 @@ class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
     def action_next_finding(self) -> None:
         """The next firing (else resolved) finding, in the list of findings."""
         run = self.run
-        if run is None or run.report is None or not run.report.findings:
+        if run.report is None or not run.report.findings:
             self.shell.say("no findings")
             return
         ids = [finding_id(f) for f in run.report.firing() or run.report.findings]
@@ -239,43 +206,18 @@ class RunScreen(ChartKeys, ListScreen, places=(LIST, FINDINGS)):
         from rltui.tui.screens.explain import ExplainScreen
 
         run, tag, finding = self.run, self.tag, self.findings.finding
-        if run is not None and tag is not None:
+        if tag is not None:
             self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
         elif self.tab == FINDINGS_TAB and finding is not None:
             self.shell.push_screen(ExplainScreen(lambda v, w: explain_finding(finding, v, w)))
 
-    def action_tail(self) -> None:
-        """The end of the console log."""
-        from rltui.tui.screens.log import LogScreen
-
-        self.shell.push_screen(LogScreen(self.session, self.key))
-
     def copied_text(self) -> str:
         run, tag, finding = self.run, self.tag, self.findings.finding
-        if run is None:
-            return ""
         if tag is not None:
             return metric_text(run, tag)
         found = self.tab == FINDINGS_TAB and finding is not None
         return finding_text(run, finding) if found and finding is not None else ""
 
-    def commands(self) -> dict[str, Callable[[str], object]]:
-        mine: dict[str, Callable[[str], object]] = {
-            "tab": self.command_tab,
-            "goto": self._goto,
-            "runs": lambda _: self.action_runs(),
-        }
-        return {**super().commands(), **mine}
-
-    def command_tab(self, name: str) -> None:
-        """Show the tab of a name."""
-        tab = tab_named(name)
-        if tab is None:
-            self.shell.say(f"no tab {name!r}")
-        else:
-            self.select_tab(tab.id)
-
-    def _goto(self, text: str) -> None:
-        step = self.nearest_step(text)
-        if step is not None and self.tag is not None:
+    def show_step(self, step: int) -> None:
+        if self.tag is not None:
             self.open_metric(self.tab, self.tag, step)

@@ -117,7 +117,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             return
         screen = self._visited.get(key)
         if screen is None:
-            screen = self._visited[key] = RunScreen(self._session, key)
+            screen = self._visited[key] = RunScreen(self._session, self._session.views[key])
             self.shell.install_screen(screen, f"run {key.logdir}:{key.name}")
         self.items.chosen = key
         self.status.leave(keep=True)

@@ -29,8 +29,9 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._painted: dict[int, tuple[Line, Strip]] = {}
-        """Row of the widget -> what was painted there."""
+        self._painted: dict[int, tuple[Line, Strip | None]] = {}
+        """Row of the widget -> what was painted there, or without a strip: what is about to be.
+        The region of one change is not yet painted when the next one comes."""
         self._palette: Palette | None = None
 
     @property
@@ -50,7 +51,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         for y, (old, _) in list(self._painted.items()):
             new = finished(y)
             if new is not old and new != old:
-                del self._painted[y]
+                self._painted[y] = new, None
                 start, end = _span(old, new)
                 changed.append(Region(start, y, max(1, min(end, cells) - start), 1))
         if changed:
@@ -69,11 +70,11 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             self._painted.clear()
         width, finished, found = self.size.width, self._finisher(), []
         for y in range(crop.y, crop.bottom):
-            held = self._painted.get(y)
-            if held is None:
-                line = finished(y)
-                held = self._painted[y] = line, Strip(palette.segments(line), width)
-            found.append(held[1].crop(crop.x, crop.right))
+            line, strip = self._painted.get(y) or (finished(y), None)
+            if strip is None:
+                strip = Strip(palette.segments(line), width)
+                self._painted[y] = line, strip
+            found.append(strip.crop(crop.x, crop.right))
         return found
 
     def _finisher(self) -> Callable[[int], Line]:

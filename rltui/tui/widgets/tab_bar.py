@@ -26,7 +26,7 @@ class TabBar(Lines):
             super().__init__()
             self.tab = tab
 
-    def __init__(self, shown: Callable[[], tuple[RunView, str] | None]) -> None:
+    def __init__(self, shown: Callable[[], tuple[RunView, str]]) -> None:
         """``shown`` returns the run and its active tab."""
         super().__init__(self._tabs)
         self._shown = shown
@@ -34,10 +34,7 @@ class TabBar(Lines):
         """Where the tabs stand."""
 
     def _tabs(self, width: int, height: int) -> list[Line]:
-        shown = self._shown()
-        if shown is None:
-            return []
-        run, tab = shown
+        run, tab = self._shown()
         view = shell_of(self).view
         line, self.spots = tab_line(run, tab, view, width)
         return [line, tab_rule(self.spots, tab, view, width)][:height]

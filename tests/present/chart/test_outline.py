@@ -26,7 +26,7 @@ def series(n: int = MANY) -> tuple[np.ndarray, np.ndarray]:
 
 
 def picture(x: np.ndarray, y: np.ndarray) -> list[str]:
-    chart = Chart(curves=[Curve(x, y)], first=0, last=MANY - 1)
+    chart = Chart(Curve(x, y), first=0, last=MANY - 1)
     return [plain(line) for line in render(chart, 90, 20, GLYPHS)]
 
 

@@ -16,14 +16,12 @@ from rltui.present.chart.render import (
     LOG_REFUSED,
     Bar,
     Chart,
-    Crosshair,
     Curve,
     Limit,
     Mark,
-    readings,
+    reading_at,
     render,
     smooth,
-    step_labels,
 )
 from rltui.present.chart.trace import Points, decimate, gap_cells, points
 from rltui.present.kit.glyph import glyph_set
@@ -39,7 +37,7 @@ ENTROPY = np.r_[np.linspace(3.82, 2.46, 30), 0.176, np.full(41, 0.0013)]
 
 
 def entropy(**more: object) -> Chart:
-    return Chart([Curve(X, ENTROPY, levels=[(31, None, BAD)])], **more)  # type: ignore[arg-type]
+    return Chart(Curve(X, ENTROPY, levels=[(31, None, BAD)]), **more)  # type: ignore[arg-type]
 
 
 def text(lines: list[Line]) -> str:
@@ -111,7 +109,7 @@ marks             v            v
 def test_golden_nan_restart_and_old_branch() -> None:
     y = np.where((X > 40) & (X < 50), NAN, ENTROPY)
     curve = Curve(X, y, old=(np.arange(31, 45), np.linspace(2.4, 1.9, 14)))
-    chart = Chart([curve], restarts=[31], marks=[Mark(20, "v")], marks_title="validation")
+    chart = Chart(curve, restarts=[31], marks=[Mark(20, "v")], marks_title="validation")
     assert text(render(chart, 60, 12, BRAILLE)) == GOLDEN_NAN.strip("\n")
 
 
@@ -134,7 +132,6 @@ validation        v      R
 def test_golden_grid_cell() -> None:
     chart = entropy(ends=True, x_axis=False, newest=False, label_width=8)
     assert text(render(chart, 38, 6, BRAILLE)) == GOLDEN_CELL.strip("\n")
-    assert plain(step_labels(chart, 38, BRAILLE, left=9)).split() == ["0", "50", "step"]
 
 
 GOLDEN_CELL = """
@@ -161,7 +158,7 @@ def test_level_colours_from_since_on_and_the_newest_value_in_the_margin() -> Non
 
 
 def test_an_unjudged_line_is_grey() -> None:
-    lines = render(Chart([Curve(X, ENTROPY, known=False)], newest=False), 40, 8, BRAILLE)
+    lines = render(Chart(Curve(X, ENTROPY, known=False), newest=False), 40, 8, BRAILLE)
     used = {look.fg for line in lines for part, look in line if part.strip()}
     assert used == {Token.MUTED, Token.LINE}
 
@@ -179,7 +176,7 @@ def test_tint_and_limit_text() -> None:
 
 def test_a_limit_text_moves_away_from_the_line() -> None:
     y = np.r_[np.full(36, 1.0), np.full(36, 9.0)]
-    lines = render(Chart([Curve(X, y)], limits=[Limit(9.0, "limit 9")]), 60, 12, BRAILLE)
+    lines = render(Chart(Curve(X, y), limits=[Limit(9.0, "limit 9")]), 60, 12, BRAILLE)
     row = next(line for line in lines if "limit 9" in plain(line))
     assert plain(row).index("limit 9") < 34
     assert "◂9.00" in plain(row)
@@ -195,22 +192,22 @@ def test_a_limit_text_moves_away_from_the_line() -> None:
     ],
 )
 def test_zero_on_the_axis(y: list[float], bottom: str) -> None:
-    lines = render(Chart([Curve(np.arange(2), np.array(y))], x_axis=False), 40, 9, BRAILLE)
+    lines = render(Chart(Curve(np.arange(2), np.array(y)), x_axis=False), 40, 9, BRAILLE)
     labels = [plain(line)[:5].strip(" ┤│") for line in lines]
     assert [label for label in labels if label][-1] == bottom
 
 
 def test_a_limit_joins_only_when_it_is_near() -> None:
-    near = render(Chart([Curve(X, ENTROPY)], limits=[Limit(6.0, "near")]), 60, 12, BRAILLE)
-    far = render(Chart([Curve(X, ENTROPY)], limits=[Limit(60.0, "far")]), 60, 12, BRAILLE)
+    near = render(Chart(Curve(X, ENTROPY), limits=[Limit(6.0, "near")]), 60, 12, BRAILLE)
+    far = render(Chart(Curve(X, ENTROPY), limits=[Limit(60.0, "far")]), 60, 12, BRAILLE)
     assert "near" in text(near)
     assert "far" not in text(far)
 
 
 def test_log_refuses_what_is_not_positive_and_says_so() -> None:
-    refused = render(Chart([Curve(X, ENTROPY - 1)], log=True), 60, 12, BRAILLE)
+    refused = render(Chart(Curve(X, ENTROPY - 1), log=True), 60, 12, BRAILLE)
     assert LOG_REFUSED in text(refused)
-    accepted = render(Chart([Curve(X, ENTROPY)], log=True), 60, 12, BRAILLE)
+    accepted = render(Chart(Curve(X, ENTROPY), log=True), 60, 12, BRAILLE)
     assert LOG_REFUSED not in text(accepted)
     assert "0.01┤" in text(accepted)
 
@@ -219,10 +216,10 @@ def test_clipping_marks_what_is_outside() -> None:
     y = np.sin(np.arange(1000) / 50)
     y[500], y[700] = 1e6, -1e6
     x = np.arange(1000)
-    lines = render(Chart([Curve(x, y)], clip=True), 60, 12, BRAILLE)
+    lines = render(Chart(Curve(x, y), clip=True), 60, 12, BRAILLE)
     assert len(find(lines[:1], "^")) == 1
     assert len(find(lines[9:10], "v")) == 1
-    whole = render(Chart([Curve(x, y)]), 60, 12, BRAILLE)
+    whole = render(Chart(Curve(x, y)), 60, 12, BRAILLE)
     assert not find(whole, "^")
     assert "1M" in text(whole)
 
@@ -230,7 +227,7 @@ def test_clipping_marks_what_is_outside() -> None:
 def test_one_spike_among_a_million_points_stays() -> None:
     y = np.zeros(1_000_000, dtype=np.float32)
     y[654_321] = 7
-    lines = render(Chart([Curve(np.arange(1_000_000), y)]), 60, 10, BRAILLE)
+    lines = render(Chart(Curve(np.arange(1_000_000), y)), 60, 10, BRAILLE)
     columns = {c for r, c in find(lines, "⡇") + find(lines, "⢸") if r < 5}
     assert len(columns) == 1
 
@@ -238,18 +235,18 @@ def test_one_spike_among_a_million_points_stays() -> None:
 def test_nan_is_a_letter_on_the_bottom_row_then_dashes() -> None:
     y = ENTROPY.copy()
     y[40:50] = NAN
-    lines = render(Chart([Curve(X, y)]), 60, 12, BRAILLE)
+    lines = render(Chart(Curve(X, y)), 60, 12, BRAILLE)
     ((row, column),) = find(lines, "N")
     assert row == 9
     assert looks(lines[row])[column] == style(Token.BAD, bold=True)
     assert plain(lines[row])[column + 1 : column + 5] == "╌╌╌╌"
-    newest = render(Chart([Curve(X, np.where(X > 60, NAN, ENTROPY))]), 60, 12, BRAILLE)
+    newest = render(Chart(Curve(X, np.where(X > 60, NAN, ENTROPY))), 60, 12, BRAILLE)
     assert "◂NaN" in plain(newest[9])
 
 
 def test_crosshair_marks_its_step_and_flips_its_box() -> None:
-    left = render(entropy(crosshair=Crosshair(20)), 100, 20, BRAILLE)
-    right = render(entropy(crosshair=Crosshair(60)), 100, 20, BRAILLE)
+    left = render(entropy(crosshair=20), 100, 20, BRAILLE)
+    right = render(entropy(crosshair=60), 100, 20, BRAILLE)
     for lines, before in ((left, False), (right, True)):
         ((_, column),) = find(lines[18:19], "┴")
         label = next(p for p in lines[19] if p[1].reverse)
@@ -264,7 +261,7 @@ def test_crosshair_marks_its_step_and_flips_its_box() -> None:
 def test_the_crosshair_leaves_the_text_of_a_limit_whole() -> None:
     limits = [Limit(1.15, "watch below 30 %")]
     for x in range(50, 73):
-        lines = render(entropy(limits=limits, crosshair=Crosshair(x, ())), 60, 14, BRAILLE)
+        lines = render(entropy(limits=limits, crosshair=x), 60, 20, BRAILLE)
         assert "watch below 30 %" in text(lines), x
 
 
@@ -278,20 +275,21 @@ def test_no_row_of_a_low_chart_is_tinted_that_is_not_healthy() -> None:
 
 
 def test_crosshair_outside_of_the_window_is_not_drawn() -> None:
-    lines = render(entropy(crosshair=Crosshair(20), window=(30, 60)), 80, 16, BRAILLE)
+    lines = render(entropy(crosshair=20, window=(30, 60)), 80, 16, BRAILLE)
     assert not find(lines, "┴")
 
 
 def test_readings() -> None:
-    chart = Chart([Curve(X, ENTROPY, low=(X, ENTROPY - 1), high=(X, ENTROPY + 1))], smooth=0.6)
-    (found,) = readings(chart, 31.5)
+    chart = Chart(Curve(X, ENTROPY, low=(X, ENTROPY - 1), high=(X, ENTROPY + 1)), smooth=0.6)
+    found = reading_at(chart, 31.5)
+    assert found is not None
     assert (found.x, found.value) == (31, 0.176)
     assert found.before == pytest.approx(2.46)
     assert found.low == pytest.approx(-0.824)
     assert found.high == pytest.approx(1.176)
     assert found.smoothed is not None
     assert 0.176 < found.smoothed < 2.46
-    assert readings(chart, 0) == []
+    assert reading_at(chart, 0) is None
 
 
 def test_the_zoom_window_is_all_that_is_seen() -> None:
@@ -308,16 +306,15 @@ def test_bars_have_priorities_and_stand_in_order_of_time() -> None:
     names = ["watch", "resolved", "firing", "marks"]
 
     def shown(rows: int) -> list[str]:
-        lines = render(
-            Chart(chart.curves, bars=bars, marks=chart.marks, foot_rows=rows), 60, 20, BRAILLE
-        )
+        height = 2 + max(4, 3 * rows)  # a third of what the axis leaves is for bars
+        lines = render(chart, 60, height, BRAILLE)
         words = text(lines[-rows:] if rows else [])
         return [n for n in names if n in words]
 
     assert shown(1) == ["firing"]
     assert shown(2) == ["resolved", "firing"]
     assert shown(3) == ["watch", "resolved", "firing"]
-    lines = render(Chart(chart.curves, bars=bars, foot_rows=3), 60, 20, BRAILLE)
+    lines = render(Chart(chart.curve, bars=bars), 60, 11, BRAILLE)
     order = [plain(line).strip("━▲✖ \n").split()[0] for line in lines[-3:]]
     assert order == ["watch", "resolved", "firing"]
 
@@ -329,35 +326,22 @@ def test_the_name_of_an_early_bar_does_not_hide_the_bar() -> None:
     assert "━ over early" in plain(ended[-1])
 
 
-def test_several_runs_share_a_chart() -> None:
-    curves = [
-        Curve(X, ENTROPY + 3, ghost=True),
-        Curve(X, ENTROPY, token=Token.SERIES, label="a"),
-        Curve(X, ENTROPY + 1, token=Token.ACCENT, label="b"),
-    ]
-    lines = render(Chart(curves, crosshair=Crosshair(20)), 80, 20, BRAILLE)
-    used = {look.fg for line in lines for part, look in line if part.strip()}
-    assert {Token.SERIES, Token.ACCENT, Token.BAND} <= used
-    assert len(find(lines, "◂")) == 2
-    assert any("b" in part and look.fg is Token.ACCENT for line in lines for part, look in line)
-
-
 def test_smoothing_shows_the_raw_line_below_and_the_raw_value_at_the_end() -> None:
     y = np.r_[np.ones(71), 5.0]
-    lines = render(Chart([Curve(X, y)], smooth=0.9), 60, 12, BRAILLE)
+    lines = render(Chart(Curve(X, y), smooth=0.9), 60, 12, BRAILLE)
     used = {look.fg for line in lines for part, look in line if part.strip()}
     assert {Token.SERIES, Token.BAND} <= used
     assert "◂5.00" in text(lines)
-    family = Chart([Curve(X, y, low=(X, y - 1), high=(X, y + 1))], smooth=0.9)
+    family = Chart(Curve(X, y, low=(X, y - 1), high=(X, y + 1)), smooth=0.9)
     used = {look.fg for line in render(family, 60, 12, BRAILLE) for _, look in line}
     assert {Token.SERIES, Token.SPARK, Token.BAND} <= used
 
 
 def test_no_points() -> None:
-    for curves in ([], [Curve(np.zeros(0), np.zeros(0))], [Curve(X, np.full(72, NAN))]):
-        lines = render(Chart(curves, first=1, last=72), 50, 10, BRAILLE)
+    for curve in (Curve(np.zeros(0), np.zeros(0)), Curve(X, np.full(72, NAN))):
+        lines = render(Chart(curve, first=1, last=72), 50, 10, BRAILLE)
         assert [line_width(line) for line in lines] == [50] * 10
-        assert ("no points" in text(lines)) is (not curves or not len(curves[0].x))
+        assert ("no points" in text(lines)) is (not len(curve.x))
 
 
 # --- smoothing and decimation -----------------------------------------------------------
@@ -444,7 +428,6 @@ def curves(draw: st.DrawFn) -> Curve:
     return Curve(
         x, y, low=other, high=draw(st.sampled_from([other, None])), old=other,
         levels=draw(st.lists(episode, max_size=2)), known=draw(st.booleans()),
-        ghost=draw(st.booleans()), dashed=draw(st.booleans()), label="ab",
     )  # fmt: skip
 
 
@@ -453,7 +436,7 @@ def charts(draw: st.DrawFn) -> Chart:
     words = st.text(max_size=12)
     bar = st.builds(Bar, words, st.sampled_from(Level), PLACE, st.none() | PLACE, st.booleans())
     return Chart(
-        draw(st.lists(curves(), max_size=3)),
+        draw(curves()),
         first=draw(st.none() | PLACE),
         last=draw(st.none() | PLACE),
         window=draw(st.none() | st.tuples(PLACE, PLACE)),
@@ -468,12 +451,12 @@ def charts(draw: st.DrawFn) -> Chart:
         bars=draw(st.lists(bar, max_size=4)),
         marks=draw(st.lists(st.builds(Mark, PLACE, words), max_size=4)),
         marks_title=draw(words),
-        crosshair=draw(st.none() | st.builds(Crosshair, PLACE)),
+        crosshair=draw(st.none() | PLACE),
         ends=draw(st.booleans()),
         x_axis=draw(st.booleans()),
         newest=draw(st.booleans()),
         label_width=draw(st.none() | st.integers(0, 12)),
-        foot_rows=draw(st.none() | st.integers(0, 12)),
+        margin_width=draw(st.none() | st.integers(0, 12)),
     )
 
 
@@ -498,7 +481,7 @@ def test_anything_fills_exactly_its_cells(
 
 def test_a_limit_of_zero_stays_off_a_log_axis() -> None:
     tiny = np.array([5e-324, 1e-323, 1e-322])
-    chart = Chart([Curve(np.arange(3), tiny)], log=True, limits=[Limit(0.0, "≥ 0")])
+    chart = Chart(Curve(np.arange(3), tiny), log=True, limits=[Limit(0.0, "≥ 0")])
     assert len(render(chart, 40, 8, BRAILLE)) == 8
 
 
@@ -513,7 +496,7 @@ def test_a_chart_of_many_points_is_no_more_work_than_one_of_few() -> None:
     def work(count: int) -> int:
         values = np.random.default_rng(0).normal(size=count).cumsum()
         curve = Curve(np.arange(count), values)
-        chart = Chart([curve], ends=True, x_axis=False, newest=False)
+        chart = Chart(curve, ends=True, x_axis=False, newest=False)
         return bytecodes(lambda: render(chart, 38, 6, BRAILLE))
 
     assert work(50_000) < 1.2 * work(1_000)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rltui.present.kit.bins import Digest
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.kit.line import plain
-from rltui.present.kit.spark import empty_digest, spark, spark_of
+from rltui.present.kit.spark import empty_digest, spark_of
+from tests.present.kit.sparks import spark
 
 GLYPHS = glyph_set("braille")
 values = st.one_of(

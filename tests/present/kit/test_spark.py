@@ -12,8 +12,9 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.kit.line import Span, Token, plain
-from rltui.present.kit.spark import Episode, spark
+from rltui.present.kit.spark import Episode
 from tests.bytecodes import bytecodes
+from tests.present.kit.sparks import spark
 
 GLYPHS = glyph_set("braille")
 NAN = float("nan")

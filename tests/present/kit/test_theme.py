@@ -10,7 +10,8 @@ import pytest
 
 from rltui.core.errors import DocumentError, UsageError
 from rltui.present.kit.line import Token
-from rltui.present.kit.theme import Theme, contrast, list_themes, load_theme, nearest_256, rgb
+from rltui.present.kit.theme import Theme, list_themes, load_theme, nearest_256, rgb
+from tests.present.kit.colours import contrast
 
 SHIPPED = ("ansi-16", "colour-blind", "dark", "high-contrast", "light", "terminal")
 MEASURED = ("dark", "light", "high-contrast", "colour-blind")

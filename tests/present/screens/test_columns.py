@@ -14,7 +14,7 @@ from rltui.health.model import Judgement
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, column, line_width, plain
 from rltui.present.kit.prose import fact_line
-from rltui.present.screens.first_movers import moved_lines
+from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.metric_chart import chart_lines
 from rltui.present.screens.metric_rows import Row, make_row
 from rltui.present.screens.metric_table import (
@@ -161,7 +161,7 @@ def test_charts_below_each_other_have_the_same_columns() -> None:
 
 def test_what_moved_first_lines_up_on_the_point() -> None:
     run = a_session(grpo_batch(60, collapse=45), clock=grpo_clock()).runs()[0]
-    lines = [plain(x) for x in moved_lines(run, View(), 92, 9)[1:]]
+    lines = [plain(x) for x in first_mover_lines(run, View(), 92, 9)[1:]]
     assert len(lines) > 1
     for start in (34, 47):
         fields = [x[start : start + 10] for x in lines]

@@ -67,7 +67,7 @@ def test_most_of_the_screen_stays_when_a_step_is_added() -> None:
 def test_bars_that_go_on_end_at_the_newest_step() -> None:
     curve = Curve(np.arange(50), np.arange(50.0))
     bar = Bar("ill", Level.BAD, 10)
-    lines = render(Chart([curve], first=0, last=49, end=98, bars=[bar]), 60, 16, GLYPHS)
+    lines = render(Chart(curve, first=0, last=49, end=98, bars=[bar]), 60, 16, GLYPHS)
     (bars,) = [plain(line) for line in lines if "━" in plain(line)]
     axis = next(plain(line) for line in lines if "└" in plain(line))
     assert len(bars.rstrip()) < len(axis.rstrip()) * 0.65

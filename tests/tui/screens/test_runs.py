@@ -26,9 +26,9 @@ async def test_several_runs_open_on_the_list() -> None:
         assert hand.runs.is_current
         assert all(n in hand.text for n in ("bad/run", "calm", "young"))
         await hand.press("enter")
-        assert hand.run.key.name == "bad/run"
+        assert hand.run.run.key.name == "bad/run"
         await hand.press("r", "j", "enter")
-        assert hand.run.key.name != "bad/run"
+        assert hand.run.run.key.name != "bad/run"
         await hand.press("escape", "escape", "escape")
         assert hand.runs.is_current
         assert hand.app.is_running

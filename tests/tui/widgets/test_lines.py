@@ -1,0 +1,42 @@
+"""Blocks of lines: what changed is painted, also when changes come faster than paints."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+
+from rltui.present.kit.line import TEXT, Line
+from rltui.tui.shell import ShellApp
+from rltui.tui.widgets.lines import Lines
+from tests.tui.hand import Screen, a_look
+
+
+class Bench(ShellApp[None]):
+    """An app of one line."""
+
+    def __init__(self) -> None:
+        super().__init__(a_look())
+        self.line = "one two three"
+
+    def compose(self) -> ComposeResult:
+        yield Lines(self._draw, id="lines")
+
+    def _draw(self, _width: int, _height: int) -> list[Line]:
+        return [[(word + " ", TEXT) for word in self.line.split()]]
+
+
+async def test_two_changes_before_a_paint_are_both_painted() -> None:
+    app = Bench()
+    async with app.run_test(size=(20, 3)) as pilot:
+        hand = Screen()
+        hand.app, hand.pilot = app, pilot
+        await hand.settle()
+        lines, asked = app.query_one(Lines), []
+        refresh = lines.refresh
+        lines.refresh = lambda *regions, **options: asked.extend(regions)  # type: ignore[method-assign,assignment,return-value]
+        for app.line in ("one TWO three", "ONE TWO three"):
+            lines.update()
+        lines.refresh = refresh  # type: ignore[method-assign]
+        lines.refresh(*asked)
+        await hand.settle()
+        assert hand.lines[0].rstrip() == "ONE TWO three"
+        assert {x for region in asked for x in range(region.x, region.right)} >= {0, 4}
