@@ -63,7 +63,7 @@ def reading(what: str) -> Iterator[None]:
     line = fit(f"reading {clean(what)} ...", shutil.get_terminal_size().columns - 1)
 
     def write(text: str) -> None:
-        if terminal is not None:
+        if terminal is not None and terminal.isatty():
             terminal.write(text + "\r")
             terminal.flush()
 

@@ -65,6 +65,7 @@ def test_what_can_wait_is_not_imported_before_the_first_paint(tmp_path: Path) ->
 
 def test_until_the_first_paint_a_line_says_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "__stdout__", terminal)
     with reading("/runs/\x1b[31m"):
         assert terminal.getvalue().startswith("reading /runs/")
