@@ -20,6 +20,32 @@ _PAIR = re.compile(
 )
 
 
+class DictLayout:
+    """The names of the previous dict: for one with the same names only values are parsed."""
+
+    def __init__(self) -> None:
+        self.names: tuple[bytes, ...] = ()
+        self._begins: tuple[bytes, ...] = ()
+        self._ends: tuple[int, ...] = ()
+
+    def read(self, body: bytes) -> tuple[tuple[bytes, ...], list[float]] | None:
+        """See :func:`pairs`."""
+        cells = body[2:-1].split(b", '")
+        if len(cells) == len(self._begins) and all(map(bytes.startswith, cells, self._begins)):
+            try:
+                return self.names, [
+                    float(c[e:].strip(b"'")) for c, e in zip(cells, self._ends, strict=True)
+                ]
+            except ValueError:
+                pass  # a text among the values
+        found = pairs(body)
+        if found is not None:
+            self.names = found[0]
+            self._begins = tuple(name + b"': " for name in found[0])
+            self._ends = tuple(len(begin) for begin in self._begins)
+        return found
+
+
 def pairs(body: bytes) -> tuple[tuple[bytes, ...], list[float]] | None:
     """Names and numbers of ``{'loss': 0.5, 'kl': '0.1', 'who': 'me'}``; None
     unless it is a flat dict."""

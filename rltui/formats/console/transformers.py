@@ -14,7 +14,7 @@ import re
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import ANSI, plain, rank_of, wall_time
-from rltui.formats.console.printed_dict import MAX_BYTES, pairs
+from rltui.formats.console.printed_dict import MAX_BYTES, DictLayout, pairs
 from rltui.formats.console.step_inference import PendingRow, RowKind, StepInference, Stepped
 
 #: A tqdm bar without a description, or with ms-swift's.
@@ -37,6 +37,7 @@ class Transformers(Dialect):
     def __init__(self) -> None:
         self._inference = StepInference()
         super().__init__()
+        self._layout = DictLayout()
         self._torn = b""
         self._names: tuple[bytes, ...] = ()
         self._mapped: tuple[tuple[bytes, ...], RowKind] = ((), RowKind.TRAIN)
@@ -72,7 +73,7 @@ class Transformers(Dialect):
         if not end:
             self._tear(line[begin:])
             return False
-        found = pairs(line[begin:end]) if end - begin <= MAX_BYTES else None
+        found = self._layout.read(line[begin:end]) if end - begin <= MAX_BYTES else None
         if found is None:
             return False
         prefix = plain(line[after:begin])
