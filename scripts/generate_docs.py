@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rltui.catalogue import Catalogue, load_catalogue
 from rltui.catalogue.model import Range
+from rltui.core.errors import DocumentError
 from rltui.core.level import Level
 from rltui.formats import FORMATS
 from rltui.health.rule import Rule
@@ -133,14 +134,19 @@ def documents() -> dict[Path, str]:
 
 def main() -> int:
     """Write or check."""
-    stale = [p for p, text in documents().items() if not p.exists() or p.read_text("utf-8") != text]
+    try:
+        texts = documents()
+    except DocumentError as error:
+        print(error, file=sys.stderr)
+        return 2
+    stale = [p for p, text in texts.items() if not p.exists() or p.read_text("utf-8") != text]
     if "--check" in sys.argv[1:]:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is not up to date")
         return 1 if stale else 0
     for path in stale:
         path.parent.mkdir(exist_ok=True)
-        path.write_text(documents()[path], encoding="utf-8")
+        path.write_text(texts[path], encoding="utf-8")
         print(f"wrote {path.relative_to(ROOT)}")
     return 0
 

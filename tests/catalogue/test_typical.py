@@ -29,7 +29,8 @@ def test_every_dialect_is_typical_of_something(catalogue: Catalogue) -> None:
         "generic", "cleanrl", "llama-factory", "ms-swift", "openrlhf", "rllib", "tinyzero",
         "transformers", "trl", "trl-ppo-classic",
     }  # fmt: skip
-    assert {case["framework"] for case in CASES} | elsewhere == set(catalogue.dialects)
+    tried = {case["framework"] for case in CASES} | elsewhere
+    assert tried == set(catalogue.dialects), "each needs a case in tests/catalogue/typical.yaml"
 
 
 @pytest.mark.parametrize(

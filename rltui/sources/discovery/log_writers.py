@@ -76,9 +76,10 @@ def command_of(arguments: Sequence[str]) -> str:
     return clean(" ".join(words))[:_MOST_COMMAND]
 
 
-def _base(path: str) -> str:
-    # A process may have set its title: "ray::main_task.run()" in place of all arguments.
-    return path.rpartition("/")[2] if " " not in path else path
+def _base(program: str) -> str:
+    # A process may have set its title: "ray::main_task.run() /tmp/x" in place of all arguments.
+    is_title = " " in program and not program.startswith(("/", "."))
+    return program if is_title else program.rpartition("/")[2]
 
 
 def _script(arguments: Sequence[str]) -> list[str]:
@@ -89,7 +90,7 @@ def _script(arguments: Sequence[str]) -> list[str]:
         elif word in ("-m", "-c"):
             return [word, *([next(rest, "")] if word == "-m" else [])]
         elif not word.startswith("-"):
-            return [_base(word)]
+            return [word.rpartition("/")[2]]
     return []
 
 

@@ -159,4 +159,4 @@ def test_every_key_of_the_readme_exists() -> None:
 def test_every_key_is_in_the_readme_or_only_a_synonym() -> None:
     claimed = readme_keys()
     silent = {k.action for k in KEYS if not claimed & set(k.keys)}
-    assert silent <= {"suspend"}
+    assert silent <= {"suspend"}, "missing in the README's table of keys"

@@ -65,6 +65,11 @@ def test_a_command_is_program_and_script(arguments: str, shown: str) -> None:
     assert command_of(arguments.split(" ")) == shown
 
 
+def test_blanks_in_the_path_of_program_or_script() -> None:
+    assert command_of(["/home/me/my env/bin/python3", "my runs/train.py"]) == "python3 train.py"
+    assert command_of(["./my env/bin/python", "-u", "/my runs/a.py"]) == "python a.py"
+
+
 def test_a_title_that_a_process_gave_itself() -> None:
     assert command_of(["ray::TaskRunner.run() /tmp/x"]) == "ray::TaskRunner.run() /tmp/x"
     assert command_of([]) == ""
