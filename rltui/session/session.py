@@ -88,6 +88,8 @@ class Session:
         self._store = Store()
         self._memory = Memory(config.watch.memory_bytes, self.views, self._reader.read_again)
         self._live = False
+        self._pending: bool | None = None
+        """Whether a file of a run is still to be read; None when that may have changed."""
 
     def prepare(self) -> None:
         """Load the rules. Done by the first verdict, unless the user has rules of their own: a
@@ -162,8 +164,9 @@ class Session:
     def reading(self) -> float | None:
         """Share of the known bytes that has been read, or None when all has been."""
         done, known = self._reader.progress()
-        pending = any(v.data.files.reading for v in self.views.values())
-        if not pending and (known <= done or self.views):
+        if self._pending is None:
+            self._pending = any(v.data.files.reading for v in self.views.values())
+        if not self._pending and (known <= done or self.views):
             return None
         return min(1.0, done / known) if known else None
 
@@ -198,6 +201,7 @@ class Session:
     # -- taking in -------------------------------------------------------------------------
 
     def _apply(self, batch: Batch) -> Changes:
+        self._pending = None
         if batch.sampled:
             return self._preview(batch)
         if self._memory.hold(batch, self._store.key_of(batch)):
