@@ -182,9 +182,9 @@ def encode(kinds: Sequence[Kind], which: Ints, steps: Ints, walls: Floats, value
     widths = np.zeros(len(steps), np.int64)
     for bits in range(0, 63, 7):
         widths += steps >> bits > 0
-    told = np.where(widths > 0, widths + 1, 0)
+    length = np.where(widths > 0, widths + 1, 0)
     fixed = np.array([len(k.before) + len(k.after) + 4 * k.number for k in kinds])
-    sizes = 16 + 9 + told + fixed[which]
+    sizes = 16 + 9 + length + fixed[which]
     ends = np.cumsum(sizes)
     out = np.empty(int(ends[-1]), np.uint8)
     groups = which * 16 + widths
@@ -200,8 +200,8 @@ def _records(
     kind: Kind, width: int, steps: Ints, walls: Floats, values: Floats
 ) -> NDArray[np.uint8]:
     """Records (n, bytes) of one kind whose steps take ``width`` bytes."""
-    told = b"\x10" + bytes(width) if width else b""
-    blank = b"\x09" + bytes(8) + told + kind.before + bytes(4 * kind.number) + kind.after
+    step_field = b"\x10" + bytes(width) if width else b""
+    blank = b"\x09" + bytes(8) + step_field + kind.before + bytes(4 * kind.number) + kind.after
     rows = np.empty((len(steps), len(blank) + 16), np.uint8)
     rows[:] = np.frombuffer(frame(blank), np.uint8)
     changed = list(range(1, 9))
@@ -211,7 +211,7 @@ def _records(
         rows[:, 22 + byte] = (steps >> (7 * byte)) & 0x7F | (0 if last else 0x80)
         changed.append(10 + byte)
     if kind.number:
-        place = 9 + len(told) + len(kind.before)
+        place = 9 + len(step_field) + len(kind.before)
         rows[:, 12 + place : 16 + place] = values.astype("<f4").view(np.uint8).reshape(-1, 4)
         changed += range(place, place + 4)
     crc = np.full(len(steps), _crc(blank), np.uint32)

@@ -34,7 +34,7 @@ _HEAD_BYTES = 1 << 16
 #: Of a decoder: seconds and bytes beside those per byte of the log.
 _BASE_S, _S_PER_BYTE, _S_PER_FEED = 1.0, 40e-6, 2e-3
 _BASE_BYTES, _BYTES_PER_BYTE = 48 << 20, 80
-#: Every so many cases memory is traced, which is slow, or a block is repeated up to this size.
+#: Every this many cases memory is traced, which is slow, or a block is repeated up to this size.
 _TRACED, _LONG = 12, 25
 _LONG_BYTES = 1 << 20
 #: What must not come out of a log: controls but the newline, bidirectional and zero width marks.
@@ -239,8 +239,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for finding in fuzz(seeds, range(case, case + 1)):
             _report(finding, keep, found)
         case += 1
-    told = ", ".join(f"{kind} ({count})" for kind, count in found.items()) or "nothing"
-    sys.stdout.write(f"{len(seeds)} files, {case - options.first} cases; found: {told}\n")
+    counts = ", ".join(f"{kind} ({count})" for kind, count in found.items()) or "nothing"
+    sys.stdout.write(f"{len(seeds)} files, {case - options.first} cases; found: {counts}\n")
     return 1 if found else 0
 
 

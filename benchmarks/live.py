@@ -15,7 +15,7 @@ reads its screen. CPU is that of the whole process, to the nanosecond. Measured 
 Idle, live, keys and memory are measured from when the program has come to rest; byte code is kept
 between starts, as that of an installed program is, and the first start of each is not counted.
 
-Sizes and durations shrink with ``--scale`` and ``--seconds``; what ran is told above the table.
+Sizes and durations shrink with ``--scale`` and ``--seconds``; the command stands above the table.
 """
 
 from __future__ import annotations
@@ -159,10 +159,10 @@ def idle(directory: Path, scale: float, seconds: float) -> Iterator[Row]:
         cpu, written, began = program.cpu, program.written, time.perf_counter()
         program.run(seconds)
         took = time.perf_counter() - began
-        spent, told = program.cpu - cpu, program.written - written
+        spent, sent = program.cpu - cpu, program.written - written
     name = f"idle, {runs:,} runs, {10 * runs:,} files, {short(took)} s"
     yield f"{name}: CPU s per minute", short(60 * spent / took), "0.36"
-    yield "idle: bytes per second", short(told / took), ""
+    yield "idle: bytes per second", short(sent / took), ""
 
 
 def live(directory: Path, seconds: float) -> Iterator[Row]:
@@ -179,9 +179,9 @@ def live(directory: Path, seconds: float) -> Iterator[Row]:
             append_step(file, kinds, _FIRST + 50 + number, time.time(), rng.random())
             program.run(began + 0.5 * (number + 1) - time.perf_counter())
         took = time.perf_counter() - began
-        spent, told = program.cpu - cpu, program.written - written
+        spent, sent = program.cpu - cpu, program.written - written
     yield f"live, 200 tags, {steps} steps at 2/s: % of a core", short(100 * spent / took), "1.5"
-    yield "live: bytes per second to the terminal", short(told / took), "1,000"
+    yield "live: bytes per second to the terminal", short(sent / took), "1,000"
 
 
 def key_to_paint(directory: Path, scale: float, presses: int) -> Iterator[Row]:
@@ -208,7 +208,7 @@ def key_to_paint(directory: Path, scale: float, presses: int) -> Iterator[Row]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="benchmarks.live", description=__doc__.splitlines()[0])
-    told = sys.argv[1:] if arguments is None else list(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     parser.add_argument("--data", type=Path, help="keep the sets here; default: a temporary place")
     parser.add_argument("--scale", type=float, default=1.0, help="of sets a, b, c and the runs")
     parser.add_argument("--seconds", type=float, default=60.0, help="idle and live, each")
@@ -216,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--appends", type=int, default=20)
     parser.add_argument("--keys", type=int, default=200)
     parser.add_argument("--only", help="first, memory, append, idle, live, key; with commas")
-    chosen = parser.parse_args(told)
+    chosen = parser.parse_args(given)
     only = chosen.only.split(",") if chosen.only else None
     with directory_of(chosen.data) as directory:
         parts: dict[str, Callable[[], Iterator[Row]]] = {
@@ -235,7 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 except (TimeoutError, RuntimeError) as problem:
                     rows.append((name, "failed: " + str(problem).splitlines()[0], ""))
                     sys.stderr.write(f"{name}: {problem}\n")
-    command = f"python -m benchmarks.live {' '.join(told)}".strip()
+    command = f"python -m benchmarks.live {' '.join(given)}".strip()
     lines = [
         f"Command: `{command}`",
         "",

@@ -76,7 +76,7 @@ def percentile(values: Iterable[float], share: float) -> float:
 
 
 def short(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits and no exponent."""
+    """A number with that many significant digits and no exponent."""
     if value != value:  # noqa: PLR0124 - NaN
         return ""
     if abs(value) >= 10 ** (digits - 1):

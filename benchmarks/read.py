@@ -313,8 +313,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--slow-rounds", type=int, default=3, help="of EventAccumulator, tbparse")
     parser.add_argument("--readers", help="only these, separated by semicolons")
-    told = sys.argv[1:] if arguments is None else list(arguments)
-    chosen = parser.parse_args(told)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    chosen = parser.parse_args(given)
     for name in chosen.sets:
         if name not in SHAPES:
             parser.error(f"no set {name!r}; there are {' '.join(SHAPES)}")
@@ -328,7 +328,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sets.append((made, small))
         floor = build_floor(directory)
         results = measure(sets, chosen.rounds, chosen.slow_rounds, floor, readers)
-        sys.stdout.write(report(results, floor, " ".join(told)))
+        sys.stdout.write(report(results, floor, " ".join(given)))
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ class Departure:
         if self._code:
             # The process ends: the thread, the handlers and the output stay, and what failed
             # because the terminal is gone is no error.
-            return kind is not None and issubclass(kind, Exception)
+            return kind is not None and issubclass(kind, OSError)
         signal.set_wakeup_fd(self._wakeup)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)

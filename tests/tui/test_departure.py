@@ -19,7 +19,7 @@ import pyte
 import pytest
 
 #: A process that leaves has two seconds; the rest is for a machine that does other things too.
-_GONE_S = 2.0 + 2.0
+_GONE_S = 2.0 + 8.0
 #: What a machine that does other things may take to start rltui.
 _START_S = 60.0
 _CTRL_Z = b"\x1a"

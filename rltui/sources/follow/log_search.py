@@ -48,9 +48,9 @@ class LogSearch:
         self._trouble = TroubledPaths()
         self._last = self._walked = -math.inf
         self.walks = 0
+        """How often the directories were walked."""
         self.run_count = 0
         """Runs that the newest search found."""
-        """How often the directories were walked."""
         self.refused: tuple[Note, ...] = ()
         """Files that look like logs and are not read; the first few, then their number."""
 

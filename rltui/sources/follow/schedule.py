@@ -175,5 +175,5 @@ class Schedule:
     @staticmethod
     def _is_hot(watched: _Watched, now: float) -> bool:
         """Whether the file is being written and only polling shows it."""
-        limit = max(_LEAST_HOT_S, _USUAL_INTERVALS * watched.gap)
+        limit = min(_MOST_HOT_S, max(_LEAST_HOT_S, _USUAL_INTERVALS * watched.gap))
         return watched.newest and not watched.reported and now - watched.grew <= limit
