@@ -62,6 +62,7 @@ def test_without_a_path_and_a_terminal_it_tells_what_could_be_watched(
     (runs / "events.out.tfevents.1700000000.host").write_bytes(b"")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("rltui.core.clock.SystemClock.monotonic", lambda _: 0.0)  # time enough
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
