@@ -93,7 +93,7 @@ class Catalogue:
         """
         heads = [s.head for s in self.suspects]
         heads.sort(key=lambda h: h.id != GENERIC)
-        return tuple(dict.fromkeys(key for head in heads for key in head.step_keys))
+        return tuple(dict.fromkeys(key for head in heads for key in head.step_keys or ()))
 
     def recognise(
         self,
@@ -198,7 +198,7 @@ class Catalogue:
         for scenario in self.scenarios.values():
             if algorithm in scenario.algorithms:
                 return scenario
-        kind = algorithm_of(head.scenarios, tags)
+        kind = algorithm_of(head.scenarios or (), tags)
         return self.scenarios[kind[0] if kind else GENERIC]
 
     def _lineage(self, framework: str) -> list[Dialect]:

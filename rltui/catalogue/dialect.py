@@ -66,15 +66,15 @@ class Head:
     fingerprint: Fingerprint | None
     algorithms: tuple[AlgorithmMark, ...] | None
     """None: inherit."""
-    step_keys: tuple[str, ...] = ()
+    step_keys: tuple[str, ...] | None = None
     """Names of the step in a row of its text logs, best first."""
-    scenarios: tuple[AlgorithmMark, ...] = ()
+    scenarios: tuple[AlgorithmMark, ...] | None = None
     """Scenarios indicated by tags where neither framework nor algorithm decides."""
 
     def over(self, below: Head) -> Head:
-        """This head (of the user's document), completed from ``below``."""
+        """This head (of the user's document), completed from ``below``; an empty value counts."""
         own = {f.name: getattr(self, f.name) for f in fields(self)}
-        return replace(below, **{name: v for name, v in own.items() if v not in (None, ())})
+        return replace(below, **{name: v for name, v in own.items() if v is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,6 @@ def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
     """The head of a document. Raises DocumentError when it is wrong."""
     cut = text.find(_BODY)
     table = parse_document(text if cut < 0 else text[: cut + 1], path).table()
-    kinds = table.read("scenarios", Node.items) or ()
     head = Head(
         id=table.need("id").text(),
         path=path,
@@ -124,8 +123,10 @@ def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
         prefixes=table.read("prefixes", _prefixes),
         fingerprint=table.read("fingerprint", _fingerprint),
         algorithms=table.read("algorithms", lambda node: tuple(map(_mark, node.items()))),
-        step_keys=table.read("step_keys", Node.texts) or (),
-        scenarios=tuple(_kind(n, scenarios) for n in kinds),
+        step_keys=table.read("step_keys", Node.texts),
+        scenarios=table.read(
+            "scenarios", lambda node: tuple(_kind(n, scenarios) for n in node.items())
+        ),
     )
     table.get("entries")
     table.finish()

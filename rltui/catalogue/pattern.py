@@ -24,6 +24,8 @@ _TOKEN = re.compile(
 )
 #: A text without these is literal.
 _WILD = re.compile(r"[*?\[{}]")
+#: A character of a set, or a range of characters.
+_MEMBER = re.compile(r"(.)(?:-(.))?", re.DOTALL)
 _KINDS = {None: ".+", "int": "[0-9]+", "part": "[^/]+"}
 
 
@@ -149,14 +151,19 @@ def _wild(found: re.Match[str], regex: list[str], names: list[str]) -> None:
     elif found["one"]:
         regex.append(".")
     elif found["set"]:
-        regex.append("[" + re.sub(r"[\\^\[]", r"\\\g<0>", found["set"]) + "]")
-        try:
-            re.compile(regex[-1])
-        except re.error:
-            raise PatternError("an empty set of characters") from None
+        regex.append("[" + _MEMBER.sub(_member, found["set"]) + "]")
     else:
         kind = found["kind"]
         if kind not in _KINDS:
             raise PatternError(f"unknown kind of capture {kind!r}; int or part")
         regex.append(f"(?P<{found['name']}>{_KINDS[kind]})")
         names.append(found["name"])
+
+
+def _member(found: re.Match[str]) -> str:
+    first, last = found.groups()
+    if last is None:
+        return re.escape(first)
+    if last < first:
+        raise PatternError(f"range {found[0]!r} is empty: {last!r} comes before {first!r}")
+    return f"{re.escape(first)}-{re.escape(last)}"

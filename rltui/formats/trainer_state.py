@@ -9,8 +9,8 @@ states of several checkpoints.
 
 from __future__ import annotations
 
-import json
 import math
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -32,6 +32,7 @@ _SETTINGS = (
     "train_batch_size",
 )
 _STEPS = 1 << 63
+_STRUCTURE = re.compile(rb'[{}"\\]')
 
 
 class TrainerState(Format):
@@ -68,6 +69,10 @@ class TrainerStateDecoder:
         self._parts: list[bytes] = []
         self._have = 0
         self._done = False
+        self._end: _End | None = None
+        """None before the first failure to parse."""
+        self._searched = 0
+        """Parts already searched for the end."""
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         """Returns everything when the document is complete, nothing before."""
@@ -80,17 +85,20 @@ class TrainerStateDecoder:
         return Decoded() if more else self._try()
 
     def _try(self) -> Decoded:
-        """Parse the document if it may be complete: if it ends with a brace."""
-        if not self._ends_with_brace():
+        """Parse the document if it may be complete.
+
+        The first time a closing brace at the end is enough. If that was not the end, braces are
+        counted from then on, so that small pieces do not cost a parse each.
+        """
+        if not (self._ends_with_brace() if self._end is None else self._reaches(self._end)):
             return Decoded()
-        document = b"".join(self._parts)
-        self._parts = [document]
         try:
-            state = parsed(document)
-        except ValueError as error:
-            if not _is_incomplete(error):
+            state = parsed(b"".join(self._parts))
+        except ValueError:
+            if self._end is not None:
                 return self._give_up("not valid JSON")
-            return Decoded()
+            self._end = _End()
+            return self._try()
         self._done, self._parts = True, []
         return _decoded(state)
 
@@ -100,6 +108,12 @@ class TrainerStateDecoder:
                 return ending.endswith(b"}")
         return False
 
+    def _reaches(self, end: _End) -> bool:
+        for part in self._parts[self._searched :]:
+            end.search(part)
+        self._searched = len(self._parts)
+        return end.reached
+
     def _give_up(self, message: str) -> Decoded:
         self._done, self._parts = True, []
         notes = NoteBook()
@@ -107,12 +121,37 @@ class TrainerStateDecoder:
         return Decoded(notes=notes.take())
 
 
-def _is_incomplete(error: ValueError) -> bool:
-    """Whether a document is only not written to its end yet."""
-    if not isinstance(error, json.JSONDecodeError):
-        return False
-    at_end = error.pos >= len(error.doc.rstrip())
-    return at_end or error.msg.startswith("Unterminated string")
+class _End:
+    """Finds the closing brace of the first object in pieces of bytes."""
+
+    def __init__(self) -> None:
+        self.reached = False
+        self._depth = 0
+        self._in_text = False
+        self._escaped = -1
+        """Position in the next piece of an escaped character, or -1."""
+
+    def search(self, piece: bytes) -> None:
+        """Search the next bytes."""
+        escaped, self._escaped = self._escaped, -1
+        for found in _STRUCTURE.finditer(piece):
+            at, byte = found.start(), found[0]
+            if at == escaped:
+                continue
+            if self._in_text:
+                if byte == b"\\":
+                    escaped = at + 1
+                elif byte == b'"':
+                    self._in_text = False
+            elif byte == b'"':
+                self._in_text = True
+            elif byte == b"{":
+                self._depth += 1
+            elif byte == b"}":
+                self._depth -= 1
+                self.reached = self.reached or self._depth <= 0
+        if escaped == len(piece):
+            self._escaped = 0
 
 
 def _decoded(state: dict[str, Any]) -> Decoded:

@@ -124,3 +124,16 @@ def test_the_user_wins_over_a_shipped_dialect(tmp_path: Path) -> None:
     assert resolver.resolve("reward/format").title == "format"
     assert catalogue.dialects["verl"].title == "verl"
     assert catalogue.recognise(["actor/pg_clipfrac_lower"]).framework == "verl"
+
+
+def test_an_empty_value_of_the_user_replaces_the_shipped_one(tmp_path: Path) -> None:
+    shipped = load_catalogue().dialects["torchtune"].head
+    assert shipped.prefixes
+    assert shipped.algorithms
+    assert shipped.scenarios
+    (tmp_path / "torchtune.yaml").write_text(
+        "id: torchtune\nprefixes: {}\nalgorithms: []\nscenarios: []\n"
+    )
+    head = load_catalogue((tmp_path,)).dialects["torchtune"].head
+    assert (head.prefixes, head.algorithms, head.scenarios) == ((), (), ())
+    assert (head.title, head.fingerprint) == (shipped.title, shipped.fingerprint)

@@ -50,7 +50,32 @@ def test_ends_and_weight(text: str, prefix: str, suffix: str, literal: int, exac
     assert found == (prefix, suffix, literal, exact)
 
 
-@pytest.mark.parametrize("text", ["{", "a}", "{A}", "{x}/{x}", "{x:word}"])
+@pytest.mark.parametrize("text", ["{", "a}", "{A}", "{x}/{x}", "{x:word}", "[b-a]"])
 def test_what_is_no_pattern(text: str) -> None:
     with pytest.raises(PatternError):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        ("[a&&b]", "a&b", "-c"),
+        ("[a||b]", "a|b", "-c"),
+        ("[a~~b]", "a~b", "-c"),
+        ("[[a]", "[a", "b"),
+        ("[^a]", "^a", "b"),
+        ("[\\d]", "\\d", "7"),
+        ("[a-c-]", "abc-", "d"),
+        ("[+--]", "+,-", "."),
+        ("[a-z--9]", "az-./9", ":"),
+    ],
+)
+def test_characters_of_a_set_stand_for_themselves(text: str, inside: str, outside: str) -> None:
+    pattern = parse(text)
+    assert [c for c in inside if pattern.match(c) is None] == []
+    assert [c for c in outside if pattern.match(c) is not None] == []
+
+
+def test_a_range_that_is_empty_is_named() -> None:
+    with pytest.raises(PatternError, match="range 'z-a' is empty: 'a' comes before 'z'"):
+        parse("x[0-9z-a]")

@@ -89,11 +89,15 @@ def test_the_end_may_come_with_blanks_in_a_piece_of_their_own() -> None:
     assert plain([decoder.feed(b" \n")]) == {"train/loss": [(1, 2.0)]}
 
 
-def test_many_small_pieces() -> None:
+def test_many_small_pieces_cost_no_parse_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    parse = module.parsed
+    monkeypatch.setattr(module, "parsed", lambda data: calls.append(1) or parse(data))
     data = state(*({"step": i, "a": {}} for i in range(500)))
     parts = decode_small(data)
     assert plain(parts) == {}
     assert sum(p.records for p in parts) == 500
+    assert len(calls) == 2
 
 
 def decode_small(data: bytes) -> list[Decoded]:

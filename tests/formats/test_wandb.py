@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rltui.core.batch import LogTail
 from rltui.formats.base import Decoded, clean_tag
 from rltui.formats.wandb import Wandb, history
+from rltui.formats.wandb.output import ConsoleOutput
 from rltui.formats.wandb.wandb_decoder import WandbDecoder
 from tests import places
 from tests.formats import encode
@@ -424,6 +425,31 @@ def test_console_is_bounded() -> None:
     tail = decode(output("x" * 100_000 + "\n"), output("y" * 10**6)).tail
     assert tail is not None
     assert [len(line) for line in tail.lines] == [500, 500]
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+@pytest.mark.parametrize("piece", [7, 1000, 100_000])
+def test_a_long_console_line_keeps_its_beginning(end: bytes, piece: int) -> None:
+    line = "begin \x1b[31mé\x1b[0m".encode() + "\x1b[32mü\x1b[0m".encode() * 3000 + end
+    output = ConsoleOutput()
+    for at in range(0, len(line), piece):
+        output.write(line[at : at + piece])
+    tail = output.take()
+    assert tail is not None
+    assert tail.lines == ("begin é" + "ü" * 492 + "…",)
+
+
+def test_a_progress_bar_shows_its_last_state_however_often_it_is_redrawn() -> None:
+    output = ConsoleOutput()
+    for percent in range(5000):
+        output.write(f"step {percent:4}\r".encode())
+    tail = output.take()
+    assert tail is not None
+    assert tail.lines == ("step 4999",)
+    output.write(b"step 5000")
+    tail = output.take()
+    assert tail is not None
+    assert tail.lines == ("step 5000",)
 
 
 def test_a_row_makes_the_console_old() -> None:

@@ -17,7 +17,7 @@ from rltui.formats.console.console_line import ANSI
 MAX_LINES = 200
 MAX_CHARS = 500
 #: Bytes kept of the end of a line: a progress bar may fill megabytes.
-_LINE_BYTES = 1 << 13
+LINE_BYTES = 1 << 13
 _OVERWRITES = 32
 #: Erases the rest of the line, or all of it.
 _ERASE = re.compile(rb"\x1b\[[02]?K")
@@ -44,7 +44,7 @@ class TerminalTail:
             self._row_line = self._count + data.count(b"\n", 0, max(0, row_end))
         end = data.rfind(b"\n")
         if end < 0:
-            self._rest = (self._rest + data)[-_LINE_BYTES:]
+            self._rest = (self._rest + data)[-LINE_BYTES:]
             return
         self._count += data.count(b"\n")
         start, wanted = end, MAX_LINES
@@ -54,8 +54,8 @@ class TerminalTail:
         lines = data[start + 1 : end].split(b"\n")
         if start < 0:
             lines[0] = self._rest + lines[0]
-        self._raw.extend(line[-_LINE_BYTES:] for line in lines)
-        self._rest = data[end + 1 :][-_LINE_BYTES:]
+        self._raw.extend(line[-LINE_BYTES:] for line in lines)
+        self._rest = data[end + 1 :][-LINE_BYTES:]
 
     def tail(self) -> LogTail:
         """The current state."""
@@ -70,7 +70,7 @@ class TerminalTail:
 
 def shown(line: bytes) -> str:
     """What a line shows after all of it was printed."""
-    parts = line[-_LINE_BYTES:].rstrip(b"\r").split(b"\r")[-_OVERWRITES:]
+    parts = line[-LINE_BYTES:].rstrip(b"\r").split(b"\r")[-_OVERWRITES:]
     line = _plain(parts[0])
     for part in parts[1:]:
         over = _plain(part)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from rltui.core.batch import LogTail
-from rltui.formats.console.terminal_tail import MAX_CHARS, MAX_LINES, shown
-
-#: Bytes kept of an unfinished line; UTF-8 takes at most 4 per character.
-_MAX_PARTIAL = 4 * MAX_CHARS
+from rltui.formats.console.terminal_tail import LINE_BYTES, MAX_LINES, shown
 
 
 class ConsoleOutput:
@@ -28,7 +25,7 @@ class ConsoleOutput:
         for line in lines:
             self._end(self._partial.pop(stream, b"") + line)
         if partial:
-            self._partial[stream] = (self._partial.get(stream, b"") + partial)[-_MAX_PARTIAL:]
+            self._partial[stream] = _bounded(self._partial.get(stream, b"") + partial)
         self._new = self._new or bool(raw)
 
     def line(self, raw: bytes) -> None:
@@ -52,5 +49,17 @@ class ConsoleOutput:
         return LogTail(lines, min(len(lines), self.after_row + len(begun)))
 
     def _end(self, line: bytes) -> None:
-        self._lines.append(shown(line))
+        self._lines.append(shown(_bounded(line)))
         self.after_row += 1
+
+
+def _bounded(line: bytes) -> bytes:
+    """The line; of a long one only the beginning of its last state (of a progress bar).
+
+    A trailing carriage return is kept, because the next output replaces the line.
+    """
+    if len(line) <= LINE_BYTES:
+        return line
+    states = line.rstrip(b"\r")
+    end = b"\r" if len(states) < len(line) else b""
+    return states[states.rfind(b"\r") + 1 :][: LINE_BYTES - len(end)] + end

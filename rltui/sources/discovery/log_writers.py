@@ -26,6 +26,8 @@ _EVENT_PID = re.compile(r".*\.tfevents\.(\d{9,11})\.(.+)\.(\d{1,8})\.\d+(?:\.\w+
 #: Clocks of the name (whole seconds, set before the first write) and of the process differ.
 _SLACK_S = 5.0
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?|ipython\d*")
+#: Where the arguments begin in a title, as opposed to a blank in a path.
+_ARGUMENT = re.compile(r" +(?=-{1,2}\w|\.{0,2}/)")
 #: What stands between a training and its log file.
 _PLUMBING = frozenset({"tee", "ts"})
 #: Options of the interpreter that take a value.
@@ -78,8 +80,10 @@ def command_of(arguments: Sequence[str]) -> str:
 
 def _base(program: str) -> str:
     # A process may have set its title: "ray::main_task.run() /tmp/x" in place of all arguments.
-    is_title = " " in program and not program.startswith(("/", "."))
-    return program if is_title else program.rpartition("/")[2]
+    path, *arguments = _ARGUMENT.split(program, maxsplit=1)
+    base = path.rpartition("/")[2]
+    is_path = path.startswith(("/", ".")) or (not arguments and _PYTHON.fullmatch(base))
+    return base if is_path or " " not in program else program
 
 
 def _script(arguments: Sequence[str]) -> list[str]:

@@ -68,10 +68,16 @@ def test_a_command_is_program_and_script(arguments: str, shown: str) -> None:
 def test_blanks_in_the_path_of_program_or_script() -> None:
     assert command_of(["/home/me/my env/bin/python3", "my runs/train.py"]) == "python3 train.py"
     assert command_of(["./my env/bin/python", "-u", "/my runs/a.py"]) == "python a.py"
+    assert command_of(["my env/bin/python", "-u", "a.py"]) == "python a.py"
+    assert command_of(["/My Drive - old/env/bin/python3", "a.py"]) == "python3 a.py"
 
 
 def test_a_title_that_a_process_gave_itself() -> None:
     assert command_of(["ray::TaskRunner.run() /tmp/x"]) == "ray::TaskRunner.run() /tmp/x"
+    assert command_of(["./train.py --logdir /data/run7"]) == "train.py"
+    assert command_of(["/home/me/my runs/train.py /data/run7"]) == "train.py"
+    assert command_of(["/opt/bin/python3 train.py --token x/y"]) == "python3 train.py"
+    assert command_of(["trainer: --logdir /usr/bin/python"]) == "trainer: --logdir /usr/bin/python"
     assert command_of([]) == ""
 
 
