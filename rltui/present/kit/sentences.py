@@ -12,8 +12,8 @@ from rltui.present.kit import numbers
 
 Fact = float | int | str | None
 
-#: How the sentences of rules call a limit.
-_LIMIT = re.compile(r"\b(limit|floor)\b")
+#: How the templates of rules call a limit; a field may have the same name.
+_LIMIT = re.compile(r"(?<!\{)\b(limit|floor)\b")
 #: Id -> sentence for findings about the state of a run, which no rule makes.
 _STATES = {"stalled": "nothing was written", "crashed": "it has ended"}
 
@@ -24,8 +24,8 @@ def summary(finding: Finding) -> str:
         return f"this rule broke on {finding.tag}: {finding.error}"
     if finding.words is None:
         return _state(finding)
-    text = _filled(finding.words.summary, facts(finding.evidence))
-    return _limit_named(finding, text) + _others(finding.evidence)
+    template = _limit_named(finding, finding.words.summary)
+    return _filled(template, facts(finding.evidence)) + _others(finding.evidence)
 
 
 def short(finding: Finding) -> str:
@@ -34,16 +34,16 @@ def short(finding: Finding) -> str:
         return "the rule itself broke"
     if finding.words is None:
         return _state(finding)
-    return _limit_named(finding, _filled(finding.words.short, facts(finding.evidence)))
+    return _filled(_limit_named(finding, finding.words.short), facts(finding.evidence))
 
 
-def _limit_named(finding: Finding, text: str) -> str:
-    """The sentence, with the level that its limit is of where a rule has one for each: rows and
+def _limit_named(finding: Finding, template: str) -> str:
+    """The template with the level of its limit, where a rule has a limit for each level: rows and
     charts show that of ``watch``."""
     known = finding.evidence.facts
     if known.get("watch") is None or known.get("bad") is None:
-        return text
-    return _LIMIT.sub(rf"{finding.level.word} \1", text, count=1)
+        return template
+    return _LIMIT.sub(rf"{finding.level.word} \1", template, count=1)
 
 
 def _state(finding: Finding) -> str:

@@ -58,6 +58,7 @@ class PickerScreen(ListScreen, places=(PICKER,)):
         self._clock = clock
         self._searching = False
         self._shown: list[Suggestion] = []
+        self._total = 0
         self.suggestions: Suggestions | None = None
         """What the newest search found; None before the first one is over."""
 
@@ -111,18 +112,17 @@ class PickerScreen(ListScreen, places=(PICKER,)):
 
     def update(self) -> None:
         width, height = self.size
-        self._shown = suggestions_shown(self.suggestions, self.status.filter, self._path_display)
+        paths = self._path_display
+        self._shown = suggestions_shown(self.suggestions, self.status.filter, paths)
+        self._total = len(suggestions_shown(self.suggestions, "", paths))
         view, now, room = self.shell.view, self._clock.now(), max(1, height - 2)
-        entries = suggestion_entries(
-            self.suggestions, self._shown, view, self._path_display, now, width, room
-        )
+        entries = suggestion_entries(self.suggestions, self._shown, view, paths, now, width, room)
         self.items.show(entries)
         for lines in self.query(Lines):
             lines.update()
 
     def _note(self) -> str:
-        total = len(self.suggestions.items) if self.suggestions is not None else 0
-        return f"{len(self._shown)} of {total}"
+        return f"{len(self._shown)} of {self._total}"
 
     def state_words(self) -> str:
         """Why the suggestion at the cursor is offered."""

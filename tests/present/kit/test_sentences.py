@@ -92,6 +92,14 @@ def test_a_rise_is_that_of_the_median_that_is_shown() -> None:
     assert summary(finding).endswith("now 2.7; bad limit: rise of 1.5 within 10 rows")
 
 
+def test_the_level_of_a_limit_is_named_and_the_words_of_a_tag_are_kept() -> None:
+    levels = {"watch": 1.0, "bad": 2.0, "tag": "time limit/floor"}
+    words = Words("{tag} is 3; limit 2", "{tag}: floor 2", "", "")
+    finding = replace(_FINDING, words=words, evidence=replace(_EVIDENCE, facts=levels))
+    assert summary(finding) == "time limit/floor is 3; bad limit 2"
+    assert short(finding) == "time limit/floor: bad floor 2"
+
+
 @pytest.mark.parametrize("text", ["1x20 -0.0823x20", "1x20 0.05x20"])
 def test_a_lower_limit_is_named_as_one(text: str) -> None:
     (finding,) = findings("ratio_off", ratio__mean=text)

@@ -12,10 +12,11 @@ from textual.pilot import Pilot
 
 from rltui.present.screens.suggestion_lines import PathDisplay
 from rltui.sources.discovery.suggestions import Suggestions
+from rltui.sources.discovery.tree import Candidate
 from rltui.tui.picker_app import PickerApp
 from rltui.tui.screens.picker import PickerScreen
 from tests.clock import ManualClock
-from tests.present.screens.test_picker import an_offer, some
+from tests.present.screens.test_picker import CSV, an_offer, some
 from tests.tui.driving import driving
 from tests.tui.hand import Screen, a_look
 
@@ -115,6 +116,18 @@ async def test_a_filter_is_typed_kept_and_cleared() -> None:
         assert [x.split()[1] for x in hand.lines if "ago" in x][:1] == ["~/ray_results"]
         await hand.press("enter")
     assert hand.app.return_value == Path("/home/me/ray_results")
+
+
+async def test_the_runs_under_a_place_count_towards_the_total() -> None:
+    logs = tuple(
+        Candidate(Path(f"/data/x/run_{n}/progress.csv"), f"run_{n}", CSV, 1, 1.0) for n in range(3)
+    )
+    place = an_offer("/data/x", runs=3, newest=logs)
+    async with picking(Suggestions((place, an_offer("/data/y")), ())) as hand:
+        await hand.press("slash")
+        assert "5 of 5" in hand.footer
+        await hand.press("r", "u", "n", "_")
+        assert "3 of 5" in hand.footer
 
 
 async def test_help_opens_and_closes() -> None:
