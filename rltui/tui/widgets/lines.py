@@ -92,6 +92,10 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
     def on_resize(self, _: events.Resize) -> None:
         self._painted.clear()
 
+    def on_show(self) -> None:
+        """Textual paints a widget that is shown again only where it changed while hidden."""
+        self.refresh()
+
 
 class Lines(LinePainter):
     """A block of lines from a pure function of its width and height."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual.app import ComposeResult
 
 from rltui.present.kit.line import TEXT, Line
@@ -40,3 +42,26 @@ async def test_two_changes_before_a_paint_are_both_painted() -> None:
         await hand.settle()
         assert hand.lines[0].rstrip() == "ONE TWO three"
         assert {x for region in asked for x in range(region.x, region.right)} >= {0, 4}
+
+
+async def test_what_changed_while_hidden_is_painted_whole_when_it_is_shown() -> None:
+    """Textual paints only the regions that changed, which were hidden."""
+    app = Bench()
+    async with app.run_test(size=(20, 3)) as pilot:
+        hand = Screen()
+        hand.app, hand.pilot = app, pilot
+        lines, whole = app.query_one(Lines), []
+        lines.display = False
+        await hand.settle()
+        app.line = "one TWO three"
+        lines.update()
+        refresh = lines.refresh
+
+        def recorded(*regions: Any, **options: Any) -> Any:
+            whole.append(not (regions or options))
+            return refresh(*regions, **options)
+
+        lines.refresh = recorded  # type: ignore[method-assign]
+        lines.display = True
+        await hand.settle()
+        assert any(whole)
