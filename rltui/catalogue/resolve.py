@@ -16,7 +16,7 @@ from rltui.core.template import fill
 _KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.SYSTEM})
 
 #: What a tag takes from its entry, also where it means another metric than that.
-_OF_ENTRY = ["unit", "sign", "scale", "family", "stat", "labels", "estimator", "where", "source"]
+_OF_ENTRY = ("unit", "sign", "scale", "family", "stat", "labels", "estimator", "where", "source")
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -140,18 +140,7 @@ class Resolver:
         known = self._metrics.get(f"val.{metric.key}")
         if known is not None:
             own = TagInfo.of_metric(info.tag, known)
-            kept = (
-                "unit",
-                "sign",
-                "scale",
-                "family",
-                "stat",
-                "labels",
-                "estimator",
-                "where",
-                "source",
-            )
-            return replace(own, **{name: getattr(info, name) for name in kept})
+            return replace(own, **{name: getattr(info, name) for name in _OF_ENTRY})
         category = info.category if info.category in _KEPT else Category.VALIDATION
         held = replace(
             metric,

@@ -26,7 +26,7 @@ class TrackedRun:
     name: str
     """For people; cleaned. ``""`` when the store itself gives the name."""
     size: int
-    """Bytes when it was found; its share of the store, where runs cannot be separated."""
+    """Bytes when it was found; its share of the store, where runs cannot be distinguished."""
     modified: float
     """When it was written last, seconds since the epoch: the change time of its files, or the
     time of its last value where the store holds many runs."""

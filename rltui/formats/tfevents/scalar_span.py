@@ -19,7 +19,8 @@ from rltui.formats.tfevents.event_record import (
 )
 from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, valid_header
 
-_F8, _I8 = Struct("<d"), Struct("<q")
+SCALARS = b"scalars"
+_F4, _F8, _I8 = Struct("<f"), Struct("<d"), Struct("<q")
 _MASK64 = (1 << 64) - 1
 #: Doubles of the years 2004 to 2038 that lie a second apart differ by this many units.
 SECOND_BITS = 1 << 22
@@ -56,10 +57,6 @@ class StepGroup(NamedTuple):
 
 
 NO_GROUP = StepGroup(0, 0, False)
-
-
-SCALARS = b"scalars"
-_F4, _I8 = Struct("<f"), Struct("<q")
 
 
 class ScalarSpan(NamedTuple):

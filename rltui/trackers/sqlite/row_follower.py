@@ -28,6 +28,29 @@ from rltui.trackers.sqlite.schema import MOST_VALUES, Facts, Row, RowDecoder, Ta
 _PASSED = 3
 #: Rows that are read together in a damaged store; one damaged page loses all of them.
 _DAMAGED_ROWS = 50
+#: Up to this many new rows (of all runs) are examined one by one; more are found by the index,
+#: which may cost as much as the run has rows. So are the first ones, also in a damaged store.
+_FEW_NEW = 20_000
+#: Row ids that are listed at once where they come in order: a commit of the writer has to wait.
+_MOST_LISTED = 200_000
+#: Ways to list the rows of a run. A plus sign keeps SQLite from using an index for a term
+#: (sqlite.org/optoverview.html).
+_EACH = (
+    "SELECT rowid FROM {table} WHERE rowid > :after AND rowid <= :last"
+    " AND +{run} = CAST(:run AS TEXT) ORDER BY rowid LIMIT :most"
+)
+_IN_ORDER = (
+    "SELECT rowid FROM {table} INDEXED BY {index} WHERE rowid > :after AND rowid <= :last"
+    " AND {run} = CAST(:run AS TEXT) ORDER BY rowid LIMIT :most"
+)
+_BY_RUN = (
+    "SELECT rowid FROM {table} WHERE +rowid > :after AND +rowid <= :last"
+    " AND {run} = CAST(:run AS TEXT)"
+)
+_REWRITTEN = "rows that were read are not there any more; read again from the start"
+_REMOVED = "was deleted from its store; what was read of it is kept"
+_NOTHING = Followed()
+_NONE = np.empty(0, np.int64)
 
 
 class Fetched(NamedTuple):
@@ -86,31 +109,6 @@ def fetch_rows(
 
 def _pieces(ids: list[int], size: int) -> list[list[int]]:
     return [ids[i : i + size] for i in range(0, len(ids), size)]
-
-
-#: Up to this many new rows (of all runs) are examined one by one; more are found by the index,
-#: which may cost as much as the run has rows. So are the first ones, also in a damaged store.
-_FEW_NEW = 20_000
-#: Row ids that are listed at once where they come in order: a commit of the writer has to wait.
-_MOST_LISTED = 200_000
-#: Ways to list the rows of a run. A plus sign keeps SQLite from using an index for a term
-#: (sqlite.org/optoverview.html).
-_EACH = (
-    "SELECT rowid FROM {table} WHERE rowid > :after AND rowid <= :last"
-    " AND +{run} = CAST(:run AS TEXT) ORDER BY rowid LIMIT :most"
-)
-_IN_ORDER = (
-    "SELECT rowid FROM {table} INDEXED BY {index} WHERE rowid > :after AND rowid <= :last"
-    " AND {run} = CAST(:run AS TEXT) ORDER BY rowid LIMIT :most"
-)
-_BY_RUN = (
-    "SELECT rowid FROM {table} WHERE +rowid > :after AND +rowid <= :last"
-    " AND {run} = CAST(:run AS TEXT)"
-)
-_REWRITTEN = "rows that were read are not there any more; read again from the start"
-_REMOVED = "was deleted from its store; what was read of it is kept"
-_NOTHING = Followed()
-_NONE = np.empty(0, np.int64)
 
 
 class _Start(NamedTuple):
