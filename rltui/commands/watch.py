@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace) -> int:
         options.logdirs = [chosen]
     with reading(", ".join(map(str, options.logdirs))):
         session = open_session(options, config)
-        import rltui.tui.app  # noqa: F401 - takes as long as to look for logs
+        import rltui.tui.app  # noqa: F401 - slow: the line above covers it
     return show(session, config)
 
 

@@ -26,7 +26,7 @@ class RltuiApp(ShellApp[None], places=EVERYWHERE):
         return RunsScreen(self.session)
 
     def on_mount(self) -> None:
-        """Start reading once the screen has been painted: what is waited for stands there."""
+        """Start reading once the screen has been painted: it says what is being read."""
         self.call_after_refresh(self.pump.start)
 
     def on_unmount(self) -> None:

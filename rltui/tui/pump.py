@@ -106,7 +106,7 @@ class Pump:
         """Drain, and paint if that is due."""
         self._due = False
         session = self._session
-        if self.paused and not session.unsettled:
+        if self.paused and not session.unsettled and not self._unpainted:
             return
         # verdicts come after the first paint: the rules are loaded by the first of them
         changes = session.drain(verdicts=self._begun, news=not self.paused)

@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from rltui.core.text import cell_width
 from rltui.present.screens.keys import KEYS
+from rltui.store import Changes
 from rltui.tui.app import RltuiApp
 from tests.builders import a_batch
 from tests.fakes import grpo_batch
@@ -146,6 +147,30 @@ async def test_a_paused_view_loads_points_that_are_not_in_memory(
         pump.pull()
         assert loaded
         assert "step 60" in hand.lines[0], "nothing new is taken in"
+
+
+async def test_a_paused_view_paints_what_was_loaded_while_logs_are_read(
+    rich: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_app(*rich) as hand:
+        session, pump = hand.app.session, hand.app.pump
+        await hand.press("p")
+        shown: list[bool] = []
+        monkeypatch.setattr(pump, "_show", shown.append)
+        monkeypatch.setattr(session, "reading", lambda: 0.5)
+        pump._rest_s, pump._last_paint = 5.0, session.clock.monotonic()
+        loaded = [Changes(frozenset(session.views))]
+        monkeypatch.setattr(session, "_load_some", lambda: loaded.pop() if loaded else Changes())
+        with monkeypatch.context() as patched:
+            patched.setattr(type(session), "unsettled", True)
+            pump.pull()
+        assert not loaded
+        assert not shown, "the last paint was just now"
+        hand.clock.advance(6)
+        pump.age()
+        await hand.settle()
+        pump.pull()
+        assert shown == [False]
 
 
 async def test_the_cursor_stays_on_its_row_when_data_arrives(rich: tuple[Any, ...]) -> None:

@@ -76,7 +76,7 @@ KEYS: tuple[Key, ...] = (
     Key("next_section", ("tab",), "Tab", "next section", MOVE, (LIST,)),
     Key("previous_section", ("shift+tab",), "Shift+Tab", "previous section", MOVE, (LIST,)),
     Key("enter", ("enter",), "Enter", "open", MOVE, _LISTS, "open", 2),
-    Key("back", ("escape",), "Esc", "back, drop the filter", MOVE, _ALWAYS, "back", 3),
+    Key("back", ("escape",), "Esc", "back, clear the filter", MOVE, _ALWAYS, "back", 3),
     Key("next_finding", ("exclamation_mark",), "!", "next finding", MOVE, _RUN, "next finding", 4),
     Key("runs", ("r",), "r", "list of runs", MOVE, _RUN, "runs", 5),
     Key(
@@ -113,7 +113,7 @@ KEYS: tuple[Key, ...] = (
     Key("rougher", ("S",), "S", "less smooth", _CHART, (LIST, METRIC)),
     Key("log_y", ("L",), "L", "log y", _CHART, (LIST, METRIC), "log y", 9),
     Key("outliers", ("o",), "o", "ignore outliers", _CHART, (LIST, METRIC), "outliers", 10),
-    Key("explain", ("e",), "e", "explain what is chosen", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
+    Key("explain", ("e",), "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
     Key("tail", ("t",), "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
     Key("pause", ("p",), "p", "pause the view", _ALL, rank=11, handler="app.pause"),
     Key("copy", ("y",), "y", "copy the row as text", _ALL, footer="copy", rank=12),

@@ -27,7 +27,7 @@ from rltui.present.screens.metric_rows import (
     tab_sections,
 )
 from rltui.present.screens.metric_table import Columns, row_line
-from rltui.present.screens.statistics import statistics
+from rltui.present.screens.statistics import statistics, statistics_in_line
 from rltui.present.screens.tabs import TAB_BY_ID
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -88,9 +88,7 @@ def _below(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: i
     lines = list(lines)
     if facts:
         lines += _judgement(run, row, view, width)[:1]
-        found = statistics(run, row.tag, view, zoom)
-        pairs = [(name, value) for name, value, _ in found]
-        lines.append(fact_line(pairs, width))
+        lines.append(fact_line(statistics_in_line(run, row.tag, view, zoom), width))
     return lines
 
 

@@ -13,6 +13,7 @@ from rltui.core.level import Level
 from rltui.health.model import Judgement
 from rltui.present.kit import numbers
 from rltui.present.screens.entries import words_match
+from rltui.present.screens.extent import extent_of
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.tabs import ALL, FINDINGS, OVERVIEW
 from rltui.session import RunView
@@ -75,17 +76,17 @@ _FAMILY_ENDS: RunCache[None, dict[str, dict[str, str]]] = RunCache()
 def make_row(run: RunView, tag: str, band: tuple[str, str] | None = None) -> Row:
     """The row of one tag."""
     verdict = run.verdict
-    value = newest_of(run.shown(tag))
+    value = newest_of(run, run.shown(tag))
     judgement, level = verdict.judgement(tag), verdict.tag_level(tag)
     return Row(tag, run.infos[tag], level, judgement, value, band)
 
 
-def newest_of(series: Series) -> float | None:
+def newest_of(run: RunView, series: Series) -> float | None:
     """The newest value as shown: 0 for what the scale of the series makes a rounding error."""
     value = None if series.last is None else series.last[2]
     if value is None or not 0 < abs(value) < _TINY:
         return value
-    return numbers.on_scale(value, float(np.abs(series.finite()[1]).max()))
+    return numbers.on_scale(value, extent_of(run, series).size)
 
 
 def fold(run: RunView, tags: Iterable[str]) -> list[Row]:

@@ -181,7 +181,7 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     tag = run.headline()
     if tag is None or not columns.value:
         return []
-    info, value = run.infos[tag], numbers.aligned(newest_of(run.shown(tag)))
+    info, value = run.infos[tag], numbers.aligned(newest_of(run, run.shown(tag)))
     line: Line = [(" ", TEXT)]
     if columns.title:
         title = view.glyphs.text(info.title)

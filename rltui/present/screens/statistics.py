@@ -6,45 +6,72 @@ import numpy as np
 
 from rltui.present.chart.outline import LONG
 from rltui.present.kit import numbers
+from rltui.present.screens.extent import Extent, extent_between, extent_of
 from rltui.present.screens.metric_chart import Zoom, smoothed_last
 from rltui.present.screens.metric_rows import newest_of
-from rltui.present.screens.run_cache import RunSeriesCache
+from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.view import View
 from rltui.session import RunView
 from rltui.store import Series
-from rltui.store.series import mean_of
 
+Facts = list[tuple[str, str, str]]
+
+_FACTS: RunCache[tuple[str, float, tuple[float, float] | None], Facts] = RunCache()
 _MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
+#: Facts of one line, the most important first: it is cut where it does not fit.
+_LINE = ("newest", "smoothed", "NaN or Inf", "max", "min", "median", "mean", "points", "start")
 
 
-def statistics(run: RunView, tag: str, view: View, zoom: Zoom) -> list[tuple[str, str, str]]:
-    """(name, value, where) of the visible points, the most important first."""
-    series = run.shown(tag)
-    steps, values = series.steps, series.values
-    if zoom.window is not None:
-        inside = (steps >= zoom.window[0]) & (steps <= zoom.window[1])
-        steps, values = steps[inside], values[inside]
-    finite = np.isfinite(values)
-    facts = [("newest", numbers.value(newest_of(series)), "")]
-    if view.smooth:
-        facts.append(("smoothed", numbers.value(smoothed_last(series, view.smooth)), ""))
-    if finite.any():
-        known, at = values[finite].astype(np.float64), steps[finite]
-        median = _median(run, series) if zoom.window is None else float(np.median(known))
-        low, high = int(known.argmin()), int(known.argmax())
-        facts += [
-            ("mean", numbers.value(mean_of(known)), ""),
-            ("median", numbers.value(median), ""),
-            ("min", numbers.value(known[low]), f"at step {numbers.step(int(at[low]))}"),
-            ("max", numbers.value(known[high]), f"at step {numbers.step(int(at[high]))}"),
-            ("start", numbers.value(known[0]), ""),
-        ]
-    nonfinite = int(values.size - np.count_nonzero(finite))
-    nan = f"{numbers.step(nonfinite)} NaN or Inf" if nonfinite else "no NaN"
-    facts.append(("points", numbers.step(values.size), nan))
+def statistics(run: RunView, tag: str, view: View, zoom: Zoom) -> Facts:
+    """(name, value, where) of the visible points, for a table; kept until the run changes."""
+    key = (tag, view.smooth, zoom.window)
+    return _FACTS.get(run, key, lambda: _facts(run, run.shown(tag), view.smooth, zoom.window))
+
+
+def statistics_in_line(run: RunView, tag: str, view: View, zoom: Zoom) -> list[tuple[str, str]]:
+    """The same as (name, value), the most important first."""
+    pairs = []
+    for name, value, where in statistics(run, tag, view, zoom):
+        if name == "points":
+            pairs.append((name, value))
+            count = where.removesuffix(" NaN or Inf")
+            pairs += [("NaN or Inf", count)] if count != where else []
+        else:
+            pairs.append((name, f"{value} {where}".rstrip()))
+    known = dict(pairs)
+    return [(name, known[name]) for name in _LINE if name in known]
+
+
+def _facts(
+    run: RunView, series: Series, weight: float, window: tuple[float, float] | None
+) -> Facts:
+    facts = [("newest", numbers.value(newest_of(run, series)), "")]
+    if weight:
+        facts.append(("smoothed", numbers.value(smoothed_last(series, weight)), ""))
+    if window is None:
+        extent = extent_of(run, series)
+        median = _median(run, series) if extent.low else None
+    else:
+        extent, inside = extent_between(series, *window)
+        values = series.values[inside]
+        median = (
+            float(np.median(values[np.isfinite(values)].astype(np.float64))) if extent.low else None
+        )
+    facts += _of_extent(extent, median)
     if len(series.old_steps):
         facts.append(("superseded", numbers.step(len(series.old_steps)), "by a restart"))
     return facts
+
+
+def _of_extent(extent: Extent, median: float | None) -> Facts:
+    facts = []
+    if extent.low and extent.high:
+        facts = [("mean", numbers.value(extent.mean), ""), ("median", numbers.value(median), "")]
+        for name, (step, value) in (("min", extent.low), ("max", extent.high)):
+            facts.append((name, numbers.value(value), f"at step {numbers.step(step)}"))
+        facts.append(("start", numbers.value(extent.start), ""))
+    nan = f"{numbers.step(extent.nonfinite)} NaN or Inf" if extent.nonfinite else "no NaN"
+    return [*facts, ("points", numbers.step(extent.points), nan)]
 
 
 def _median(run: RunView, series: Series) -> float:

@@ -27,7 +27,7 @@ from rltui.present.screens.metric_rows import (
     tab_sections,
 )
 from rltui.present.screens.metric_table import columns_for, fitted, table_entries
-from rltui.present.screens.statistics import statistics
+from rltui.present.screens.statistics import statistics_in_line
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -266,7 +266,7 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
         if finding.tag == tag:
             lines += indented(finding_block(finding, view, inner, 2), 2)
     lines.append([])
-    facts = [(n, v) for n, v, _ in statistics(run, tag, view, WHOLE_RUN)]
+    facts = statistics_in_line(run, tag, view, WHOLE_RUN)
     lines.append([("  ", TEXT), *fact_line(facts, inner)])
     if info.meaning:
         lines.append([])

@@ -98,7 +98,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         self._update_if_composed()
 
     def _update_if_composed(self) -> None:
-        if self.children:  # there are none in a screen that opens while the app leaves
+        if self.children:  # there are none in a screen that opens while the app exits
             self.update()
 
     # -- the status line -------------------------------------------------------------------
@@ -181,7 +181,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
             self.shell.copy(text)
 
     def leave_line(self) -> bool:
-        """Leave the line that takes text, or drop the filter; whether there was one."""
+        """Leave the line that takes text, or clear the filter; whether there was one."""
         try:
             return self.status.leave()
         except NoMatches:

@@ -137,7 +137,7 @@ class Status(Horizontal):
         prompt.focus()
 
     def leave(self, *, keep: bool = False) -> bool:
-        """Stop taking text, and without ``keep`` drop the filter; whether there was any."""
+        """Stop taking text, and without ``keep`` clear the filter; whether there was any."""
         active = bool(self.editing or self.filter)
         kind, self.editing = self.editing, ""
         if not keep and kind != "command" and self.filter:

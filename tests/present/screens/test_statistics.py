@@ -1,0 +1,106 @@
+"""Numbers about a metric: right whatever arrives when, and no work for points that are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.present.kit.line import plain
+from rltui.present.screens import extent as extent_module
+from rltui.present.screens.extent import extent_between, extent_of
+from rltui.present.screens.metric import metric_lines
+from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
+from rltui.present.screens.metric_rows import make_row
+from rltui.present.screens.statistics import statistics
+from rltui.present.screens.tab import below_lines, tab_layout
+from rltui.present.screens.view import View
+from rltui.session import RunView, Session
+from rltui.store import Series
+from tests.builders import a_batch, a_block
+from tests.fakes import FakeReader, a_session
+
+NAN = float("nan")
+
+
+def run_of(*values: float) -> RunView:
+    return a_session(a_batch(a_block({"loss": list(values)}))).runs()[0]
+
+
+def grown(*parts: list[float]) -> tuple[Session, RunView]:
+    """A run whose points came in parts, with the extent taken after each."""
+    reader = FakeReader()
+    session = a_session(reader=reader)
+    first = 1
+    for part in parts:
+        reader.feed(a_batch(a_block({"loss": part}, first=first)))
+        first += len(part)
+        session.drain()
+        extent_of(session.runs()[0], session.runs()[0].shown("loss"))
+    return session, session.runs()[0]
+
+
+def test_an_extent_that_grew_is_that_of_all_points() -> None:
+    parts = [[NAN, NAN], [3.0, NAN, -1.0], [float("inf")], [7.0, -1.0, 7.0, 2.0]]
+    _, run = grown(*parts)
+    known = extent_of(run, run.shown("loss"))
+    assert (known.points, known.nonfinite, known.start) == (10, 4, 3.0)
+    assert (known.low, known.high) == ((5, -1.0), (7, 7.0))
+    assert known.mean == pytest.approx(17 / 6)
+    assert known.size == 7.0
+
+
+def test_a_mean_of_huge_values_does_not_overflow() -> None:
+    _, run = grown([1.7e308] * 5, [1.7e308] * 7)
+    assert extent_of(run, run.shown("loss")).mean == pytest.approx(1.7e308)
+
+
+def test_a_part_is_cut_by_its_steps() -> None:
+    known, inside = extent_between(run_of(5, 1, NAN, 9, 2).shown("loss"), 1.5, 4)
+    assert (known.points, known.nonfinite, known.low, known.high) == (3, 1, (2, 1.0), (4, 9.0))
+    assert inside == slice(1, 4)
+
+
+def test_known_points_are_not_gone_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = FakeReader()
+    session = a_session(reader=reader)
+    reader.feed(a_batch(a_block({"loss": [1.0, 2.0, 1e-12]})))
+    session.drain()
+    run, seen = session.runs()[0], []
+    original = extent_module._extent
+
+    def counting(series: Series, begin: int, end: int | None) -> extent_module.Extent:
+        seen.append((begin, series.count if end is None else end))
+        return original(series, begin, end)
+
+    monkeypatch.setattr(extent_module, "_extent", counting)
+    zoom = Zoom(window=(1.0, 2.0))
+    for _ in range(3):
+        statistics(run, "loss", View(), WHOLE_RUN)
+        make_row(run, "loss")
+        statistics(run, "loss", View(), zoom)
+    assert seen == [(0, 3), (0, 2)]
+    reader.feed(a_batch(a_block({"loss": [1e-12]}, first=4)))
+    session.drain()
+    statistics(run, "loss", View(), WHOLE_RUN)
+    make_row(run, "loss")
+    assert seen[2:] == [(3, 4)]
+
+
+def test_one_line_names_nan_and_the_steps_of_the_extremes() -> None:
+    run = run_of(2.0, NAN, 9.0, 1.0, NAN, 3.0)
+    layout = tab_layout("all", 110, 40, 1)
+    under = "\n".join(map(plain, below_lines(run, "loss", View(), layout, layout.below)))
+    metric = "\n".join(map(plain, metric_lines(run, "all", "loss", View(), WHOLE_RUN, 80, 24)))
+    for text in (under, metric):
+        for words in ("NaN or Inf 2", "max 9.00 at step 3", "min 1.00 at step 4"):
+            assert words in text
+
+
+def test_without_a_finite_value_there_are_only_counts() -> None:
+    facts = statistics(run_of(NAN, NAN), "loss", View(), WHOLE_RUN)
+    assert [f[0] for f in facts] == ["newest", "points"]
+    assert facts[1][1:] == ("2", "2 NaN or Inf")
+
+
+def test_the_median_of_a_part() -> None:
+    facts = statistics(run_of(1, 2, NAN, 40, 50), "loss", View(), Zoom(window=(2, 4)))
+    assert {n: v for n, v, _ in facts}["median"] == "21.0"
