@@ -348,7 +348,7 @@ async def test_the_palette_has_tabs_a_step_and_what_the_keys_do(rich: tuple[Any,
             screen = hand.app.screen
             assert isinstance(screen, ShellScreen)
             names = {c.title: c.callback for c in hand.app.get_system_commands(screen)}
-            assert {"Tab Timing", "Go to a step", "Explain what is chosen", "Quit"} <= set(names)
+            assert {"Tab Timing", "Go to a step", "Explain the selection", "Quit"} <= set(names)
             assert "Row up" not in names
         await names["Go to a step"]()  # type: ignore[misc]
         await hand.press(*"12", "enter")
