@@ -30,15 +30,9 @@ def statistics(run: RunView, tag: str, view: View, zoom: Zoom) -> Facts:
 
 def statistics_in_line(run: RunView, tag: str, view: View, zoom: Zoom) -> list[tuple[str, str]]:
     """The same as (name, value), the most important first."""
-    pairs = []
+    known = {}
     for name, value, where in statistics(run, tag, view, zoom):
-        if name == "points":
-            pairs.append((name, value))
-            count = where.removesuffix(" NaN or Inf")
-            pairs += [("NaN or Inf", count)] if count != where else []
-        else:
-            pairs.append((name, f"{value} {where}".rstrip()))
-    known = dict(pairs)
+        known[name] = value if name == "points" else f"{value} {where}".rstrip()
     return [(name, known[name]) for name in _LINE if name in known]
 
 
@@ -70,8 +64,10 @@ def _of_extent(extent: Extent, median: float | None) -> Facts:
         for name, (step, value) in (("min", extent.low), ("max", extent.high)):
             facts.append((name, numbers.value(value), f"at step {numbers.step(step)}"))
         facts.append(("start", numbers.value(extent.start), ""))
-    nan = f"{numbers.step(extent.nonfinite)} NaN or Inf" if extent.nonfinite else "no NaN"
-    return [*facts, ("points", numbers.step(extent.points), nan)]
+    facts.append(("points", numbers.step(extent.points), "" if extent.nonfinite else "no NaN"))
+    if extent.nonfinite:
+        facts.append(("NaN or Inf", numbers.step(extent.nonfinite), ""))
+    return facts
 
 
 def _median(run: RunView, series: Series) -> float:
