@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from rltui.session import Session
     from rltui.tui.shell import Look
 
+#: The thread that writes to the terminal, and the one that reads, get their turn this soon.
+_SWITCH_S = 0.001
+
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_logdirs(parser, nargs="*")
@@ -149,6 +152,7 @@ def show(session: Session, config: Config) -> int:
 
     app = RltuiApp(session, _look(config))
     gc.freeze()  # modules and documents stay: the collector need not look at them again
+    sys.setswitchinterval(_SWITCH_S)
     with Departure(app.exit) as departure:
         app.run(mouse=_mouse(config))
         say_last(verdict_line(session) + "\n")
