@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
+from rltui.present.kit.choice import choose
 from rltui.present.kit.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -61,10 +63,14 @@ TABS: tuple[Tab, ...] = (
 TAB_BY_ID = {tab.id: tab for tab in TABS}
 
 
-def tab_named(name: str) -> Tab | None:
-    """The tab of an id or a title, in any case."""
-    word = name.strip().lower()
-    return next((t for t in TABS if word in (t.id, t.title.lower(), t.medium.lower())), None)
+def tab_named(run: RunView, name: str) -> tuple[Tab | None, str]:
+    """The tab that ``name`` is or begins, those of the run first; else None and a hint."""
+    tab, hint = choose(name, _names(tabs_of(run)))
+    return (tab, hint) if tab else (choose(name, _names(TABS))[0], hint)
+
+
+def _names(tabs: Iterable[Tab]) -> dict[str, Tab]:
+    return {n.lower(): t for t in tabs for n in (t.title, t.id, t.medium, t.short)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,6 +260,13 @@ async def test_commands(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
         await hand.press("colon", *"tab timing", "enter")
         assert hand.run.tab == "timing"
+        await hand.press("colon", *"ta crit", "enter")
+        assert hand.run.tab == "critic"
+        await hand.press("colon", *"tab actro", "enter")
+        assert "no tab 'actro'; did you mean actor?" in hand.notices
+        await hand.press("colon", "t", "enter")
+        assert "unknown command 't'; did you mean theme or tab?" in hand.notices
+        assert hand.run.tab == "critic"
         await hand.press("colon", *"nonsense", "enter")
         assert "unknown command 'nonsense'" in hand.notices
         await hand.press("colon", *"tab nope", "enter", "colon", *"goto x", "enter")
