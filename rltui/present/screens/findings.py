@@ -236,8 +236,8 @@ def findings_layout(width: int, height: int, lines: int) -> FindingsLayout:
     margin = 2 if width >= 110 else 1
     if width >= 100:
         rows = 42 if width < 150 else 52
-        left = margin + rows + 4
-        return FindingsLayout(margin, rows, left, width - left - 1, height)
+        left = margin + rows + 3
+        return FindingsLayout(margin, rows, left, width - left - 2, height)
     listed = min(lines, max(3, height // 2 if height >= 12 else height))
     return FindingsLayout(margin, max(1, width - margin - 1), width, 0, max(1, listed))
 

@@ -29,6 +29,7 @@ class FindingsPane(Container):
     DEFAULT_CSS = """
     FindingsPane { height: 1fr; layout: vertical; }
     FindingsPane.-wide { layout: horizontal; }
+    FindingsPane.-wide #detail { margin-left: 1; }
     """
 
     def __init__(self, run: RunView) -> None:

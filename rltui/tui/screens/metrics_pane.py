@@ -35,6 +35,7 @@ class MetricsPane(Horizontal):
     MetricsPane { height: 1fr; }
     MetricsPane #left { height: 1fr; }
     MetricsPane #head { height: 1; }
+    MetricsPane #side { margin-left: 1; }
     """
 
     def __init__(self, run: RunView) -> None:
