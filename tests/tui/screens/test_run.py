@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from textual import events
 
+from rltui.present.screens.findings import FindingId, SkippedId
 from rltui.tui.screens.explain import ExplainScreen
 from rltui.tui.screens.help import HelpScreen
 from rltui.tui.screens.log import LogScreen
@@ -157,7 +159,7 @@ async def test_thirty_findings_scroll() -> None:
         run.report = replace(run.report, findings=found)
         run.version += 1
         await hand.press("9")
-        assert len(hand.ids) == 30
+        assert sum(isinstance(x, FindingId) for x in hand.ids) == 30
         for key in ("G", "ctrl+u", "g"):
             await hand.press(key)
             rows = [x for x in hand.lines if x.startswith("▌")]
@@ -251,6 +253,20 @@ async def test_the_explanation_is_of_what_is_at_the_cursor(rich: tuple[Any, ...]
         assert "actor/entropy" in hand.text
         await hand.press("escape", "9", "e")
         assert "entropy_collapse" in hand.text
+
+
+async def test_every_rule_that_could_not_judge_can_be_reached_and_read() -> None:
+    async with open_app(a_batch({"train/loss": [1.0] * 30}), size=(80, 24)) as hand:
+        report = hand.run.run.report
+        assert report is not None
+        assert len(report.skipped) > 15
+        await hand.press("9", "end")
+        last = report.skipped[-1]
+        assert hand.cursor == SkippedId(last.rule)
+        assert last.title in hand.text
+        assert f"{last.rule}\n not judged: " in re.sub(" *\n", "\n", hand.text)
+        await hand.press("enter", "e", "y")
+        assert hand.run.tab == "findings"
 
 
 # -- commands, copy ------------------------------------------------------------------------
