@@ -11,14 +11,16 @@ import pytest
 from textual import events
 
 from rltui.present.screens.findings import FindingId, SkippedId
+from rltui.tui.app import RltuiApp
 from rltui.tui.screens.explain import ExplainScreen
 from rltui.tui.screens.help import HelpScreen
 from rltui.tui.screens.log import LogScreen
 from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.widgets.tab_bar import TabBar
 from tests.builders import a_batch, steps
-from tests.fakes import grpo_batch, grpo_tags
-from tests.tui.hand import open_app
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.tui.driving import driving
+from tests.tui.hand import Hand, a_look, open_app
 
 
 @pytest.fixture
@@ -269,6 +271,23 @@ async def test_every_rule_that_could_not_judge_can_be_reached_and_read() -> None
         assert hand.run.tab == "findings"
 
 
+async def test_a_notice_covers_the_footer_alone_until_the_next_one(rich: tuple[Any, ...]) -> None:
+    reader = FakeReader()
+    app = RltuiApp(a_session(*rich, reader=reader, clock=grpo_clock()), a_look())
+    async with driving(app, size=(80, 24), notifications=True) as pilot:
+        hand = Hand(app, pilot, reader)
+        await hand.settle()
+        before = hand.lines
+        await hand.press("colon", *"tab nope", "enter", "colon", *"goto x", "enter")
+        assert hand.lines[:-1] == before[:-1]
+        assert "not a step: 'x'" in hand.footer
+        assert "nope" not in hand.notices
+        hand.app.say("a long word " * 20)
+        await hand.settle()
+        assert hand.lines[:-1] == before[:-1]
+        assert "a long word" in hand.footer
+
+
 # -- commands, copy ------------------------------------------------------------------------
 
 
@@ -285,8 +304,9 @@ async def test_commands(rich: tuple[Any, ...]) -> None:
         assert hand.run.tab == "critic"
         await hand.press("colon", *"nonsense", "enter")
         assert "unknown command 'nonsense'" in hand.notices
-        await hand.press("colon", *"tab nope", "enter", "colon", *"goto x", "enter")
+        await hand.press("colon", *"tab nope", "enter")
         assert "no tab 'nope'" in hand.notices
+        await hand.press("colon", *"goto x", "enter")
         assert "not a step: 'x'" in hand.notices
         await hand.press("3", "g", "colon", *"goto 17", "enter")
         assert hand.metric.zoom.crosshair == 17
@@ -308,7 +328,7 @@ async def test_copy_takes_the_row(
     async with open_app(*rich) as hand:
         await hand.press("3", "g", "y")
         assert hand.app.clipboard.startswith("grpo\tactor/")
-        assert "copied: grpo  actor/" in hand.notices
+        assert ": grpo  actor/" in hand.notices
         kept = tmp_path / "rltui" / "copied.txt"
         assert str(kept) in hand.notices
         assert kept.read_text() == hand.app.clipboard + "\n"
