@@ -109,7 +109,7 @@ class Pump:
         if self.paused and not session.unsettled and not self._unpainted:
             return
         # verdicts come after the first paint: the rules are loaded by the first of them
-        changes = session.drain(verdicts=self._begun, news=not self.paused)
+        changes = session.drain(verdicts=self._begun and not self.paused, news=not self.paused)
         self._unpainted = self._unpainted or bool(changes)
         self._new_runs = self._new_runs or bool(changes.new_runs)
         now = session.clock.monotonic()

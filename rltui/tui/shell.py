@@ -27,8 +27,8 @@ from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, t
 
 Result = TypeVar("Result")
 
-#: Seconds that a notice stays.
-_NOTICE_S = 4.0
+#: Seconds that a notice stays: it hides keys.
+_NOTICE_S = 3.0
 #: Key of an action that the user took all keys from: no terminal sends it.
 _NO_KEY = "unbound"
 
@@ -53,7 +53,11 @@ class ShellApp(CellDiffApp[Result]):
         scrollbar-background-active: $ground; scrollbar-color: $line;
         scrollbar-color-hover: $muted; scrollbar-color-active: $muted;
     }
-    Toast { background: $raised; color: $text-token; }
+    ToastRack { margin: 0; }
+    Toast {
+        background: $raised; color: $text-token; width: auto; max-width: 100%; height: 1;
+        margin: 0; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
+    }
     CommandPalette > Vertical { background: $raised; margin-top: 2; }
     CommandPalette SearchIcon { display: none; }
     CommandPalette #--input { border: none; padding: 0 1; }
@@ -138,7 +142,8 @@ class ShellApp(CellDiffApp[Result]):
         return self.view.state if options else ""
 
     def say(self, text: str) -> None:
-        """A notice; ``text`` may come from a log."""
+        """A notice over the footer, in place of the one before; ``text`` may come from a log."""
+        self.clear_notifications()
         self.notify(clean(text), timeout=_NOTICE_S, markup=False)
 
     def copy(self, text: str) -> None:
@@ -147,9 +152,9 @@ class ShellApp(CellDiffApp[Result]):
         text = text.encode("utf-8", "backslashreplace").decode()
         self.copy_to_clipboard(text)
         path = clipboard.write_file(text, os.environ)
-        where = f"  (also in {path})" if path is not None else ""
+        where = f" (also in {path})" if path is not None else ""
         shown = text.splitlines()[0].replace("\t", "  ")
-        self.say(f"copied: {shown}{where}")
+        self.say(f"copied{where}: {shown}")
         if os.environ.get("TMUX"):
             self.run_worker(partial(clipboard.load_tmux, text, os.environ), thread=True)
 

@@ -114,6 +114,22 @@ async def test_a_paused_view_stands_still_and_catches_up(rich: tuple[Any, ...]) 
         assert "paused" not in hand.footer
 
 
+async def test_a_verdict_that_waits_does_not_change_a_paused_view(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        session, view = hand.app.session, hand.run.run
+        await hand.feed(grpo_batch(1, first=61))
+        await hand.press("p")
+        before = view.version
+        session._judging.mark(session.views)
+        hand.clock.advance(60)
+        assert session.unsettled
+        hand.app.pump.pull()
+        assert view.version == before
+        await hand.press("p")
+        await hand.settle()
+        assert view.version > before
+
+
 async def test_pausing_does_not_make_drains_pile_up(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
         pump = hand.app.pump

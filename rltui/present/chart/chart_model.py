@@ -54,6 +54,8 @@ class Bar:
     since: float
     until: float | None = None
     over: bool = False
+    own: bool = False
+    """Whether it is about what the chart shows."""
 
 
 @dataclass(frozen=True, slots=True)

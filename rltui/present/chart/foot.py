@@ -70,23 +70,26 @@ def _label_line(
     ticks: Sequence[tuple[float, str]],
     parts: Sequence[_Part],
 ) -> Line:
-    """The labels of the x axis with the unit at the right end."""
-    unit = glyphs.text(safe(chart.x_unit))
+    """The labels of the x axis, and the unit at the right end or where it hides none of them."""
     placed: list[_Part] = list(parts)
-    room = span.left + span.cells
-    lone = len(ticks) == 1 and span.column(ticks[0][0]) > room - cell_width(unit) - 4
-    if unit and not lone and cell_width(unit) + 8 <= span.cells:
-        placed.append((room - cell_width(unit), unit, MUTED))
-        room -= cell_width(unit) + 2
     for x, label in ticks:
         label = glyphs.text(label)
         begin = _centred(span.column(x), label, span)
-        if begin + len(label) <= room and not _near(begin, label, placed[: len(parts)]):
+        if not _near(begin, label, parts):
             placed.append((begin, label, MUTED))
+    unit = glyphs.text(safe(chart.x_unit))
+    end = span.left + span.cells - cell_width(unit)
+    last = max((at for at, _, _ in placed), default=0)
+    beside = max((at + len(text) + 1 for at, text, _ in placed), default=end)
+    for begin in (end, beside, last - cell_width(unit) - 2):
+        fits = span.left <= begin <= span.width - cell_width(unit)
+        if unit and fits and not _near(begin, unit, placed):
+            return place(span.width, [*placed, (begin, unit, MUTED)])
     return place(span.width, placed)
 
 
 def _near(begin: int, label: str, others: Sequence[_Part]) -> bool:
+    """Whether no blank would part a label from one of the others."""
     return any(begin <= at + len(text) and at <= begin + len(label) for at, text, _ in others)
 
 
@@ -116,15 +119,13 @@ def wanted_rows(chart: Chart, span: Span) -> int:
 
 def chosen(chart: Chart, span: Span, rows: int) -> tuple[list[Bar], list[Mark]]:
     """Priority when there are too few lines: firing bad, resolved bad, watch, marks."""
-    visible = [
-        b for b in chart.bars
-        if b.since <= span.x1 and (b.until is None or b.until >= span.x0)
-    ]  # fmt: skip
-    visible.sort(key=lambda b: (b.level is not Level.BAD, b.over, b.since))
+    bars = sorted(chart.bars, key=lambda b: b.since)
+    visible = [b for b in bars if b.since <= span.x1 and (b.until is None or b.until >= span.x0)]
+    ranked = sorted(visible, key=lambda b: (b.level is not Level.BAD, b.over, not b.own, b.since))
     marks = [m for m in chart.marks if span.holds(m.x) and m.letter]
     marks += [Mark(x, "R") for x in chart.restarts if span.holds(x)]
-    kept = sorted(visible[: max(0, rows)], key=lambda b: b.since)
-    return kept, marks if len(visible) < rows else []
+    kept = {id(b) for b in ranked[: max(0, rows)]}
+    return [b for b in visible if id(b) in kept], marks if len(visible) < rows else []
 
 
 def _bar_line(bar: Bar, span: Span, glyphs: GlyphSet) -> Line:

@@ -18,15 +18,16 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
     """``names`` in at most ``width`` cells each, different where the names are.
 
     When one is too long, the beginning and the end that all share are dropped; what is still too
-    long is cut in the middle, or to the part in which it differs from its neighbours. Names too
-    alike for ``width`` cells may come out equal.
+    long loses the words that most of the others have too, is cut in the middle, or to the part in
+    which it differs from its neighbours. Names too alike for ``width`` cells may come out equal.
     """
     if all(cell_width(n) <= width for n in names):
         return names
     shown = _without_common(names, ellipsis)
     if all(cell_width(n) <= width for n in shown):
         return shown
-    tries = [tuple(fit_middle(n, width, tail, ellipsis=ellipsis) for n in shown) for tail in _TAILS]
+    tries = [_without_shared(names, width, ellipsis)]
+    tries += [tuple(fit_middle(n, width, t, ellipsis=ellipsis) for n in shown) for t in _TAILS]
     best = max(tries, key=lambda cut: len(set(cut)))
     alike, given = Counter(best), Counter(names)
     ordered = sorted(given)
@@ -46,6 +47,31 @@ def _without_common(names: Sequence[str], ellipsis: str) -> tuple[str, ...]:
     tail = _whole_words(_common(min(ends), max(ends)))
     before, after = ellipsis if head else "", ellipsis if tail else ""
     return tuple(before + n[: len(n) - tail] + after for n in rest)
+
+
+def _without_shared(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
+    """Names that are too long without the inner words that most of the names have."""
+    shares = Counter(word for name in set(names) for word in set(name.split(" ")))
+    return tuple(
+        n if cell_width(n) <= width else _fewer_words(n, shares, width, ellipsis) for n in names
+    )
+
+
+def _fewer_words(name: str, shares: Counter[str], width: int, ellipsis: str) -> str:
+    """The first and the last word, and as much as fits of those between that few names share."""
+    words = name.split(" ")
+    left = list(range(len(words)))
+    while len(left) > 2:
+        left.remove(max(left[1:-1], key=lambda i: shares[words[i]]))
+        gap = next(i for i, at in enumerate(left) if at != i)
+        head, tail = " ".join(words[:gap]), words[left[gap]]
+        for before, at in zip(left[gap:], left[gap + 1 :], strict=False):
+            tail += (" " if at == before + 1 else ellipsis) + words[at]
+        room = width - cell_width(head + ellipsis + tail)
+        if room >= 0:
+            cut = " " + " ".join(words[gap : left[gap]])
+            return head + fit(cut, room, ellipsis="").rstrip() + ellipsis + tail
+    return fit_middle(name, width, 1 / 3 if len(words) > 1 else 2 / 3, ellipsis=ellipsis)
 
 
 def _common(first: str, second: str) -> str:
@@ -69,8 +95,11 @@ def _window(name: str, ordered: Sequence[str], width: int, ellipsis: str) -> str
     at = bisect_left(ordered, name)
     beside = [*ordered[max(0, at - 1) : at], *ordered[at + 1 : at + 2]]
     shared = max(len(_common(name, other)) for other in beside)
-    part = name[max(0, shared - 1) :]
     if shared <= 1:
-        return fit(part, width, ellipsis=ellipsis)
+        return fit(name, width, ellipsis=ellipsis)
     head = fit(name, min(shared - 1, width // 3), ellipsis="") + ellipsis
-    return head + fit(part, width - cell_width(head), ellipsis=ellipsis)
+    room = width - cell_width(head)
+    start = shared - 1
+    while start > 0 and cell_width(name[start - 1 :]) <= room:
+        start -= 1
+    return head + fit(name[start:], room, ellipsis=ellipsis)

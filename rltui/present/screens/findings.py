@@ -38,6 +38,16 @@ class FindingId(NamedTuple):
     since_step: int | None
 
 
+class SkippedId(NamedTuple):
+    """Names a rule that could not judge."""
+
+    rule: str
+
+
+#: What the cursor of the list stands on.
+ItemId = FindingId | SkippedId
+
+
 def finding_id(finding: Finding) -> FindingId:
     """The id of a finding."""
     return FindingId(finding.rule, finding.tag, finding.since_step)
@@ -166,6 +176,8 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
         ]
     if report.skipped:
         names = ", ".join(s.title for s in report.skipped)
+        if cell_width(names) > width - 14:
+            names = f"{len(report.skipped)} rules, listed on Findings"
         lines.append(_fact("not judged", names, width, view))
     return lines
 
@@ -236,20 +248,18 @@ def findings_layout(width: int, height: int, lines: int) -> FindingsLayout:
     margin = 2 if width >= 110 else 1
     if width >= 100:
         rows = 42 if width < 150 else 52
-        left = margin + rows + 4
-        return FindingsLayout(margin, rows, left, width - left - 1, height)
+        left = margin + rows + 3
+        return FindingsLayout(margin, rows, left, width - left - 2, height)
     listed = min(lines, max(3, height // 2 if height >= 12 else height))
     return FindingsLayout(margin, max(1, width - margin - 1), width, 0, max(1, listed))
 
 
-def finding_entries(
-    run: RunView, view: View, width: int, margin: int, *, skipped: bool
-) -> list[Entry[FindingId]]:
-    """The list: what fires, what is over, and with ``skipped`` what could not be judged."""
+def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
+    """The list: what fires, what is over, and what could not be judged."""
     report = run.report
     if report is None:
         return [fixed([("  no verdict before the run has been read", MUTED)])]
-    entries: list[Entry[FindingId]] = []
+    entries: list[Entry[ItemId]] = []
     for title, group in (("Firing", report.firing()), ("Over", report.resolved())):
         if not group and title == "Over":
             continue
@@ -260,12 +270,14 @@ def finding_entries(
         entries += [_entry(f, width, margin, view) for f in group]
         if not group:
             entries.append(fixed(*indented(calm_lines(run, width, view)[:2], margin)))
-    if skipped and report.skipped:
-        entries += [fixed([]), fixed(*_not_judged(run, view, width, margin))]
+    if report.skipped:
+        head = heading("Not judged", width, view, str(len(report.skipped)))
+        entries += [fixed([]), fixed(*indented([head], margin))]
+        entries += [_skipped_entry(run, s, width, margin, view) for s in report.skipped]
     return entries
 
 
-def _entry(finding: Finding, width: int, margin: int, view: View) -> Entry[FindingId]:
+def _entry(finding: Finding, width: int, margin: int, view: View) -> Entry[ItemId]:
     def draw(cursor: bool) -> list[Line]:
         line = finding_line(finding, width, view, now=True)
         return [with_margin(line, width, margin, view, cursor=cursor)]
@@ -273,10 +285,26 @@ def _entry(finding: Finding, width: int, margin: int, view: View) -> Entry[Findi
     return Entry(finding_id(finding), draw)
 
 
-def find(run: RunView, wanted: FindingId | None) -> Finding | None:
+def _skipped_entry(
+    run: RunView, skipped: Skipped, width: int, margin: int, view: View
+) -> Entry[ItemId]:
+    def draw(cursor: bool) -> list[Line]:
+        line = _skipped_line(run, skipped, width, view)
+        return [with_margin(line, width, margin, view, cursor=cursor)]
+
+    return Entry(SkippedId(skipped.rule), draw)
+
+
+def find(run: RunView, wanted: ItemId | None) -> Finding | None:
     """The finding of that id."""
     findings = run.report.findings if run.report else ()
     return next((f for f in findings if finding_id(f) == wanted), None)
+
+
+def find_skipped(run: RunView, wanted: ItemId | None) -> Skipped | None:
+    """The rule of that id that could not judge."""
+    skipped = run.report.skipped if run.report else ()
+    return next((s for s in skipped if SkippedId(s.rule) == wanted), None)
 
 
 def finding_block(finding: Finding, view: View, width: int, limit: int) -> list[Line]:
@@ -286,34 +314,24 @@ def finding_block(finding: Finding, view: View, width: int, limit: int) -> list[
     return [finding_line(finding, width, view), *evidence]
 
 
-def detail_below(
-    run: RunView, finding: Finding | None, view: View, width: int, height: int
-) -> list[Line]:
-    """Under a narrow list: the finding, and what could not be judged where there is room."""
-    lines = finding_detail(run, finding, view, width, height) if height >= 4 else []
-    if height - len(lines) >= 3:
-        lines += [[], *_not_judged(run, view, width, 0)]
-    return lines[:height]
-
-
-def _not_judged(run: RunView, view: View, width: int, margin: int) -> list[Line]:
-    """Rules that lack what they need, each with what that is."""
-    skipped = run.report.skipped if run.report else ()
-    if not skipped:
-        return []
-    blank = (" " * margin, TEXT)
-    lines: list[Line] = [[blank, *heading("Not judged", width, view, str(len(skipped)))]]
-    lines += [[blank, *_skipped_line(run, rule, width, view)] for rule in skipped]
-    return lines
-
-
 def _skipped_line(run: RunView, skipped: Skipped, width: int, view: View) -> Line:
     ellipsis = view.glyphs.ellipsis
     name = column(view.glyphs.text(skipped.title), 23, MUTED, ellipsis=ellipsis)
-    names = list(dict.fromkeys(_title_of(run, m) for m in skipped.missing))
-    why = sentences.why_skipped(skipped, ", ".join(names))
-    text = pad(view.glyphs.text(why), width - 25, right=True, ellipsis=ellipsis)
+    text = pad(view.glyphs.text(_why(run, skipped)), width - 25, right=True, ellipsis=ellipsis)
     return [(f"{view.glyphs.unknown} ", MUTED), name, (text, MUTED)]
+
+
+def _why(run: RunView, skipped: Skipped) -> str:
+    names = dict.fromkeys(_title_of(run, m) for m in skipped.missing)
+    return sentences.why_skipped(skipped, ", ".join(names))
+
+
+def skipped_detail(run: RunView, skipped: Skipped, view: View, width: int) -> list[Line]:
+    """A rule that could not judge: its title, and why in full."""
+    title = view.glyphs.text(skipped.title)
+    head = heading(title, width, view, skipped.rule)
+    why = paragraph(view.glyphs.text(f"not judged: {_why(run, skipped)}"), width)
+    return [head, *why]
 
 
 def finding_detail(

@@ -153,6 +153,8 @@ def _run_parts(run: RunView, view: View, width: int) -> list[_Part]:
         parts.append(_Part([("ETA ", MUTED), (eta, TEXT)], 60))
     spans = state_spans(progress, view, words=width >= 150, in_header=width >= 80)
     parts.append(_Part(spans, 10))
+    if width < 150 and spans[-1][0] == f" {numbers.age(progress.age_s)}":
+        parts.append(_Part([("ago", MUTED)], 95, 1))
     return parts
 
 

@@ -58,19 +58,20 @@ def chart_lines(
     zoom: Zoom = WHOLE_RUN,
     stacked: bool = False,
     small: bool = False,
+    x_axis: bool = True,
 ) -> list[Line]:
     """The chart of ``tag`` in exactly ``width`` x ``height`` cells.
 
     ``stacked`` charts have the same columns, so that they line up below each other; ``small``
-    ones lack the x axis and all but the ends of the y axis. Kept until the run, the view or the
+    ones lack bars, marks and all but the ends of the y axis. Kept until the run, the view or the
     zoom changes.
     """
-    key = ("chart", tag, width, height, view, zoom, stacked, small, band, span_of(run)[2])
+    key = ("chart", tag, width, height, view, zoom, stacked, small, x_axis, band, span_of(run)[2])
 
     def draw() -> list[Line]:
         chart = chart_of(run, tag, view, band=band, zoom=zoom)
         if small:
-            chart = replace(chart, bars=(), marks=(), limits=(), x_axis=False, ends=True)
+            chart = replace(chart, bars=(), marks=(), limits=(), x_axis=x_axis, ends=True)
         if stacked:
             chart = replace(chart, label_width=_STACKED_LABELS, margin_width=_STACKED_MARGIN)
         return render(chart, width, height, view.glyphs)
@@ -180,12 +181,15 @@ def _limits(low: float | None, high: float | None, words: str) -> list[Limit]:
 
 
 def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
-    """Findings as bars: bad and firing first, this metric's own before others."""
+    """Findings as bars in the same order under every chart: by when they began.
+
+    Bad and firing ones have priority, then those of this metric.
+    """
     if run.report is None:
         return []
     found = [f for f in run.report.findings if f.since_step is not None]
     found.sort(key=lambda f: (_rank(f), f.tag != tag, f.since_step or 0))
-    found = sorted(found[:_MOST_BARS], key=lambda f: f.since_step or 0)
+    found = sorted(found[:_MOST_BARS], key=lambda f: (f.since_step or 0, f.title, f.tag or ""))
     return [
         Bar(
             f.title,
@@ -193,6 +197,7 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
             to_x(f.since_step or 0),
             None if f.until_step is None else to_x(f.until_step),
             f.state is FindingState.RESOLVED,
+            f.tag == tag,
         )
         for f in found
     ]

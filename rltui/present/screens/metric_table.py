@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit_middle, pad
+from rltui.core.text import cell_width, pad
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.bins import Digest
 from rltui.present.kit.line import (
@@ -23,6 +23,7 @@ from rltui.present.kit.line import (
     line_width,
     style,
 )
+from rltui.present.kit.names import distinct
 from rltui.present.kit.spark import empty_digest, spark_of
 from rltui.present.screens.entries import Entry, fixed, with_margin
 from rltui.present.screens.metric_rows import Row, Section, episodes, trend_of
@@ -86,21 +87,26 @@ def columns_for(width: int) -> Columns:
     return Columns(max(4, width - 13), 0, 0, 0, 0)
 
 
-def row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool) -> Line:
-    """One row, without the margin that holds the cursor bar; kept until the run changes."""
-    key = (row.tag, row.level, columns, cursor, view.marker, span_of(run)[2])
-    return list(_ROWS.get(run, key, lambda: _row_line(run, row, columns, view, cursor=cursor)))
+def row_line(
+    run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool, name: str = ""
+) -> Line:
+    """One row, without the margin that holds the cursor bar; kept until the run changes.
+
+    ``name``: its title as cut among its neighbours, see :func:`~rltui.present.kit.names.distinct`.
+    """
+    name = name or row.title
+    key = (row.tag, row.level, name, columns, cursor, view.marker, span_of(run)[2])
+    return list(_ROWS.get(run, key, lambda: _row_line(run, row, name, columns, view, cursor)))
 
 
-def _row_line(run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool) -> Line:
+def _row_line(
+    run: RunView, row: Row, name: str, columns: Columns, view: View, cursor: bool
+) -> Line:
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
     token = LEVEL_TOKEN[row.level]
     line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
-    title = glyphs.text(row.title)
-    if row.info.metric is None:  # the end of an unknown tag is the most specific part
-        title = fit_middle(title, columns.name, ellipsis=glyphs.ellipsis)
     look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
-    line.append(column(title, columns.name + 1, look, ellipsis=glyphs.ellipsis))
+    line.append(column(glyphs.text(name), columns.name + 1, look, ellipsis=glyphs.ellipsis))
     value = numbers.aligned(row.value)
     nonfinite = "NaN" in value or "Inf" in value
     look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
@@ -211,6 +217,7 @@ def table_entries(
 ) -> list[Entry[str]]:
     """The rows of some sections, each under its heading; the first one holds the column heads."""
     entries: list[Entry[str]] = []
+    rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
     for i, section in enumerate(sections):
         head = section_line(
             section.title,
@@ -221,20 +228,25 @@ def table_entries(
             spark_head=_spark_head(run, columns),
         )
         entries.append(fixed([(" " * margin, TEXT), *head]))
-        entries += row_entries(run, section.rows, columns, view, margin)
+        entries += rows[: len(section.rows)]
+        del rows[: len(section.rows)]
     return entries
 
 
 def row_entries(
     run: RunView, rows: Sequence[Row], columns: Columns, view: View, margin: int
 ) -> list[Entry[str]]:
-    """One entry per row."""
-    return [_entry(run, row, columns, view, margin) for row in rows]
+    """One entry per row; names that are too long keep what tells them apart."""
+    names = distinct(tuple(r.title for r in rows), columns.name, view.glyphs.ellipsis)
+    found = zip(rows, names, strict=True)
+    return [_entry(run, row, name, columns, view, margin) for row, name in found]
 
 
-def _entry(run: RunView, row: Row, columns: Columns, view: View, margin: int) -> Entry[str]:
+def _entry(
+    run: RunView, row: Row, name: str, columns: Columns, view: View, margin: int
+) -> Entry[str]:
     def draw(cursor: bool) -> list[Line]:
-        line = row_line(run, row, columns, view, cursor=cursor)
+        line = row_line(run, row, columns, view, cursor=cursor, name=name)
         return [with_margin(line, columns.width, margin, view, cursor=cursor)]
 
     return Entry(row.tag, draw)

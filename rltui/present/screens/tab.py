@@ -34,6 +34,7 @@ from rltui.session import RunView
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
+#: Blank, scroll bar, blank: what parts the rows from the pane at the right.
 _GAP = 3
 #: From this width on the chart pane holds two charts side by side.
 _TWO_CHARTS = 80
@@ -71,7 +72,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int) -> TabLayout:
         cells = _LIST_WIDE if width >= 150 else _LIST_MEDIUM
         below = room - rows if headed and room - rows >= 6 else 0
         side = width - 2 - cells - _GAP
-        return TabLayout(2, cells, cells + 5, side, room - below, below, headed)
+        return TabLayout(2, cells, cells + 4, side, room - below, below, headed)
     cells = max(10, width - 2)
     below = 0
     if headed and width >= 60 and height >= 17:
@@ -179,11 +180,11 @@ def side_lines(
     ill = [t for t in companions if run.verdict.judgement(t).level >= Level.WATCH][:2]
     if not ill or room < 31:
         return [*lines, *_titled_chart(run, cursor, view, width, min(room, 31))]
-    height = min(room - len(ill) * _SMALL_CHART - 2, 27)
+    height = min(room - len(ill) * _SMALL_CHART - 4, 27)
     lines += _titled_chart(run, cursor, view, width, height, stacked=True)
     lines += [[], heading("moves with it", width, view, "same steps")]
     for tag in ill:
-        lines += _small_chart(run, tag, view, width)
+        lines += _small_chart(run, tag, view, width, tag == ill[-1])
     return lines
 
 
@@ -207,12 +208,13 @@ def _companions(run: RunView, cursor: str) -> list[str]:
     return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]
 
 
-def _small_chart(run: RunView, tag: str, view: View, width: int) -> list[Line]:
-    """Badge and title over a chart of the same steps."""
+def _small_chart(run: RunView, tag: str, view: View, width: int, last: bool) -> list[Line]:
+    """Badge and title over a chart of the same steps; the last one has their axis."""
     row = make_row(run, tag)
     look = style(LEVEL_TOKEN[row.level], bold=True)
     head: Line = [(f"{view.glyphs.badge(row.level)} ", look), (view.glyphs.text(row.title), STRONG)]
-    chart = chart_lines(run, tag, view, width, _SMALL_CHART - 1, stacked=True, small=True)
+    rows = _SMALL_CHART - 1 + 2 * last
+    chart = chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
     return [head, *chart]
 
 

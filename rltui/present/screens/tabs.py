@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
+from rltui.present.kit.choice import choose
 from rltui.present.kit.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -58,13 +60,20 @@ TABS: tuple[Tab, ...] = (
     Tab("other", "", "Other", "Other", "Oth", Category.OTHER),
 )
 
+#: Cells of what stands for tabs that are left out.
+_MORE = 2
+
 TAB_BY_ID = {tab.id: tab for tab in TABS}
 
 
-def tab_named(name: str) -> Tab | None:
-    """The tab of an id or a title, in any case."""
-    word = name.strip().lower()
-    return next((t for t in TABS if word in (t.id, t.title.lower(), t.medium.lower())), None)
+def tab_named(run: RunView, name: str) -> tuple[Tab | None, str]:
+    """The tab that ``name`` is or begins, those of the run first; else None and a hint."""
+    tab, hint = choose(name, _names(tabs_of(run)))
+    return (tab, hint) if tab else (choose(name, _names(TABS))[0], hint)
+
+
+def _names(tabs: Iterable[Tab]) -> dict[str, Tab]:
+    return {n.lower(): t for t in tabs for n in (t.title, t.id, t.medium, t.short)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,48 +94,54 @@ def tabs_of(run: RunView) -> list[Tab]:
 
 
 def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, list[TabSpot]]:
-    """Line 2 and where each tab stands on it."""
-    tabs = tabs_of(run)
-    if width < 80:
-        tabs = _worst_tabs(run, active, tabs)
+    """Line 2 and where each tab stands on it.
+
+    Tabs are shown whole or not at all: the active one, then bad and watch ones, then those with
+    a key stay longest. An ellipsis at the end stands for those left out.
+    """
+    tabs, left = tabs_of(run), 2 if width >= 110 else 0
     for gap, form in ((3, "title"), (2, "medium"), (1, "short")):
         if gap == 3 and width < 150:
             continue
-        labels = [_tab_label(run, t, t.id == active, view, form) for t in tabs]
-        left = 2 if width >= 110 else 0
-        needed = [
-            line_width(x) + gap
-            for x, t in zip(labels, tabs, strict=True)
-            if t.key or t.id == active
-        ]
-        if form == "short" or left + sum(needed) - gap <= width:
+        labels = {t.id: _tab_label(run, t, t.id == active, view, form) for t in tabs}
+        needed = [line_width(labels[t.id]) + gap for t in tabs if t.key or t.id == active]
+        if left + sum(needed) - gap + _MORE <= width:
             break
-    return _place_tabs(tabs, labels, active, view, width, gap, left)
+    shown, x = list(tabs), left + sum(line_width(x) + gap for x in labels.values()) - gap
+    while len(shown) > 1 and x + (_MORE if len(shown) < len(tabs) else 0) > width:
+        least = min(reversed(shown), key=lambda t: _weight(run, t, active))
+        shown.remove(least)
+        x -= line_width(labels[least.id]) + gap
+    return _place_tabs(shown, labels, len(tabs) - len(shown), view, width, gap, left)
+
+
+def _weight(run: RunView, tab: Tab, active: str) -> tuple[bool, bool, bool]:
+    """The lightest tab is left out first."""
+    return tab.id == active, _level(run, tab) >= Level.WATCH, bool(tab.key)
 
 
 def _place_tabs(
-    tabs: list[Tab], labels: list[Line], active: str, view: View, width: int, gap: int, left: int
+    tabs: list[Tab],
+    labels: dict[str, Line],
+    hidden: int,
+    view: View,
+    width: int,
+    gap: int,
+    left: int,
 ) -> tuple[Line, list[TabSpot]]:
-    widths = [line_width(x) for x in labels]
-    first = 0
-    at = next((i for i, t in enumerate(tabs) if t.id == active), 0)
-    while first < at and left + sum(w + gap for w in widths[first : at + 1]) - gap > width - 2:
-        first += 1
     line: Line = [(" " * left, TEXT)] if left else []
     spots: list[TabSpot] = []
     x = left
-    rest = sum(w + gap for w in widths[first:]) - gap
-    for tab, label, w in list(zip(tabs, labels, widths, strict=True))[first:]:
-        if x + rest > width and spots and x + gap + w > width - 2:
-            line.append((f" {view.glyphs.ellipsis}", MUTED))
-            break
-        rest -= w + gap
+    for tab in tabs:
         if spots:
             line.append((" " * gap, TEXT))
             x += gap
-        spots.append(TabSpot(tab.id, x, x + w))
-        line.extend(label)
-        x += w
+        end = x + line_width(labels[tab.id])
+        spots.append(TabSpot(tab.id, x, end))
+        line.extend(labels[tab.id])
+        x = end
+    if hidden:
+        line.append((f" {view.glyphs.ellipsis}", MUTED))
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
 
 
@@ -147,23 +162,16 @@ def _tab_badge(run: RunView, view: View, tab: Tab, gap: str) -> list[Span]:
         return [(f" {len(run.infos)}", MUTED)] if gap else []
     if tab.id == FINDINGS:
         return [(f" {len(run.report.firing()) if run.report else 0}", MUTED)]
-    if tab.id == OVERVIEW:
-        level = run.verdict.level
-    elif tab.category is not None:
-        level = run.verdict.category_level(tab.category)
+    level = _level(run, tab)
     if level is Level.UNKNOWN:
         return []
     return [(gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
 
 
-def _worst_tabs(run: RunView, active: str, tabs: list[Tab]) -> list[Tab]:
-    """Below 80 cells: the active tab and the worst three."""
-
-    def level(tab: Tab) -> Level:
-        return run.verdict.category_level(tab.category) if tab.category else Level.UNKNOWN
-
-    ranked = sorted(tabs, key=lambda t: (-level(t), tabs.index(t)))[:3]
-    return [t for t in tabs if t.id == active or t in ranked]
+def _level(run: RunView, tab: Tab) -> Level:
+    if tab.id in (OVERVIEW, FINDINGS):
+        return run.verdict.level
+    return run.verdict.category_level(tab.category) if tab.category else Level.UNKNOWN
 
 
 def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:

@@ -107,9 +107,9 @@ class ChartScreen(ShellScreen[Any]):
         return {**super().commands(), **mine}
 
     def _tab_named(self, name: str) -> None:
-        tab = tab_named(name)
+        tab, hint = tab_named(self.run, name)
         if tab is None:
-            self.shell.say(f"no tab {name!r}")
+            self.shell.say(f"no tab {name!r}{hint}")
         else:
             self.select_tab(tab.id)
 

@@ -10,12 +10,13 @@ from rltui.health.model import Finding
 from rltui.present.kit.line import Line
 from rltui.present.screens.entries import indented
 from rltui.present.screens.findings import (
-    FindingId,
-    detail_below,
+    ItemId,
     find,
+    find_skipped,
     finding_detail,
     finding_entries,
     findings_layout,
+    skipped_detail,
 )
 from rltui.session import RunView
 from rltui.tui.shell import shell_of
@@ -37,11 +38,11 @@ class FindingsPane(Container):
         self._layout = findings_layout(80, 24, 0)
 
     def compose(self) -> ComposeResult:
-        yield LineList[FindingId](id="findings")
+        yield LineList[ItemId](id="findings")
         yield Lines(self._draw_detail, id="detail")
 
     @property
-    def findings(self) -> LineList[FindingId]:
+    def findings(self) -> LineList[ItemId]:
         """The list."""
         return self.query_one("#findings", LineList)
 
@@ -55,7 +56,7 @@ class FindingsPane(Container):
         run, view = self._run, shell_of(self).view
         wide = size.width >= 100
         layout = findings_layout(size.width, size.height, 0)
-        entries = finding_entries(run, view, layout.rows, layout.margin, skipped=wide)
+        entries = finding_entries(run, view, layout.rows, layout.margin)
         if not wide:
             layout = findings_layout(size.width, size.height, sum(e.height for e in entries))
         self._layout = layout
@@ -69,8 +70,11 @@ class FindingsPane(Container):
         self.query_one("#detail", Lines).update()
 
     def _draw_detail(self, width: int, height: int) -> list[Line]:
-        run, view, margin = self._run, shell_of(self).view, self._layout.margin
-        if self._layout.side:
-            return finding_detail(run, self.finding, view, self._layout.side, height)
-        lines = detail_below(run, self.finding, view, width - margin - 1, height)
+        run, view, layout = self._run, shell_of(self).view, self._layout
+        margin = 1 if layout.side else layout.margin
+        cells = layout.side or width - margin - 1
+        if (skipped := find_skipped(run, self.findings.cursor)) is not None:
+            lines = skipped_detail(run, skipped, view, cells)[:height]
+        else:
+            lines = finding_detail(run, self.finding, view, cells, height)
         return indented(lines, margin)

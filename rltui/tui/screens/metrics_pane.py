@@ -7,7 +7,7 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 
 from rltui.present.kit.line import TEXT, Line
-from rltui.present.screens.entries import Entry, fixed
+from rltui.present.screens.entries import Entry, fixed, indented
 from rltui.present.screens.metric_rows import Section, tab_sections
 from rltui.present.screens.metric_table import columns_for, list_head, row_entries
 from rltui.present.screens.tab import (
@@ -135,4 +135,5 @@ class MetricsPane(Horizontal):
 
     def _draw_side(self, _width: int, height: int) -> list[Line]:
         width, view = self._layout.side - 1, shell_of(self).view
-        return side_lines(self._run, self._tab, self.rows.cursor, view, width, height)
+        lines = side_lines(self._run, self._tab, self.rows.cursor, view, width, height)
+        return indented(lines, 1)

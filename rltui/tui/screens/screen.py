@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.screen import Screen
 
+from rltui.present.kit.choice import choose
 from rltui.present.kit.line import Line
 from rltui.present.screens.footer import footer_line
 from rltui.present.screens.keys import KEYS, MOVE, Key, keys_for
@@ -127,9 +128,10 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         name, _, rest = event.text.strip().partition(" ")
         if not name:
             return
-        run = self.commands().get(name)
+        run, hint = choose(name, self.commands())
         if run is None:
-            self.shell.say(f"unknown command {name!r}: tab NAME, goto STEP, theme NAME, runs, q")
+            hint = hint or ": tab NAME, goto STEP, theme NAME, runs, q"
+            self.shell.say(f"unknown command {name!r}{hint}")
         else:
             run(rest.strip())
 

@@ -319,6 +319,26 @@ def test_bars_have_priorities_and_stand_in_order_of_time() -> None:
     assert order == ["watch", "resolved", "firing"]
 
 
+def test_bars_stand_in_one_order_and_the_own_one_is_kept() -> None:
+    def lanes(own: str, rows: int) -> list[str]:
+        bars = [Bar(name, BAD, 5, own=name == own) for name in ("first", "second", "third")]
+        lines = render(entropy(bars=bars), 60, 2 + 3 * rows, BRAILLE)[-rows:]
+        return [plain(line).strip("━✖ \n") for line in lines]
+
+    assert lanes("first", 3) == lanes("third", 3) == ["first", "second", "third"]
+    assert lanes("third", 2) == ["first", "third"]
+
+
+@pytest.mark.parametrize(
+    ("last", "newest", "shown"),
+    [(100, True, "0 50 100 step"), (90, True, "0 50 step"), (100, False, "0 50 step 100")],
+)
+def test_the_unit_hides_no_label(last: int, newest: bool, shown: str) -> None:
+    chart = Chart(Curve([0, last], [0.0, 1.0]), x_unit="step", newest=newest)
+    label = plain(render(chart, 44, 9, BRAILLE)[-1])
+    assert label.split() == shown.split()
+
+
 def test_the_name_of_an_early_bar_does_not_hide_the_bar() -> None:
     lines = render(entropy(bars=[Bar("since the beginning", BAD, 1)]), 60, 14, BRAILLE)
     assert "✖━ since the beginning ━━━" in plain(lines[-1])

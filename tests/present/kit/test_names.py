@@ -24,6 +24,17 @@ NAMES = st.lists(st.lists(WORDS, min_size=1, max_size=6).map("-".join), min_size
         ),
         (("lr1e-6-seed1-final-run", "lr3e-6-seed1-final-run"), 12, ("lr1e…", "lr3e…")),
         (("one-very-long-name-indeed",), 12, ("one…e-indeed",)),
+        (
+            ("category math success rate", "category code success rate", "entropy"),
+            18,
+            ("category math…rate", "category code…rate", "entropy"),
+        ),
+        (("probs differ, max", "probs differ, std"), 12, ("…max", "…std")),
+        (
+            ("probs differ, max", "probs differ, std", "entropy"),
+            12,
+            ("probs di…max", "probs di…std", "entropy"),
+        ),
         (("same-name-of-two-runs",) * 2, 10, ("sam…o-runs",) * 2),
     ],
 )

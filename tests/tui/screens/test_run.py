@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,17 @@ from typing import Any
 import pytest
 from textual import events
 
+from rltui.present.screens.findings import FindingId, SkippedId
+from rltui.tui.app import RltuiApp
 from rltui.tui.screens.explain import ExplainScreen
 from rltui.tui.screens.help import HelpScreen
 from rltui.tui.screens.log import LogScreen
 from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.widgets.tab_bar import TabBar
 from tests.builders import a_batch, steps
-from tests.fakes import grpo_batch, grpo_tags
-from tests.tui.hand import open_app
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.tui.driving import driving
+from tests.tui.hand import Hand, a_look, open_app
 
 
 @pytest.fixture
@@ -157,7 +161,7 @@ async def test_thirty_findings_scroll() -> None:
         run.report = replace(run.report, findings=found)
         run.version += 1
         await hand.press("9")
-        assert len(hand.ids) == 30
+        assert sum(isinstance(x, FindingId) for x in hand.ids) == 30
         for key in ("G", "ctrl+u", "g"):
             await hand.press(key)
             rows = [x for x in hand.lines if x.startswith("▌")]
@@ -253,6 +257,37 @@ async def test_the_explanation_is_of_what_is_at_the_cursor(rich: tuple[Any, ...]
         assert "entropy_collapse" in hand.text
 
 
+async def test_every_rule_that_could_not_judge_can_be_reached_and_read() -> None:
+    async with open_app(a_batch({"train/loss": [1.0] * 30}), size=(80, 24)) as hand:
+        report = hand.run.run.report
+        assert report is not None
+        assert len(report.skipped) > 15
+        await hand.press("9", "end")
+        last = report.skipped[-1]
+        assert hand.cursor == SkippedId(last.rule)
+        assert last.title in hand.text
+        assert f"{last.rule}\n not judged: " in re.sub(" *\n", "\n", hand.text)
+        await hand.press("enter", "e", "y")
+        assert hand.run.tab == "findings"
+
+
+async def test_a_notice_covers_the_footer_alone_until_the_next_one(rich: tuple[Any, ...]) -> None:
+    reader = FakeReader()
+    app = RltuiApp(a_session(*rich, reader=reader, clock=grpo_clock()), a_look())
+    async with driving(app, size=(80, 24), notifications=True) as pilot:
+        hand = Hand(app, pilot, reader)
+        await hand.settle()
+        before = hand.lines
+        await hand.press("colon", *"tab nope", "enter", "colon", *"goto x", "enter")
+        assert hand.lines[:-1] == before[:-1]
+        assert "not a step: 'x'" in hand.footer
+        assert "nope" not in hand.notices
+        hand.app.say("a long word " * 20)
+        await hand.settle()
+        assert hand.lines[:-1] == before[:-1]
+        assert "a long word" in hand.footer
+
+
 # -- commands, copy ------------------------------------------------------------------------
 
 
@@ -260,10 +295,18 @@ async def test_commands(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
         await hand.press("colon", *"tab timing", "enter")
         assert hand.run.tab == "timing"
+        await hand.press("colon", *"ta crit", "enter")
+        assert hand.run.tab == "critic"
+        await hand.press("colon", *"tab actro", "enter")
+        assert "no tab 'actro'; did you mean actor?" in hand.notices
+        await hand.press("colon", "t", "enter")
+        assert "unknown command 't'; did you mean theme or tab?" in hand.notices
+        assert hand.run.tab == "critic"
         await hand.press("colon", *"nonsense", "enter")
         assert "unknown command 'nonsense'" in hand.notices
-        await hand.press("colon", *"tab nope", "enter", "colon", *"goto x", "enter")
+        await hand.press("colon", *"tab nope", "enter")
         assert "no tab 'nope'" in hand.notices
+        await hand.press("colon", *"goto x", "enter")
         assert "not a step: 'x'" in hand.notices
         await hand.press("3", "g", "colon", *"goto 17", "enter")
         assert hand.metric.zoom.crosshair == 17
@@ -285,7 +328,7 @@ async def test_copy_takes_the_row(
     async with open_app(*rich) as hand:
         await hand.press("3", "g", "y")
         assert hand.app.clipboard.startswith("grpo\tactor/")
-        assert "copied: grpo  actor/" in hand.notices
+        assert ": grpo  actor/" in hand.notices
         kept = tmp_path / "rltui" / "copied.txt"
         assert str(kept) in hand.notices
         assert kept.read_text() == hand.app.clipboard + "\n"

@@ -1,0 +1,46 @@
+"""The line of tabs: whole names, the active one and the bad ones at any width."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.core.level import Level
+from rltui.present.kit.line import line_width, plain
+from rltui.present.screens.tabs import TAB_BY_ID, tab_line, tab_named, tabs_of
+from rltui.present.screens.view import View
+from rltui.session import RunView
+from tests.fakes import a_session, grpo_batch, grpo_clock
+
+
+@pytest.fixture(scope="module")
+def run() -> RunView:
+    return a_session(grpo_batch(60, total=200), clock=grpo_clock()).runs()[0]
+
+
+@pytest.mark.parametrize("width", [24, 40, 60, 79, 80, 95, 110, 120, 150, 200])
+def test_names_are_whole_and_the_active_tab_is_there(run: RunView, width: int) -> None:
+    for active in tabs_of(run):
+        line, spots = tab_line(run, active.id, View(), width)
+        text = plain(line)
+        assert line_width(line) == width
+        assert active.id in [s.id for s in spots]
+        for spot in spots:
+            tab, shown = TAB_BY_ID[spot.id], text[spot.start : spot.end].split()
+            names = (tab.title, tab.medium, tab.short)
+            assert shown[bool(tab.key)].rstrip("✖✔▲") in names, text
+        assert text.rstrip().endswith("…") == (len(spots) < len(tabs_of(run)))
+
+
+def test_bad_tabs_stay_longest(run: RunView) -> None:
+    bad = [t.id for t in tabs_of(run)
+           if t.category and run.verdict.category_level(t.category) is Level.BAD]  # fmt: skip
+    assert bad
+    _, spots = tab_line(run, "other", View(), 50)
+    assert {*bad, "other"} <= {s.id for s in spots}
+
+
+@pytest.mark.parametrize(
+    ("word", "tab"), [("crit", "critic"), ("OTH", "other"), ("val", "validation")]
+)
+def test_a_tab_is_named_by_its_beginning(run: RunView, word: str, tab: str) -> None:
+    assert tab_named(run, word)[0] is TAB_BY_ID[tab]
