@@ -49,14 +49,31 @@ def _run(options: argparse.Namespace) -> int:
     need_terminal()
     config = open_config(options)
     if not options.logdirs:
-        code, chosen = _pick(config)
+        return _pick_and_watch(options, config)
+    return show(_opened(options, config), config)
+
+
+def _pick_and_watch(options: argparse.Namespace, config: Config) -> int:
+    """Let the user pick and watch by turns; there is one session at a time."""
+    chosen: Path | None = None
+    while True:
+        code, chosen = _pick(config, chosen)
         if chosen is None:
             return code
         options.logdirs = [chosen]
+        code, back = _watch(_opened(options, config), config, from_picker=True)
+        if not back:
+            return code
+        gc.unfreeze()
+        gc.collect()  # the session that was left
+
+
+def _opened(options: argparse.Namespace, config: Config) -> Session:
+    """A session over the LOGDIR arguments; a line says what is being read."""
     with reading(", ".join(map(str, options.logdirs))):
         session = open_session(options, config)
         import rltui.tui.app  # noqa: F401 - slow: the line above covers it
-    return show(session, config)
+    return session
 
 
 @contextmanager
@@ -115,8 +132,9 @@ def _list_suggestions() -> int:
     return Exit.USAGE
 
 
-def _pick(config: Config) -> tuple[int, Path | None]:
-    """Exit code, and the path that the user chose on a screen; None when they left it."""
+def _pick(config: Config, before: Path | None) -> tuple[int, Path | None]:
+    """Exit code, and the path that the user chose on a screen; None when they left it.
+    ``before`` is what they chose the last time: the cursor is there."""
     from rltui.core.clock import SystemClock
     from rltui.sources.discovery.suggestions import LogdirFinder
     from rltui.tui.departure import Departure
@@ -124,7 +142,7 @@ def _pick(config: Config) -> tuple[int, Path | None]:
 
     paths = _path_display()
     finder = LogdirFinder(paths.directory, os.environ, paths.home)
-    app = PickerApp(finder.find, paths, SystemClock(), _look(config))
+    app = PickerApp(finder.find, paths, SystemClock(), _look(config), before)
     with Departure(app.exit) as departure:
         chosen = app.run(mouse=_mouse(config))
     return departure.code or app.return_code or Exit.OK, None if departure.code else chosen
@@ -146,17 +164,23 @@ def need_terminal() -> None:
 
 def show(session: Session, config: Config) -> int:
     """Run the app over a session; one line with the verdict stays in the scrollback."""
+    return _watch(session, config)[0]
+
+
+def _watch(session: Session, config: Config, *, from_picker: bool = False) -> tuple[int, bool]:
+    """Run the app over a session: exit code, and whether the user went back to the picker."""
     from rltui.present.output.text_report import verdict_line
     from rltui.tui.app import RltuiApp
     from rltui.tui.departure import Departure, say_last
 
-    app = RltuiApp(session, _look(config))
+    app = RltuiApp(session, _look(config), from_picker=from_picker)
     gc.freeze()  # modules and documents stay: the collector need not look at them again
     sys.setswitchinterval(_SWITCH_S)
     with Departure(app.exit) as departure:
-        app.run(mouse=_mouse(config))
-        say_last(verdict_line(session) + "\n")
-    return departure.code or app.return_code or Exit.OK
+        back = bool(app.run(mouse=_mouse(config)))
+        if not back:
+            say_last(verdict_line(session) + "\n")
+    return departure.code or app.return_code or Exit.OK, back and not departure.code
 
 
 def _look(config: Config) -> Look:

@@ -14,16 +14,20 @@ from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.shell import Look, ShellApp
 
 
-class RltuiApp(ShellApp[None], places=EVERYWHERE):
-    """Shows a session. The reader thread is started on mount and joined on exit."""
+class RltuiApp(ShellApp[bool], places=EVERYWHERE):
+    """Shows a session. The reader thread is started on mount and joined on exit.
 
-    def __init__(self, session: Session, look: Look) -> None:
+    Returns True when the user went back to the picker.
+    """
+
+    def __init__(self, session: Session, look: Look, *, from_picker: bool = False) -> None:
         super().__init__(look)
         self.session = session
+        self._from_picker = from_picker
         self.pump = Pump(self, session, self._show_news)
 
     def get_default_screen(self) -> Screen[Any]:
-        return RunsScreen(self.session)
+        return RunsScreen(self.session, self._from_picker)
 
     def on_mount(self) -> None:
         """Start reading once the screen has been painted: it says what is being read."""

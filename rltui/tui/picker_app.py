@@ -20,10 +20,16 @@ class PickerApp(ShellApp[Path], places=(PICKER,)):
     """Returns the path that was chosen, or None when the user left."""
 
     def __init__(
-        self, search: Callable[[], Suggestions], paths: PathDisplay, clock: Clock, look: Look
+        self,
+        search: Callable[[], Suggestions],
+        paths: PathDisplay,
+        clock: Clock,
+        look: Look,
+        before: Path | None = None,
     ) -> None:
+        """``before`` is where the cursor starts, if the search finds it."""
         super().__init__(look)
-        self._first = PickerScreen(search, paths, clock)
+        self._first = PickerScreen(search, paths, clock, before)
 
     def get_default_screen(self) -> Screen[Any]:
         return self._first

@@ -5,7 +5,9 @@ Made of what was found, the view, the time and the size; does no I/O.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rltui.core.text import cell_width, pad
@@ -28,37 +30,66 @@ from rltui.present.screens.entries import Entry, fixed, words_match
 from rltui.present.screens.suggestion_lines import PathDisplay, SuggestionRows
 from rltui.present.screens.view import View
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
-from rltui.sources.discovery.tree import Candidate
+from rltui.sources.discovery.tree import parents_of
 
 #: Seconds between two searches.
 RESCAN_S = 5.0
 
 
-def suggestions_shown(
-    suggestions: Suggestions | None, text: str, paths: PathDisplay
-) -> list[Suggestion]:
-    """After the filter ``text``: those of the working directory first, each part newest first.
-    Under a place with several runs stand the newest of them."""
-    found = suggestions.items if suggestions is not None else ()
-    known = {s.path for s in found}
-    shown: list[Suggestion] = []
-    for suggestion in sorted(found, key=lambda s: not s.here):
-        newest = {_run_path(log): log for log in reversed(suggestion.newest) if not log.tracker}
-        shown.append(suggestion)
-        for path, log in reversed(newest.items()):
-            if suggestion.runs > 1 and path not in known:
-                known.add(path)
-                one = replace(suggestion, path=path, runs=1, formats=(log.kind,), writers=())
-                shown.append(replace(one, modified=log.modified, partial=False, newest=()))
-    return [s for s in shown if words_match(_searched_words(s, paths), text)]
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What can be chosen."""
+
+    items: tuple[Suggestion, ...] = ()
+    """Places, those of the working directory first, then single runs; each part newest first."""
+    runs: int = 0
+    """About how many single runs there are, listed or not."""
+    partial: bool = False
+    """Whether there may be more of them."""
+
+    def shown(self, text: str, paths: PathDisplay) -> list[Suggestion]:
+        """The items that the filter ``text`` leaves."""
+        return [s for s in self.items if not text or words_match(_searched_words(s, paths), text)]
 
 
-def _run_path(log: Candidate) -> Path:
-    return log.path if log.belonging is Belonging.NAME else log.path.parent
+def choices_of(suggestions: Suggestions) -> Choices:
+    """The places that a search found, and the newest runs of those that hold several."""
+    places = sorted(suggestions.items, key=lambda s: not s.here)
+    several = [s for s in places if s.runs > 1]
+    runs: dict[Path, Suggestion] = {}
+    for place in several:
+        for run in _single_runs(place):
+            runs.setdefault(run.path, run)
+    places_too = sum(runs.pop(s.path).runs for s in places if s.path in runs)
+    listed = sorted(runs.values(), key=lambda s: -s.modified)
+    outer = [
+        s for s in several if not any(s is not o and s.path.is_relative_to(o.path) for o in several)
+    ]
+    total = max(sum(s.runs for s in outer) - places_too, sum(s.runs for s in listed))
+    return Choices((*places, *listed), total, any(s.partial for s in outer))
+
+
+def _single_runs(place: Suggestion) -> Iterator[Suggestion]:
+    """Each run of a place once, by its newest log; a database as one."""
+    stored = Counter(log.path for log in place.newest if log.part)
+    directories = {log.directory for log in place.newest if log.belonging is Belonging.DIRECTORY}
+    done: set[Path] = set()
+    for log in place.newest:
+        path = log.path
+        if log.belonging is Belonging.DIRECTORY:
+            if not directories.isdisjoint(parents_of(log.directory)):
+                continue  # part of the run above
+            path = place.path / log.directory
+        if path not in done:
+            done.add(path)
+            one = replace(place, path=path, runs=stored.get(path, 1), formats=(log.kind,))
+            one = replace(one, modified=log.modified, partial=False, newest=(), writers=())
+            yield replace(one, single=True, title="" if log.part else log.title)
 
 
 def suggestion_entries(
     suggestions: Suggestions | None,
+    choices: Choices,
     shown: list[Suggestion],
     view: View,
     paths: PathDisplay,
@@ -70,13 +101,26 @@ def suggestion_entries(
     search is over."""
     if not shown:
         return [fixed(x) for x in _nothing(suggestions, view, paths, width)]
-    return SuggestionRows(view, paths, now, width, roomy=height > 20).entries(shown)
+    rows = SuggestionRows(view, paths, now, width, roomy=height > 20)
+    return rows.entries(shown, _runs_title(choices, shown))
+
+
+def _runs_title(choices: Choices, shown: list[Suggestion]) -> str:
+    """Heading of the single runs: how many of them are shown."""
+    listed = sum(s.runs for s in shown if s.single)
+    more = choices.partial or listed < choices.runs
+    total = f"{numbers.step(choices.runs)}{'+' if choices.partial else ''}"
+    count = f"{numbers.step(listed)} of {total}" if more else total
+    return f"{count} run{'s' if count != '1' else ''}, newest first"
 
 
 def _searched_words(suggestion: Suggestion, paths: PathDisplay) -> str:
     commands = [f"{h.pid} {h.command}" for h in suggestion.writers]
     return " ".join(
-        [paths.short(suggestion.path), suggestion.origin, *suggestion.formats, *commands]
+        [
+            *(paths.short(suggestion.path), suggestion.title, suggestion.origin),
+            *(*suggestion.formats, *commands),
+        ]
     )
 
 

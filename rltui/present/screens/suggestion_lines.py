@@ -45,13 +45,16 @@ class PathDisplay:
         return clean(str(path))
 
     def name(self, suggestion: Suggestion) -> str:
-        """Relative to the working directory what is in it."""
-        if suggestion.here and self.directory is not None and suggestion.path != self.directory:
-            if suggestion.path.is_relative_to(self.directory):
-                return clean(str(suggestion.path.relative_to(self.directory)))
+        """Relative to the working directory what is in it; a run that has a title by that."""
+        path = suggestion.path
+        if suggestion.title:
+            path = path.parent / suggestion.title
+        if suggestion.here and self.directory is not None and path != self.directory:
+            if path.is_relative_to(self.directory):
+                return clean(str(path.relative_to(self.directory)))
         elif suggestion.here:
             return ". (everything here)"
-        return self.short(suggestion.path)
+        return self.short(path)
 
 
 def suggestions_text(suggestions: Suggestions, paths: PathDisplay, now: float) -> str:
@@ -87,25 +90,30 @@ class SuggestionRows:
         self._wide = width >= 110
         self._path = self._formats = 0
 
-    def entries(self, shown: Sequence[Suggestion]) -> list[Entry[Path]]:
-        """What is here, then what is elsewhere, each under its heading."""
-        self._divide(shown)
-        here = [o for o in shown if o.here]
-        elsewhere = [o for o in shown if not o.here]
+    def entries(self, shown: Sequence[Suggestion], runs_title: str) -> list[Entry[Path]]:
+        """Places here, places elsewhere and single runs, each under its heading."""
+        self._divide(shown, "" if any(not o.single for o in shown) else runs_title)
+        here = [o for o in shown if o.here and not o.single]
+        elsewhere = [o for o in shown if not o.here and not o.single]
+        place = self._path_display.directory
+        sections = (
+            (f"In {self._path_display.short(place)}" if place is not None else "Here", here),
+            ("Elsewhere" if here else "Found", elsewhere),
+            (runs_title, [o for o in shown if o.single]),
+        )
         found: list[Entry[Path]] = []
-        if here:
-            place = self._path_display.directory
-            title = f"In {self._path_display.short(place)}" if place is not None else "Here"
-            found += self._section(title, here, first=True)
-        if elsewhere:
-            found += self._section("Elsewhere" if here else "Found", elsewhere, first=not here)
+        for title, suggestions in sections:
+            if suggestions:
+                found += self._section(title, suggestions, first=not found)
         return found
 
-    def _divide(self, shown: Sequence[Suggestion]) -> None:
-        """Give paths and formats the cells that they need, and paths the first claim."""
+    def _divide(self, shown: Sequence[Suggestion], title: str) -> None:
+        """Give paths, below a ``title``, and formats the cells that they need, and paths the
+        first claim."""
         writers = 24 if self._wide else 0
         rest = self._width - self._left - 3 - self._runs - self._age - writers
-        path = max(cell_width(self._path_display.name(o)) for o in shown) + 2
+        names = [title, *(self._path_display.name(o) for o in shown)]
+        path = max(map(cell_width, names)) + 2
         kinds = max(cell_width(_kinds(o)) for o in shown) + 2
         if self._width >= 70:
             self._formats = min(kinds, 38, max(14, rest - path))

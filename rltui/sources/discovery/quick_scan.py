@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from heapq import nlargest
+from itertools import islice
 from pathlib import Path
 
 from rltui.formats import Belonging, Format
@@ -33,8 +33,8 @@ _SYSTEM = (
 )
 #: Entries between two checks of the clock.
 _PACE = 64
-#: Newest logs that are kept.
-_NEWEST = 16
+#: Newest files and stores that are kept.
+_NEWEST = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ScanResult:
     partial: bool = False
     """Whether a bound was reached: there may be more of everything."""
     newest: tuple[Candidate, ...] = ()
-    """The logs that changed last, newest first."""
+    """The logs that changed last, newest first; of a store all runs or none."""
 
 
 def quick_scan(
@@ -81,7 +81,9 @@ def quick_scan(
             found, partial = walk.run().candidates, walk.partial
         else:
             found = walker.single(path, path.stat())
-    newest = nlargest(_NEWEST, found, key=lambda c: c.modified)
+    found.sort(key=lambda c: c.modified, reverse=True)
+    kept = set(islice(dict.fromkeys(c.path for c in found), _NEWEST))
+    newest = [c for c in found if c.path in kept]
     kinds = Counter(c.kind for c in found).most_common()
     modified = newest[0].modified if newest else 0.0
     formats = tuple(kind for kind, _ in kinds)

@@ -70,6 +70,10 @@ class Suggestion:
     """The logs that changed last, newest first."""
     writers: tuple[LogWriter, ...] = ()
     """Running processes that write here."""
+    single: bool = False
+    """Whether it is one of the runs of another suggestion."""
+    title: str = ""
+    """The name that a tracker gives to a single run; ``""`` where the path names it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from rltui.core.clock import Clock
 from rltui.present.screens.keys import PICKER
 from rltui.present.screens.picker import (
     RESCAN_S,
+    Choices,
+    choices_of,
     picker_header,
     suggestion_entries,
-    suggestions_shown,
 )
 from rltui.present.screens.suggestion_lines import PathDisplay
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
@@ -50,15 +51,22 @@ class PickerScreen(ListScreen, places=(PICKER,)):
             self.suggestions = suggestions
             self.error = error
 
-    def __init__(self, search: Callable[[], Suggestions], paths: PathDisplay, clock: Clock) -> None:
-        """``search`` is called on other threads, one at a time."""
+    def __init__(
+        self,
+        search: Callable[[], Suggestions],
+        paths: PathDisplay,
+        clock: Clock,
+        before: Path | None = None,
+    ) -> None:
+        """``search`` is called on other threads, one at a time. The cursor starts on ``before``."""
         super().__init__()
         self._search = search
         self._path_display = paths
         self._clock = clock
+        self._before = before
         self._searching = False
+        self._choices = Choices()
         self._shown: list[Suggestion] = []
-        self._total = 0
         self.suggestions: Suggestions | None = None
         """What the newest search found; None before the first one is over."""
 
@@ -104,6 +112,8 @@ class PickerScreen(ListScreen, places=(PICKER,)):
         if message.error is not None:
             raise message.error
         before, self.suggestions = self.suggestions, message.suggestions
+        if message.suggestions is not None:
+            self._choices = choices_of(message.suggestions)
         if _counts(before) != _counts(message.suggestions) and _cut_short(message.suggestions):
             self.set_timer(_CONTINUE_S, self.action_rescan)
         self.update()
@@ -113,16 +123,19 @@ class PickerScreen(ListScreen, places=(PICKER,)):
     def update(self) -> None:
         width, height = self.size
         paths = self._path_display
-        self._shown = suggestions_shown(self.suggestions, self.status.filter, paths)
-        self._total = len(suggestions_shown(self.suggestions, "", paths))
+        self._shown = shown = self._choices.shown(self.status.filter, paths)
         view, now, room = self.shell.view, self._clock.now(), max(1, height - 2)
-        entries = suggestion_entries(self.suggestions, self._shown, view, paths, now, width, room)
-        self.items.show(entries)
+        self.items.show(
+            suggestion_entries(
+                self.suggestions, self._choices, shown, view, paths, now, width, room
+            ),
+            self._before,
+        )
         for lines in self.query(Lines):
             lines.update()
 
     def _note(self) -> str:
-        return f"{len(self._shown)} of {self._total}"
+        return f"{len(self._shown)} of {len(self._choices.items)}"
 
     def state_words(self) -> str:
         """Why the suggestion at the cursor is offered."""

@@ -35,8 +35,10 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
     RunScreen > #header { height: 1; }
     """
 
-    def __init__(self, session: Session, run: RunView) -> None:
+    def __init__(self, session: Session, run: RunView, from_picker: bool = False) -> None:
+        """``from_picker``: from a run that is alone Esc leads back to the picker."""
         super().__init__(session, run)
+        self._from_picker = from_picker
         self.tab = OVERVIEW
         self._metric: MetricScreen | None = None
         """The screen of one metric; kept, for making one takes time."""
@@ -173,12 +175,17 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
 
     @property
     def leads_back(self) -> bool:
-        return len(self.session.views) > 1
+        return self._from_picker or len(self.session.views) > 1
 
     def action_back(self) -> None:
-        """One level out: the filter, then the list of runs if there are several."""
-        if not self.leave_line() and self.leads_back:
+        """One level out: the filter, then the list of runs if there are several, else the
+        picker."""
+        if self.leave_line() or not self.leads_back:
+            return
+        if len(self.session.views) > 1:
             self.action_runs()
+        else:
+            self.shell.exit(True)
 
     def action_runs(self) -> None:
         """The list of runs."""

@@ -30,9 +30,11 @@ class RunsScreen(ListScreen, places=(RUNS,)):
     RunsScreen > #header, RunsScreen > #head { height: 1; }
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, from_picker: bool = False) -> None:
+        """``from_picker``: Esc leads back to the picker."""
         super().__init__()
         self._session = session
+        self._from_picker = from_picker
         self._order = _ORDERS[0]
         self._shown: list[RunView] = []
         self._rows: RunRows | None = None
@@ -117,7 +119,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             return
         screen = self._visited.get(key)
         if screen is None:
-            screen = self._visited[key] = RunScreen(self._session, self._session.views[key])
+            screen = RunScreen(self._session, self._session.views[key], self._from_picker)
+            self._visited[key] = screen
             self.shell.install_screen(screen, f"run {key.logdir}:{key.name}")
         self.items.chosen = key
         self.status.leave(keep=True)
@@ -127,6 +130,15 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Open the run at the cursor."""
         if self.items.cursor is not None:
             self.open_run(self.items.cursor)
+
+    @property
+    def leads_back(self) -> bool:
+        return self._from_picker
+
+    def action_back(self) -> None:
+        """The filter, then the picker."""
+        if not self.leave_line() and self.leads_back:
+            self.shell.exit(True)
 
     def action_order(self) -> None:
         """The next order: verdict, name, newest."""

@@ -186,7 +186,8 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         wanted = min(max(at, extent[1] - self.size.height), max(extent[0], 0))
         wanted = max(wanted, extent[1] - self.size.height)
         if wanted != at:
-            self.scroll_to(y=wanted, animate=False, immediate=True)
+            # forced: a list that was short until now has no scroll bar yet
+            self.scroll_to(y=wanted, animate=False, immediate=True, force=True)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

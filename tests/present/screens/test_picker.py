@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,15 +10,17 @@ import pytest
 from rltui.formats import FORMATS
 from rltui.present.kit.line import Token, plain
 from rltui.present.screens.picker import (
+    Choices,
+    choices_of,
     picker_header,
     suggestion_entries,
-    suggestions_shown,
 )
 from rltui.present.screens.suggestion_lines import PathDisplay, suggestions_text
 from rltui.present.screens.view import View
 from rltui.sources.discovery.log_writers import LogWriter
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 from rltui.sources.discovery.tree import Candidate
+from rltui.trackers import TRACKERS
 from tests.present.screens.parts import assert_harmless, drawn
 
 NOW = 1_800_000_000.0
@@ -56,8 +59,9 @@ def listed(
     suggestions: Suggestions | None, width: int = 120, height: int = 36, text: str = ""
 ) -> list[str]:
     """The list, without a cursor."""
-    shown = suggestions_shown(suggestions, text, AROUND)
-    entries = suggestion_entries(suggestions, shown, View(), AROUND, NOW, width, height)
+    choices = choices_of(suggestions) if suggestions is not None else Choices()
+    shown = choices.shown(text, AROUND)
+    entries = suggestion_entries(suggestions, choices, shown, View(), AROUND, NOW, width, height)
     return [plain(line).rstrip() for entry in entries for line in entry.draw(False)]
 
 
@@ -91,7 +95,9 @@ def test_narrow_screens_put_the_writer_below() -> None:
 
 
 def test_the_row_at_the_cursor_shows_without_colour() -> None:
-    entries = suggestion_entries(some(), list(some().items), View(), AROUND, NOW, 120, 36)
+    entries = suggestion_entries(
+        some(), Choices(), list(some().items), View(), AROUND, NOW, 120, 36
+    )
     (entry,) = [e for e in entries if e.id == Path("/home/me/ray_results")]
     (line,) = entry.draw(True)
     assert any(look.bg is Token.SEL for _, look in line)
@@ -106,11 +112,79 @@ def test_the_newest_runs_of_a_place_are_choices() -> None:
     )
     everything = an_offer("/home/me/proj", 5, runs=3, newest=logs)
     found = Suggestions((everything,), ())
-    shown = suggestions_shown(found, "", AROUND)
+    choices = choices_of(found)
     runs = [HOME / "proj" / f"run_{n}" for n in range(3)]
-    assert [s.path for s in shown] == [HOME / "proj", *runs]
-    assert [s.path for s in suggestions_shown(found, "run_1", AROUND)] == [HOME / "proj" / "run_1"]
+    assert [s.path for s in choices.shown("", AROUND)] == [HOME / "proj", *runs]
+    assert [s.path for s in choices.shown("run_1", AROUND)] == [HOME / "proj" / "run_1"]
     assert "1 run" in row(listed(found), "run_2")
+
+
+def a_log(name: str, age: float, **changes: object) -> Candidate:
+    """A log of a run of the directory ``runs``, or of a store in it."""
+    path = HOME / "proj" / "runs" / name / "progress.csv"
+    given = {"path": path, "directory": name, "format": CSV, "size": 1, "modified": NOW - age}
+    return Candidate(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def test_places_come_first_then_all_runs_newest_first_and_each_once() -> None:
+    logs = tuple(a_log(f"run_{n}", 10 * n) for n in range(3))
+    under = tuple(replace(x, directory=f"runs/{x.directory}") for x in logs)
+    places = (
+        an_offer("/data/y", 1, runs=2, newest=tuple(
+            replace(x, path=Path(f"/data/y/{n}/progress.csv"), directory=f"{n}")
+            for n, x in enumerate(logs[1:])
+        )),
+        an_offer("/home/me/proj", 5, runs=3, newest=under),
+        an_offer("/home/me/proj/runs", 5, runs=3, newest=logs),
+    )  # fmt: skip
+    lines = listed(Suggestions(places, ()))
+    words = ("everything here", "● runs ", "/data/y ", " 5 runs, newest", "run_0", "/data/y/0")
+    order = [lines.index(row(lines, word)) for word in words]
+    assert order == sorted(order)
+    assert row(lines, "run_1")
+
+
+def test_it_says_how_many_of_the_runs_are_listed() -> None:
+    logs = tuple(a_log(f"run_{n}", 10 * n) for n in range(3))
+    runs = an_offer("/home/me/proj/runs", runs=54, newest=logs)
+    assert row(listed(Suggestions((runs,), ())), "3 of 54 runs, newest first")
+    more = replace(runs, partial=True)
+    assert row(listed(Suggestions((more,), ())), "3 of 54+ runs, newest first")
+    whole = replace(runs, runs=3)
+    assert row(listed(Suggestions((whole,), ())), " 3 runs, newest first")
+    assert row(listed(Suggestions((whole,), ()), text="run_2"), " 1 of 3 runs, newest first")
+
+
+def test_directories_that_are_parts_of_a_run_are_no_choices() -> None:
+    logs = (a_log("exp/losses_value", 1), a_log("exp", 2), a_log("other", 3))
+    runs = an_offer("/home/me/proj/runs", runs=2, newest=logs)
+    found = choices_of(Suggestions((runs,), ())).items
+    assert [s.path.name for s in found] == ["runs", "exp", "other"]
+
+
+def test_a_run_that_is_a_place_of_its_own_is_listed_once() -> None:
+    logs = (a_log("exp", 1), a_log("other", 2))
+    runs = an_offer("/home/me/proj/runs", runs=2, newest=logs)
+    found = choices_of(Suggestions((runs, an_offer("/home/me/proj/runs/exp")), ()))
+    assert [s.path.name for s in found.items] == ["runs", "exp", "other"]
+    assert found.runs == 1
+
+
+def test_runs_of_trackers_are_choices() -> None:
+    mlflow, trackio = (t for t in TRACKERS if t.name in ("mlflow-files", "trackio"))
+    folder, database = HOME / "proj/mlruns/7/0af1", HOME / "proj/grid.db"
+    stored = {"format": None, "path": database, "directory": ""}
+    logs = (
+        a_log("", 1, **{**stored, "path": folder}, tracker=mlflow, title="calm-owl"),
+        *(a_log("", n, **stored, tracker=trackio, part=f"{n}", title=f"t{n}") for n in (2, 3)),
+    )
+    found = Suggestions((an_offer("/home/me/proj", runs=3, newest=logs),), ())
+    _, first, second = choices_of(found).items
+    assert (first.path, first.runs, first.formats) == (folder, 1, ("mlflow-files",))
+    assert (second.path, second.runs, second.formats) == (database, 2, ("trackio",))
+    assert row(listed(found), "mlruns/7/calm-owl ")
+    assert row(listed(found, text="calm"), "calm-owl")
+    assert row(listed(found), " 3 runs, newest first")
 
 
 def test_a_filter_and_what_is_left() -> None:
@@ -145,9 +219,10 @@ HOSTILE = Suggestions(
 def test_whatever_is_found_fits_and_is_harmless(size: tuple[int, int], marker: str) -> None:
     (width, height), view = size, View(marker=marker)
     for suggestions in (None, Suggestions((), ("x",) * 40), some(), HOSTILE):
-        shown = suggestions_shown(suggestions, "", AROUND)
+        choices = choices_of(suggestions) if suggestions is not None else Choices()
+        shown = choices.shown("", AROUND)
         assert_harmless([picker_header(view, width)], width, view)
-        entries = suggestion_entries(suggestions, shown, view, AROUND, NOW, width, height)
+        entries = suggestion_entries(suggestions, choices, shown, view, AROUND, NOW, width, height)
         assert_harmless(drawn(entries), width, view)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +16,12 @@ from rltui.formats import FORMATS, Options
 from rltui.sources.discovery.quick_scan import NAMED, Bounds, quick_scan
 from rltui.sources.discovery.suggestions import VARIABLES, LogdirFinder, Suggestion
 from rltui.sources.discovery.walk import Walker
+from rltui.trackers import TRACKERS
 from tests.clock import ManualClock
 from tests.formats.encode import event, header, simple
+from tests.places import FIXTURES
 from tests.sources.discovery.test_log_writers import linux, running
+from tests.trackers.store import TrackioDatabase
 
 NOWHERE = Path("/no/such/proc")
 
@@ -148,6 +152,37 @@ def test_a_directory_that_adds_nothing_to_one_inside_it_is_left_out(here: Path) 
     found = suggested(here)
     assert paths(found) == [here, here / "outputs", here / "runs"]
     assert [o.runs for o in found] == [2, 1, 1]
+
+
+def test_the_stores_of_trackers(here: Path, home: Path) -> None:
+    shutil.copytree(FIXTURES / "mlflow" / "mlruns", here / "mlruns")
+    shutil.copy(FIXTURES / "mlflow" / "mlflow.db", here)
+    grid = home / ".cache" / "huggingface" / "trackio" / "grid.db"
+    grid.parent.mkdir(parents=True)
+    shutil.copy(FIXTURES / "trackio" / "tiny.db", grid)
+    found = LogdirFinder(here, {}, home, clock=ManualClock(), proc=NOWHERE).find().items
+    assert {(o.path, o.runs, frozenset(o.formats)) for o in found} == {
+        (here, 3, frozenset(("mlflow", "mlflow-files"))),
+        (here / "mlruns", 2, frozenset(("mlflow-files",))),
+        (grid.parent, 1, frozenset(("trackio",))),
+    }
+    everything = next(o for o in found if o.path == here)
+    assert {log.path.name for log in everything.newest if log.part} == {"mlflow.db"}
+
+
+def test_the_newest_logs_are_kept_and_whole_stores(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rltui.sources.discovery.quick_scan._NEWEST", 2)
+    store = TrackioDatabase(here)
+    for run in ("a", "b", "c"):
+        store.log(run, [(1, {"loss": 1.0})])
+    for number in range(3):
+        jsonl(here / f"{number}.jsonl", 1e9 - number)
+    found = quick_scan(Walker(FORMATS, TRACKERS, Options()), here, ManualClock().monotonic, 1.0)
+    assert found.runs == 6
+    names = [log.path.name for log in found.newest]
+    assert sorted(names) == ["2.jsonl", *[store.path.name] * 3]
 
 
 def test_a_working_directory_that_was_deleted(home: Path) -> None:

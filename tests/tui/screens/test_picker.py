@@ -27,11 +27,12 @@ class Search:
     def __init__(self, *results: Suggestions) -> None:
         self.results = list(results)
         self.count = 0
-        self.done = threading.Event()
+        self.may_end = threading.Event()
+        self.may_end.set()
 
     def __call__(self) -> Suggestions:
+        self.may_end.wait()
         self.count += 1
-        self.done.set()
         return self.results[min(self.count, len(self.results)) - 1]
 
 
@@ -60,9 +61,9 @@ class Hand(Screen):
         return str(self.picker.items.cursor)
 
 
-def an_app(search: Search) -> PickerApp:
+def an_app(search: Search, before: Path | None = None) -> PickerApp:
     paths = PathDisplay(Path("/home/me/proj"), Path("/home/me"))
-    return PickerApp(search, paths, ManualClock(1_800_000_000.0), a_look())
+    return PickerApp(search, paths, ManualClock(1_800_000_000.0), a_look(), before)
 
 
 @asynccontextmanager
@@ -87,9 +88,9 @@ async def test_enter_chooses_the_row_at_the_cursor() -> None:
 async def test_moving_stops_at_the_ends() -> None:
     async with picking(some()) as hand:
         await hand.press("G")
-        assert hand.here == "/home/me/ray_results"
+        assert hand.here == "/home/me/proj/run_7/events.1"
         await hand.press("j", "pagedown")
-        assert hand.here == "/home/me/ray_results"
+        assert hand.here == "/home/me/proj/run_7/events.1"
         await hand.press("g", "k", "ctrl+u")
         assert hand.here == "/home/me/proj/runs"
 
@@ -197,3 +198,30 @@ async def test_a_long_list_scrolls_with_the_cursor() -> None:
         await hand.press("g")
         assert any("/data/00" in x and "▌" in x for x in hand.lines)
         assert any("Found" in x for x in hand.lines), "the heading is back"
+
+
+async def test_every_run_of_a_place_can_be_reached() -> None:
+    logs = tuple(
+        Candidate(Path(f"/data/x/run_{n}/progress.csv"), f"run_{n}", CSV, 1, 100.0 - n)
+        for n in range(54)
+    )
+    place = an_offer("/data/x", runs=54, newest=logs)
+    async with picking(Suggestions((place,), ()), size=(80, 24)) as hand:
+        assert "54 runs, newest first" in hand.text
+        await hand.press("G", "enter")
+    assert hand.app.return_value == Path("/data/x/run_53")
+
+
+async def test_the_cursor_starts_on_what_was_chosen_before() -> None:
+    search = Search(Suggestions(tuple(an_offer(f"/data/{i:02}", i) for i in range(60)), ()))
+    search.may_end.clear()
+    app = an_app(search, before=Path("/data/50"))
+    async with driving(app, size=(80, 24)) as pilot:
+        hand = Hand(app, pilot, search)
+        await hand.settle()
+        assert "looking for logs" in hand.text
+        search.may_end.set()
+        await hand.found()
+        assert any("/data/50" in x and "▌" in x for x in hand.lines)
+        await hand.press("k", "enter")
+    assert app.return_value == Path("/data/49")

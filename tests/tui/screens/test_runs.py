@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
 from rltui.tui.app import RltuiApp
 from tests.builders import LOGDIR, a_batch
-from tests.fakes import FakeReader, a_session, grpo_batch
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
 from tests.tui.driving import driving
 from tests.tui.hand import Hand, a_look, open_app
 
@@ -147,3 +149,47 @@ async def test_a_path_that_is_no_text_is_copied() -> None:
         hand.app.copy("run\tok\t/logs/c\udcff")
         await hand.settle()
         assert ": run" in hand.notices
+
+
+@asynccontextmanager
+async def picked(*batches: Any) -> AsyncIterator[Hand]:
+    """The app over a logdir that was chosen in the picker."""
+    reader = FakeReader()
+    session = a_session(*batches, reader=reader, clock=grpo_clock())
+    app = RltuiApp(session, a_look(), from_picker=True)
+    async with driving(app, size=(120, 36)) as pilot:
+        hand = Hand(app, pilot, reader)
+        await hand.settle()
+        yield hand
+
+
+async def test_escape_leads_from_the_list_of_runs_back_to_the_picker() -> None:
+    async with picked(*several()) as hand:
+        await hand.press("slash", *"calm", "enter", "enter", "escape", "escape")
+        assert hand.runs.status.filter == "", "first back to the list, then the filter"
+        assert hand.app.is_running
+        assert "Esc back" in hand.footer
+        await hand.press("escape")
+    assert hand.app.return_value is True
+
+
+async def test_escape_leads_from_a_run_that_is_alone_back_to_the_picker() -> None:
+    async with picked(grpo_batch(60)) as hand:
+        assert "Esc back" in hand.footer
+        await hand.press("enter", "escape")
+        assert hand.run.is_current, "out of the chart"
+        await hand.press("escape")
+    assert hand.app.return_value is True
+
+
+async def test_escape_stays_when_a_logdir_was_named() -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        await hand.press("escape", "r", "escape")
+        assert hand.runs.is_current
+        assert hand.app.is_running
+
+
+async def test_leaving_does_not_lead_back_to_the_picker() -> None:
+    async with picked(grpo_batch(60)) as hand:
+        await hand.press("q")
+    assert not hand.app.return_value
