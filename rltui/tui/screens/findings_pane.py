@@ -6,6 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.geometry import Size
 
+from rltui.core.batch import RunKey
 from rltui.health.model import Finding
 from rltui.present.kit.line import Line
 from rltui.present.screens.entries import indented
@@ -36,6 +37,8 @@ class FindingsPane(Container):
         super().__init__()
         self._run = run
         self._layout = findings_layout(80, 24, 0)
+        self._left: dict[RunKey, ItemId | None] = {}
+        """What the user put the cursor on in other runs."""
 
     def compose(self) -> ComposeResult:
         yield LineList[ItemId](id="findings")
@@ -50,6 +53,11 @@ class FindingsPane(Container):
     def finding(self) -> Finding | None:
         """The finding at the cursor."""
         return find(self._run, self.findings.cursor)
+
+    def turn_to(self, run: RunView) -> None:
+        """Show another run from now on, with the cursor where it was."""
+        self._left[self._run.key] = self.findings.chosen
+        self._run, self.findings.chosen = run, self._left.get(run.key)
 
     def show(self, size: Size) -> None:
         """Show the findings in a pane of ``size``."""

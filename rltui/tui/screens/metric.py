@@ -41,8 +41,9 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
         self._tab = self._tag = self._filter = ""
         self.zoom = WHOLE_RUN
 
-    def choose(self, tab: str, tag: str, text: str, step: int | None) -> None:
+    def choose(self, run: RunView, tab: str, tag: str, text: str, step: int | None) -> None:
         """Show a row of a tab after the filter ``text``, with the crosshair at ``step``."""
+        self.run = run
         self._tab, self._tag, self._filter = tab, tag, text
         self.zoom = Zoom(crosshair=step)
 

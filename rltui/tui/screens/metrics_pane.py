@@ -6,6 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 
+from rltui.core.batch import RunKey
 from rltui.present.kit.line import TEXT, Line
 from rltui.present.screens.entries import Entry, fixed, indented
 from rltui.present.screens.metric_rows import Section, tab_sections
@@ -45,6 +46,8 @@ class MetricsPane(Horizontal):
         self._layout = tab_layout(OVERVIEW, 80, 24, 0)
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
+        self._left: dict[RunKey, dict[str, str | None]] = {}
+        """The same of other runs."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="left"):
@@ -58,6 +61,12 @@ class MetricsPane(Horizontal):
         """The list."""
         return self.query_one("#rows", LineList)
 
+    def turn_to(self, run: RunView) -> None:
+        """Show another run from now on, each tab with the cursor where it was."""
+        self._chosen[self._tab] = self.rows.chosen
+        self._left[self._run.key] = self._chosen
+        self._run, self._chosen, self._tab = run, self._left.get(run.key, {}), ""
+
     @property
     def note(self) -> str:
         """What the filter left."""
@@ -68,7 +77,8 @@ class MetricsPane(Horizontal):
         """Show a tab after the filter ``text``, in a pane of ``size``."""
         run, rows = self._run, self.rows
         if other := tab != self._tab:
-            self._chosen[self._tab] = rows.chosen
+            if self._tab:
+                self._chosen[self._tab] = rows.chosen
             rows.chosen = self._chosen.get(tab)
             rows.forget()
         self._tab = tab

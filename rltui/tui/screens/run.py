@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import ComposeResult
 from textual.geometry import Size
 
+from rltui.core.batch import RunKey
 from rltui.present.screens.clipboard import finding_text, metric_text
 from rltui.present.screens.explain import explain_finding, explain_tag
 from rltui.present.screens.findings import finding_id
@@ -40,6 +41,8 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         super().__init__(session, run)
         self._from_picker = from_picker
         self.tab = OVERVIEW
+        self._tabs: dict[RunKey, str] = {}
+        """The tab that the user left another run at."""
         self._metric: MetricScreen | None = None
         """The screen of one metric; kept, for making one takes time."""
 
@@ -49,6 +52,15 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         yield MetricsPane(self.run)
         yield FindingsPane(self.run)
         yield Status(self.footer, lambda: self.query_one(MetricsPane).note)
+
+    def turn_to(self, run: RunView) -> None:
+        """Show another run where the user left it."""
+        if run is self.run:
+            return
+        self._tabs[self.run.key] = self.tab
+        self.run, self.tab = run, self._tabs.get(run.key, OVERVIEW)
+        self.metrics.turn_to(run)
+        self.findings.turn_to(run)
 
     # -- what is shown ---------------------------------------------------------------------
 
@@ -164,8 +176,8 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         screen, run = self._metric, self.run
         if screen is None:
             screen = self._metric = MetricScreen(self.session, run)
-            self.shell.install_screen(screen, f"metric {run.key.logdir}:{run.key.name}")
-        screen.choose(tab, tag, self.status.filter, step)
+            self.shell.install_screen(screen, "metric")
+        screen.choose(run, tab, tag, self.status.filter, step)
         if self.shell.screen is self:  # a second click may come before the first has opened it
             self.shell.push_screen(screen, self._come_back)
 

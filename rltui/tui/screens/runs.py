@@ -38,8 +38,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._order = _ORDERS[0]
         self._shown: list[RunView] = []
         self._rows: RunRows | None = None
-        self._visited: dict[RunKey, RunScreen] = {}
-        """The screens of the runs that were opened: they know where the user was."""
+        self._opened: RunScreen | None = None
+        """The screen of a run, kept: making one takes time, and it knows where the user was."""
         self._settled = False
         """Whether it was decided to open a run, or to list several."""
 
@@ -117,14 +117,15 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Show a run where the user left it."""
         if self.shell.screen is not self:  # a second click may come before the first has opened it
             return
-        screen = self._visited.get(key)
-        if screen is None:
-            screen = RunScreen(self._session, self._session.views[key], self._from_picker)
-            self._visited[key] = screen
-            self.shell.install_screen(screen, f"run {key.logdir}:{key.name}")
+        run = self._session.views[key]
+        if self._opened is None:
+            self._opened = RunScreen(self._session, run, self._from_picker)
+            self.shell.install_screen(self._opened, "run")
+        else:
+            self._opened.turn_to(run)
         self.items.chosen = key
         self.status.leave(keep=True)
-        self.shell.push_screen(screen)
+        self.shell.push_screen(self._opened)
 
     def action_enter(self) -> None:
         """Open the run at the cursor."""
