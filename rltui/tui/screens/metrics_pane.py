@@ -66,6 +66,8 @@ class MetricsPane(Horizontal):
         self._chosen[self._tab] = self.rows.chosen
         self._left[self._run.key] = self._chosen
         self._run, self._chosen, self._tab = run, self._left.get(run.key, {}), ""
+        for name in ("#below", "#side"):
+            self.query_one(name, Lines).blank()
 
     @property
     def note(self) -> str:
@@ -99,8 +101,8 @@ class MetricsPane(Horizontal):
         self._arrange(layout, bool(count))
         rows.show(entries, first_to_look_at(self._sections) if count else None)
         if other:
-            for lines in self.query(Lines):
-                lines.forget()  # they are drawn when their size is known
+            self.query_one("#head", Lines).update()
+            self.call_after_refresh(self.update_details)  # the list is seen before its charts
         else:
             self.update_details()
 

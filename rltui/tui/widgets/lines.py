@@ -123,6 +123,11 @@ class Lines(LinePainter):
         self._lines = None
         super().forget()
 
+    def blank(self) -> None:
+        """Show nothing until the next update."""
+        self._lines = []
+        super().forget()
+
     def line_of(self, y: int) -> Line:
         if self._lines is None:
             self._lines = self._draw(self.size.width, self.size.height)
