@@ -2,8 +2,8 @@
 
 Restarts. A later file of a run (or a rewritten one) that begins at or below the last step
 continues the run on a new branch: for each tag that it logs, it supersedes the points of older
-branches from its first step on. A restart that the writer declares (SessionLog START) supersedes
-all tags from there. Superseded points are kept.
+branches from the tag's first step in it on (see :mod:`rltui.store.takeover`). A restart that the
+writer declares (SessionLog START) supersedes all tags from there. Superseded points are kept.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from rltui.core.block import Block
 from rltui.store.branch import Branch
 from rltui.store.points import GrowingPoints, Points, by_step, choose, concatenate, is_sorted
 from rltui.store.series import Series
+from rltui.store.takeover import starts
 
 
 @dataclass(slots=True, eq=False)
@@ -190,34 +191,35 @@ class Lineage:
     def _assemble(self, tag: str) -> Series:
         kept: list[Points] = []
         lost: list[Points] = []
-        restarts: list[int] = []
+        taken_over: set[int] = set()
         limit: int | None = None
-        for branch in reversed(self.branches):
+        originals = [b for b in self.branches if b.path not in self.copies]
+        begun = zip(originals, starts(originals, tag), strict=True)
+        for branch, start in reversed(list(begun)):
             points = branch.points(tag)
-            if branch.path in self.copies:
-                points = choose(points, points[0] > self._end_of(self.copies[branch.path]))
-                kept[:0] = [points] if len(points[0]) else []
-                continue
             if limit is not None and len(points[0]):
                 live = points[0] < limit
                 if not live.all():
-                    restarts.append(limit)
+                    taken_over.add(limit)
                     lost.insert(0, choose(points, ~live))
                     points = choose(points, live)
-            if len(points[0]):
-                kept.insert(0, points)
-            if branch.start is not None and (
-                tag in branch.columns or branch.declared_start is not None
-            ):
-                limit = branch.start if limit is None else min(limit, branch.start)
+            kept.insert(0, points)
+            if start is not None:
+                limit = start if limit is None else min(limit, start)
+        for path, original in self.copies.items():
+            beyond = self._end_of(original, tag)
+            for branch in self.branches_of(path):
+                points = branch.points(tag)
+                kept.append(choose(points, points[0] > beyond))
+        kept = [p for p in kept if len(p[0])]
         # numpy.unique would import numpy.ma, which takes as long as drawing a screen
-        unique = np.array(sorted(set(restarts)), dtype=np.int64)
+        unique = np.array(sorted(taken_over), dtype=np.int64)
         return Series.of(tag, by_step(concatenate(kept)), concatenate(lost), unique)
 
-    def _end_of(self, path: Path) -> int:
-        """Highest step of a file."""
-        lasts = (b.last_step for b in self.branches_of(path) if b.last_step is not None)
-        return max(lasts, default=_NOWHERE)
+    def _end_of(self, path: Path, tag: str) -> int:
+        """Highest step of a tag in a file."""
+        reaches = (b.reaches.get(tag) for b in self.branches_of(path))
+        return max((r.last for r in reaches if r is not None), default=_NOWHERE)
 
 
 def _extended(known: _Assembled, total: int) -> bool:
