@@ -34,7 +34,7 @@ def extent_of(lineages: Mapping[str, Lineage]) -> Extent:
     """The extent of all points of a run."""
     found = ranked(lineages)
     # the lineages with real steps, if any
-    stepped = [s for s in found if not s.steps_are_row_numbers and s.branches] or found
+    stepped = [s for s in found if not s.trust.off_axis and s.branches] or found
     branches = [b for s in found for b in s.branches]
     firsts = [b.first_step for s in stepped for b in s.branches if b.first_step is not None]
     lasts = [x for s in stepped if (x := _last_step(s)) is not None]
@@ -55,8 +55,8 @@ def _wall_times(blocks: Iterable[Block]) -> list[FloatArray]:
 
 
 def ranked(lineages: Mapping[str, Lineage]) -> list[Lineage]:
-    """The most precise first; those whose steps are row numbers last."""
-    return sorted(lineages.values(), key=lambda s: (s.steps_are_row_numbers, -s.precision_rank))
+    """The most precise first; those whose steps are not those of the run last."""
+    return sorted(lineages.values(), key=lambda s: (s.trust.off_axis, -s.trust.precision_rank))
 
 
 def _last_step(lineage: Lineage) -> int | None:

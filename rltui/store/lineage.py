@@ -20,6 +20,7 @@ from rltui.core.block import Block
 from rltui.store.branch import Branch
 from rltui.store.points import GrowingPoints, Points, by_step, choose, concatenate, is_sorted
 from rltui.store.series import Series
+from rltui.store.step_trust import StepTrust
 from rltui.store.takeover import starts
 
 
@@ -51,8 +52,7 @@ class Lineage:
     def __init__(self) -> None:
         self.branches: list[Branch] = []
         """Oldest first."""
-        self.precision_rank = 0
-        self._row_numbered: dict[Path, bool] = {}
+        self.trust = StepTrust()
         self._open: dict[Path, Branch] = {}
         self.copies: dict[Path, Path] = {}
         """Files with the same points as an older one, and that one: only what they have beyond
@@ -61,11 +61,6 @@ class Lineage:
         self._structure = 0
         """Grows with every change of the branches other than an appended block."""
         self._assembled: dict[str, _Assembled] = {}
-
-    @property
-    def steps_are_row_numbers(self) -> bool:
-        """Whether none of its files has steps of its own."""
-        return bool(self._row_numbered) and all(self._row_numbered.values())
 
     @property
     def nbytes(self) -> int:
@@ -77,13 +72,19 @@ class Lineage:
         """Whether it has any point of the tag."""
         return any(tag in b.columns for b in self.branches)
 
+    def guesses(self, tag: str) -> bool:
+        """Whether none of its files gives the steps of a tag."""
+        return not self.trust.exact and all(
+            self.trust.guesses(b.path, tag) for b in self.branches if tag in b.columns
+        )
+
     # -- taking in --------------------------------------------------------------------------
 
     def register(self, source: SourceInfo) -> bool:
         """Take the state of a file; returns whether this changes what the steps mean."""
-        before, self.precision_rank = self.steps_are_row_numbers, source.precision_rank
-        self._row_numbered[source.path] = source.steps_are_row_numbers
-        return self.steps_are_row_numbers is not before and bool(self.branches)
+        changed = self.trust.take(source)
+        self._structure += changed
+        return changed and bool(self.branches)
 
     def append(self, source: SourceInfo, generation: int, block: Block) -> None:
         """Add a block at the end of a file."""
@@ -137,7 +138,7 @@ class Lineage:
         self.branches = [b for b in self.branches if b.path != path]
         self._structure += 1
         self._open.pop(path, None)
-        self._row_numbered.pop(path, None)
+        self.trust.forget(path)
         self.copies = {c: o for c, o in self.copies.items() if path not in (c, o)}
         into.branches = sorted([*into.branches, *moved], key=_rank)
         into._structure += 1
@@ -161,7 +162,7 @@ class Lineage:
         Where only the newest branch grew, just its new points are read.
         """
         known = self._assembled.get(tag)
-        counts = [b.count(tag) for b in self.branches if tag in b.columns]
+        counts = [b.count(tag) for b in self._counting(tag) if tag in b.columns]
         holding, total = len(counts), sum(counts)
         if (
             known is not None
@@ -177,11 +178,20 @@ class Lineage:
         self._assembled[tag] = _Assembled(self._structure, holding, series, total, branch, taken)
         return series
 
+    def _counting(self, tag: str) -> list[Branch]:
+        """The branches, without those that only guess the steps of a tag which others give."""
+        if self.trust.exact:
+            return self.branches
+        guessing = [b for b in self.branches if self.trust.guesses(b.path, tag)]
+        if not guessing or not any(tag in b.columns for b in self.branches if b not in guessing):
+            return self.branches
+        return [b for b in self.branches if b not in guessing]
+
     def _appended_to(self, tag: str) -> Branch | None:
         """The newest branch of a tag, when nothing supersedes what it logs."""
         if self.copies:
             return None
-        for branch in reversed(self.branches):
+        for branch in reversed(self._counting(tag)):
             if tag in branch.columns:
                 return branch
             if branch.declared_start is not None:
@@ -193,7 +203,8 @@ class Lineage:
         lost: list[Points] = []
         taken_over: set[int] = set()
         limit: int | None = None
-        originals = [b for b in self.branches if b.path not in self.copies]
+        counting = self._counting(tag)
+        originals = [b for b in counting if b.path not in self.copies]
         begun = zip(originals, starts(originals, tag), strict=True)
         for branch, start in reversed(list(begun)):
             points = branch.points(tag)
@@ -208,7 +219,7 @@ class Lineage:
                 limit = start if limit is None else min(limit, start)
         for path, original in self.copies.items():
             beyond = self._end_of(original, tag)
-            for branch in self.branches_of(path):
+            for branch in (b for b in counting if b.path == path):
                 points = branch.points(tag)
                 kept.append(choose(points, points[0] > beyond))
         kept = [p for p in kept if len(p[0])]

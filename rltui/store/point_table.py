@@ -172,15 +172,17 @@ class PointTable:
 
     def _build(self, tag: str, changed_at: int, known: _Kept | None) -> _Kept:
         having = [s for s in ranked(self.lineages) if s.has(tag)]
+        having.sort(key=lambda s: s.guesses(tag))
         if not having:
             return _Kept(Series.empty(tag), changed_at, False)
         first = having[0].series(tag)
-        others = [s for s in having[1:] if not s.steps_are_row_numbers]
+        # a log that does not give its steps adds nothing to one that does
+        others = [s for s in having[1:] if not (s.trust.off_axis or s.guesses(tag))]
         if not others:
             return _Kept(first, changed_at, False)
         points = first.points
         for other in others:
-            points = filled(points, other.series(tag).points, other.precision_rank)
+            points = filled(points, other.series(tag).points, other.trust.precision_rank)
         series = Series.of(tag, points, first.old_points, first.restarts)
         if known is not None and known.is_merged:
             series = series.with_history(known.series)
