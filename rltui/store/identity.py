@@ -96,6 +96,10 @@ class RunIdentity:
         lineages, sources = self._run.table.lineages, self._run.files.sources
         if len(lineages) < 2:
             return False
+        form = sources[path].format
+        if any(form in (name, s.trust.aside_of) for name, s in lineages.items() if s.trust.aside_of):
+            self._compared_at[path] = math.inf  # the same values on another axis
+            return False
         answer = same_training(path, lineages, sources)
         proven = answer is not Agreement.UNKNOWN
         self._compared_at[path] = math.inf if proven else sources[path].records

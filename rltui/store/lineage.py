@@ -68,6 +68,11 @@ class Lineage:
         grown = (a.growing.nbytes for a in self._assembled.values() if a.growing is not None)
         return sum(b.nbytes for b in self.branches) + sum(grown)
 
+    @property
+    def tags(self) -> list[str]:
+        """The tags, in the order in which they were first seen."""
+        return list(dict.fromkeys(t for b in self.branches for t in b.reaches))
+
     def has(self, tag: str) -> bool:
         """Whether it has any point of the tag."""
         return any(tag in b.columns for b in self.branches)

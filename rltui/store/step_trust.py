@@ -13,8 +13,9 @@ class StepTrust:
     def __init__(self) -> None:
         self.precision_rank = 0
         """Of several lineages the highest wins (see ``Format``)."""
-        self.aside = False
-        """Whether a more trusted log of the run has the same values on another axis."""
+        self.aside_of: str | None = None
+        """The log format that has the same values at other steps, where this one stands aside
+        (see :mod:`rltui.store.axis`)."""
         self.exact = True
         """Whether all of its files give the steps of all tags."""
         self._row_numbered: dict[Path, bool] = {}
@@ -43,9 +44,13 @@ class StepTrust:
 
     @property
     def off_axis(self) -> bool:
-        """Whether the steps are not those of the run: none of its files has steps of its own,
-        or another log has the same values at other steps."""
-        return self.aside or (bool(self._row_numbered) and all(self._row_numbered.values()))
+        """Whether the steps are not those of the run."""
+        return self.aside_of is not None or self.row_numbered
+
+    @property
+    def row_numbered(self) -> bool:
+        """Whether none of its files has steps of its own."""
+        return bool(self._row_numbered) and all(self._row_numbered.values())
 
     def guesses(self, path: Path, tag: str) -> bool:
         """Whether a file does not give the steps of a tag."""
