@@ -93,6 +93,8 @@ class SourceInfo:
     """Of several sources of one run the highest wins (see ``Format``)."""
     steps_are_row_numbers: bool = False
     """Whether its steps are row numbers, because the log has no steps."""
+    guessed: frozenset[str] = frozenset()
+    """Tags whose steps the log does not give: the decoder took the step of a row nearby."""
     joined: Joined = Joined.OWN
     alone: str = ""
     """Name of its own run if it turns out not to belong to this one."""

@@ -75,6 +75,9 @@ class Decoded:
     """Exit code of the training, where the log has it (a tracker's exit record)."""
     steps_are_row_numbers: bool = False
     """Whether the steps are row numbers, because the log has no steps."""
+    guessed: frozenset[str] = frozenset()
+    """All tags so far with points whose steps the log does not give: the decoder took the step
+    of a row nearby. A source that has such a tag with steps of its own is right."""
 
 
 class Belonging(Enum):

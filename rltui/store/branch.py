@@ -8,16 +8,33 @@ row by row does not become a million tiny arrays; each point is copied at most l
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from rltui.core.block import Block, BoolArray
-from rltui.store.points import Points, choose, concatenate
+from rltui.store.points import Points, choose, concatenate, is_sorted
 
 #: Blocks of more rows than this are not merged any further: copying no longer pays off.
 _MERGE_ROWS = 4096
+
+
+@dataclass(slots=True, eq=False)
+class Reach:
+    """How many points a tag has in a branch, and from where to where they go.
+
+    Each tag has its own: tags of one file may count steps, episodes or seconds.
+    """
+
+    count: int
+    begin: int
+    """Step of the first point in file order, however the file was split into reads."""
+    first: int
+    """Lowest step."""
+    last: int
+    """Highest step."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,13 +55,8 @@ class Branch:
     blocks: list[Block] = field(default_factory=list)
     columns: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """tag -> [(index of block, column)], in file order."""
-    _counts: dict[str, int] = field(default_factory=dict)
-    """tag -> number of points."""
-
-    @property
-    def start(self) -> int | None:
-        """Step from which this branch supersedes older ones."""
-        return self.declared_start if self.declared_start is not None else self.begin
+    reaches: dict[str, Reach] = field(default_factory=dict)
+    """Where the points of each tag are."""
 
     @property
     def first_wall_time(self) -> float:
@@ -63,7 +75,8 @@ class Branch:
 
     def count(self, tag: str) -> int:
         """Number of points of a tag."""
-        return self._counts.get(tag, 0)
+        reach = self.reaches.get(tag)
+        return 0 if reach is None else reach.count
 
     def append(self, block: Block) -> None:
         """Add a block at the end."""
@@ -74,11 +87,14 @@ class Branch:
             self.begin = int(block.steps[0])
         self.first_step = low if self.first_step is None else min(self.first_step, low)
         self.last_step = high if self.last_step is None else max(self.last_step, high)
-        for column, tag in enumerate(block.tags):
-            here = len(block.steps)
-            if block.absent is not None:
-                here -= int(np.count_nonzero(block.absent[:, column]))
-            self._counts[tag] = self._counts.get(tag, 0) + here
+        for tag, reach in _reaches(block, low, high):
+            known = self.reaches.get(tag)
+            if known is None:
+                self.reaches[tag] = reach
+                continue
+            known.count += reach.count
+            known.first = min(known.first, reach.first)
+            known.last = max(known.last, reach.last)
         if self.blocks and _mergeable(self.blocks[-1], block):
             self._merge_into_last(block)
             return
@@ -102,7 +118,7 @@ class Branch:
         Reads only the blocks that hold these points, newest first: a live run whose rows
         alternate between sets of tags has thousands of blocks.
         """
-        missing = self._counts.get(tag, 0) - start
+        missing = self.count(tag) - start
         pieces: list[Points] = []
         for part in reversed(self.columns.get(tag, ())):
             if missing <= 0:
@@ -120,6 +136,26 @@ class Branch:
             return points
         keep = ~block.absent[:, column]
         return points[0][keep], points[1][keep], points[2][keep]
+
+
+def _reaches(block: Block, low: int, high: int) -> Iterator[tuple[str, Reach]]:
+    """Each tag of a block that has points in it; ``low`` and ``high``: its steps."""
+    steps = block.steps
+    if block.absent is None:
+        begin = int(steps[0])
+        for tag in block.tags:
+            yield tag, Reach(len(steps), begin, low, high)
+        return
+    in_order = is_sorted(steps)
+    for column, tag in enumerate(block.tags):
+        there = np.flatnonzero(~block.absent[:, column])
+        if len(there):
+            begin, last = int(steps[there[0]]), int(steps[there[-1]])
+            first = begin
+            if not in_order:
+                own = steps[there]
+                first, last = int(own.min()), int(own.max())
+            yield tag, Reach(len(there), begin, first, last)
 
 
 def _mergeable(older: Block, newer: Block) -> bool:

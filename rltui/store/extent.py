@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from rltui.core.block import Block, FloatArray
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
+from rltui.store.takeover import last_step, restarts
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ def extent_of(lineages: Mapping[str, Lineage]) -> Extent:
     """The extent of all points of a run."""
     found = ranked(lineages)
     # the lineages with real steps, if any
-    stepped = [s for s in found if not s.steps_are_row_numbers and s.branches] or found
+    stepped = [s for s in found if not s.trust.off_axis and s.branches] or found
     branches = [b for s in found for b in s.branches]
     firsts = [b.first_step for s in stepped for b in s.branches if b.first_step is not None]
     lasts = [x for s in stepped if (x := _last_step(s)) is not None]
@@ -42,7 +43,7 @@ def extent_of(lineages: Mapping[str, Lineage]) -> Extent:
     return Extent(
         min(firsts, default=None),
         max(lasts, default=None),
-        next((r for s in stepped if (r := _restarts(s))), ()),
+        next((r for s in stepped if (r := restarts(_originals(s)))), ()),
         min((float(np.nanmin(walls)) for walls in began), default=None),
         max((float(np.nanmax(walls)) for walls in ended), default=None),
     )
@@ -54,45 +55,16 @@ def _wall_times(blocks: Iterable[Block]) -> list[FloatArray]:
 
 
 def ranked(lineages: Mapping[str, Lineage]) -> list[Lineage]:
-    """The most precise first; those whose steps are row numbers last."""
-    return sorted(lineages.values(), key=lambda s: (s.steps_are_row_numbers, -s.precision_rank))
+    """The most precise first; those whose steps are not those of the run last."""
+    return sorted(lineages.values(), key=lambda s: (s.trust.off_axis, -s.trust.precision_rank))
 
 
 def _last_step(lineage: Lineage) -> int | None:
-    last: int | None = None
-    limit: int | None = None
-    branches = _originals(lineage)
-    for index in range(len(branches) - 1, -1, -1):
-        branch = branches[index]
-        if branch.last_step is not None:
-            end = branch.last_step if limit is None else min(branch.last_step, limit - 1)
-            last = end if last is None else max(last, end)
-        if _takes_over(branches, index) and branch.start is not None:
-            limit = branch.start if limit is None else min(limit, branch.start)
     beyond = [b.last_step for b in lineage.branches if b.path in lineage.copies]
+    last = last_step(_originals(lineage))
     return max((x for x in (last, *beyond) if x is not None), default=None)
-
-
-def _restarts(lineage: Lineage) -> tuple[int, ...]:
-    branches = _originals(lineage)
-    starts = (b.start for i, b in enumerate(branches) if _takes_over(branches, i))
-    return tuple(sorted({s for s in starts if s is not None}))
 
 
 def _originals(lineage: Lineage) -> list[Branch]:
     """The branches, oldest first, without those of copies."""
     return [b for b in lineage.branches if b.path not in lineage.copies]
-
-
-def _takes_over(branches: Sequence[Branch], index: int) -> bool:
-    """Whether a branch supersedes points of an older one."""
-    branch = branches[index]
-    start = branch.start
-    if start is None:
-        return False
-    for older in branches[:index]:
-        if older.last_step is None or older.last_step < start:
-            continue
-        if branch.declared_start is not None or not branch.columns.keys().isdisjoint(older.columns):
-            return True
-    return False

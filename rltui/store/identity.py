@@ -96,6 +96,10 @@ class RunIdentity:
         lineages, sources = self._run.table.lineages, self._run.files.sources
         if len(lineages) < 2:
             return False
+        form = sources[path].format
+        if any(form in (name, s.trust.aside_of) for name, s in lineages.items() if s.trust.aside_of):
+            self._compared_at[path] = math.inf  # the same values on another axis
+            return False
         answer = same_training(path, lineages, sources)
         proven = answer is not Agreement.UNKNOWN
         self._compared_at[path] = math.inf if proven else sources[path].records
@@ -128,11 +132,13 @@ def _vote(
     votes = {Agreement.YES: 0, Agreement.NO: 0}
     shared = 0
     for lineage in others.values():
-        if lineage.steps_are_row_numbers or source.steps_are_row_numbers:
+        if lineage.trust.off_axis or source.steps_are_row_numbers:
             continue
-        rank = min(lineage.precision_rank, source.precision_rank)
+        rank = min(lineage.trust.precision_rank, source.precision_rank)
         for tag in [t for t in dict.fromkeys(t for b in own for t in b.columns) if lineage.has(t)]:
             shared += 1
+            if tag in source.guessed or lineage.guesses(tag):
+                continue
             if shared > 4 * _TAGS or sum(votes.values()) >= _TAGS:
                 break
             mine = concatenate([b.points(tag) for b in own])

@@ -2,8 +2,8 @@
 
 Restarts. A later file of a run (or a rewritten one) that begins at or below the last step
 continues the run on a new branch: for each tag that it logs, it supersedes the points of older
-branches from its first step on. A restart that the writer declares (SessionLog START) supersedes
-all tags from there. Superseded points are kept.
+branches from the tag's first step in it on (see :mod:`rltui.store.takeover`). A restart that the
+writer declares (SessionLog START) supersedes all tags from there. Superseded points are kept.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from rltui.core.block import Block
 from rltui.store.branch import Branch
 from rltui.store.points import GrowingPoints, Points, by_step, choose, concatenate, is_sorted
 from rltui.store.series import Series
+from rltui.store.step_trust import StepTrust
+from rltui.store.takeover import starts
 
 
 @dataclass(slots=True, eq=False)
@@ -50,8 +52,7 @@ class Lineage:
     def __init__(self) -> None:
         self.branches: list[Branch] = []
         """Oldest first."""
-        self.precision_rank = 0
-        self._row_numbered: dict[Path, bool] = {}
+        self.trust = StepTrust()
         self._open: dict[Path, Branch] = {}
         self.copies: dict[Path, Path] = {}
         """Files with the same points as an older one, and that one: only what they have beyond
@@ -62,27 +63,33 @@ class Lineage:
         self._assembled: dict[str, _Assembled] = {}
 
     @property
-    def steps_are_row_numbers(self) -> bool:
-        """Whether none of its files has steps of its own."""
-        return bool(self._row_numbered) and all(self._row_numbered.values())
-
-    @property
     def nbytes(self) -> int:
         """Bytes held by the points, merged copies included."""
         grown = (a.growing.nbytes for a in self._assembled.values() if a.growing is not None)
         return sum(b.nbytes for b in self.branches) + sum(grown)
 
+    @property
+    def tags(self) -> list[str]:
+        """The tags, in the order in which they were first seen."""
+        return list(dict.fromkeys(t for b in self.branches for t in b.reaches))
+
     def has(self, tag: str) -> bool:
         """Whether it has any point of the tag."""
         return any(tag in b.columns for b in self.branches)
+
+    def guesses(self, tag: str) -> bool:
+        """Whether none of its files gives the steps of a tag."""
+        return not self.trust.exact and all(
+            self.trust.guesses(b.path, tag) for b in self.branches if tag in b.columns
+        )
 
     # -- taking in --------------------------------------------------------------------------
 
     def register(self, source: SourceInfo) -> bool:
         """Take the state of a file; returns whether this changes what the steps mean."""
-        before, self.precision_rank = self.steps_are_row_numbers, source.precision_rank
-        self._row_numbered[source.path] = source.steps_are_row_numbers
-        return self.steps_are_row_numbers is not before and bool(self.branches)
+        changed = self.trust.take(source)
+        self._structure += changed
+        return changed and bool(self.branches)
 
     def append(self, source: SourceInfo, generation: int, block: Block) -> None:
         """Add a block at the end of a file."""
@@ -136,7 +143,7 @@ class Lineage:
         self.branches = [b for b in self.branches if b.path != path]
         self._structure += 1
         self._open.pop(path, None)
-        self._row_numbered.pop(path, None)
+        self.trust.forget(path)
         self.copies = {c: o for c, o in self.copies.items() if path not in (c, o)}
         into.branches = sorted([*into.branches, *moved], key=_rank)
         into._structure += 1
@@ -160,7 +167,7 @@ class Lineage:
         Where only the newest branch grew, just its new points are read.
         """
         known = self._assembled.get(tag)
-        counts = [b.count(tag) for b in self.branches if tag in b.columns]
+        counts = [b.count(tag) for b in self._counting(tag) if tag in b.columns]
         holding, total = len(counts), sum(counts)
         if (
             known is not None
@@ -176,11 +183,20 @@ class Lineage:
         self._assembled[tag] = _Assembled(self._structure, holding, series, total, branch, taken)
         return series
 
+    def _counting(self, tag: str) -> list[Branch]:
+        """The branches, without those that only guess the steps of a tag which others give."""
+        if self.trust.exact:
+            return self.branches
+        guessing = [b for b in self.branches if self.trust.guesses(b.path, tag)]
+        if not guessing or not any(tag in b.columns for b in self.branches if b not in guessing):
+            return self.branches
+        return [b for b in self.branches if b not in guessing]
+
     def _appended_to(self, tag: str) -> Branch | None:
         """The newest branch of a tag, when nothing supersedes what it logs."""
         if self.copies:
             return None
-        for branch in reversed(self.branches):
+        for branch in reversed(self._counting(tag)):
             if tag in branch.columns:
                 return branch
             if branch.declared_start is not None:
@@ -190,34 +206,36 @@ class Lineage:
     def _assemble(self, tag: str) -> Series:
         kept: list[Points] = []
         lost: list[Points] = []
-        restarts: list[int] = []
+        taken_over: set[int] = set()
         limit: int | None = None
-        for branch in reversed(self.branches):
+        counting = self._counting(tag)
+        originals = [b for b in counting if b.path not in self.copies]
+        begun = zip(originals, starts(originals, tag), strict=True)
+        for branch, start in reversed(list(begun)):
             points = branch.points(tag)
-            if branch.path in self.copies:
-                points = choose(points, points[0] > self._end_of(self.copies[branch.path]))
-                kept[:0] = [points] if len(points[0]) else []
-                continue
             if limit is not None and len(points[0]):
                 live = points[0] < limit
                 if not live.all():
-                    restarts.append(limit)
+                    taken_over.add(limit)
                     lost.insert(0, choose(points, ~live))
                     points = choose(points, live)
-            if len(points[0]):
-                kept.insert(0, points)
-            if branch.start is not None and (
-                tag in branch.columns or branch.declared_start is not None
-            ):
-                limit = branch.start if limit is None else min(limit, branch.start)
+            kept.insert(0, points)
+            if start is not None:
+                limit = start if limit is None else min(limit, start)
+        for path, original in self.copies.items():
+            beyond = self._end_of(original, tag)
+            for branch in (b for b in counting if b.path == path):
+                points = branch.points(tag)
+                kept.append(choose(points, points[0] > beyond))
+        kept = [p for p in kept if len(p[0])]
         # numpy.unique would import numpy.ma, which takes as long as drawing a screen
-        unique = np.array(sorted(set(restarts)), dtype=np.int64)
+        unique = np.array(sorted(taken_over), dtype=np.int64)
         return Series.of(tag, by_step(concatenate(kept)), concatenate(lost), unique)
 
-    def _end_of(self, path: Path) -> int:
-        """Highest step of a file."""
-        lasts = (b.last_step for b in self.branches_of(path) if b.last_step is not None)
-        return max(lasts, default=_NOWHERE)
+    def _end_of(self, path: Path, tag: str) -> int:
+        """Highest step of a tag in a file."""
+        reaches = (b.reaches.get(tag) for b in self.branches_of(path))
+        return max((r.last for r in reaches if r is not None), default=_NOWHERE)
 
 
 def _extended(known: _Assembled, total: int) -> bool:

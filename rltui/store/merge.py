@@ -12,7 +12,7 @@ from enum import Enum
 
 import numpy as np
 
-from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 from rltui.store.points import Points, by_step, choose
 
 #: Relative and absolute tolerance by precision rank of the coarser log: consoles print three
@@ -20,8 +20,14 @@ from rltui.store.points import Points, by_step, choose
 _TOLERANCE = {1: (6e-3, 6e-4), 2: (2e-6, 1e-30), 3: (1e-9, 0.0)}
 #: Share of equal values from which two logs agree, and below which they disagree.
 _AGREE, _DISAGREE = 0.6, 0.3
+#: Significant digits with which tables are printed. With more than six, float32 is coarser.
+_DIGITS = (3, 4, 5, 6)
 #: At most this many points of each log are compared: the newest of the span that both have.
 _COMPARED = 500
+#: Values that must be equal in the same order; twice as many where one log is rounded.
+_IN_ORDER = 3
+#: Share of them that must be equal, and places where one log may begin within the other.
+_ALL_BUT_TORN, _STARTS = 0.9, 64
 
 
 class Agreement(Enum):
@@ -48,7 +54,7 @@ def agreement(points: Points, others: Points, precision_rank: int) -> Agreement:
     if np.count_nonzero(known) < 2:
         return Agreement.UNKNOWN
     a, b = a[known], b[known]
-    margin = _margin(b, precision_rank)
+    margin = np.maximum(_margin(b, precision_rank), _printed_margin(a, b))
     if float(np.ptp(b)) <= 4 * float(np.median(margin)):
         return Agreement.UNKNOWN
     share = float(np.mean(np.abs(a - b) <= margin))
@@ -57,9 +63,62 @@ def agreement(points: Points, others: Points, precision_rank: int) -> Agreement:
     return Agreement.NO if share < _DISAGREE else Agreement.UNKNOWN
 
 
-def filled(base: Points, other: Points, precision_rank: int) -> Points:
+def same_in_order(
+    values: ValueArray, others: ValueArray, precision_rank: int, *, need_change: bool = True
+) -> Agreement:
+    """Whether two logs have the same values in the same order, whatever the steps. One may have
+    begun earlier than the other, or have come further.
+
+    Values that hardly change prove nothing, unless ``need_change`` is False.
+    """
+    a: FloatArray = values[:_COMPARED].astype(np.float64)
+    b: FloatArray = others[:_COMPARED].astype(np.float64)
+    needed = _IN_ORDER if precision_rank > 1 else 2 * _IN_ORDER
+    if need_change and min(_changes(a, precision_rank), _changes(b, precision_rank)) < needed - 1:
+        return Agreement.UNKNOWN
+    if min(len(a), len(b)) < needed:
+        return Agreement.UNKNOWN
+    starts = [0, *_places_of(a[0], b, precision_rank), *(-_places_of(b[0], a, precision_rank))]
+    for start in starts[:_STARTS]:
+        mine, theirs = (a, b[start:]) if start >= 0 else (a[-start:], b)
+        size = min(len(mine), len(theirs))
+        if size < needed or 2 * size < min(len(a), len(b)):
+            continue
+        same = _equal(mine[:size], theirs[:size], precision_rank)
+        if float(np.mean(same)) >= _ALL_BUT_TORN:
+            return Agreement.YES
+    return Agreement.NO
+
+
+def _places_of(value: float, values: FloatArray, precision_rank: int) -> IntArray:
+    return np.flatnonzero(_equal(np.full(len(values), value), values, precision_rank))
+
+
+def _changes(values: FloatArray, precision_rank: int) -> int:
+    """How often the values change by more than what was rounded."""
+    known = values[np.isfinite(values)]
+    if len(known) < 2:
+        return 0
+    return int(np.count_nonzero(np.abs(np.diff(known)) > 2 * _margin(known[1:], precision_rank)))
+
+
+def _equal(a: FloatArray, b: FloatArray, precision_rank: int) -> BoolArray:
+    """Where values are equal but for what was rounded."""
+    margin = _margin(a, precision_rank)
+    with np.errstate(invalid="ignore"):
+        same: BoolArray = np.abs(a - b) <= margin
+        if not same.all():
+            same = np.abs(a - b) <= np.maximum(margin, _printed_margin(a, b))
+    same |= ~np.isfinite(a) & ~np.isfinite(b)
+    return same
+
+
+def filled(base: Points, other: Points, precision_rank: int, *, proven: bool = True) -> Points:
     """``base`` with the points of a less precise log at steps that it lacks, and with the times
-    of that log where it has none. All three are sorted by step."""
+    of that log where it has none. All three are sorted by step.
+
+    ``proven``: the two have one x axis. Otherwise the same values at other steps are left out.
+    """
     if not len(other[0]):
         return base
     if not len(base[0]):
@@ -67,6 +126,8 @@ def filled(base: Points, other: Points, precision_rank: int) -> Points:
     at = _places(base[0], other[0])
     shared = base[0][at] == other[0]
     if not _fits(base, other, at, shared, precision_rank):
+        return base
+    if not (proven or shared.any()) and _repeats(base, other, precision_rank):
         return base
     base = _timed(base, other)
     if shared.all():
@@ -101,10 +162,14 @@ def _fits(
     if not shared.any():  # one after the other, not interleaved
         return bool(other[0][0] > base[0][-1] or other[0][-1] < base[0][0])
     a, b = base[2][at[shared]].astype(np.float64), other[2][shared].astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        same = np.abs(a - b) <= _margin(a, precision_rank)
-    same |= ~np.isfinite(a) & ~np.isfinite(b)
-    return float(np.mean(same)) >= _AGREE
+    return float(np.mean(_equal(a, b, precision_rank))) >= _AGREE
+
+
+def _repeats(base: Points, other: Points, precision_rank: int) -> bool:
+    """Whether one begins with the values of the other."""
+    size = min(len(base[0]), len(other[0]), _COMPARED)
+    a, b = base[2][:size].astype(np.float64), other[2][:size].astype(np.float64)
+    return bool(_equal(a, b, precision_rank).all())
 
 
 def _timed(base: Points, other: Points) -> Points:
@@ -123,3 +188,24 @@ def _margin(values: FloatArray, precision_rank: int) -> FloatArray:
     with np.errstate(invalid="ignore"):
         margin: FloatArray = absolute + relative * np.abs(values)
     return margin
+
+
+def _printed_margin(a: FloatArray, b: FloatArray) -> FloatArray:
+    """(n,) half a unit of the last digit with which the coarser of two columns was printed, zero
+    where neither was rounded to so few digits."""
+    return np.maximum(_half_unit(a), _half_unit(b))
+
+
+def _half_unit(values: FloatArray) -> FloatArray:
+    """(n,) half a unit of the last of the fewest significant digits that give all the values."""
+    sample = values[np.isfinite(values) & (values != 0)][:_COMPARED]
+    known = np.where(np.isfinite(values) & (values != 0), np.abs(values), 1.0)
+    power = np.floor(np.log10(known))
+    size = np.floor(np.log10(np.abs(sample)))
+    for digits in _DIGITS:
+        unit = 10.0 ** (size - digits + 1)
+        # float32 holds seven digits, so a value printed with six is off by less than this
+        if (np.abs(sample / unit - np.round(sample / unit)) <= 1e-7 * 10.0**digits).all():
+            half: FloatArray = 0.51 * 10.0 ** (power - digits + 1)
+            return half
+    return np.zeros(len(values))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rltui.core.batch import Batch, Restart, SourceInfo
+from rltui.store.axis import Axes, AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.derived import Derived, DerivedSeries
 from rltui.store.extent import Extent, extent_of, ranked
@@ -32,6 +33,7 @@ class PointTable:
     def __init__(self) -> None:
         self.lineages: dict[str, Lineage] = {}
         """Log format -> what was logged in it."""
+        self._axes = AxisCheck(self.lineages)
         self._extent: tuple[int, Extent] | None = None
         """The extent, and the clock at which it was worked out."""
         self._clock = 0
@@ -46,6 +48,9 @@ class PointTable:
         """Take the points of one batch in; returns the tags that changed."""
         changed = self._take(batch)
         self.touch(changed)
+        if len(self.lineages) > 1 and self._axes.settle():
+            changed = dict.fromkeys(self._changed_at)
+            self.touch(changed)
         if batch.replaced:
             self._forget_lost_tags()
         return frozenset(changed)
@@ -73,6 +78,7 @@ class PointTable:
                 changed.update(dict.fromkeys(superseded))
             elif len(item.steps):
                 lineage.append(source, batch.generation, item)
+                self._axes.count(source.format, len(item.steps))
                 changed.update(dict.fromkeys(item.tags))
         return changed
 
@@ -87,6 +93,8 @@ class PointTable:
         other = into.lineages.setdefault(source.format, Lineage())
         other.register(source)
         moved = lineage.move(source.path, other) if lineage is not None else []
+        self._axes.forget()
+        into._axes.forget()
         # what is left may count differently now: copies lose their original, steps their meaning
         self.touch(self.tags)
         into.touch((*into.tags, *(t for b in moved for t in b.columns)))
@@ -109,7 +117,8 @@ class PointTable:
     @property
     def tags(self) -> tuple[str, ...]:
         """All logged tags, in the order in which they were first seen."""
-        return tuple(self._changed_at)
+        doubles = self._axes.doubles
+        return tuple(t for t in self._changed_at if t not in doubles)
 
     @property
     def derived(self) -> Mapping[str, DerivedSeries]:
@@ -172,15 +181,19 @@ class PointTable:
 
     def _build(self, tag: str, changed_at: int, known: _Kept | None) -> _Kept:
         having = [s for s in ranked(self.lineages) if s.has(tag)]
+        having.sort(key=lambda s: s.guesses(tag))
         if not having:
             return _Kept(Series.empty(tag), changed_at, False)
-        first = having[0].series(tag)
-        others = [s for s in having[1:] if not s.steps_are_row_numbers]
+        best, first = having[0], having[0].series(tag)
+        # a log that does not give its steps adds nothing to one that does
+        others = [s for s in having[1:] if not (s.trust.off_axis or s.guesses(tag))]
         if not others:
             return _Kept(first, changed_at, False)
         points = first.points
         for other in others:
-            points = filled(points, other.series(tag).points, other.precision_rank)
+            proven = self._axes.between(best, other) is Axes.SAME
+            rank = other.trust.precision_rank
+            points = filled(points, other.series(tag).points, rank, proven=proven)
         series = Series.of(tag, points, first.old_points, first.restarts)
         if known is not None and known.is_merged:
             series = series.with_history(known.series)

@@ -28,7 +28,7 @@ def batch(form: str, *blocks: Block, name: str = "", order: int = 0, **changes: 
     """One file of a format; ``joined`` and ``alone`` as in its SourceInfo."""
     told = {
         k: changes.pop(k)
-        for k in ("joined", "alone", "steps_are_row_numbers", "records")
+        for k in ("joined", "alone", "steps_are_row_numbers", "records", "guessed")
         if k in changes
     }
     told.setdefault("records", sum(len(b.steps) for b in blocks))
@@ -107,6 +107,48 @@ def test_row_numbers_are_no_steps() -> None:
     assert run.series("loss").values.tolist() == LOSS
     assert run.series("lr").count == 60
     assert (run.first_step, run.last_step) == (0, 590)
+
+
+def near_a_row(values: list[float]) -> Batch:
+    """A console whose loss has the step of a row nearby."""
+    block = a_block({"loss": values}, steps=[s // 7 * 7 for s in range(len(values))])
+    return batch("console", block, rows(LOSS, tag="lr"), guessed=frozenset({"loss"}))
+
+
+@pytest.mark.parametrize("exact_first", [True, False])
+def test_guessed_steps_add_nothing_to_a_tag_that_has_its_own(exact_first: bool) -> None:
+    exact = batch("tfevents", a_block({"loss": LOSS}, steps=range(0, 600, 10)))
+    pair = [exact, near_a_row(rounded(LOSS))]
+    store = Store()
+    for number, one in enumerate(pair if exact_first else pair[::-1]):
+        store.apply(replace(one, waiting=1 - number))
+        only(store).series("loss")
+    assert only(store).series("loss").values.tolist() == LOSS
+    assert only(store).series("lr").count == 60
+    assert only(store).table.origins("loss")[0].name == "tfevents"
+
+
+def test_guessed_steps_are_shown_until_a_source_has_the_true_ones() -> None:
+    store = store_of(near_a_row(rounded(LOSS)))
+    assert only(store).series("loss").count == 60
+    store.apply(batch("tfevents", a_block({"loss": LOSS[:3]}, steps=[0, 10, 20])))
+    assert only(store).series("loss").values.tolist() == LOSS[:3]
+
+
+def test_of_two_files_of_one_format_the_one_with_steps_counts() -> None:
+    true = batch("console", a_block({"loss": LOSS}, steps=range(0, 600, 10)), name="true.log")
+    store = store_of(near_a_row(LOSS), true)
+    assert only(store).series("loss").steps.tolist() == list(range(0, 600, 10))
+    assert only(store).series("loss").count == 60
+
+
+def test_a_tag_that_turns_out_to_be_guessed_makes_room() -> None:
+    exact = batch("jsonl", rows(LOSS[:3]))
+    store = store_of(exact, batch("console", rows(LOSS[3:], 4)))
+    assert only(store).series("loss").count == 60
+    more = batch("console", rows([1.0], 61, tag="lr"), guessed=frozenset({"loss"}))
+    store.apply(more)
+    assert only(store).series("loss").count == 3
 
 
 def test_each_tag_says_where_it_comes_from() -> None:

@@ -42,6 +42,6 @@ class CleanRl(Dialect):
             return True
         speed = _SPEED.match(text)
         if speed and self._step is not None:
-            rows.add(_SPS, self._step, [float(speed[1])])
+            rows.guess(_SPS, self._step, [float(speed[1])])
             return True
         return False

@@ -96,6 +96,7 @@ class ConsoleDecoder:
             records=self._rows.taken - before,
             tail=None if more else self._screen.tail(),
             steps_are_row_numbers=self._rows.steps_are_row_numbers,
+            guessed=self._rows.guessed,
         )
 
     def _wait(self, data: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,6 +43,8 @@ class ConsoleRows:
         """Rows so far, over all calls."""
         self.steps_are_row_numbers = False
         """Whether steps are row numbers."""
+        self.guessed: frozenset[str] = frozenset()
+        """Tags with points whose steps the log does not give, over all calls."""
         self.total: int | None = None
         """The planned number of steps, where the log has it."""
 
@@ -64,6 +67,14 @@ class ConsoleRows:
         self._values.append(values)
         self.taken += 1
 
+    def guess(
+        self, names: tuple[bytes, ...], step: int, values: Sequence[float], wall: float = math.nan
+    ) -> None:
+        """Add a row that has no step of its own: ``step`` is that of a row nearby."""
+        if len(self.guessed) < _MAX_KEYS:
+            self.guessed |= _tags(names)
+        self.add(names, step, values, wall)
+
     def restart(self, step: int) -> None:
         """The training begins again at ``step``."""
         self._flush()
@@ -84,6 +95,11 @@ class ConsoleRows:
             )
         self._names, self._layout = (), None
         self._steps, self._walls, self._values = [], [], []
+
+
+@lru_cache(maxsize=256)
+def _tags(names: tuple[bytes, ...]) -> frozenset[str]:
+    return frozenset(layout_of(names, np.float64).tags)
 
 
 class RestartDetector:

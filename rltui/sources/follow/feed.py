@@ -35,6 +35,7 @@ class Feed(ABC):
         self._more = False
         self._records = 0
         self._steps_are_row_numbers = False
+        self._guessed: frozenset[str] = frozenset()
 
     @property
     def behind(self) -> bool:
@@ -82,6 +83,7 @@ class Feed(ABC):
     def _count(self, decoded: Decoded) -> None:
         self._records += decoded.records
         self._steps_are_row_numbers = self._steps_are_row_numbers or decoded.steps_are_row_numbers
+        self._guessed |= decoded.guessed
 
     def _source(self) -> SourceInfo:
         owner, file = self._owner, self.file
@@ -95,6 +97,7 @@ class Feed(ABC):
             self.modified,
             1 if owner is None else owner.precision_rank,
             self._steps_are_row_numbers,
+            self._guessed,
             file.joined,
             file.alone,
         )

@@ -1,0 +1,158 @@
+"""One training on two x axes: two logs with the same values at other steps.
+
+OpenAI baselines writes ``total_timesteps`` into its table and numbers the rows of its event
+file. Merged by step, each of the points would be there twice. The log whose steps are row
+numbers stands aside then, and if neither is, the less precise one: it adds nothing to a tag of
+the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from itertools import combinations
+
+import numpy as np
+
+from rltui.store.lineage import Lineage
+from rltui.store.merge import Agreement, agreement, same_in_order
+
+#: At most this many tags are compared, and this many with values that prove something.
+_TAGS, _TELLING = 48, 12
+#: Rows from which two logs are compared.
+_ROWS = 3
+_SIGNS = re.compile(r"[\W_]+")
+
+
+class Axes(Enum):
+    """How the x axes of two logs relate."""
+
+    UNKNOWN = "unknown"
+    """No tag shows it so far."""
+    SAME = "same"
+    """Not the same values at other steps."""
+    OTHER = "other"
+
+
+class AxisCheck:
+    """Compares the log formats of a run while it is being read. Owned by one PointTable."""
+
+    def __init__(self, lineages: Mapping[str, Lineage]) -> None:
+        self._lineages = lineages
+        self._rows: dict[str, int] = {}
+        """Format -> rows read so far."""
+        self._compared_at: dict[frozenset[str], float] = {}
+        """Two formats -> rows that both had when they were last compared."""
+        self._found: dict[frozenset[str], Axes] = {}
+        self.doubles: frozenset[str] = frozenset()
+        """Tags of logs that stand aside, with the values of a tag that the other log calls
+        nearly the same."""
+
+    def count(self, form: str, rows: int) -> None:
+        """Note that rows were read."""
+        self._rows[form] = self._rows.get(form, 0) + rows
+
+    def forget(self) -> None:
+        """Compare everything anew: files have left, or come from another run."""
+        self._compared_at, self._found, self.doubles = {}, {}, frozenset()
+        for lineage in self._lineages.values():
+            lineage.trust.aside_of = None
+
+    def between(self, one: Lineage, other: Lineage) -> Axes:
+        """How the axes of two logs relate."""
+        names = {id(s): form for form, s in self._lineages.items()}
+        return self._found.get(frozenset((names[id(one)], names[id(other)])), Axes.UNKNOWN)
+
+    def settle(self) -> bool:
+        """Compare the logs whose rows have doubled; returns whether some stand aside now that
+        did not, or have other doubles."""
+        before = self.doubles, [s.trust.aside_of for s in self._lineages.values()]
+        for names in combinations(self._lineages, 2):
+            pair = frozenset(names)
+            rows = min(self._rows.get(n, 0) for n in names)
+            if rows >= max(_ROWS, self._compared_at.get(pair, 0)):
+                self._compared_at[pair] = 2 * rows
+                self._compare(*names)
+        return before != (self.doubles, [s.trust.aside_of for s in self._lineages.values()])
+
+    def _compare(self, name: str, other: str) -> None:
+        pair, one, two = frozenset((name, other)), self._lineages[name], self._lineages[other]
+        if one.trust.row_numbered or two.trust.row_numbered:
+            return
+        known = self._found.get(pair, Axes.UNKNOWN)
+        if known is not Axes.OTHER:
+            known = self._found[pair] = relation(one, two)
+        if known is Axes.SAME:
+            self._compared_at[pair] = max(self._compared_at[pair], 64)
+        if known is not Axes.OTHER:
+            return
+        if one.trust.aside_of is None and two.trust.aside_of is None:
+            loser, winner = sorted((name, other), key=lambda n: (_standing(self._lineages[n]), n))
+            self._lineages[loser].trust.aside_of = winner
+        for loser, winner in ((name, other), (other, name)):
+            if self._lineages[loser].trust.aside_of == winner:
+                aside, trusted = self._lineages[loser], self._lineages[winner]
+                self.doubles |= {t for t in _doubles(aside, trusted) if not trusted.has(t)}
+
+
+def relation(one: Lineage, other: Lineage) -> Axes:
+    """Whether two logs have the same values in the same order at other steps."""
+    rank = min(one.trust.precision_rank, other.trust.precision_rank)
+    found = {Agreement.YES: 0, Agreement.NO: 0}
+    same = 0
+    for number, (tag, twin) in enumerate(_pairs(one, other)):
+        if number >= _TAGS or same + sum(found.values()) >= _TELLING:
+            break
+        points, others = one.series(tag).points, other.series(twin).points
+        if agreement(points, others, rank) is Agreement.YES:
+            same += 1
+            continue
+        answer = same_in_order(points[2], others[2], rank)
+        if answer in found:
+            found[answer] += 1
+    if found[Agreement.YES] > same and found[Agreement.YES] >= found[Agreement.NO]:
+        return Axes.OTHER
+    return Axes.SAME if same or found[Agreement.NO] else Axes.UNKNOWN
+
+
+def _pairs(one: Lineage, other: Lineage) -> Iterator[tuple[str, str]]:
+    """Tags of two logs with the same name, or nearly the same one, that have true steps."""
+    plain: dict[str, str | None] = {}
+    for tag in other.tags:
+        for name in _plain_names(tag):
+            plain[name] = tag if name not in plain else None
+    for tag in one.tags:
+        names = (plain.get(n) for n in _plain_names(tag))
+        twin = tag if other.has(tag) else next((n for n in names if n is not None), None)
+        if twin is not None and not one.guesses(tag) and not other.guesses(twin):
+            yield tag, twin
+
+
+def _plain_names(tag: str) -> dict[str, None]:
+    """``Train/EpRewMean``: traineprewmean, eprewmean."""
+    names = (tag, tag.rpartition("/")[2])
+    return dict.fromkeys(n for n in (_SIGNS.sub("", x.lower()) for x in names) if n)
+
+
+def _standing(lineage: Lineage) -> tuple[bool, int, int]:
+    """What decides which of two axes counts, the higher one: true steps rather than row numbers,
+    then precision, then the finer unit."""
+    lasts = (b.last_step for b in lineage.branches if b.last_step is not None)
+    return not _is_counted(lineage), lineage.trust.precision_rank, max(lasts, default=0)
+
+
+def _is_counted(lineage: Lineage) -> bool:
+    """Whether the steps of most tags rise by one from point to point."""
+    steps = (lineage.series(t).steps for t in lineage.tags[:_TELLING])
+    votes = [bool((np.diff(s) == 1).all()) for s in steps if len(s) > 1]
+    return 2 * sum(votes) > len(votes)
+
+
+def _doubles(aside: Lineage, trusted: Lineage) -> Iterator[str]:
+    """Tags of a log that stands aside with the values of a tag of the trusted one."""
+    rank = min(aside.trust.precision_rank, trusted.trust.precision_rank)
+    for tag, twin in _pairs(aside, trusted):
+        values, others = aside.series(tag).values, trusted.series(twin).values
+        if same_in_order(values, others, rank, need_change=False) is Agreement.YES:
+            yield tag

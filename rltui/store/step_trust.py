@@ -1,0 +1,57 @@
+"""How far the steps of a log format can be trusted: precise, rounded, guessed, another axis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rltui.core.batch import SourceInfo
+
+
+class StepTrust:
+    """What the files of one lineage say of their own steps. Owned by the Lineage."""
+
+    def __init__(self) -> None:
+        self.precision_rank = 0
+        """Of several lineages the highest wins (see ``Format``)."""
+        self.aside_of: str | None = None
+        """The log format that has the same values at other steps, where this one stands aside
+        (see :mod:`rltui.store.axis`)."""
+        self.exact = True
+        """Whether all of its files give the steps of all tags."""
+        self._row_numbered: dict[Path, bool] = {}
+        self._guessed: dict[Path, frozenset[str]] = {}
+
+    def take(self, source: SourceInfo) -> bool:
+        """Take the state of a file; returns whether this changes what its steps mean."""
+        path, before = source.path, self.off_axis
+        known = self._row_numbered.get(path), self._guessed.get(path, frozenset())
+        new = source.steps_are_row_numbers, source.guessed
+        self.precision_rank = source.precision_rank
+        if known == new:
+            return False
+        self._row_numbered[path], self._guessed[path] = new
+        self._weigh()
+        return known[0] is not None or bool(source.guessed) or self.off_axis is not before
+
+    def _weigh(self) -> None:
+        self.exact = not any(self._row_numbered.values()) and not any(self._guessed.values())
+
+    def forget(self, path: Path) -> None:
+        """A file has gone to another run."""
+        self._row_numbered.pop(path, None)
+        self._guessed.pop(path, None)
+        self._weigh()
+
+    @property
+    def off_axis(self) -> bool:
+        """Whether the steps are not those of the run."""
+        return self.aside_of is not None or self.row_numbered
+
+    @property
+    def row_numbered(self) -> bool:
+        """Whether none of its files has steps of its own."""
+        return bool(self._row_numbered) and all(self._row_numbered.values())
+
+    def guesses(self, path: Path, tag: str) -> bool:
+        """Whether a file does not give the steps of a tag."""
+        return self._row_numbered.get(path, False) or tag in self._guessed.get(path, ())

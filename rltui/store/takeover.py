@@ -1,0 +1,92 @@
+"""From which step on a branch of a log supersedes older ones, tag by tag.
+
+A writer that begins again at or below the last step of a tag takes over from there. What another
+tag counts (episodes beside environment steps) says nothing, so each tag is compared with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rltui.store.branch import Branch, Reach
+
+#: Share of what a declared restart would supersede that a tag may leave out before it goes on.
+_GAP = 0.5
+
+
+def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
+    """For each branch, oldest first: the step from which it supersedes older points of a tag;
+    None where it supersedes none."""
+    found: list[int | None] = []
+    older: Reach | None = None
+    for branch in branches:
+        reach = branch.reaches.get(tag)
+        found.append(_start(branch, reach, older))
+        if reach is not None:
+            older = reach if older is None else _joined(older, reach)
+    return found
+
+
+def _start(branch: Branch, reach: Reach | None, older: Reach | None) -> int | None:
+    begin, declared = None if reach is None else reach.begin, branch.declared_start
+    if declared is None or begin is None or older is None:
+        return begin if declared is None else declared
+    # the declared step may be on the axis of other tags: then this tag goes on far beyond it
+    elsewhere = declared < older.first or begin - declared > _GAP * (older.last - declared)
+    return begin if elsewhere else declared
+
+
+def _joined(reach: Reach, other: Reach) -> Reach:
+    first, last = min(reach.first, other.first), max(reach.last, other.last)
+    return Reach(reach.count + other.count, reach.begin, first, last)
+
+
+def last_step(branches: Sequence[Branch]) -> int | None:
+    """Highest step of any tag that no later branch has superseded; ``branches``: oldest first."""
+    if not _overlap(branches):
+        return max((b.last_step for b in branches if b.last_step is not None), default=None)
+    return max((end for t in _tags(branches) for end in _ends(branches, t)), default=None)
+
+
+def _ends(branches: Sequence[Branch], tag: str) -> Iterator[int]:
+    limit: int | None = None
+    for branch, start in zip(reversed(branches), reversed(starts(branches, tag)), strict=True):
+        reach = branch.reaches.get(tag)
+        if reach is not None:
+            yield reach.last if limit is None else min(reach.last, limit - 1)
+        if start is not None:
+            limit = start if limit is None else min(limit, start)
+
+
+def restarts(branches: Sequence[Branch]) -> tuple[int, ...]:
+    """The steps, ascending, at which branches took over from older ones: one for each branch,
+    the lowest of its tags."""
+    if not _overlap(branches):
+        return ()
+    found: dict[int, int] = {}
+    for tag in _tags(branches):
+        last: int | None = None
+        for index, start in enumerate(starts(branches, tag)):
+            if start is not None and last is not None and start <= last:
+                found[index] = min(start, found.get(index, start))
+            reach = branches[index].reaches.get(tag)
+            if reach is not None:
+                last = reach.last if last is None else max(last, reach.last)
+    return tuple(sorted(set(found.values())))
+
+
+def _overlap(branches: Sequence[Branch]) -> bool:
+    """Whether any branch has, or declares, steps that an older one may have reached."""
+    last: int | None = None
+    for branch in branches:
+        if last is not None:
+            lowest = (s for s in (branch.first_step, branch.declared_start) if s is not None)
+            if min(lowest, default=last + 1) <= last:
+                return True
+        if branch.last_step is not None:
+            last = branch.last_step if last is None else max(last, branch.last_step)
+    return False
+
+
+def _tags(branches: Iterable[Branch]) -> Iterable[str]:
+    return dict.fromkeys(t for b in branches for t in b.reaches)
