@@ -16,6 +16,7 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook, Options
+from rltui.formats.last_line import LastLine
 from rltui.formats.quantity import wall_of
 from rltui.formats.table.collect import BlockCollector, TableRows
 from rltui.formats.table.head import delimiter_of, is_header, split_line
@@ -28,7 +29,7 @@ MAX_LINE = 1 << 24
 _BOM = b"\xef\xbb\xbf"
 
 
-class TableDecoder:
+class TableDecoder(LastLine):
     """Decodes one table. Not thread-safe."""
 
     holds_row = False
@@ -52,8 +53,7 @@ class TableDecoder:
         self._numbers: set[int] = set()
         self._collector = BlockCollector()
 
-    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`; no row is held back."""
+    def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if data:
             self._parts.append(data)
             self._have += len(data)
