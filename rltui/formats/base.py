@@ -78,6 +78,24 @@ class Decoded:
     guessed: frozenset[str] = frozenset()
     """All tags so far with points whose steps the log does not give: the decoder took the step
     of a row nearby. A source that has such a tag with steps of its own is right."""
+    replaces: bool = False
+    """Whether the items are the whole content so far and replace what was returned before: its
+    steps have turned out to be none."""
+
+    def then(self, later: Decoded) -> Decoded:
+        """Both as if one call had decoded them."""
+        return Decoded(
+            later.items if later.replaces else self.items + later.items,
+            self.texts + later.texts,
+            {**self.hparams, **later.hparams},
+            self.notes + later.notes,
+            self.records + later.records,
+            self.tail if later.tail is None else later.tail,
+            self.exit_code if later.exit_code is None else later.exit_code,
+            later.steps_are_row_numbers or self.steps_are_row_numbers,
+            self.guessed | later.guessed,
+            self.replaces or later.replaces,
+        )
 
 
 class Belonging(Enum):
@@ -99,6 +117,13 @@ class Decoder(Protocol):
         ``more`` promises that further bytes follow at once: the decoder may then hold an
         unfinished row back to return it whole. With ``more`` False everything complete is
         returned; only an unfinished record at the end waits.
+        """
+
+    def finish(self) -> Decoded:
+        """The file will not grow any more: decode a last row that lacks only the end of its line.
+
+        Half a row gives nothing but a note. Should the file grow after all, no point comes twice
+        and none is lost, though one may keep the value of half a number.
         """
 
     @property

@@ -84,6 +84,14 @@ class TrainerStateDecoder:
             return self._give_up("document is too long")
         return Decoded() if more else self._try()
 
+    def finish(self) -> Decoded:
+        """Nothing but a note: half a document has no rows."""
+        if self._done or not self._have:
+            return Decoded()
+        notes = NoteBook()
+        notes.add(0, "the document is not complete")
+        return Decoded(notes=notes.take())
+
     def _try(self) -> Decoded:
         """Parse the document if it may be complete.
 

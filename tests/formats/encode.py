@@ -108,6 +108,8 @@ def points_of(parts: Iterable[Decoded]) -> Points:
     """All points in the order in which they were handed over."""
     points: Points = {}
     for decoded in parts:
+        if decoded.replaces:
+            points.clear()
         for item in decoded.items:
             if isinstance(item, Block):
                 _add(points, item)

@@ -176,3 +176,31 @@ def test_a_new_decoder_knows_nothing_of_the_last_one(sample: Sample) -> None:
 @ALL
 def test_points_do_not_change_once_they_are_returned(sample: Sample) -> None:
     contract.check_points_stay(lambda: _decoder(sample), sample)
+
+
+@ALL
+def test_a_last_row_without_its_line_end_is_read_when_the_file_is_over(sample: Sample) -> None:
+    whole = points(sample, sample.data)
+    decoder = _decoder(sample)
+    parts = [decoder.feed(sample.data.rstrip(b"\r\n")), decoder.finish()]
+    assert encode.points_of(parts) == whole
+    assert not decoder.finish().items
+    parts += [decoder.feed(b"\n"), decoder.finish()]
+    assert encode.points_of(parts) == whole
+
+
+@ALL
+def test_a_file_that_grows_after_its_end_loses_and_doubles_no_row(sample: Sample) -> None:
+    data = b"".join(sample.rows[:6])
+    whole = points(sample, data)
+    for cut in range(len(data) + 1):
+        decoder = _decoder(sample)
+        parts = [decoder.feed(data[:cut]), decoder.finish(), decoder.feed(data[cut:])]
+        parts.append(decoder.finish())
+        found = encode.points_of(parts)
+        torn = data.count(b"\n", 0, cut)
+        for tag, rows in whole.items():
+            steps = [row[0] for row in rows]
+            assert len(found[tag]) == len(rows), cut
+            changed = [n for n, (a, b) in enumerate(zip(found[tag], rows, strict=True)) if a != b]
+            assert len(changed) <= 1, (cut, torn, steps)

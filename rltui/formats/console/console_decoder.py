@@ -19,6 +19,7 @@ from rltui.formats.console.prime_rl import PrimeRl
 from rltui.formats.console.terminal_tail import TerminalTail
 from rltui.formats.console.transformers import Transformers
 from rltui.formats.console.verl import Verl
+from rltui.formats.last_line import LastLine
 
 #: Longer lines are not rows.
 MAX_LINE = 1 << 20
@@ -45,7 +46,7 @@ def dialects() -> list[Dialect]:
     ]
 
 
-class ConsoleDecoder:
+class ConsoleDecoder(LastLine):
     """Decodes one console log. Not thread-safe."""
 
     holds_row = False
@@ -72,7 +73,7 @@ class ConsoleDecoder:
         """Whether any dialect has found a row, even one that still waits for its step."""
         return bool(self._found)
 
-    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
+    def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if not data:
             stale, self._stale = self._stale, self._stale and more
             return Decoded(tail=self._screen.tail()) if stale and not more else Decoded()

@@ -28,6 +28,7 @@ from rltui.formats.jsonl.jsonl_row import (
     settings_of,
     take_wall,
 )
+from rltui.formats.last_line import LastLine
 from rltui.formats.row_sink import RowSink, layout_of
 
 #: Longer lines are skipped: they are not metrics.
@@ -62,7 +63,7 @@ def _packing_of(keys: tuple[str, ...]) -> _Packing | None:
     return _Packing(keys) if keys else None
 
 
-class JsonLinesDecoder:
+class JsonLinesDecoder(LastLine):
     """Decodes one file of JSON lines. Not thread-safe."""
 
     holds_row = False
@@ -89,7 +90,7 @@ class JsonLinesDecoder:
         """One double for each row and key."""
         self._packing: _Packing | None = None
 
-    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
+    def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if data:
             self._parts.append(data)
             self._have += len(data)

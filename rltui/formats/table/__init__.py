@@ -1,9 +1,10 @@
 """Tables with a header: CSV and its relatives.
 
 SB3 ``progress.csv`` and ``monitor.csv``, Lightning ``metrics.csv``, Ray ``progress.csv``, acme
-``logs.csv``, Spinning Up ``progress.txt``, and any table with a step column and a number. Some
+``logs.csv``, Spinning Up ``progress.txt``, and any table with a step column and a number. A table
+without a step is one if its columns are figures of a training: its rows are counted. Some
 writers rewrite the file when a column is added (SB3, Lightning). A last line without its newline
-may still grow, so it waits. Data sets, which have no step, are refused by their first rows.
+may still grow, so it waits. Data sets are refused by their names and first rows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,12 @@ from pathlib import Path
 from rltui.formats.base import Belonging, Decoder, Format, Options
 
 _SUFFIXES = (".csv", ".tsv")
+#: Texts that may be tables.
+_TEXTS = re.compile(
+    r"(.*[_.-])?(progress|log|logs|history|results?|scores?|rewards?|returns?|loss|losses|metrics"
+    r"|stats|statistics|curve|train|training|eval|evaluation)([_-][^.]*)?\.(txt|dat|log)",
+    re.IGNORECASE,
+)
 #: Names that only trainers give, whatever the directory.
 _FIXED = re.compile(r"progress.*\.(csv|txt)|metrics\.csv|logs\.csv|(.*\.)?monitor\.csv")
 #: Names that writers give to every run, so that only the directory identifies it.
@@ -21,7 +28,7 @@ _NAMELESS = re.compile(
     r"progress.*\.(csv|txt)|(.*\.)?monitor\.csv"
     r"|(metrics|logs?|results?|scalars|history|losses?|rewards?|statistics|stats"
     r"|(train|training|eval|test|val|validation)([_-]?(metrics|logs?|history|losses|progress))?)"
-    r"\.(csv|tsv)"
+    r"\.(csv|tsv|txt|dat|log)"
 )
 
 
@@ -29,12 +36,16 @@ class CsvTable(Format):
     """The format ``csv``."""
 
     name = "csv"
-    files = "`progress.csv`, `metrics.csv`, `*monitor.csv`, `logs.csv`, `*.csv`, `*.tsv`"
-    written_by = (
-        "SB3, its Monitor, RLlib, Lightning, acme, Spinning Up, own loops: any table with a "
-        "step and numbers"
+    files = (
+        "`progress.csv`, `metrics.csv`, `*monitor.csv`, `logs.csv`, `*.csv`, `*.tsv`, "
+        "`progress.txt`, `scores.txt`, `training.log`"
     )
-    lacks = "no step column beside numbers"
+    written_by = (
+        "SB3 and SB2, Monitor, OpenAI baselines, RLlib, Lightning, acme, Spinning Up, garage, "
+        "rlkit, rlpyt, PFRL, own loops: any table with a step and numbers, or with the figures "
+        "of a training, whose rows are then counted"
+    )
+    lacks = "no step column beside numbers, and no figures of a training"
     restarts = False
 
     def belonging(self, name: str) -> Belonging:
@@ -42,8 +53,8 @@ class CsvTable(Format):
         return Belonging.DIRECTORY if _NAMELESS.fullmatch(name) else Belonging.NAME
 
     def claims_name(self, name: str) -> bool:
-        """By suffix, and Spinning Up's ``progress.txt``."""
-        return name.endswith(_SUFFIXES) or name == "progress.txt"
+        """By suffix, and texts like Spinning Up's ``progress.txt`` and PFRL's ``scores.txt``."""
+        return name.endswith(_SUFFIXES) or _TEXTS.fullmatch(name) is not None
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         """Whether it begins with a header that has a step, and numbers below."""
@@ -52,7 +63,9 @@ class CsvTable(Format):
         fixed = _FIXED.fullmatch(path.name) is not None
         from rltui.formats.table.head import holds_log
 
-        return holds_log(head, path.name, (options or Options()).step_keys, fixed)
+        keys = (options or Options()).step_keys
+        loose = not fixed and not path.name.endswith(_SUFFIXES)
+        return holds_log(head, path.name, keys, fixed=fixed, loose=loose)
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         """A fresh decoder for one file; a Monitor file has its environment in its name."""

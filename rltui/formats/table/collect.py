@@ -42,6 +42,8 @@ class BlockCollector:
         self.items: list[Block | Restart] = []
         self._last_step: int | None = None
         self._again = False
+        self._row = 0
+        """Rows so far of a table without a step."""
         self._env_steps = 0.0
         self._began = math.nan
         self._clock = -math.inf
@@ -55,6 +57,10 @@ class BlockCollector:
         """The start of the environment, from the comment of a Monitor file."""
         self._began, self._clock = time, -math.inf
 
+    def start_over(self) -> None:
+        """Forget the rows so far: they come once more, with another step."""
+        self.items, self._last_step, self._row = [], None, 0
+
     def take(self, columns: Columns, rows: TableRows) -> bool:
         """Store the rows as blocks; False when rows without a step were skipped."""
         steps, has_step = self._steps_in(columns, rows)
@@ -64,7 +70,7 @@ class BlockCollector:
         first, last = (int(s) for s in steps[has_step][[0, -1]])
         if self._again:
             self._again = False
-            if self._last_step is not None and first <= self._last_step:
+            if columns.steps and self._last_step is not None and first <= self._last_step:
                 self.items.append(Restart(first))
         self._last_step = last
         for here, numbers in _groups(columns, rows, has_step, timed):
@@ -76,6 +82,9 @@ class BlockCollector:
 
     def _steps_in(self, columns: Columns, rows: TableRows) -> tuple[FloatArray, BoolArray]:
         """(count,) steps and (count,) whether the row has one."""
+        if not columns.steps:
+            begin, self._row = self._row + 1, self._row + rows.count
+            return np.arange(begin, begin + rows.count, dtype=np.float64), np.ones(rows.count, bool)
         steps, has_step = np.zeros(rows.count), np.zeros(rows.count, bool)
         for i in columns.steps:
             if i not in rows.values:

@@ -6,10 +6,14 @@ Most tables on a disk are data sets. A log has numbers and a step that seldom fa
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rltui.formats.table.table_cell import is_gap, number_of
+from rltui.formats.step_name import are_figures
+from rltui.formats.table.axis import Axis
+from rltui.formats.table.collect import TableRows
+from rltui.formats.table.table_cell import is_gap, number_of, numbers_of
 from rltui.formats.table.table_column import Columns, TableKind, columns_of
 from rltui.formats.table.table_line import TableRow, rows_of
 
@@ -24,18 +28,33 @@ _FALLING = 0.25
 #: Share of the rows that must have a step.
 _WITH_STEP = 0.5
 _DELIMITERS = (",", "\t", ";")
+#: The separator of tables whose columns are lined up with blanks.
+BLANK = " "
+_BLANKS = re.compile(rb"[ \t]+")
+#: Rows without a step, or in a file of any name, from which a table is believed to be a log.
+_LEAST_ROWS = 2
 
 
 def delimiter_of(line: bytes) -> str:
-    """The most frequent separator in the header; a comma when it has none."""
+    """The most frequent separator in the header; blanks when it has none but these, else a
+    comma."""
     counts = [(line.count(d.encode()), d) for d in _DELIMITERS]
     most = max(count for count, _ in counts)
+    if not most and b'"' not in line and len(line.split()) > 1:
+        return BLANK
     return next(d for count, d in counts if count == most)
+
+
+def squeezed(lines: bytes) -> bytes:
+    """Whole lines with one blank between two cells."""
+    return b"".join(_BLANKS.sub(b" ", line.strip()) + b"\n" for line in lines.split(b"\n")[:-1])
 
 
 def split_line(line: bytes, delimiter: str) -> list[str] | None:
     """The cells of one line, None when its quotes are broken."""
     text = line.decode("utf-8", "replace").rstrip("\r\n")
+    if delimiter == BLANK:
+        return text.split()
     try:
         return next(csv.reader([text], delimiter=delimiter, strict=True), None)
     except csv.Error:
@@ -55,10 +74,13 @@ def _is_name(cell: str) -> bool:
     return number_of(cell) is None and "\0" not in cell and any(c.isalpha() for c in cell)
 
 
-def holds_log(head: bytes, file_name: str, step_keys: Sequence[str], fixed: bool) -> bool:
+def holds_log(
+    head: bytes, file_name: str, step_keys: Sequence[str], *, fixed: bool, loose: bool = False
+) -> bool:
     """Whether a table with this head is a training log.
 
-    ``fixed``: only trainers give the file this name, so that a header is enough.
+    ``fixed``: only trainers give the file this name, so that a header is enough. ``loose``: files
+    of this name are seldom tables: two rows of nothing but numbers must show that this is one.
     """
     lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     whole = [line for line in lines[:-1] if line.strip()][: _ROWS + 2]
@@ -70,28 +92,70 @@ def holds_log(head: bytes, file_name: str, step_keys: Sequence[str], fixed: bool
     if names is None or not is_header(names):
         return False
     columns = columns_of(names, step_keys, file_name)
-    if not columns.steps or not columns.metrics:
+    if not columns.metrics:
         return False
     if columns.kind is not TableKind.PLAIN:
-        return True
+        return not loose
     if len(whole) == 1:  # no row yet
-        return fixed or len(lines[-1]) < len(head) // 2
-    body = b"".join(line + b"\n" for line in whole[1:])
-    found = (
-        r.cells
-        for r in rows_of(body, delimiter, lambda: columns.size, last=True)
-        if type(r) is TableRow
-    )
-    rows = [cells for cells in found if cells is not None and len(cells) == columns.size]
+        return not loose and (fixed or (_named(columns) and len(lines[-1]) < len(head) // 2))
+    rows = _rows(whole[1:], delimiter, columns.size)
+    if delimiter == BLANK or loose:
+        if len(rows) < min(_LEAST_ROWS, len(whole) - 1) or len(rows) < len(whole) - 1:
+            return False
+        if any(number_of(c) is None for row in rows for c in row):
+            return False
+    if loose and len(rows) < _LEAST_ROWS:
+        return False
     return bool(rows) and _are_figures(rows, columns, fixed)
 
 
+def _rows(lines: Sequence[bytes], delimiter: str, size: int) -> list[list[str]]:
+    """The rows with as many cells as the header."""
+    body = b"".join(line + b"\n" for line in lines)
+    if delimiter == BLANK:
+        body = squeezed(body)
+    found = (
+        r.cells for r in rows_of(body, delimiter, lambda: size, last=True) if type(r) is TableRow
+    )
+    return [cells for cells in found if cells is not None and len(cells) == size]
+
+
+def _named(columns: Columns) -> bool:
+    """Whether a column is a step by its name."""
+    return any(i not in columns.doubtful for i in columns.candidates)
+
+
 def _are_figures(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bool:
-    steps = [number_of(row[columns.steps[0]]) for row in rows]
+    axis = Axis(columns)
+    cells = {i: numbers_of([row[i] for row in rows]) for i in columns.candidates}
+    known = [i for i, (_, absent) in cells.items() if not absent.all()]
+    values = {i: cells[i][0] for i in known}
+    axis.add(TableRows(len(rows), values, {i: cells[i][1] for i in known}), again=False)
+    if axis.step < 0:
+        return _are_numbered(rows, columns, fixed)
+    return _are_stepped(rows, columns, axis.step, fixed)
+
+
+def _are_numbered(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bool:
+    """Whether rows without a step are those of a training."""
+    cells = [row[i] for row in rows for i in columns.metrics]
+    numbers = sum(number_of(c) is not None for c in cells)
+    if fixed:
+        return numbers > 0
+    names = [columns.names[i] for i in columns.metrics]
+    whole = numbers == len(cells) or all(number_of(c) is not None or is_gap(c) for c in cells)
+    return len(rows) >= _LEAST_ROWS and whole and numbers > 0 and are_figures(names)
+
+
+def _are_stepped(rows: Sequence[list[str]], columns: Columns, step: int, fixed: bool) -> bool:
+    """Whether rows with a step in a column are those of a training."""
+    steps = [number_of(row[step]) for row in rows]
     known = [s for s in steps if s is not None]
     if fixed or not known:
         return bool(known)
-    cells = [row[i] for row in rows for i in columns.metrics]
+    if step in columns.doubtful and len(rows) < _LEAST_ROWS:
+        return False
+    cells = [row[i] for row in rows for i in range(columns.size) if i != step]
     # the first rows of a live log may have gaps only
     if not any(number_of(c) is not None for c in cells) and not all(is_gap(c) for c in cells):
         return False

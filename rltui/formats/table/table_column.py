@@ -11,18 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from rltui.formats.base import COARSE_KEYS, STEP_KEYS, clean_tag
+from rltui.formats.base import STEP_KEYS, clean_tag
 from rltui.formats.naming import RAY_LEFT_OUT, is_ray_result, ray_tag
 from rltui.formats.quantity import TIME_KEYS
+from rltui.formats.step_name import may_count, plain, step_names
 
-#: Step columns of writers of tables, besides those of JSON lines; compared as plain words.
-#: TotalEnvInteracts: Spinning Up; TotalEnvSteps: garage.
-_MORE_STEP_NAMES = (
-    *("TotalEnvInteracts", "TotalEnvSteps", "trainer_step", "env_frames", "total_frames"),
-    *("evaluator_steps", "num_steps", "nsteps", "updates_total", "nupdates", "itr", "generation"),
-)
 _TIME_NAMES = (*TIME_KEYS, "wall time", "walltime", "date")
-_WORDLESS = re.compile(r"[^a-z0-9]+")
 #: Files with these names hold one phase of a training (DrQ-v2), which becomes the prefix of
 #: their tags, as in its event file.
 _PHASES = re.compile(r"(train|eval|test|val|validation)\.(csv|tsv)")
@@ -54,6 +48,10 @@ class Columns:
     metrics: tuple[int, ...]
     tags: tuple[str, ...]
     """Of the metrics; cleaned, no two equal."""
+    candidates: tuple[int, ...] = ()
+    """Columns that may be the step of a plain table, best first."""
+    doubtful: frozenset[int] = frozenset()
+    """Those among them that are a step only if they count up."""
 
     @property
     def size(self) -> int:
@@ -62,47 +60,48 @@ class Columns:
 
 
 def columns_of(
-    names: Sequence[str], step_keys: Sequence[str] = STEP_KEYS, file_name: str = ""
+    names: Sequence[str],
+    step_keys: Sequence[str] = STEP_KEYS,
+    file_name: str = "",
+    step: int | None = None,
 ) -> Columns:
-    """The columns of a table with this header."""
+    """The columns of a table with this header; ``step`` is that of a plain table, -1 for none,
+    when its rows have shown it."""
     stripped = tuple(n.strip() for n in names)
     if _MONITOR_COLUMNS.issubset(stripped):
         return _monitor(stripped, file_name)
     if is_ray_result(stripped):
         return _ray(stripped)
-    step, wall = step_column(stripped, step_keys), _wall_column(stripped)
+    sure = step_names(stripped, step_keys)
+    maybe = [i for i, n in enumerate(stripped) if i not in sure and may_count(n)]
+    candidates = (*sure, *maybe)
+    if step is None:
+        step = candidates[0] if candidates else -1
     phase = _PHASES.fullmatch(file_name)
     prefix = f"{phase[1]}/" if phase else ""
     metrics = tuple(i for i, n in enumerate(stripped) if n and i != step)
     tags = [n if n.startswith(prefix) else prefix + n for n in (stripped[i] for i in metrics)]
+    wall = _wall_column(stripped)
+    if [plain(stripped[i]) for i in metrics if i != wall] == ["value"]:
+        tags = [_named_by_file(tag, file_name) for tag in tags]
+    steps = (step,) if step >= 0 else ()
     return Columns(
-        TableKind.PLAIN, stripped, (step,) if step >= 0 else (), wall, metrics, _distinct(tags)
+        *(TableKind.PLAIN, stripped, steps, wall, metrics, _distinct(tags)),
+        candidates,
+        frozenset(maybe),
     )
 
 
-def step_column(names: Sequence[str], step_keys: Sequence[str]) -> int:
-    """The position of the step column, -1 for none."""
-    plain = [_plain(n) for n in names]
-    coarse = next((i for i, k in enumerate(step_keys) if k in COARSE_KEYS), len(step_keys))
-    keys = (*step_keys[:coarse], *_MORE_STEP_NAMES, *step_keys[coarse:])
-    for key in keys:
-        if (wanted := _plain(key)) in plain:
-            return plain.index(wanted)
-    # behind a prefix of any depth: train/epoch is a metric, misc/total_timesteps a step
-    last = [_plain(n.rpartition("/")[2]) for n in names]
-    for key in keys:
-        if (wanted := _plain(key)) in last and "step" in wanted:
-            return last.index(wanted)
-    return -1
-
-
-def _plain(name: str) -> str:
-    return _WORDLESS.sub("", name.lower())
+def _named_by_file(tag: str, file_name: str) -> str:
+    """The name of the only metric where its column says just "Value": TensorBoard's downloads
+    (``run-NAME-tag-TAG.csv``)."""
+    _, found, stem = file_name.rpartition(".")[0].rpartition("-tag-")
+    return stem if found and plain(tag) == "value" else tag
 
 
 def _wall_column(names: Sequence[str]) -> int:
-    plain = [_plain(n) for n in names]
-    return next((plain.index(w) for n in _TIME_NAMES if (w := _plain(n)) in plain), -1)
+    found = [plain(n) for n in names]
+    return next((found.index(w) for n in _TIME_NAMES if (w := plain(n)) in found), -1)
 
 
 def _ray(names: tuple[str, ...]) -> Columns:

@@ -16,11 +16,14 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook, Options
+from rltui.formats.last_line import LastLine
 from rltui.formats.quantity import wall_of
+from rltui.formats.step_name import step_names
+from rltui.formats.table.axis import Axis
 from rltui.formats.table.collect import BlockCollector, TableRows
-from rltui.formats.table.head import delimiter_of, is_header, split_line
+from rltui.formats.table.head import BLANK, delimiter_of, is_header, split_line, squeezed
 from rltui.formats.table.table_cell import is_gap, number_of, numbers_of, plain_cells
-from rltui.formats.table.table_column import Columns, columns_of, step_column
+from rltui.formats.table.table_column import Columns, columns_of
 from rltui.formats.table.table_line import MAX_QUOTED, OpenRow, rows_of
 
 #: Longer lines are skipped: they are not metrics.
@@ -28,7 +31,7 @@ MAX_LINE = 1 << 24
 _BOM = b"\xef\xbb\xbf"
 
 
-class TableDecoder:
+class TableDecoder(LastLine):
     """Decodes one table. Not thread-safe."""
 
     holds_row = False
@@ -51,9 +54,16 @@ class TableDecoder:
         self._texts: set[int] = set()
         self._numbers: set[int] = set()
         self._collector = BlockCollector()
+        self._axis: Axis | None = None
+        """The choice of the step, until it stands."""
+        self._again = False
+        """Whether the header was repeated before the next rows."""
+        self._row_numbers = False
+        self._returned = False
+        """Whether points were returned."""
+        self._replaces = False
 
-    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`; no row is held back."""
+    def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if data:
             self._parts.append(data)
             self._have += len(data)
@@ -65,8 +75,15 @@ class TableDecoder:
             elif self._have > MAX_LINE:
                 self._drop()
         items, self._collector.items = tuple(self._collector.items), []
-        decoded = Decoded(items, notes=self._notes.take(), records=self._records)
-        self._records = 0
+        decoded = Decoded(
+            items,
+            notes=self._notes.take(),
+            records=self._records,
+            steps_are_row_numbers=self._row_numbers,
+            replaces=self._replaces and self._returned,
+        )
+        self._returned = self._returned or bool(items)
+        self._records, self._replaces = 0, False
         return decoded
 
     def _drop(self) -> None:
@@ -146,13 +163,13 @@ class TableDecoder:
             return end
         self._delimiter = delimiter
         self._begin(names)
-        if self._columns is not None and not self._columns.steps:
-            self._notes.add(offset + pos, "table without a step column")
         return end
 
     def _begin(self, names: Sequence[str]) -> None:
         """Continue with this header."""
+        first = self._columns is None
         self._columns = columns_of(names, self._step_keys, self._file_name)
+        self._axis = Axis(self._columns) if first else None
         self._texts, self._numbers = set(), set()
 
     def _body(self, piece: bytes, offset: int, last: bool) -> int:
@@ -160,6 +177,9 @@ class TableDecoder:
         columns = self._columns
         if columns is None:
             return 0
+        if self._delimiter == BLANK:
+            self._careful(squeezed(piece), offset, last=False)
+            return len(piece)
         plain = None
         if b'"' not in piece and not self._texts:
             plain = self._plain(piece, columns.size)
@@ -219,13 +239,13 @@ class TableDecoder:
             return False  # the usual case, decided by one cell
         if tuple(c.strip() for c in cells) == columns.names:
             return True
-        return is_header(cells) and step_column(cells, self._step_keys) >= 0
+        return is_header(cells) and bool(step_names(cells, self._step_keys))
 
     def _header_again(self, names: list[str]) -> None:
         columns = self._columns
         if columns is None or tuple(n.strip() for n in names) != columns.names:
             self._begin(names)
-        self._collector.header_again()
+        self._again = True
 
     def _cells(self, batch: list[list[str]], offset: int) -> None:
         """Decode rows of the current header."""
@@ -246,8 +266,26 @@ class TableDecoder:
         self._take(columns, rows, offset)
 
     def _take(self, columns: Columns, rows: TableRows, offset: int) -> None:
-        if columns.steps and not self._collector.take(columns, rows):
+        again, self._again = self._again, False
+        axis = self._axis
+        if axis is not None:
+            if axis.add(rows, again=again):
+                step = axis.step
+                columns = columns_of(columns.names, self._step_keys, self._file_name, step)
+                self._columns, self._replaces = columns, True
+                self._collector.start_over()
+                for repeated, kept in axis.kept[:-1]:
+                    self._store(columns, kept, again=repeated)
+            if axis.settled:
+                self._axis = None
+        self._row_numbers = self._row_numbers or not columns.steps
+        if not self._store(columns, rows, again=again):
             self._notes.add(offset, "row without a step", level=Level.OK)
+
+    def _store(self, columns: Columns, rows: TableRows, *, again: bool) -> bool:
+        if again:
+            self._collector.header_again()
+        return self._collector.take(columns, rows)
 
     def _is_text(self, column: int, cells: Sequence[str]) -> bool:
         """Whether a column contains text, by its first cell that is not a gap."""

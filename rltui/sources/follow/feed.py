@@ -29,6 +29,11 @@ class Feed(ABC):
         """Whether it has been read to its end, at least once."""
         self.wait = False
         """Whether a read blocks until something comes; only a pipe can make anyone wait."""
+        self.final = False
+        """Whether its end is the end of what will ever be written: a last line without a newline
+        is read, too."""
+        self.finished = False
+        """Whether its last line was read as if it had ended."""
         self.ended = False
         """Whether nothing can come any more."""
         self._begun = False

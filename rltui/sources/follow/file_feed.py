@@ -41,6 +41,8 @@ class FileFeed(Feed):
 
     def still(self) -> bool:
         """Whether :meth:`read` would certainly return None; costs one ``stat``."""
+        if self.final and not self.finished:
+            return False
         return not self.behind and self._tail.still() and not self._decoder.holds_row
 
     def sample(self, limits: Limits | None = None) -> Batch | None:
@@ -63,7 +65,10 @@ class FileFeed(Feed):
         """Read what was appended."""
         tail = self._tail
         polled = tail.poll(budget_bytes)
-        if not polled.changed and not self.behind and not self._decoder.holds_row:
+        if polled.changed:
+            self.finished = False
+        ends = self.final and not self.finished
+        if not (polled.changed or self.behind or self._decoder.holds_row or ends):
             return None
         if polled.restarted:
             self._decoder = self._format.decoder(self._options, self.file.path)
@@ -71,8 +76,12 @@ class FileFeed(Feed):
         decoded = Decoded()
         if polled.data or self._decoder.holds_row:
             decoded = self._decoder.feed(polled.data, more=polled.more)
+        if ends and not polled.more:
+            self.finished = True
+            decoded = decoded.then(self._decoder.finish())
         self._count(decoded)
-        if not (polled.changed or decoded.items or not self._begun or polled.more != self._more):
+        news = polled.changed or bool(decoded.items or decoded.notes)
+        if not (news or not self._begun or polled.more != self._more):
             return None
         self._advance(more=polled.more)
         self.offset = tail.offset
@@ -87,9 +96,15 @@ class FileFeed(Feed):
             items=items,
             generation=0 if self._whole or self._rewritten else self._tail.generation,
             gone=self._tail.gone,
-            replaced=bool(items) if self._whole else self._rewritten and polled.restarted,
+            replaced=self._replaces(polled, decoded),
             document=self._whole,
         )
+
+    def _replaces(self, polled: Polled, decoded: Decoded) -> bool:
+        """Whether the points of a batch take the place of all older ones of the file."""
+        if self._whole:
+            return bool(decoded.items)
+        return decoded.replaces or (self._rewritten and polled.restarted)
 
     def _items(self, decoded: Decoded) -> tuple[Block | Restart, ...]:
         """The items under the tags that they have in the run."""

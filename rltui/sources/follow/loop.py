@@ -25,6 +25,8 @@ TURN_BYTES = 8 << 20
 _FILE_BYTES = 1 << 16
 #: A larger file is sampled before it is read.
 _SAMPLED_BYTES = 32 << 20
+#: A file that has been quiet for this long has ended, unless it grows after all.
+_ENDED_S = 86_400.0
 #: How long reading waits at most for the first paint of a sample. The first drain takes the
 #: sample in, and the second one comes after the paint.
 _SHOWN_S = 0.5
@@ -131,6 +133,7 @@ class FollowLoop:
             feed = self._feeds.get(path)
             if feed is None or feed.behind:
                 continue
+            self._mark_final(feed)
             if feed.still():
                 self._schedule.polled(path, now, grew=False)
             elif not self._poll(feed):
@@ -170,6 +173,7 @@ class FollowLoop:
             before, again = feed.offset, feed.read_once
             if not self._put_sample(feed):
                 return False
+            self._mark_final(feed)
             if not self._hand_over(feed, self._feeds.poll(feed, self._budget)):
                 return False
             spent += max(_FILE_BYTES, feed.offset - before)
@@ -177,6 +181,10 @@ class FollowLoop:
                 self._backlog.popleft()
                 self._schedule.polled(feed.file.key, self._clock.monotonic(), grew=again)
         return True
+
+    def _mark_final(self, feed: Feed) -> None:
+        """Note whether nothing more is expected of a file: then it may end without a newline."""
+        feed.final = self._clock.now() - feed.modified > _ENDED_S
 
     def _hand_over(self, feed: Feed, batch: Batch | None) -> bool:
         """Queue what was read, if anything; False when stopped."""

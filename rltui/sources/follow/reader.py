@@ -108,7 +108,7 @@ class Reader:
         """Every source to its end, newest run first, each file from oldest to newest."""
         self._scan_unless_fresh()
         for feed in self._feeds.in_reading_order(everything=True):
-            feed.wait = True
+            feed.wait = feed.final = True
             while (batch := self._feeds.poll(feed, self._budget)) is not None:
                 yield batch
                 if not batch.more:
@@ -129,7 +129,8 @@ class Reader:
         if not rereadable(sources.values(), generations):
             return None
         run = RunFiles(key, files[0].path.parent, tuple(files))
-        return read_again(run, sources, self._options, self._budget)
+        finished = {f.file.path for f in self._feeds if f.finished}
+        return read_again(run, sources, self._options, self._budget, finished)
 
     # -- live ---------------------------------------------------------------------------------
 

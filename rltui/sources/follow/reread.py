@@ -11,7 +11,7 @@ and read again at any time, on any thread, unless
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rltui.core.batch import Batch, SourceInfo
@@ -32,10 +32,12 @@ def read_again(
     sources: Mapping[Path, SourceInfo],
     options: Options | None = None,
     budget_bytes: int = BUDGET_BYTES,
+    finished: Collection[Path] = (),
 ) -> Iterator[Batch]:
     """The batches of ``run``, file by file, oldest first, up to the offsets in ``sources``.
 
-    ``sources`` are those of the store; a file that is not among them is left out. A file that
+    ``finished`` are the files whose last line was read without its end. ``sources`` are those of
+    the store; a file that is not among them is left out. A file that
     cannot be read, or holds less than was read, gives a batch with a note.
     """
     for file in sorted(run.files, key=lambda f: f.order):
@@ -44,6 +46,7 @@ def read_again(
             continue
         prefix = _Prefix(file.path, known)
         feed = FileFeed(run, file, options or Options(), prefix)
+        feed.final = file.path in finished
         while (batch := feed.read(budget_bytes)) is not None:
             yield batch
             if not batch.more:

@@ -86,6 +86,8 @@ class StdinFeed(Feed):
             self._decoder = self._format.decoder(self._options, PIPE)
         self.offset = self.size
         decoded = self._decoder.feed(data, more=self._more and not self.ended)
+        if self.ended:
+            decoded = decoded.then(self._decoder.finish())
         self._count(decoded)
         return decoded
 
