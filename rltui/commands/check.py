@@ -91,7 +91,7 @@ def _check(options: argparse.Namespace) -> int:
     else:
         session.read_all()
     runs = session.runs()
-    readable = any(r.infos for r in runs)
+    readable = any(r.is_readable for r in runs)
     if options.follow:
         pass  # every change has been printed
     elif options.json:

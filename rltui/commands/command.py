@@ -137,6 +137,11 @@ def nothing_readable(options: argparse.Namespace, session: Session) -> int:
     from rltui.core.text import clean
 
     names = ", ".join(clean(str(p)) for p in options.logdirs)
-    sys.stderr.write(f"rltui: no readable log below {names}\n")
+    died = [(r, r.verdict.crash) for r in session.runs()]
+    what = "no row of metrics" if any(crash for _, crash in died) else "no readable log"
+    sys.stderr.write(f"rltui: {what} below {names}\n")
+    for run, crash in died:
+        if crash is not None:
+            sys.stderr.write(f"  {run.name}: {crash.kind.value}: {crash.reason}\n")
     report_notes(session.troubles(), 10, "  ")
     return Exit.NOTHING

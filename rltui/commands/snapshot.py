@@ -27,7 +27,7 @@ def _run(options: argparse.Namespace) -> int:
 
     session = open_session(options)
     session.read_all()
-    readable = any(r.infos for r in session.runs())
+    readable = any(r.is_readable for r in session.runs())
     if options.json:
         emit(dump(snapshot_document(session)))
     elif readable:

@@ -14,6 +14,7 @@ from rltui.formats.base import (
     DecoderNote,
     Format,
     Options,
+    RowSearch,
     RowSpan,
     Sampler,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "DecoderNote",
     "Format",
     "Options",
+    "RowSearch",
     "RowSpan",
     "Sampler",
 ]

@@ -154,6 +154,13 @@ class Sampler(Protocol):
         """A fresh decoder for one window; shares no state with those that read the file."""
 
 
+class RowSearch(Protocol):
+    """Searches a file for its first row, piece by piece, cheaper than by decoding it."""
+
+    def found(self, data: bytes) -> bool:
+        """Whether the bytes so far, in order, hold a row. A piece may begin within a line."""
+
+
 class Format(ABC):
     """One log format. The contract test of ``tests/formats`` runs on all of them.
 
@@ -211,6 +218,10 @@ class Format(ABC):
     @abstractmethod
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         """A fresh decoder for one file; only the name of ``path`` is used, it is never opened."""
+
+    def row_search(self) -> RowSearch:
+        """A fresh search for the first row; only of a format whose rows may lie ``anywhere``."""
+        raise NotImplementedError
 
     def sampler(self) -> Callable[[bytes, Options], Sampler] | None:
         """Makes a sampler from the first bytes of a file; None when a record in the middle of a

@@ -19,13 +19,16 @@ from rltui.core.yaml_document import Node, read_document
 
 #: Ordinary lines that may follow the line that matched; after more of them the process went on.
 GOES_ON = 12
+#: The same in a log without any row, for an error that the process may have survived: it has not
+#: come far enough to show by its rows that it lives.
+GOES_ON_EARLY = 3
 #: Longest reason and longest quoted line, in characters.
 MAX_REASON, MAX_LINE = 60, 300
 #: Characters of a line that are searched: what matches begins early in a line.
 _LOOKED_AT = 600
 
 _WEIGHTS = ("root", "stop", "error", "consequence")
-_ERROR = _WEIGHTS.index("error")
+_STOP, _ERROR = _WEIGHTS.index("stop"), _WEIGHTS.index("error")
 _PREFIX = re.compile(
     r"(?:\((?:[\w.:<>/-]+ )?pid=\d+[^)]*\)|\[(?:rank|default)\d+\]:|\d+: (?=\S)|"
     r"\[repeated \d+x across cluster\])\s?"
@@ -60,6 +63,8 @@ class ExitStatus:
     source: str
     certain: bool = True
     """False where the process may have caught the error: believe it once the log stays quiet."""
+    after: tuple[str, ...] = ()
+    """What stopped the run after that, in the words of a reason, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,19 @@ class _Sign:
     advice: str
     source: str
     certain: bool
+    rowless: bool
+    """Whether it counts only in a log without any row."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A line that matches a sign."""
+
+    at: int
+    sign: _Sign
+    match: re.Match[str]
+    worth: tuple[int, int, int]
+    """The least is the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +115,15 @@ class _Raised:
 
 
 @lru_cache(maxsize=16)
-def exit_status(tail: LogTail | None, exit_code: int | None = None) -> ExitStatus | None:
+def exit_status(
+    tail: LogTail | None, exit_code: int | None = None, *, logged: bool = True
+) -> ExitStatus | None:
     """How the run ended, or None when nothing shows that it did.
 
     Only lines after the last row of metrics count: a run that logged again had not ended. An exit
-    code of 0 outweighs any line. The last few results are cached, so that an unchanged tail costs
-    nothing.
+    code of 0 outweighs any line. ``logged``: whether the run has any row; signs that are too weak
+    to end a training that was going on count in a log without rows. The last few results are
+    cached, so that an unchanged tail costs nothing.
     """
     known = _knowledge()
     if exit_code == 0:
@@ -110,7 +131,8 @@ def exit_status(tail: LogTail | None, exit_code: int | None = None) -> ExitStatu
     lines = [] if tail is None or tail.after_row <= 0 else list(tail.lines[-tail.after_row :])
     workers = frozenset(at for at, line in enumerate(lines) if _WORKER.match(line))
     failed = exit_code is not None
-    found = _from_lines([bare(line) for line in lines], known, workers, failed=failed)
+    plain = [bare(line) for line in lines]
+    found = _from_lines(plain, known, workers, failed=failed, logged=logged)
     if exit_code is None:
         return found
     if found is not None and found.kind is not ExitKind.FINISHED:
@@ -136,46 +158,68 @@ def _from_code(code: int, known: _Knowledge) -> ExitStatus:
 
 
 def _from_lines(
-    lines: list[str], known: _Knowledge, workers: frozenset[int], *, failed: bool
+    lines: list[str],
+    known: _Knowledge,
+    workers: frozenset[int],
+    *,
+    failed: bool,
+    logged: bool,
 ) -> ExitStatus | None:
     raised = _raised(lines, known)
-    last: dict[int, bool] = {r.at: r.caught for r in raised}
-    best: tuple[tuple[int, int, int, int], _Sign, re.Match[str]] | None = None
-    certain = failed
-    chained = {r.at for r in raised if r.chained}
+    last = {r.at: r for r in raised}
+    seen = []
     for at, line in enumerate(lines):
         if at not in last and known.any_line.search(line) is None:
             continue
-        if last.get(at) and not failed:
+        if at in last and last[at].caught and not failed:
             continue
-        for order, sign in enumerate(known.signs):
-            if sign.exception and at not in last:
-                continue
-            if at in workers and sign.weight >= _ERROR and not failed:
-                continue
-            match = _first(sign.patterns, line)
-            if match is None:
-                continue
-            certain = certain or sign.certain
-            worth = (sign.weight, int(at in chained), at, order)
-            if best is None or worth < best[0]:
-                best = (worth, sign, match)
-            break
-    if best is None:
-        return None
-    (_, _, at, _), sign, match = best
-    if not failed and _goes_on(lines, max([at, *(r.at for r in raised if not r.caught)]), known):
-        return None
-    return _exit_status(sign, match, lines[at], certain)
+        found = _sign_in(line, at in last, at in workers and not failed, known, logged=logged)
+        if found is not None:
+            sign, match = found
+            chained = at in last and last[at].chained
+            seen.append(_Seen(at, sign, match, (sign.weight, int(chained), at)))
+    certain = failed or any(s.sign.certain for s in seen)
+    thrown = [r.at for r in raised if not r.caught]
+    for cause in sorted(seen, key=lambda s: s.worth):
+        most = GOES_ON if logged or cause.sign.certain else GOES_ON_EARLY
+        if failed or not _goes_on(lines, max([cause.at, *thrown]), most, known):
+            return _exit_status(cause, lines[cause.at], _stops(seen, cause), certain)
+        later = [s for s in seen if s.at > cause.at and s.sign.weight == _STOP]
+        if not later:
+            return None
+        thrown = []  # the process went on after these; something stopped it later
+    return None
 
 
-def _exit_status(sign: _Sign, match: re.Match[str], line: str, certain: bool) -> ExitStatus:
+def _sign_in(
+    line: str, thrown: bool, by_worker: bool, known: _Knowledge, *, logged: bool
+) -> tuple[_Sign, re.Match[str]] | None:
+    """The first sign that a line matches; ``thrown``: it is the last line of a traceback."""
+    for sign in known.signs:
+        if (sign.exception and not thrown) or (sign.rowless and logged):
+            continue
+        if by_worker and sign.weight >= _ERROR:
+            continue
+        match = _first(sign.patterns, line)
+        if match is not None:
+            return sign, match
+    return None
+
+
+def _stops(seen: Sequence[_Seen], cause: _Seen) -> tuple[str, ...]:
+    """What stopped the run after its cause, each reason once."""
+    later = (s.sign.reason for s in seen if s.at > cause.at and s.sign.weight == _STOP)
+    return tuple(dict.fromkeys(r for r in later if r != cause.sign.reason))
+
+
+def _exit_status(cause: _Seen, line: str, after: tuple[str, ...], certain: bool) -> ExitStatus:
+    sign, match = cause.sign, cause.match
     line = _cut(line.strip(), MAX_LINE)
     reason = sign.reason.replace("{line}", line)
     if match.re.groups and "{1}" in reason:
         reason = reason.replace("{1}", match[1] or "")
     reason = _cut(reason.replace("{1}", "?"), MAX_REASON)
-    return ExitStatus(sign.kind, reason, line, sign.advice, sign.source, certain)
+    return ExitStatus(sign.kind, reason, line, sign.advice, sign.source, certain, after)
 
 
 def _first(patterns: Sequence[re.Pattern[str]], line: str) -> re.Match[str] | None:
@@ -210,10 +254,10 @@ def _leads_on(lines: list[str], at: int) -> bool:
     return any(_CHAINED.match(line) for line in lines[at + 1 : at + 8])
 
 
-def _goes_on(lines: list[str], at: int, known: _Knowledge) -> bool:
-    """Whether enough ordinary lines follow to show that the process did not end there."""
+def _goes_on(lines: list[str], at: int, most: int, known: _Knowledge) -> bool:
+    """Whether more than ``most`` ordinary lines follow: then the process did not end there."""
     ordinary = sum(1 for line in lines[at + 1 :] if known.aftermath.search(line) is None)
-    return ordinary > GOES_ON
+    return ordinary > most
 
 
 @lru_cache(maxsize=1)
@@ -240,9 +284,9 @@ def read_exit_signs(path: Path) -> _Knowledge:
     texts = [p.pattern for s in signs if not s.exception for p in s.patterns]
     known = _Knowledge(
         signs,
-        _any(texts),
-        _any([_regex(n).pattern for n in table.need("aftermath").items()]),
-        _any([_regex(n).pattern for n in table.need("caught").items()]),
+        any_of(texts),
+        any_of([_regex(n).pattern for n in table.need("aftermath").items()]),
+        any_of([_regex(n).pattern for n in table.need("caught").items()]),
         codes,
     )
     table.finish()
@@ -252,7 +296,7 @@ def read_exit_signs(path: Path) -> _Knowledge:
 def _sign(node: Node) -> _Sign:
     table = node.table()
     table.need("id").text()
-    certain = table.get("certain")
+    certain, rowless = table.get("certain"), table.get("rowless")
     sign = _Sign(
         ExitKind(table.need("kind").choice(k.value for k in ExitKind)),
         _WEIGHTS.index(table.need("weight").choice(_WEIGHTS)),
@@ -262,6 +306,7 @@ def _sign(node: Node) -> _Sign:
         table.need("advice").text(),
         table.need("source").text(),
         certain.boolean() if certain else True,
+        rowless.boolean() if rowless else False,
     )
     table.finish()
     return sign
@@ -274,7 +319,7 @@ def _regex(node: Node) -> re.Pattern[str]:
         node.fail(f"not a regular expression: {error}")
 
 
-def _any(patterns: Sequence[str]) -> re.Pattern[str]:
+def any_of(patterns: Sequence[str]) -> re.Pattern[str]:
     """One expression for all; ``(?i)`` at the start of a pattern applies to that pattern only."""
     parts = [f"(?i:{p[4:]})" if p.startswith("(?i)") else f"(?:{p})" for p in patterns]
     return re.compile("|".join(parts))

@@ -44,10 +44,11 @@ class Watcher:
         found: list[Event] = []
         known: dict[_Id, Finding] = {}
         for run in self._session.runs():
-            if run.report is None or run.data.files.reading:
+            if not (run.report or run.verdict.crash) or run.data.files.reading:
                 known.update({k: v for k, v in self._known.items() if k[0] == run.key})
                 continue
-            for finding in (*state_findings(run), *run.report.findings):
+            judged = run.report.findings if run.report else ()
+            for finding in (*state_findings(run), *judged):
                 identity = (run.key, finding.rule, finding.tag, finding.since_step)
                 known[identity] = finding
                 kind = _kind(self._known.get(identity), finding)

@@ -23,8 +23,8 @@ from rltui.store.files import RunFiles
 _LATER_S = 60.0
 
 
-def exit_status_of(files: RunFiles) -> ExitStatus | None:
-    """How the run ended, or None when no log shows an end."""
+def exit_status_of(files: RunFiles, *, logged: bool = True) -> ExitStatus | None:
+    """How the run ended, or None when no log shows an end; ``logged``: whether it has a row."""
     last = files.modified or 0.0
     found = [f for f in files.by_path.values() if f.source.modified >= last - _LATER_S]
     found.sort(key=lambda f: (f.source.modified, f.source.order))
@@ -32,7 +32,8 @@ def exit_status_of(files: RunFiles) -> ExitStatus | None:
     tails = [f.tail for f in found if f.tail is not None]
     if not codes and not tails:
         return None
-    return exit_status(tails[-1] if tails else None, codes[-1] if codes else None)
+    tail, code = tails[-1] if tails else None, codes[-1] if codes else None
+    return exit_status(tail, code, logged=logged)
 
 
 #: A run whose newest write is older than this many usual intervals is not live (product rule).
@@ -118,7 +119,7 @@ def progress(
         newest,
         done,
         run.files.all_gone,
-        exit_status_of(run.files),
+        exit_status_of(run.files, logged=bool(run.tags)),
     )
     return aged(fresh, now)
 

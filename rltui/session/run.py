@@ -70,6 +70,11 @@ class RunView:
         """The levels to show."""
         return Verdict(self.report, self.progress, self.infos)
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is anything to say of it: points, or how it ended without any."""
+        return bool(self.infos) or self.verdict.crash is not None
+
     def series(self, tag: str) -> Series:
         """The points of a tag as logged."""
         return self.points.series(tag)

@@ -15,6 +15,7 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 from rltui.formats.base import STEP_KEYS
+from rltui.health.job_log import JobLogs
 from rltui.session.documents import open_catalogue
 from rltui.session.judging import Judging
 from rltui.session.meaning import Interpreter
@@ -84,6 +85,7 @@ class Session:
             run_glob=choice.run_glob,
             step_keys=(*STEP_KEYS, *self._catalogue.step_keys()),
             pipe=pipe,
+            ends=JobLogs(),
         )
         self._store = Store()
         self._memory = Memory(config.watch.memory_bytes, self.views, self._reader.read_again)

@@ -36,11 +36,13 @@ class Verdict:
 
     @property
     def exit_level(self) -> Level:
-        """BAD for a run that crashed, WATCH for one that was cancelled, else UNKNOWN."""
+        """BAD for a run that crashed, or that was cancelled before its first row; WATCH for
+        another one that was cancelled; else UNKNOWN."""
         crash = self.crash
         if crash is None:
             return Level.UNKNOWN
-        return Level.WATCH if crash.kind is ExitKind.CANCELLED else Level.BAD
+        logged = self.progress is not None and self.progress.last_step is not None
+        return Level.WATCH if crash.kind is ExitKind.CANCELLED and logged else Level.BAD
 
     def category_level(self, category: Category) -> Level:
         """Worst level of a category."""

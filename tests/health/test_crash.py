@@ -22,7 +22,8 @@ CASES = yaml.safe_load((Path(__file__).parent / "endings.yaml").read_text(encodi
 @pytest.mark.parametrize("case", CASES["cases"], ids=lambda c: c["name"])
 def test_case(case: dict[str, Any]) -> None:
     lines = tuple(case.get("log", "").splitlines())
-    found = exit_status(LogTail(lines, case.get("row", len(lines))), case.get("exit_code"))
+    tail, logged = LogTail(lines, case.get("row", len(lines))), case.get("logged", True)
+    found = exit_status(tail, case.get("exit_code"), logged=logged)
     expect = case["expect"]
     if expect is None:
         assert found is None
@@ -31,6 +32,7 @@ def test_case(case: dict[str, Any]) -> None:
     assert found.kind is ExitKind(expect["kind"])
     assert found.reason.startswith(expect["reason"])
     assert found.line.startswith(expect.get("line", ""))
+    assert list(found.after) == expect.get("after", list(found.after))
     assert found.certain is expect.get("certain", found.certain)
     assert found.source
     assert len(found.reason) <= 60
@@ -41,7 +43,7 @@ def test_every_entry_is_tried() -> None:
     known = yaml.safe_load(shipped("health", "data", "endings.yaml").read_text(encoding="utf-8"))
     tried = {c["expect"]["reason"] for c in CASES["cases"] if c["expect"]}
     rare = {"NCCL error", "aborted", "import failed", "file not found", "tracker failed",
-            "connection lost", "data-loader worker died", "a rank failed"}  # fmt: skip
+            "connection lost", "data-loader worker died"}  # fmt: skip
     fixed = {e["reason"] for e in known["endings"] if "{" not in e["reason"]}
     assert fixed - tried == rare, "each needs a case in tests/health/endings.yaml"
 

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rltui.formats.base import Belonging, Decoder, Format, Options
+from rltui.formats.base import Belonging, Decoder, Format, Options, RowSearch
+
+if TYPE_CHECKING:
+    from rltui.formats.console.console_decoder import ConsoleDecoder
 
 #: Suffixes and names of console logs; a name without a suffix must contain a word of these.
 _NAMES = re.compile(
     r".*\.(?:log|out|stdout)"
+    r"|(?:slurm[-_].*|.*[-_.]\d{4,})\.err|[^.]*\.[oe]\d{3,}(?:[.-]\d{1,6})?"
     r"|stdout.*"
     r"|(?:.*[_.-])?(?:log|logs|output|console|train|training)(?:[_.-][^.]*)?\.txt"
     r"|(?:[^.]*[_-])?(?:train|training|log|console|output|nohup)(?:[_-][^.]*)?",
@@ -67,7 +72,23 @@ class Console(Format):
         decoder.feed(head)
         return decoder.found or _PROMISES.search(head) is not None
 
+    def row_search(self) -> RowSearch:
+        from rltui.formats.console.console_decoder import ConsoleDecoder
+
+        return _FirstRow(ConsoleDecoder())
+
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         from rltui.formats.console.console_decoder import ConsoleDecoder
 
         return ConsoleDecoder()
+
+
+class _FirstRow:
+    """A decoder that is only asked whether it has found a row."""
+
+    def __init__(self, decoder: ConsoleDecoder) -> None:
+        self._decoder = decoder
+
+    def found(self, data: bytes) -> bool:
+        self._decoder.feed(data, more=True)
+        return self._decoder.found

@@ -15,10 +15,14 @@ from rltui.core.level import Level, worst
 from rltui.health.crash import ExitStatus
 from rltui.health.model import Evidence, Finding
 from rltui.present.kit import sentences
+from rltui.present.screens.log import last_lines
 from rltui.session import RunView, Session
 from rltui.session.event import Event
 
 Json = dict[str, Any]
+
+#: Last lines of the log of a run that died.
+_TAIL_LINES = 20
 
 
 def dump(document: Json) -> str:
@@ -72,7 +76,7 @@ def _run(run: RunView) -> Json:
         "framework": known.framework if known else None,
         "algorithm": known.algorithm if known else None,
         "state": progress.state.value if progress else "unknown",
-        "ending": _ending(progress.exit_status) if progress else None,
+        "ending": _ending(run, progress.exit_status) if progress else None,
         "level": run.verdict.level.word,
         "categories": {k: v.word for k, v in report.categories.items()} if report else {},
         "first_step": run.data.first_step,
@@ -89,14 +93,16 @@ def _run(run: RunView) -> Json:
     }
 
 
-def _ending(ending: ExitStatus | None) -> Json | None:
+def _ending(run: RunView, ending: ExitStatus | None) -> Json | None:
     if ending is None:
         return None
     return {
         "kind": ending.kind.value,
         "reason": ending.reason,
+        "after": list(ending.after),
         "line": ending.line,
         "advice": ending.advice,
+        "tail": list(last_lines(run))[-_TAIL_LINES:] if run.verdict.crash is not None else [],
     }
 
 

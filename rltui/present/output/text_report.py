@@ -12,12 +12,14 @@ from rltui.core.text import cell_width, clean, pad
 from rltui.health.model import Finding, FindingState
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.glyph import glyph_set
-from rltui.present.screens.log import exit_words
+from rltui.present.screens.log import exit_words, last_lines
 from rltui.present.screens.metric_rows import Row, fold
 from rltui.session import RunView, Session
 from rltui.session.event import Event, EventKind
 
 _GLYPHS = glyph_set("braille")
+#: Lines of the end of a log that are printed.
+_TAIL_LINES = 12
 
 
 def verdict_line(session: Session) -> str:
@@ -61,6 +63,7 @@ def _standing(run: RunView) -> str:
     if progress is not None and progress.last_step is not None:
         total = f"/{numbers.step(progress.total_steps)}" if progress.total_steps else ""
         words.append(f"step {numbers.step(progress.last_step)}{total}")
+    if progress is not None and (progress.last_step is not None or run.verdict.crash is not None):
         words.append(_state_words(run))
     text = ", ".join(w for w in words if w)
     return f" ({text})" if text else ""
@@ -120,7 +123,7 @@ def _ending_lines(run: RunView) -> list[str]:
 def _finding_lines(run: RunView) -> list[str]:
     report = run.report
     if report is None:
-        return ["    no scalar yet"]
+        return _rowless_lines(run)
     lines = []
     for finding in report.findings:
         over = finding.state is FindingState.RESOLVED
@@ -139,6 +142,14 @@ def _finding_lines(run: RunView) -> list[str]:
         rules = "rule" if count == 1 else "rules"
         lines.append(f"    {count} {rules} could not judge it (snapshot and --json name them)")
     return lines
+
+
+def _rowless_lines(run: RunView) -> list[str]:
+    """Instead of findings: the end of the log of a job that died before its first row."""
+    if run.verdict.crash is None:
+        return ["    no scalar yet"]
+    tail = [x for x in last_lines(run) if x.strip()][-_TAIL_LINES:]
+    return ["    no row of metrics; the log ends with", *(f"      | {line}" for line in tail)]
 
 
 def _when(finding: Finding) -> str:
@@ -169,6 +180,7 @@ def snapshot_text(session: Session) -> str:
     for run in session.runs():
         lines = [
             f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}",
+            *_ending_lines(run),
             *_finding_lines(run),
         ]
         for category in Category:

@@ -133,12 +133,18 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
     return lines
 
 
+def _no_verdict(run: RunView) -> str:
+    if run.verdict.crash is not None:
+        return "nothing to judge: the run died before its first row"
+    return "no verdict before the run has been read"
+
+
 def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Line]:
     """The findings beside the vital signs on Overview."""
     report = run.report
     lines: list[Line] = [heading("Findings", width, view, counts(run))]
     if report is None:
-        return [*lines, [("no verdict before the run has been read", MUTED)]]
+        return [*lines, [(_no_verdict(run), MUTED)]]
     if not report.findings:
         return [*lines, *calm_lines(run, width, view)]
     roomy = height >= 2 * len(report.findings) + 1 and width >= 44
@@ -258,7 +264,7 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
     """The list: what fires, what is over, and what could not be judged."""
     report = run.report
     if report is None:
-        return [fixed([("  no verdict before the run has been read", MUTED)])]
+        return [fixed([(f"  {_no_verdict(run)}", MUTED)])]
     entries: list[Entry[ItemId]] = []
     for title, group in (("Firing", report.firing()), ("Over", report.resolved())):
         if not group and title == "Over":

@@ -78,9 +78,9 @@ def state_spans(
 def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
     """The verdict chip: the only filled block of alarm colour on the screen."""
     glyphs, report = view.glyphs, run.report
-    if report is None:
+    if report is None and run.verdict.crash is None:
         return [(f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED)]
-    firing = report.firing()
+    firing = report.firing() if report is not None else ()
     bad = sum(f.level is Level.BAD for f in firing)
     watch = sum(f.level is Level.WATCH for f in firing)
     line = _level_counts(bad, watch, view, words=words)
@@ -90,7 +90,7 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
             look = style(Token.BG, bg=Token.BAD, bold=True)
         text = f" {glyphs.badge(run.verdict.exit_level)} {run.verdict.crash.kind.value} "
         line = [(text, look), *([("  ", TEXT), *line] if line else [])]
-    if not line and report.level is Level.OK:
+    if not line and report is not None and report.level is Level.OK:
         line.append((f"{glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True)))
     if not line:
         line.append((f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED))
@@ -139,7 +139,8 @@ def _run_parts(run: RunView, view: View, width: int) -> list[_Part]:
     if what and width >= 60:
         parts.append(_Part([(what, MUTED)], 30))
     if progress is None or progress.last_step is None:
-        return [*parts, _Part(state_spans(progress, view, words=width >= 150), 10, 3)]
+        spans = state_spans(progress, view, words=width >= 150, in_header=width >= 80)
+        return [*parts, _Part(spans, 10, 3)]
     parts.append(_Part(_step_spans(progress, width), 20, 3 if width >= 110 else 2))
     if progress.share is not None and width >= 110:
         parts.append(_Part(_bar(progress.share, 18 if width >= 150 else 10, view), 80, 1))

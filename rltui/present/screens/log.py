@@ -27,9 +27,9 @@ from rltui.session import RunView
 
 
 def exit_words(ending: ExitStatus) -> str:
-    """``crashed: CUDA out of memory``, ``cancelled: time limit of Slurm``."""
+    """``cancelled: Slurm time limit``, ``crashed: CUDA out of memory, then Slurm time limit``."""
     word = "cancelled" if ending.kind is ExitKind.CANCELLED else ending.kind.value
-    return f"{word}: {ending.reason}"
+    return f"{word}: {', then '.join((ending.reason, *ending.after))}"
 
 
 def log_head(run: RunView, view: View, width: int) -> list[Line]:
@@ -46,6 +46,18 @@ def log_head(run: RunView, view: View, width: int) -> list[Line]:
     return [head, [(view.glyphs.rule * width, RULE)], *_ending_lines(run, width)]
 
 
+def last_lines(run: RunView) -> tuple[str, ...]:
+    """The last lines of the console log that was written last; none without such a log."""
+    path = _newest_log(run)
+    return () if path is None else run.data.files.tails[path].lines
+
+
+def died_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """Of a job that died before its first row: the reason, and the end of its log."""
+    head = [*_ending_lines(run, width), [("no row of metrics; the log ends with", MUTED)], []]
+    return [*head, *log_lines(run, view, width)[-max(1, height - len(head)) :]]
+
+
 def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int = 0) -> list[Line]:
     """The last lines of the console log that was written last, after the filter ``text``, without
     their first ``shift`` characters."""
@@ -59,7 +71,7 @@ def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int =
     ending, ellipsis = run.verdict.crash, view.glyphs.ellipsis
     cause = ending.line.rstrip("…") if ending else ""
     shown: list[Line] = []
-    for line in run.data.files.tails[path].lines:
+    for line in last_lines(run):
         if words_match(line, text):
             is_cause = bool(cause) and bare(line).startswith(cause)
             look = style(Token.BAD, bold=True) if is_cause else TEXT
@@ -92,7 +104,8 @@ def crashed_line(run: RunView, view: View) -> Line:
         return []
     line: Line = [(exit_words(ending), style(LEVEL_TOKEN[run.verdict.exit_level], bold=True))]
     step = run.progress.last_step if run.progress else None
-    line.append((f"  after {numbers.step(step)}", MUTED))
+    when = "before the first row" if step is None else f"after {numbers.step(step)}"
+    line.append((f"  {when}", MUTED))
     if ending.line:
         line.append((f"  {view.glyphs.text(ending.line)}", STRONG))
     return line

@@ -200,12 +200,12 @@ def _below(run: RunView, view: View, share: float | None) -> Line:
     """The second line: why it died, the worst finding, or why there is nothing to judge."""
     if run.data.files.reading:
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
-    if not run.infos:
-        size = sum(s.size for s in run.data.files.sources.values())
-        return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
     crashed = crashed_line(run, view)
     if crashed:
         return crashed
+    if not run.infos:
+        size = sum(s.size for s in run.data.files.sources.values())
+        return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
     firing = run.report.firing() if run.report else ()
     if not firing:
         return []

@@ -19,6 +19,7 @@ from rltui.present.screens.findings import (
     short_lines,
 )
 from rltui.present.screens.first_movers import first_mover_lines, first_mover_sentence
+from rltui.present.screens.log import died_lines
 from rltui.present.screens.metric_chart import WHOLE_RUN, chart_lines
 from rltui.present.screens.metric_rows import (
     Section,
@@ -131,12 +132,14 @@ def first_to_look_at(sections: list[Section]) -> str:
     return rows[0].tag
 
 
-def empty_lines(run: RunView, filtered: bool) -> list[Line]:
+def empty_lines(run: RunView, filtered: bool, view: View, layout: TabLayout) -> list[Line]:
     """What stands in place of the list when it has no row."""
     if filtered:
         return [[], [("  no row matches the filter", MUTED)]]
     if run.data.files.reading:
         return [[], [("  reading", MUTED)]]
+    if run.verdict.crash is not None:
+        return indented(died_lines(run, view, layout.rows - 2, layout.list_height), 2)
     lines: list[Line] = [[], [("  no scalar yet", TEXT)]]
     for source in run.data.files.sources.values():
         size = f"{numbers.exact(source.size)} bytes read, {numbers.exact(source.records)} records"

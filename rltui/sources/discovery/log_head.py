@@ -12,10 +12,12 @@ import os
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from rltui.core.batch import LogTail
 from rltui.core.block import Block
 from rltui.formats import HEAD_BYTES, Format, Options
+from rltui.sources.discovery.further import FurtherSearch, Searched
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -58,6 +60,17 @@ _SPAN_BYTES = 1 << 20
 _GAP_BYTES = 16
 
 
+class EndSigns(Protocol):
+    """Knows the logs of jobs that died before their first row."""
+
+    def may_show(self, name: str, end: bytes) -> bool:
+        """A cheap test of the last bytes of a log; False rules it out."""
+
+    def show(self, name: str, tail: LogTail, *, named: bool) -> bool:
+        """Whether a log of this base name ended because its job died; ``named``: the user has
+        named it."""
+
+
 class Role(Enum):
     """What an event file below another run's directory is; a str is the only tag it holds."""
 
@@ -78,26 +91,34 @@ class _Claim(NamedTuple):
 class HeadReader:
     """Reads the beginnings of files, each only until it is decided. Not thread-safe."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, ends: EndSigns | None = None) -> None:
+        """``ends``: logs without rows that end like this are logs of runs, too."""
         self.opens = 0
         """Files that were opened to learn whether a format claims them."""
+        self.further = FurtherSearch()
         self._options = options
+        self._ends = ends
         self._claims: Recent[tuple[str, str], _Claim] = Recent()
         self._roles: Recent[Path, tuple[Role | str, int]] = Recent()
         self._spans: Recent[Path, tuple[int, tuple[int, int] | None]] = Recent()
+        self._searched: Recent[Path, Searched] = Recent()
 
     @property
     def known(self) -> int:
         """How many answers are remembered."""
-        return len(self._claims) + len(self._roles) + len(self._spans)
+        return len(self._claims) + len(self._roles) + len(self._spans) + len(self._searched)
 
     def turn(self) -> None:
         """A search begins: forget files that the last one did not see."""
-        for known in (self._claims, self._roles, self._spans):
+        for known in (self._claims, self._roles, self._spans, self._searched):
             known.turn()
+        self.further.turn()
 
-    def claims(self, form: Format, path: Path, status: os.stat_result) -> bool:
-        """Whether ``form`` claims the file. Raises OSError when it cannot be read."""
+    def claims(
+        self, form: Format, path: Path, status: os.stat_result, *, named: bool = False
+    ) -> bool:
+        """Whether ``form`` claims the file, by its beginning and its end; ``named``: the user has
+        named it. Raises OSError when it cannot be read."""
         # the path, too: systems give the inode of a deleted file to the next one
         key, identity = (form.name, str(path)), (status.st_dev, status.st_ino)
         known = self._claims.get(key)
@@ -110,13 +131,41 @@ class HeadReader:
             self.opens += 1
             head = read_head(path)
         claimed = form.claims(path, head, self._options)
-        if not claimed and form.anywhere and status.st_size > HEAD_BYTES:
-            claimed = form.claims(path, _read_end(path, status.st_size), self._options)
+        if not claimed and form.anywhere:
+            end = head
+            if status.st_size > HEAD_BYTES:
+                end = _read_end(path, status.st_size)
+                claimed = form.claims(path, end, self._options)
+            claimed = claimed or self._died(form, path, end, named)
         reason, decided = "", True
         if not claimed:
             reason, decided = form.refusal(head, self._options)
         self._claims[key] = _Claim(identity, status.st_size, claimed, decided, reason)
         return claimed
+
+    def claims_further(
+        self, form: Format, path: Path, status: os.stat_result, *, named: bool = False
+    ) -> bool:
+        """Whether ``form`` claims a file for a row between its beginning and its end, which were
+        searched by :meth:`claims`. Raises OSError."""
+        size, identity = status.st_size, (status.st_dev, status.st_ino)
+        if not form.anywhere or size <= HEAD_BYTES:
+            return False
+        searched = self._searched.get(path)
+        if searched is None or searched.identity != identity or searched.size > size:
+            searched = self._searched[path] = Searched(identity)
+        found = self.further.finds(form, path, searched, size, named=named)
+        if found:
+            self._claims[form.name, str(path)] = _Claim(identity, size, True, True, "")
+        return found
+
+    def _died(self, form: Format, path: Path, end: bytes, named: bool) -> bool:
+        """Whether a log without rows is that of a job that died."""
+        ends, name = self._ends, path.name
+        if ends is None or not end or not (named or ends.may_show(name, end)):
+            return False
+        tail = form.decoder(self._options, path).feed(end).tail
+        return tail is not None and ends.show(name, tail, named=named)
 
     def refusal(self, form: Format, path: Path) -> tuple[str, bool]:
         """Why a file is not claimed, and whether that is final (as long as it only grows)."""

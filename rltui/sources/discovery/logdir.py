@@ -31,6 +31,7 @@ from rltui.files.trouble import VANISHED
 from rltui.formats import FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.event_places import EventPlaces, format_of
 from rltui.sources.discovery.grouping import Unit, continued, joined, name_of, units
+from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import MAX_REFUSED, Discovery, LogFile, RunFiles
 from rltui.sources.discovery.tree import Candidate, LogdirError, Tree
 from rltui.sources.discovery.walk import MISSING, Walker, why
@@ -57,9 +58,11 @@ class RunFinder:
         formats: Sequence[Format] = FORMATS,
         options: Options | None = None,
         trackers: Sequence[Tracker] = TRACKERS,
+        ends: EndSigns | None = None,
     ) -> None:
+        """``ends`` knows the logs of jobs that died before their first row."""
         self._logdirs = tuple(Path(p) for p in logdirs)
-        self._walker = Walker(formats, trackers, options or Options())
+        self._walker = Walker(formats, trackers, options or Options(), ends)
         naming = [f.name for f in formats if f.names_run]
         others = [f.name for f in formats if not f.names_run]
         kinds = [*naming, *(t.name for t in trackers), *others]
@@ -81,6 +84,11 @@ class RunFinder:
     def stores_changed(self) -> bool:
         """Whether a database that the last search found may hold new runs."""
         return self._walker.stores_changed()
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the last search left parts of logs for the next one."""
+        return self._walker.heads.further.unfinished
 
     def find(self) -> Discovery:
         """All runs, by logdir and name.

@@ -80,7 +80,7 @@ def quick_scan(
             walk = _QuickWalk(walker, path, lambda: clock() >= end, bounds or Bounds())
             found, partial = walk.run().candidates, walk.partial
         else:
-            found = walker.single(path, path.stat())
+            found = walker.single(path, path.stat(), named=False)
     found.sort(key=lambda c: c.modified, reverse=True)
     kept = set(islice(dict.fromkeys(c.path for c in found), _NEWEST))
     newest = [c for c in found if c.path in kept]
@@ -118,6 +118,9 @@ class _QuickWalk(Walk):
         self._costly: list[tuple[Path, os.stat_result, list[Format]]] = []
         self.partial = False
         """Whether a bound was reached."""
+
+    def _search_further(self) -> None:
+        """A scan judges logs by their beginning and end alone."""
 
     def _is_over(self) -> bool:
         over = self._entries_left <= 0 or self._is_late()

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rltui.files.trouble import is_missing, reason_of
-from rltui.formats import Format, Options
-from rltui.sources.discovery.log_head import HeadReader
+from rltui.formats import HEAD_BYTES, Format, Options
+from rltui.sources.discovery.log_head import EndSigns, HeadReader
 from rltui.sources.discovery.tracker_stores import Stores
 from rltui.sources.discovery.tree import (
     CHECKPOINT,
@@ -35,11 +35,15 @@ class Walker:
     """Walks trees again and again and remembers what it has learned. Not thread-safe."""
 
     def __init__(
-        self, formats: Sequence[Format], trackers: Sequence[Tracker], options: Options
+        self,
+        formats: Sequence[Format],
+        trackers: Sequence[Tracker],
+        options: Options,
+        ends: EndSigns | None = None,
     ) -> None:
         self.formats = tuple(formats)
         self.trackers = tuple(trackers)
-        self.heads = HeadReader(options)
+        self.heads = HeadReader(options, ends)
         self.stores = Stores()
 
     def turn(self) -> None:
@@ -64,8 +68,11 @@ class Walker:
         """
         return Walk(self, logdir, seen).run()
 
-    def single(self, path: Path, status: os.stat_result) -> list[Candidate]:
-        """What a file is that the user has named. Raises LogdirError when it is no log."""
+    def single(self, path: Path, status: os.stat_result, *, named: bool = True) -> list[Candidate]:
+        """What a single file is; it is searched further when the user has ``named`` it.
+
+        Raises LogdirError when it is no log.
+        """
         forms = [f for f in self.formats if f.claims_name(path.name)]
         others = [f for f in self.formats if f not in forms]
         try:
@@ -75,13 +82,25 @@ class Walker:
                         Candidate(path, "", None, r.size, r.modified, tracker, r.part, r.name)
                         for r in self.stores.runs_of(path, tracker)
                     ]
-            for form in (*forms, *others):  # the user may have called a console log anything
-                if self.heads.claims(form, path, status):
-                    return [Candidate(path, "", form, status.st_size, status.st_mtime)]
+            found = self._form_of(path, status, (*forms, *others), named)
+            if found is not None:
+                return [Candidate(path, "", found, status.st_size, status.st_mtime)]
         except OSError as error:
             raise LogdirError(path, reason_of(error)) from error
         reason = self.heads.refusal(forms[0], path)[0] if forms else ""
         raise LogdirError(path, reason or "not a log that rltui can read")
+
+    def _form_of(
+        self, path: Path, status: os.stat_result, forms: Sequence[Format], named: bool
+    ) -> Format | None:
+        """The format of a single file; the user may have called a console log anything."""
+        for form in forms:
+            if self.heads.claims(form, path, status, named=named):
+                return form
+        further = (f for f in forms if named)
+        return next(
+            (f for f in further if self.heads.claims_further(f, path, status, named=True)), None
+        )
 
 
 @dataclass(slots=True)
@@ -115,12 +134,28 @@ class Walk:
         self._pending = deque([Place(logdir, "", 0)])
         self._linked: deque[Place] = deque()
         """Directories behind links come last, so that a real path gives the name."""
+        self._later: list[tuple[Place, Path, os.stat_result, list[Format]]] = []
+        """Logs by their names whose rows may lie further than where they were searched."""
 
     def run(self) -> Tree:
         """Walk; raises LogdirError when the logdir itself cannot be read."""
         while (self._pending or self._linked) and not self._is_over():
             self._search(self._pending.popleft() if self._pending else self._linked.popleft())
+        self._search_further()
         return self.tree
+
+    def _search_further(self) -> None:
+        """Search the logs without rows so far, the one that changed last first."""
+        later = sorted(self._later, key=lambda entry: entry[2].st_mtime, reverse=True)
+        for place, path, status, forms in later:
+            heads, form = self._walker.heads, None
+            if (status.st_dev, status.st_ino) in self._seen:
+                continue
+            try:
+                form = next((f for f in forms if heads.claims_further(f, path, status)), None)
+            except OSError as error:
+                self.tree.trouble(path, reason_of(error))
+            self._claimed(place, path, status, forms, form)
 
     # -- how much of it; a bounded walk does less ---------------------------------------------
 
@@ -228,6 +263,20 @@ class Walk:
 
     def _file(self, place: Place, path: Path, status: os.stat_result, forms: list[Format]) -> None:
         form = self._claim(place, path, status, forms)
+        if form is None and status.st_size > HEAD_BYTES and any(f.anywhere for f in forms):
+            self._later.append((place, path, status, forms))
+        else:
+            self._claimed(place, path, status, forms, form)
+
+    def _claimed(
+        self,
+        place: Place,
+        path: Path,
+        status: os.stat_result,
+        forms: list[Format],
+        form: Format | None,
+    ) -> None:
+        """Sort a file into the tree that ``form`` claims, or none of ``forms``."""
         if form is not None:
             self._seen.add((status.st_dev, status.st_ino))
             place.logs += 1

@@ -98,7 +98,7 @@ class LogSearch:
         begin = self._clock.monotonic()
         directories, stores = self._directories.changed(), self._finder.stores_changed()
         self._pace.checked(begin, self._clock.monotonic())
-        return directories or stores
+        return directories or stores or self._finder.unfinished
 
     def _wanted(self, run: RunFiles) -> bool:
         return self._run_glob is None or fnmatchcase(run.key.name.rstrip("/"), self._run_glob)

@@ -11,6 +11,7 @@ from rltui.core.clock import Clock, SystemClock
 from rltui.core.stdin import PIPE
 from rltui.formats import FORMATS, Format, Options
 from rltui.formats.base import STEP_KEYS
+from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.batch_queue import MOST_BATCHES, BatchQueue
@@ -50,17 +51,19 @@ class Reader:
         budget_bytes: int = BUDGET_BYTES,
         on_batch: Callable[[], None] | None = None,
         pipe: int = 0,
+        ends: EndSigns | None = None,
     ) -> None:
         """``run_glob`` selects runs by name; ``pipe`` is the file descriptor that the logdir
-        ``-`` means."""
+        ``-`` means; ``ends`` knows the logs of jobs that died before their first row."""
         logdirs = tuple(Path(p) for p in logdirs)
         self._clock = clock or SystemClock()
         self._options = Options(verify, tuple(step_keys))
         self._formats = tuple(formats)
         self._pipe = pipe
+        self._ends = ends
         self._budget = budget_bytes
         watch = watch or Intervals()
-        finder = RunFinder(logdirs, formats, self._options)
+        finder = RunFinder(logdirs, formats, self._options, ends=ends)
         self._search = LogSearch(finder, logdirs, self._clock, watch, run_glob)
         self._feeds = Feeds(self._open, logdirs)
         self._queue = BatchQueue(on_batch)
@@ -78,7 +81,9 @@ class Reader:
     def _open(self, run: RunFiles, file: LogFile) -> Feed:
         if file.path == PIPE:
             pipe = PipeReader(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
-            return StdinFeed(run, file, self._options, self._formats, pipe, self._clock)
+            return StdinFeed(
+                run, file, self._options, self._formats, pipe, self._clock, self._ends
+            )
         if file.tracker is not None:
             return TrackerFeed(run, file)
         return FileFeed(run, file, self._options)

@@ -14,6 +14,7 @@ from rltui.core.level import Level
 from rltui.core.stdin import PIPE
 from rltui.files.trouble import Notes
 from rltui.formats import HEAD_BYTES, Decoded, Decoder, Format, Options
+from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.feed import Feed
 from rltui.sources.follow.pipe_reader import PipeReader
@@ -36,6 +37,7 @@ class StdinFeed(Feed):
         formats: Sequence[Format],
         pipe: PipeReader,
         clock: Clock,
+        ends: EndSigns | None = None,
     ) -> None:
         super().__init__(run, file)
         self.modified = clock.now()
@@ -43,6 +45,7 @@ class StdinFeed(Feed):
         self._formats = formats
         self._pipe = pipe
         self._clock = clock
+        self._ends = ends
         self._format: Format | None = None
         self._decoder: Decoder | None = None
         self._unclaimed = b""
@@ -73,7 +76,10 @@ class StdinFeed(Feed):
             self._open_line = not data.endswith(b"\n")
         if self.ended and self._open_line:  # nothing follows that could end the last line
             data += b"\n"
-        return self._changed(self._decode(data), dropped)
+        decoded = self._decode(data)
+        if self.ended and self._format is None:
+            decoded = self._died()
+        return self._changed(decoded, dropped)
 
     def _decode(self, data: bytes) -> Decoded:
         if self._decoder is None:
@@ -102,6 +108,17 @@ class StdinFeed(Feed):
             if piece and form.claims(PIPE, piece, self._options):
                 return form
         return None
+
+    def _died(self) -> Decoded:
+        """The end of the output of a job that died before its first row."""
+        for form in self._formats if self._ends is not None else ():
+            if not form.anywhere or not self._unclaimed:
+                continue
+            decoded = form.decoder(self._options, PIPE).feed(self._unclaimed)
+            if decoded.tail is not None and self._ends.show("", decoded.tail, named=True):
+                self._format, self.offset = form, self.size
+                return decoded
+        return Decoded()
 
     def _keep(self, data: bytes) -> None:
         if len(data) > _UNCLAIMED_BYTES:

@@ -90,7 +90,8 @@ class MetricsPane(Horizontal):
         hidden = hidden_lines(run, tab, text, view) if text else []
         self._layout = layout = tab_layout(tab, size.width, size.height, count + len(hidden))
         if not count:
-            entries: list[Entry[str]] = [fixed(x) for x in empty_lines(run, bool(text))]
+            lines = empty_lines(run, bool(text), view, layout)
+            entries: list[Entry[str]] = [fixed(x) for x in lines]
         elif tab == OVERVIEW:
             entries = overview_entries(run, self._sections, view, layout)
         else:

@@ -66,7 +66,7 @@ def parts_of_run(
     layout = tab_layout(tab, width, height, len(rows))
     columns = columns_for(layout.rows)
     if not rows:
-        yield empty_lines(run, bool(text))
+        yield empty_lines(run, bool(text), view, layout)
     elif tab == OVERVIEW:
         yield drawn(overview_entries(run, sections, view, layout))
     else:

@@ -1,0 +1,95 @@
+"""Searches logs for rows further than their first and last bytes, at bounded cost.
+
+Rows of a console log may be parted by any amount of other output. What was searched is not
+searched again: a log that grows is searched from where the last search ended.
+
+- Below a directory: of each log the first :data:`FILE_BYTES` and its end, the log that changed
+  last first, and :data:`SEARCH_BYTES` in one search of all logdirs; what that leaves for later is
+  searched by the next search. Of what a log grows by between two searches at most FILE_BYTES.
+- A log that the user names: its first :data:`NAMED_BYTES` and its end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rltui.formats import HEAD_BYTES, Format, RowSearch
+
+FILE_BYTES = 16 << 20
+SEARCH_BYTES = 64 << 20
+NAMED_BYTES = 256 << 20
+_PIECE = 1 << 20
+#: Searches that may go on within a line and with the first of two rows; older ones begin anew.
+_KEPT = 32
+
+
+@dataclass(slots=True)
+class Searched:
+    """How far one file has been searched."""
+
+    identity: tuple[int, int]
+    size: int = 0
+    """Bytes of the file that were searched, left out or are waiting."""
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+    """What is still to be searched, in bytes from the beginning."""
+
+    def grew(self, size: int, most: int) -> None:
+        """The file has ``size`` bytes now: note what of that is to be searched."""
+        begin, self.size = self.size, size
+        if size - begin <= most:
+            self.waiting.append((begin, size))
+        elif not begin:
+            self.waiting += [(0, most - HEAD_BYTES), (size - HEAD_BYTES, size)]
+        else:
+            self.waiting.append((size - most, size))
+
+
+class FurtherSearch:
+    """Owned by one reader of heads; not thread-safe."""
+
+    def __init__(self) -> None:
+        self._rows: OrderedDict[Path, RowSearch] = OrderedDict()
+        self._left = SEARCH_BYTES
+        self.unfinished = False
+        """Whether the bytes of one search have not been enough since the last :meth:`turn`."""
+        self.bytes_read = 0
+        """Bytes that were searched, all in all."""
+
+    def turn(self) -> None:
+        """A search of all logdirs begins."""
+        self._left, self.unfinished = SEARCH_BYTES, False
+
+    def finds(
+        self, form: Format, path: Path, searched: Searched, size: int, *, named: bool
+    ) -> bool:
+        """Whether a file holds a row in what has not been searched yet. Raises OSError."""
+        if size > searched.size:
+            searched.grew(size, NAMED_BYTES if named else FILE_BYTES)
+        if not searched.waiting:
+            return False
+        rows = self._rows.pop(path, None) or form.row_search()
+        with path.open("rb", buffering=0) as file:
+            while searched.waiting:
+                begin, end = searched.waiting[0]
+                length = min(_PIECE, end - begin)
+                if not named and length > self._left:
+                    self.unfinished = True
+                    break
+                data = os.pread(file.fileno(), length, begin)
+                self._left -= 0 if named else length
+                self.bytes_read += len(data)
+                if data and rows.found(data):
+                    return True
+                if begin + length < end:
+                    searched.waiting[0] = (begin + length, end)
+                    continue
+                searched.waiting.pop(0)
+                if searched.waiting and searched.waiting[0][0] != end:
+                    rows.found(b"\n")  # what is left out parts two lines
+        self._rows[path] = rows
+        if len(self._rows) > _KEPT:
+            self._rows.popitem(last=False)
+        return False
