@@ -16,6 +16,7 @@ from rltui.formats.console.generic import Generic
 from rltui.formats.console.legged_gym import LeggedGym, RlGames
 from rltui.formats.console.logger_record import LoggerRecord
 from rltui.formats.console.prime_rl import PrimeRl
+from rltui.formats.console.progress_bar import ProgressBar
 from rltui.formats.console.terminal_tail import TerminalTail
 from rltui.formats.console.transformers import Transformers
 from rltui.formats.console.verl import Verl
@@ -41,6 +42,7 @@ def dialects() -> list[Dialect]:
         LeggedGym(),
         RlGames(),
         CleanRl(),
+        ProgressBar(),
         Generic(),
     ]
 
