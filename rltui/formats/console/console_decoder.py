@@ -13,10 +13,14 @@ from rltui.formats.console.boxed_table import BoxedTable
 from rltui.formats.console.cleanrl import CleanRl
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
 from rltui.formats.console.generic import Generic
+from rltui.formats.console.keras import Keras
 from rltui.formats.console.legged_gym import LeggedGym, RlGames
 from rltui.formats.console.logger_record import LoggerRecord
+from rltui.formats.console.ml_agents import MlAgents
 from rltui.formats.console.prime_rl import PrimeRl
 from rltui.formats.console.progress_bar import ProgressBar
+from rltui.formats.console.rl_starter import RlStarter
+from rltui.formats.console.sample_factory import SampleFactory
 from rltui.formats.console.terminal_tail import TerminalTail
 from rltui.formats.console.transformers import Transformers
 from rltui.formats.console.verl import Verl
@@ -42,6 +46,10 @@ def dialects() -> list[Dialect]:
         LeggedGym(),
         RlGames(),
         CleanRl(),
+        SampleFactory(),
+        MlAgents(),
+        RlStarter(),
+        Keras(),
         ProgressBar(),
         Generic(),
     ]

@@ -11,7 +11,15 @@ from __future__ import annotations
 import re
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
-from rltui.formats.console.console_line import NUMBER, plain, rank_of, wall_time
+from rltui.formats.console.console_line import (
+    NUMBER,
+    RULE_ENDS,
+    RULES,
+    is_rule,
+    plain,
+    rank_of,
+    wall_time,
+)
 from rltui.formats.console.heading_block import BlockRow, HeadingBlock
 from rltui.formats.console.pair_line import (
     BATCH,
@@ -54,7 +62,7 @@ class Generic(Dialect):
 
     markers = (
         *(b"tep", b"poch", b"ter", b"TEP", b"POCH", b"ITER", b"pdate", b"pisode", b"atch"),
-        *(b"t_env", b"rames"),
+        *(b"t_env", b"rames", *RULES),
     )
     rank = Rank.GUESS
 
@@ -75,14 +83,19 @@ class Generic(Dialect):
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """A line below a heading."""
-        if self.take(line, rows) or len(line) > _MAX_LINE:
+        if len(line) > _MAX_LINE or self.take(line, rows):
             return
-        if self._block.open:
+        if self._block.open and not line.endswith(RULE_ENDS):
             text = plain(line)
             self._give(self._block.line(text[rank_of(text)[1] :]), rows)
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        if len(line) > _MAX_LINE or not (b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES)):
+        if len(line) > _MAX_LINE:
+            return False
+        if line.endswith(RULE_ENDS) and is_rule(line):
+            self._give(self._block.rule(), rows)
+            return False
+        if not (b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES)):
             return False
         text = plain(line)
         rank, at = rank_of(text)
@@ -157,7 +170,9 @@ class Generic(Dialect):
                 break
         else:
             step, _ = self._headings.step_of(place)
-        self._give(self._block.heading(text, step, extras._replace(step=step)), rows)
+        inner = not extras.names and _PAIR.fullmatch(unprefixed(text)) is not None
+        extras = extras._replace(step=step)
+        self._give(self._block.heading(text, step, extras, inner=inner), rows)
 
     def _give(self, found: list[BlockRow], rows: ConsoleRows) -> None:
         for row in found:

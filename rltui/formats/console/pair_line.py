@@ -36,7 +36,7 @@ _FIELD = re.compile(
 _TEXT = re.compile(rb"[A-Za-z_\x80-\xff][^:=]{0,60}[:=]\s*\S.{0,100}")
 #: A call as Python prints it, ``Namespace(lr=0.1, seed=1)``, flags, and objects of JavaScript.
 _DUMP = re.compile(
-    rb"(?:^|[^\w])[A-Z]\w*\((?:[^()]*, ?)?[A-Za-z_]\w* ?=[^=]|^\s*[{\[<]|(?:^|\s)--[a-z]|\w=None\b"
+    rb"(?:^|[^\w])[A-Z]\w*\((?:[^()]*, ?)?[A-Za-z_]\w* ?=[^=]|^\s*[{<]|(?:^|\s)--[a-z]|\w=None\b"
 )
 _SETTINGS = re.compile(
     rb"(?i)batch_?size|(?:^|_)seed$|^gamma$|gae_?lambda|_coef|clip_(?:eps|range|param|coef)"
