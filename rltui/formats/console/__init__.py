@@ -21,13 +21,13 @@ _NAMES = re.compile(
     r".*\.(?:log|out|stdout)"
     r"|(?:slurm[-_].*|.*[-_.]\d{4,})\.err|[^.]*\.[oe]\d{3,}(?:[.-]\d{1,6})?"
     r"|stdout.*"
-    r"|(?:.*[_.-])?(?:log|logs|output|console|train|training)(?:[_.-][^.]*)?\.txt"
+    r"|(?:.*[_.-])?(?:log|logs|c?out|output|console|stderr|nohup|train|training)(?:[_.-][^.]*)?\.txt"
     r"|(?:[^.]*[_-])?(?:train|training|log|console|output|nohup)(?:[_-][^.]*)?",
     re.IGNORECASE | re.DOTALL,
 )
 #: Names that do not identify a run: the directory does.
 _OF_DIRECTORY = re.compile(
-    r"(?:stdout|console|output|log|train|training|run|nohup|main|trainer|std)"
+    r"(?:stdout|console|c?out|output|(?:sf_)?log|train|training|run|nohup|main|trainer|std)"
     r"(?:\.(?:log|out|txt|stdout))?|stdout\.[\w.]*|log_\d{9,11}\.txt",
     re.IGNORECASE,
 )
@@ -45,8 +45,10 @@ class Console(Format):
     files = "`*.log`, `*.out`, `stdout*`, `slurm-*`, `log_*.txt`"
     written_by = (
         "what is printed: verl and TinyZero, transformers and TRL, SB3's tables, CleanRL, "
-        "torchtune, prime-rl, slime, ROLL, SkyRL, rsl_rl, rl_games, own loops; and why a "
-        "training died"
+        "torchtune, prime-rl, slime, ROLL, SkyRL, rsl_rl, rl_games, Sample Factory, Unity "
+        "ML-Agents, rl-starter-files, PyMARL, ManiSkill, Keras and keras-rl, Megatron, metrics "
+        "in tqdm's bars (Lightning, Tianshou), boxes and tables, own loops; and why a training "
+        "died"
     )
     lacks = "no rows of metrics in it so far"
     precision_rank = 1

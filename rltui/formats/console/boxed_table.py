@@ -1,29 +1,37 @@
-"""Boxes of ``| key | value |`` lines between lines of dashes: stable-baselines3, its
-predecessors, Spinning Up, garage.
+"""Boxes of keys and values: stable-baselines3, its predecessors, Spinning Up, garage, rlkit,
+AReaL, open-instruct.
 
 ``| rollout/ | |`` opens a group, whose keys stand indented below it
 (stable_baselines3/common/logger.py: HumanOutputFormat; three significant digits, long keys are
-cut and end with ``...``). The step is a row of the table. Lines of other output inside the box
-are skipped.
+cut and end with ``...``). The step is a row of the box or stands on a line above it. Lines of
+other output inside the box are skipped. Frames may be dashes or the characters of rich and
+tabulate; a line may hold several pairs, or, in a frame of one column, many names with colons.
 """
 
 from __future__ import annotations
 
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect
-from rltui.formats.console.console_line import number, plain
+import re
 
-#: Keys of the step, best first.
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect
+from rltui.formats.console.console_line import is_rule, number, plain
+from rltui.formats.console.pair_line import rank_of_counter
+from rltui.formats.console.step_place import StepCounter, place_of
+
+#: Keys of the step, best first. A box with one of them is believed at once.
 _STEPS = (
     b"time/total_timesteps",
     b"total_timesteps",
     b"misc/total_timesteps",
     b"TotalEnvInteracts",
     b"TotalEnvSteps",
+    b"exploration/num steps total",
     b"total_steps",
+    b"total/steps",
     b"time/step",
     b"time/iterations",
     b"nupdates",
     b"misc/nupdates",
+    b"training_step",
     b"Iteration",
     b"Itr",
     b"Epoch",
@@ -32,12 +40,18 @@ _MAX_ROWS = 500
 #: Lines of other output allowed inside a box.
 _MAX_FOREIGN = 200
 _FIRST = (b"|", b"-")
+#: The sides of frames drawn with other characters, and what their rules end with.
+_SIDES = re.compile(b"(?:" + b"|".join(c.encode() for c in "│┃║") + b")")
+_CORNERS = tuple((side + "\n").encode() for side in ("─╮", "─┐", "━┓", "═╕", "═╗"))
+_COLUMNS = re.compile(rb"\s*(\S+(?: \S+){0,5}?)\s{2,}(\S+)\s*")
+_CATEGORY = re.compile(rb" ?(\S{1,60})\s+(?=\S+: )")
+_HEADING = re.compile(rb"(?i)(?:step|epoch|iteration|update)s?[ :#]")
 
 
 class BoxedTable(Dialect):
     """The dialect of boxed tables."""
 
-    markers = (b"-----------\n",)
+    markers = (b"-----------\n", b"-+\n", *_CORNERS, b"rain step ", b"Step ", b"Iteration ")
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,6 +60,14 @@ class BoxedTable(Dialect):
         """Lines of other output since the last line of the box."""
         self._group = b""
         self._cells: dict[bytes, bytes] = {}
+        self._panel: list[tuple[bytes, bytes]] = []
+        """Category and text of the lines of a frame with one column."""
+        self._counter = StepCounter()
+        self._above: int | None = None
+        """The step on a line above the box."""
+        self._held: list[tuple[int, dict[bytes, float]]] = []
+        """Boxes that wait for one of another step."""
+        self._sure = False
 
     @property
     def open(self) -> bool:
@@ -53,50 +75,131 @@ class BoxedTable(Dialect):
         return self._open
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        """A line of dashes may begin a box; the following lines show whether it does."""
-        self._open = not plain(line).strip(b"- ")
+        """A rule may begin a box; the following lines show whether it does."""
+        text = plain(line)
+        if not is_rule(text) and not text.startswith("╭".encode()):
+            self._heading(text)
+            return False
+        self._open = True
         self._foreign, self._group = 0, b""
-        self._cells = {}
+        self._cells, self._panel = {}, []
         return False
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
-        """A line below dashes: a cell, the end of the box, or other output."""
+        """A line below a rule: a cell, the end of the box, or other output."""
         first = line[:1]
         if first not in _FIRST:
             line = plain(line)
             first = line[:1]
         if first == b"|":
             self._foreign = 0
-            self._cell(line)
-        elif first == b"-" and not line.strip(b"- "):
-            cells, self._cells = self._cells, {}
-            self._foreign, self._group = 0, b""
-            if cells:
-                self._row(cells, rows)
+            self._cell(line.split(b"|"))
+        elif first == b"\xe2":
+            self._framed(line, rows)
+        elif first in (b"-", b"+") and is_rule(line):
+            self._rule(rows)
         elif line:
-            self._foreign += 1
-            self._open = bool(self._cells) and self._foreign < _MAX_FOREIGN
+            self._other(line)
 
-    def _cell(self, line: bytes) -> None:
-        parts = line.split(b"|")
-        if len(parts) != 4 or parts[3].strip():
+    def _other(self, line: bytes) -> None:
+        """Output that is in no frame: two columns, or of something else."""
+        columns = _COLUMNS.fullmatch(line)
+        if columns and number(columns[2]) is not None and len(self._cells) < _MAX_ROWS:
+            self._foreign = 0
+            self._cells[columns[1]] = columns[2]
             return
-        raw, value = parts[1], parts[2].strip()
-        key = raw.strip()
-        if not value:
-            self._group = key if key.endswith(b"/") else self._group
-        elif len(self._cells) < _MAX_ROWS:
-            self._cells[self._group + key if raw.startswith(b"    ") else key] = value
+        self._heading(line)
+        self._foreign += 1
+        self._open = bool(self._cells) and self._foreign < _MAX_FOREIGN
+
+    def _heading(self, text: bytes) -> None:
+        if len(text) < 300 and _HEADING.search(text):
+            place = place_of(text)
+            if place is not None:
+                self._above, _ = self._counter.step_of(place)
+
+    def _framed(self, line: bytes, rows: ConsoleRows) -> None:
+        """A line in a frame of box-drawing characters."""
+        parts = _SIDES.split(line)
+        if len(parts) == 1:
+            if is_rule(line) and not line.startswith("├".encode()):
+                self._rule(rows)
+            return
+        self._foreign = 0
+        if len(parts) > 3:
+            self._cell(parts)
+        elif len(parts) == 3 and len(self._panel) < _MAX_ROWS:
+            columns = _COLUMNS.fullmatch(parts[1])
+            if columns and number(columns[2]) is not None:
+                self._cells[columns[1]] = columns[2]
+                return
+            category = _CATEGORY.match(parts[1])
+            if category:
+                self._panel.append((category[1], parts[1][category.end() :].strip()))
+            elif self._panel and parts[1].strip():
+                name, text = self._panel[-1]
+                self._panel[-1] = name, text + b" " + parts[1].strip()
+
+    def _rule(self, rows: ConsoleRows) -> None:
+        """A rule: the end of the box when there are cells."""
+        cells, self._cells = self._cells, {}
+        panel, self._panel = self._panel, []
+        self._foreign, self._group = 0, b""
+        for category, text in panel:
+            for pair in text.split(b" | "):
+                name, _, value = pair.rpartition(b": ")
+                cells[name if category == b"other" else category + b"/" + name] = value
+        if cells:
+            self._row(cells, rows)
+
+    def _cell(self, parts: list[bytes]) -> None:
+        if len(parts) < 4 or len(parts) % 2 or parts[-1].strip():
+            return
+        for at in range(1, len(parts) - 1, 2):
+            raw, value = parts[at], parts[at + 1].strip()
+            key = raw.strip()
+            if not value:
+                self._group = key if key.endswith(b"/") else self._group
+            elif len(self._cells) < _MAX_ROWS:
+                self._cells[self._group + key if raw.startswith(b"    ") else key] = value
 
     def _row(self, cells: dict[bytes, bytes], rows: ConsoleRows) -> None:
         for key in _STEPS:
             step = number(cells[key]) if key in cells else None
             if step is not None and step.is_integer():
-                break
+                del cells[key]
+                self._give(int(step), _numbers(cells), rows)
+                return
+        self._guess(cells, rows)
+
+    def _guess(self, cells: dict[bytes, bytes], rows: ConsoleRows) -> None:
+        """A box with a counter of another name, or below a line with one."""
+        ranks = {key: rank_of_counter(key) for key, text in cells.items() if text.isdigit()}
+        known = [(rank, key) for key, rank in ranks.items() if rank is not None]
+        if known:
+            key = min(known)[1]
+            step = int(cells.pop(key))
+        elif self._above is not None:
+            step = self._above
         else:
             return
-        del cells[key]
-        found = ((name, number(text)) for name, text in cells.items())
-        values = {name: value for name, value in found if value is not None}
+        values = _numbers(cells)
+        if self._sure:
+            self._give(step, values, rows)
+        elif values and (not self._held or step > self._held[-1][0]):
+            self._held.append((step, values))
+            shared = [v for _, v in self._held[:-1] if v.keys() & values.keys()]
+            if shared:
+                self._sure = True
+                for held in self._held:
+                    self._give(*held, rows)
+            self._held = [] if shared else self._held[-4:]
+
+    def _give(self, step: int, values: dict[bytes, float], rows: ConsoleRows) -> None:
         if values:
-            self._add_cells(rows, int(step), values)
+            self._add_cells(rows, step, values)
+
+
+def _numbers(cells: dict[bytes, bytes]) -> dict[bytes, float]:
+    found = ((name, number(text)) for name, text in cells.items())
+    return {name: value for name, value in found if value is not None}

@@ -11,11 +11,16 @@ from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.console.boxed_table import BoxedTable
 from rltui.formats.console.cleanrl import CleanRl
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
 from rltui.formats.console.generic import Generic
+from rltui.formats.console.keras import Keras
 from rltui.formats.console.legged_gym import LeggedGym, RlGames
 from rltui.formats.console.logger_record import LoggerRecord
+from rltui.formats.console.ml_agents import MlAgents
 from rltui.formats.console.prime_rl import PrimeRl
+from rltui.formats.console.progress_bar import ProgressBar
+from rltui.formats.console.rl_starter import RlStarter
+from rltui.formats.console.sample_factory import SampleFactory
 from rltui.formats.console.terminal_tail import TerminalTail
 from rltui.formats.console.transformers import Transformers
 from rltui.formats.console.verl import Verl
@@ -42,6 +47,11 @@ def dialects() -> list[Dialect]:
         LeggedGym(),
         RlGames(),
         CleanRl(),
+        SampleFactory(),
+        MlAgents(),
+        RlStarter(),
+        Keras(),
+        ProgressBar(),
         Generic(),
     ]
 
@@ -54,6 +64,8 @@ class ConsoleDecoder(LastLine):
     def __init__(self) -> None:
         self._dialects = dialects()
         self._found: set[Dialect] = set()
+        self._best: int = len(Rank)
+        """The surest rank of these."""
         self._hits = 0
         self._rows = ConsoleRows()
         self._screen = TerminalTail()
@@ -126,7 +138,7 @@ class ConsoleDecoder(LastLine):
         if self._offset == len(text) and text.startswith(_MARK):
             text = b"\n" * len(_MARK) + text[len(_MARK) :]
         if self._offset - len(text) > _GUESSED and not self._found:
-            self._dialects = [d for d in self._dialects if not d.weak]
+            self._dialects = [d for d in self._dialects if d.rank is not Rank.GUESS]
         last = self._read(text)
         if last is not None:
             self._row_end = last - kept
@@ -186,16 +198,17 @@ class ConsoleDecoder(LastLine):
         return last
 
     def _wanted(self, dialect: Dialect) -> bool:
-        """Whether a dialect still gets lines: a weak one only while no other has found a row."""
+        """Whether a dialect still gets lines: only while no surer one has found a row."""
         if dialect in self._found:
-            return not dialect.weak or len(self._found) == 1
-        if dialect.weak:
-            return not self._found
-        return self._hits < _SETTLED
+            return dialect.rank <= self._best
+        if dialect.rank is Rank.SURE:
+            return self._hits < _SETTLED
+        return dialect.rank < self._best
 
     def _find(self, dialect: Dialect) -> None:
         """Remember that a dialect has found a row."""
         self._found.add(dialect)
+        self._best = min(self._best, dialect.rank)
         self._hits += 1
         if self._hits <= _SETTLED:
             self._dialects = [d for d in self._dialects if self._wanted(d)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from functools import lru_cache
 
 import numpy as np
@@ -136,13 +137,24 @@ class RestartDetector:
             last[name] = step
 
 
+class Rank(IntEnum):
+    """How sure the rows of a dialect are, the surest first."""
+
+    SURE = 0
+    """A trainer's own words."""
+    SHAPE = 1
+    """A form that many programs print: bars, tables."""
+    GUESS = 2
+    """Names and numbers in lines of text."""
+
+
 class Dialect(ABC):
     """Recognises the rows of one family of trainers; owned by one decoder."""
 
     markers: tuple[bytes, ...]
     """:meth:`take` only gets lines that contain one of these."""
-    weak = False
-    """Whether it guesses: it is dropped when another dialect finds a row."""
+    rank = Rank.SURE
+    """It is dropped when a dialect of a surer rank finds a row."""
 
     def __init__(self) -> None:
         self._restarts = RestartDetector()

@@ -28,6 +28,10 @@ _WRAPPED = re.compile(
 _ZONED = re.compile(
     rb"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,6})\d*)? ?(Z|[+-]\d\d:?\d\d)(?![\d:])"
 )
+#: What lines end with that part blocks, and how they are found.
+RULE_ENDS = (b"-----", b"=====", b"*****", b"#####", b"_____", "──".encode(), "══".encode())
+RULES = tuple(end + b"\n" for end in RULE_ENDS)
+_RULE = re.compile(rb"(?:[-=*#_+~ |]|\xe2[\x94\x95][\x80-\xbf])+")
 #: Bytes at the beginning of a line in which a time is searched.
 _STAMP_BYTES = 80
 
@@ -45,6 +49,11 @@ def plain(line: bytes) -> bytes:
         repeated = _REPEATED.search(line)
         line = line[: repeated.start()].rstrip() if repeated else line
     return line
+
+
+def is_rule(line: bytes) -> bool:
+    """Whether a line has only dashes, their kin and frames."""
+    return _RULE.fullmatch(line) is not None
 
 
 def rank_of(line: bytes) -> tuple[bytes, int]:

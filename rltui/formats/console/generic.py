@@ -1,37 +1,47 @@
 """Hand-written training loops: ``step 10/438 loss=0.5 lr: 1e-4``, ``Epoch:[1/1](20/4292),
-loss: 0.66``, ``[step 1] loss=0.14``, ``iter 10: loss 1.2, time 32ms``.
+loss: 0.66``, ``[step 1] loss=0.14``, ``loss=0.5 | reward=1.2 | timesteps=2048``, and a heading
+``Epoch: 1, global_step=25600`` with the pairs on the lines below it.
 
-A guess, hence cautious: a line must begin with its step and contain the name of a usual metric,
-and two lines must have the same names before either counts as a row.
+A guess, hence cautious: a line must contain a counter and the name of a usual metric, and two
+lines must have the same names and different steps before either counts as a row.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect
-from rltui.formats.console.console_line import NUMBER, plain, rank_of, wall_time
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
+from rltui.formats.console.console_line import (
+    NUMBER,
+    RULE_ENDS,
+    RULES,
+    is_rule,
+    plain,
+    rank_of,
+    wall_time,
+)
+from rltui.formats.console.heading_block import BlockRow, HeadingBlock
+from rltui.formats.console.pair_line import (
+    BATCH,
+    EPISODE,
+    EPOCH,
+    FINE,
+    are_settings,
+    is_dump,
+    is_metric,
+    pairs_of,
+    unprefixed,
+)
+from rltui.formats.console.row_forms import RowForms, Waiting
+from rltui.formats.console.step_place import HEAD_BYTES, Place, StepCounter, place_of
 
 #: Longer lines are text.
 _MAX_LINE = 2000
-#: Bytes of a line in which its step is searched, logger prefix included.
-_HEAD_BYTES = 160
-_MAX_FORMS = 256
 _MAX_PATTERNS = 8
-
-_INDEX = re.compile(
-    rb"(?i)(?:^|[\s\[(|>:*#-])(?:train(?:ing)?[ _]|global[ _])?"
-    rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?)\s?[:=#]?\s?[\[(]?\s{0,8}"
-    rb"(\d{1,15})(?:\s?/\s?(\d{1,15}))?(?![\d.\w%])[\])]?"
-)
 #: A cheap test that rules out nearly all other lines.
 _QUICK = re.compile(
-    rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date)\w{0,6}\s?[:=#]?\s?[\[(]?\s{0,8}\d"
-)
-#: An epoch with the position inside it: ``Epoch:[1/3](20/4292)``, ``Train Epoch: 1 [640/60000``.
-_WITHIN = re.compile(
-    rb"(?i)epoch\s?[:=]?\s?\[?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?\s?[\[(](\d{1,15})/(\d{1,15})[^\])]{0,12}[\])]"
+    rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date|rame|_env|acts)\w{0,6}"
+    rb"(?: [Nn]um(?:ber)?)?\s?[:=#]?\s?[\[(]?\s{0,8}\d"
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
 _PAIR = re.compile(
@@ -43,70 +53,70 @@ _SPACED = re.compile(
     rb"(" + NUMBER + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
 )
 _TWO = re.compile(rb"^(.+)\(([^()/]+)/([^()/]+)\)$")
-#: A training row has at least one of these.
-_METRIC = re.compile(
-    rb"(?i)loss|reward|return|(?<![a-z])acc|(?<![a-z])lr|learning.?rate|(?<![a-z])kl|entropy|grad"
-    rb"|score|ppl|perplex|advantage|(?<![a-z])adv|error|(?<![a-z])mse|(?<![a-z])mae|epsilon|value"
-    rb"|policy|success|win.?rate|tok|(?<![a-z])sps|(?<![a-z])fps|norm|length|(?<![a-z])len"
-    rb"|clip|margin|alpha|objective|f1|auc|bleu|rouge|critic|actor"
-)
-_ORDER = {b"step": 0, b"iter": 0, b"upda": 0, b"batc": 1, b"epis": 2, b"epoc": 3}
-
-
-@dataclass(slots=True)
-class _Place:
-    """The position of a line in the training."""
-
-    rank: int
-    step: int
-    total: int | None
-    epoch: int | None
-    epochs: int | None
-    end: int
-    """Where the pairs of the line begin, in bytes."""
+#: Names of a row without the name of a usual metric.
+_MANY = 3
 
 
 class Generic(Dialect):
     """The dialect of all other trainers."""
 
-    markers = (b"tep", b"poch", b"ter", b"TEP", b"POCH", b"ITER", b"pdate", b"pisode", b"atch")
-    weak = True
+    markers = (
+        *(b"tep", b"poch", b"ter", b"TEP", b"POCH", b"ITER", b"pdate", b"pisode", b"atch"),
+        *(b"t_env", b"rames", *RULES),
+    )
+    rank = Rank.GUESS
 
     def __init__(self) -> None:
         super().__init__()
-        self._forms: dict[tuple[bytes, ...], tuple[int, list[float], float] | None] = {}
-        """Names of a row -> the first row with them, None after the second one."""
-        self._step: int | None = None
-        """The newest step of a row that has more than an epoch."""
-        self._epoch = (-1, -1)
-        self._heading: tuple[int, int | None] | None = None
-        """The newest epoch on a line of its own, and the number of epochs."""
-        self._first_epoch = 1
-        self._base = 0
-        self._within: bool | None = None
-        """Whether steps start again in each epoch; None until the second epoch."""
+        self._forms = RowForms()
+        self._counter = StepCounter()
+        self._headings = StepCounter()
+        """Of headings: they change nothing for rows."""
+        self._block = HeadingBlock()
         self._rank: bytes | None = None
         self._patterns: list[tuple[re.Pattern[bytes], tuple[bytes, ...]]] = []
 
+    @property
+    def open(self) -> bool:
+        """Whether the lines below a heading are wanted."""
+        return self._block.open
+
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
+        """A line below a heading."""
+        if len(line) > _MAX_LINE or self.take(line, rows):
+            return
+        if self._block.open and not line.endswith(RULE_ENDS):
+            text = plain(line)
+            self._give(self._block.line(text[rank_of(text)[1] :]), rows)
+
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
-        if len(line) > _MAX_LINE or not (b"\x1b" in line or _QUICK.search(line, 0, _HEAD_BYTES)):
+        if len(line) > _MAX_LINE:
+            return False
+        if line.endswith(RULE_ENDS) and is_rule(line):
+            self._give(self._block.rule(), rows)
+            return False
+        if not (b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES)):
             return False
         text = plain(line)
         rank, at = rank_of(text)
         text = text[at:]
-        place = _place(text)
-        if place is None:
+        place = place_of(text)
+        names, values = self._read(text[place.end :]) if place is not None else ((), [])
+        extras = BlockRow(0, (), [])
+        if place is None or not names or place.rank > BATCH:
+            other = None if is_dump(text) else _anywhere(text)
+            if other is not None and (place is None or not names or other[0].rank == FINE):
+                if place is None or other[0].rank <= place.rank or other[2]:
+                    place, extras = other[:2]
+                if other[2]:
+                    names, values = extras.names, extras.values
+        if place is None or (self._rank is not None and rank != self._rank):
             return False
-        names, values = self._read(text[place.end :])
         if not names:
-            if place.rank == _ORDER[b"epoc"]:
-                self._heading = (place.step, place.total)
+            self._heading(text, place, extras, rows)
             return False
-        if self._rank is None:
-            self._rank = rank
-        if rank != self._rank:
-            return False
-        return self._row(names, values, self._step_of(place, rows), wall_time(text), rows)
+        self._rank = rank
+        return self._row(names, values, place, wall_time(text), rows)
 
     def _read(self, text: bytes) -> tuple[tuple[bytes, ...], list[float]]:
         """The pairs of a line, by the pattern of an earlier line where one matches."""
@@ -117,7 +127,7 @@ class Generic(Dialect):
                     self._patterns.insert(0, self._patterns.pop(number))
                 return names, [float(g) for g in found.groups()]
         names, values, spans = _pairs(text)
-        if not any(_METRIC.search(n) for n in names):
+        if not any(map(is_metric, names)) or are_settings(names) or is_dump(text):
             return (), []
         if names in self._forms and len(set(names)) == len(names):
             self._patterns = [(_pattern(text, spans), names), *self._patterns[: _MAX_PATTERNS - 1]]
@@ -127,82 +137,62 @@ class Generic(Dialect):
         self,
         names: tuple[bytes, ...],
         values: list[float],
-        step: int,
+        place: Place,
         wall: float,
         rows: ConsoleRows,
     ) -> bool:
-        if names not in self._forms:
-            if len(self._forms) >= _MAX_FORMS:
-                self._forms.clear()
-            self._forms[names] = (step, values, wall)
-            return False
-        first = self._forms[names]
-        if first is not None:
-            self._forms[names] = None
-            self._add(rows, names, *first)
-        self._add(rows, names, step, values, wall)
-        return True
+        counter = self._counter
+        carried = counter.is_finer_than(place.rank) and not self._forms.has_own_steps(names)
+        if carried and counter.newest is not None:
+            step, total = counter.newest, None
+        else:
+            step, total = counter.step_of(place)
+        believed = self._forms.add(
+            names,
+            Waiting(step, values, wall, total),
+            own=not carried,
+            once=carried and place.rank == EPISODE,
+        )
+        self._block.row(step)
+        for row in believed:
+            if row.total:
+                rows.total = row.total
+            self._restarts.add(rows, names, row.step)
+            (rows.guess if carried else rows.add)(names, row.step, row.values, row.wall)
+        return bool(believed)
 
-    def _step_of(self, place: _Place, rows: ConsoleRows) -> int:
-        """The step over all epochs."""
-        step = place.step
-        if place.rank == _ORDER[b"epoc"]:
-            if self._step is not None:
-                return self._step
-            if place.total:
-                rows.total = place.total
-            return step
-        if place.epoch is None and self._heading is not None:
-            place.epoch, place.epochs = self._heading
-        total = place.total
-        if place.epoch is not None:
-            step, total = self._over_epochs(place, place.epoch)
-        if total:
-            rows.total = total
-        self._step = step
-        return step
+    def _heading(self, text: bytes, place: Place, extras: BlockRow, rows: ConsoleRows) -> None:
+        if place.rank == EPOCH:
+            self._counter.epoch_heading = place.step, place.total
+        for counter in (self._counter, self._headings):
+            if counter.is_finer_than(place.rank) and counter.newest is not None:
+                step = counter.newest
+                break
+        else:
+            step, _ = self._headings.step_of(place)
+        inner = not extras.names and _PAIR.fullmatch(unprefixed(text)) is not None
+        extras = extras._replace(step=step)
+        self._give(self._block.heading(text, step, extras, inner=inner), rows)
 
-    def _over_epochs(self, place: _Place, epoch: int) -> tuple[int, int | None]:
-        """The step over all epochs, and the planned total where it is certain.
-
-        Some loops keep counting, others start each epoch at 1: the second epoch shows which.
-        """
-        step, total, (last_epoch, last_step) = place.step, place.total, self._epoch
-        if last_epoch < 0 or epoch < last_epoch:
-            self._first_epoch, self._base, self._within = min(epoch, 1), 0, None
-            if epoch > 1 and place.epochs and total and step > (epoch - 1) * total / place.epochs:
-                self._within = False
-        elif epoch > last_epoch:
-            self._within = step <= last_step
-            self._base += last_step if self._within else 0
-        self._epoch = (epoch, step)
-        if self._within is False:
-            return step, total
-        base = (epoch - self._first_epoch) * total if total else self._base
-        sure = total and place.epochs and (self._within or place.epochs == 1)
-        return base + step, total * place.epochs if sure and total and place.epochs else None
+    def _give(self, found: list[BlockRow], rows: ConsoleRows) -> None:
+        for row in found:
+            self._restarts.add(rows, row.names, row.step)
+            add = rows.guess if self._block.guessed else rows.add
+            add(row.names, row.step, row.values)
 
 
-def _place(text: bytes) -> _Place | None:
-    head = text[:_HEAD_BYTES]
-    within = _WITHIN.search(head)
-    if within:
-        epoch, epochs, step, total = (int(g) if g else None for g in within.groups())
-        return _Place(0, step or 0, total, epoch, epochs, within.end())
-    best: _Place | None = None
-    epoch = epochs = None
-    for found in _INDEX.finditer(head):
-        rank = _ORDER[found[1][:4].lower()]
-        step, total = int(found[2]), int(found[3]) if found[3] else None
-        if rank == _ORDER[b"epoc"]:
-            epoch, epochs = step, total
-        if best is None or rank < best.rank:
-            best = _Place(rank, step, total, None, None, found.end())
-        elif best is not None:
-            best.end = max(best.end, found.end())
-    if best is not None and best.rank < _ORDER[b"epoc"]:
-        best.epoch, best.epochs = epoch, epochs
-    return best
+def _anywhere(text: bytes) -> tuple[Place, BlockRow, bool] | None:
+    """The counter of a line of pairs, the other pairs, and whether they are a row."""
+    found = pairs_of(unprefixed(text))
+    counter = found.counter() if found is not None else None
+    if found is None or counter is None:
+        return None
+    at, rank = counter
+    place = Place(rank, found.whole[at] or 0, found.totals[at])
+    names = (*found.names[:at], *found.names[at + 1 :])
+    sure = any(map(is_metric, names)) or (found.clean and len(names) >= _MANY)
+    is_row = sure and not are_settings(names)
+    return place, BlockRow(0, names, found.values[:at] + found.values[at + 1 :]), is_row
 
 
 def _pairs(text: bytes) -> tuple[tuple[bytes, ...], list[float], list[tuple[int, int]]]:

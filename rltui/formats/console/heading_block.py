@@ -1,0 +1,164 @@
+"""Pairs on lines below a heading that has their step: ManiSkill's ``Epoch: 1, global_step=25600``
+above ``SPS: 1211, pg_loss=-0.0057``, PyMARL's ``t_env: 10000 | Episode: 200`` above two columns,
+``Epoch 1 complete:`` above one pair per line.
+
+A name is believed when it stands below two headings of different steps, once below each.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rltui.formats.console.pair_line import is_metric, is_setting, pairs_of, unprefixed
+
+#: Lines of other output between a heading, or a pair below it, and the next pair.
+_BETWEEN = 60
+#: The same below a row.
+_BELOW_ROW = 2
+_MAX_NAMES = 1000
+_MAX_SHAPES = 64
+_MAX_EXTRAS = 64
+_MAX_HELD = 4
+_DIGITS = re.compile(rb"\d+")
+
+
+class BlockRow(NamedTuple):
+    """Values of one step."""
+
+    step: int
+    names: tuple[bytes, ...]
+    values: list[float]
+
+
+class HeadingBlock:
+    """Collects the pairs below headings."""
+
+    def __init__(self) -> None:
+        self._step: int | None = None
+        self._left = 0
+        """Lines for which the block stays open."""
+        self._most = _BETWEEN
+        self._sure = False
+        """Whether a usual metric was believed."""
+        self._known: set[bytes] = set()
+        self._held: dict[bytes, list[tuple[int, float]]] = {}
+        """Name -> steps and values that wait for a later step; none left: it is not read."""
+        self._extras: list[BlockRow] = []
+        self._section = False
+        """Whether pairs wait for the counter or the end of the section between two rules."""
+        self._pending: list[tuple[bytes, float]] = []
+        self._fresh = False
+        """Whether the newest heading has no pairs yet."""
+        self._shapes: dict[bytes, tuple[int, int]] = {}
+        """Heading without its digits -> newest step, and how often it fell back."""
+        self.guessed = False
+        """Whether the step is that of a row above, not of a heading."""
+
+    @property
+    def open(self) -> bool:
+        """Whether lines below the heading are wanted."""
+        return self._left > 0
+
+    def rule(self) -> list[BlockRow]:
+        """A line of dashes: what follows is a section, unless it underlines a heading. The
+        counter of a section may come last."""
+        found = self._end_section(self._step)
+        if not self._fresh:
+            self._section, self._left, self._most, self.guessed = True, _BETWEEN, _BETWEEN, False
+        return found
+
+    def row(self, step: int) -> None:
+        """A row with a step of its own: what follows at once belongs to it."""
+        if not self._section:
+            self._step, self._left, self._most, self.guessed = step, _BELOW_ROW, _BELOW_ROW, True
+
+    def heading(
+        self, text: bytes, step: int, extras: BlockRow, *, inner: bool = False
+    ) -> list[BlockRow]:
+        """A heading, with the other pairs on it; returns the rows that are now sure. ``inner``:
+        it is a pair, too, and counts for those above it in a section."""
+        shape = _DIGITS.sub(b"", text)
+        last, falls = self._shapes.get(shape, (step, 0))
+        falls += step < last
+        if len(self._shapes) < _MAX_SHAPES or shape in self._shapes:
+            self._shapes[shape] = step, falls
+        if falls > 1 and any(other[1] < falls for other in self._shapes.values()):
+            return []  # a counter within the steps of another heading
+        rows = self._end_section(step if inner and self._pending else self._step)
+        self._step, self._left, self._most, self.guessed = step, _BETWEEN, _BETWEEN, False
+        self._fresh = not inner
+        if extras.names and len(self._extras) < _MAX_EXTRAS:
+            self._extras.append(extras)
+        return rows + (self._flush() if self._sure else [])
+
+    def line(self, text: bytes) -> list[BlockRow]:
+        """A line below; returns the rows that are now sure."""
+        self._left -= 1
+        if b":" not in text and b"=" not in text:
+            return []
+        found = pairs_of(unprefixed(text))
+        if found is None or not found.clean or found.counter():
+            return []
+        self._left = self._most
+        pairs = [
+            (n, v) for n, v in zip(found.names, found.values, strict=True) if not is_setting(n)
+        ]
+        self._fresh = False
+        if not self._section:
+            return self._pairs(pairs)
+        if len(self._pending) < _MAX_NAMES:
+            self._pending += pairs
+        return []
+
+    def _end_section(self, step: int | None) -> list[BlockRow]:
+        """The pairs of a section, now that its step is known."""
+        pending, self._pending, self._section = self._pending, [], False
+        if step is None or not pending:
+            return []
+        self._step = step
+        return self._pairs(pending)
+
+    def _pairs(self, pairs: list[tuple[bytes, float]]) -> list[BlockRow]:
+        """Pairs of the newest step."""
+        step = self._step
+        if step is None:
+            return []
+        for name, value in pairs:
+            self._hold(name, value, step)
+        if not self._sure:
+            self._sure = any(len(self._held.get(n, ())) > 1 and is_metric(n) for n, _ in pairs)
+        return self._believe(pairs, step) if self._sure else []
+
+    def _hold(self, name: bytes, value: float, step: int) -> None:
+        if name in self._known:
+            return
+        held = self._held.get(name)
+        if held is None:
+            if len(self._held) < _MAX_NAMES:
+                self._held[name] = [(step, value)]
+        elif held and held[-1][0] == step:
+            held.clear()  # many of a step
+        elif held and held[-1][0] > step:
+            held[:] = [(step, value)]
+        elif held and len(held) < _MAX_HELD:
+            held.append((step, value))
+
+    def _believe(self, pairs: list[tuple[bytes, float]], now: int) -> list[BlockRow]:
+        """The values of known names, and of those that become known."""
+        steps: dict[int, dict[bytes, float]] = {}
+        known = self._known
+        for name, value in pairs:
+            if name in known:
+                steps.setdefault(now, {})[name] = value
+            elif len(self._held.get(name, ())) > 1:
+                known.add(name)
+                for step, held in self._held.pop(name):
+                    steps.setdefault(step, {})[name] = held
+        rows = [BlockRow(s, tuple(c), list(c.values())) for s, c in sorted(steps.items())]
+        return self._flush() + rows
+
+    def _flush(self) -> list[BlockRow]:
+        """The pairs of the headings so far."""
+        extras, self._extras = self._extras, []
+        return extras

@@ -1,0 +1,175 @@
+"""Names and numbers of one line: ``loss: 0.5, lr=1e-4 | kl: 0.02 nats``, with the counters that
+say where the training is.
+
+Dumps of settings have the same shape and are told apart by their form and by their names.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rltui.formats.console.console_line import NUMBER
+
+#: What loggers print before the text: times, levels, file names, brackets, bullets.
+_PREFIX = re.compile(
+    rb"(?:\[[^\]\n]{0,80}\]:?\s*"
+    rb"|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[\d.,Z+]*\s*(?:[-|:]\s+)?"
+    rb"|\d\d:\d\d:\d\d(?:[.,]\d+)?\s+(?:[-|]\s+)?"
+    rb"|(?:[A-Za-z_][\w.]{0,60} [-|] )?(?:DEBUG|INFO|WARNING|SUCCESS)"
+    rb"(?:\s*[-|]\s*|:[\w.]*:?\s*|\s+)"
+    rb"|[IW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] "
+    rb"|[\w.]+:\d+ [-|] |[-*>#=~+]{1,40}\s+|\xe2\x80\xa2\s*)"
+)
+_PREFIXES = 6
+#: Between two pairs: bars, semicolons, tabs, a comma or dash before a blank, several blanks
+#: that do not stand beside a colon.
+_SEPARATOR = re.compile(rb"\s*[|;\t]+\s*|,\s+|,(?=[A-Za-z_])|\s+-\s+|(?<![:=\s])\s{2,}(?![:=\s])")
+_NAME = rb"[A-Za-z_\x80-\xff][\w \./@%()#+'\x80-\xff-]{0,80}?"
+_UNIT = rb"(?:\s?[a-zA-Z%][\w%/]{0,11})?"
+_AFTER = rb"(?:\s?(?:\xc2\xb1|\+/-)\s?" + NUMBER + rb")?(?:\s?[\[(][^\])]{0,60}[\])])?[.!]?"
+_FIELD = re.compile(
+    rb"(?:([A-Za-z][\w ]{0,30}):\s+)?(" + _NAME + rb")\s{0,30}[:=]\s{0,60}"
+    rb"(" + NUMBER + rb")(?:\s?/\s{0,8}(\d{1,15}))?" + _UNIT + _AFTER
+)
+_TEXT = re.compile(rb"[A-Za-z_\x80-\xff][^:=]{0,60}[:=]\s*\S.{0,100}")
+#: A call as Python prints it, ``Namespace(lr=0.1, seed=1)``, flags, and objects of JavaScript.
+_DUMP = re.compile(
+    rb"(?:^|[^\w])[A-Z]\w*\((?:[^()]*, ?)?[A-Za-z_]\w* ?=[^=]|^\s*[{<]|(?:^|\s)--[a-z]|\w=None\b"
+)
+_SETTINGS = re.compile(
+    rb"(?i)batch_?size|(?:^|_)seed$|^gamma$|gae_?lambda|_coef|clip_(?:eps|range|param|coef)"
+    rb"|hidden|n(?:um)?_(?:layers|heads|workers|envs|procs|epochs|iters|actors|minibatches)"
+    rb"|weight_decay|dropout|warmup|max_(?:grad_norm|steps|episodes|epochs|iters|length|seq)"
+    rb"|_(?:interval|freq|frequency|dim|path|dir|size)$|buffer_size|^optim_|beta[s12]$|^frames$"
+    rb"|^epochs$|^recurrence$|^procs$|^device$|^tau$|^discount$|^total_timesteps$|_every$|^timestamp$"
+)
+#: A training row has at least one of these.
+_METRIC = re.compile(
+    rb"(?i)loss|reward|return|(?<![a-z])acc|(?<![a-z])lr|learning.?rate|(?<![a-z])kl|entropy|grad"
+    rb"|score|ppl|perplex|advantage|(?<![a-z])adv|error|(?<![a-z])mse|(?<![a-z])mae|epsilon|value"
+    rb"|policy|success|win.?rate|tok|(?<![a-z])sps|(?<![a-z])fps|norm|length|(?<![a-z])len"
+    rb"|clip|margin|alpha|objective|f1|auc|bleu|rouge|critic|actor"
+)
+#: Normal form of a counter -> rank: the lowest of a line is its step.
+FINE, STEP, BATCH, EPISODE, EPOCH = range(5)
+_COUNTERS = {
+    **dict.fromkeys(
+        (
+            *("globalstep", "globalsteps", "totaltimesteps", "totaltimestep", "timesteps"),
+            *("timestep", "timestepstotal", "envstep", "envsteps", "totalenvsteps", "tenv"),
+            *("totalenvinteracts", "totalsteps", "totalstep", "totalnumsteps", "totalt"),
+            *("numtimesteps", "numenvsteps", "numsteps", "currenttimestep", "currentstep"),
+            *("currentsteps", "frames", "frame", "totalframes", "numframes", "totalnumframes"),
+            *("environmentsteps", "environmentstep", "interactions", "trainingstep"),
+            *("trainingsteps", "trainstep", "trainsteps", "explorationnumstepstotal"),
+            *("numenvstepssampledlifetime", "stepstotal", "timetotaltimesteps"),
+            *("misctotaltimesteps", "tstep", "samplesteps", "agentsteps"),
+        ),
+        FINE,
+    ),
+    **dict.fromkeys(
+        (
+            *("step", "steps", "iteration", "iterations", "iter", "iters", "itr", "it"),
+            *("update", "updates", "nupdates", "numupdates", "miscnupdates", "gradstep"),
+            *("gradsteps", "gradientstep", "gradientsteps", "learningiteration", "generation"),
+            *("trainingiteration", "optimizerstep", "round"),
+        ),
+        STEP,
+    ),
+    **dict.fromkeys(("batch", "batches", "minibatch"), BATCH),
+    **dict.fromkeys(
+        (
+            *("episode", "episodes", "ep", "eps", "episodenum", "iepisode", "numepisodes"),
+            *("totalepisodes", "game", "games", "episodenumber"),
+        ),
+        EPISODE,
+    ),
+    **dict.fromkeys(("epoch", "epochs"), EPOCH),
+}
+_LETTERS = re.compile(rb"[^a-z0-9]")
+
+
+@dataclass(slots=True)
+class PairLine:
+    """The pairs of a line, in order."""
+
+    names: list[bytes]
+    values: list[float]
+    whole: list[int | None]
+    """The value as a whole number, where it is printed as one."""
+    totals: list[int | None]
+    """What follows a value behind a slash."""
+    clean: bool
+    """Whether the line consists of pairs alone."""
+
+    def counter(self) -> tuple[int, int] | None:
+        """Position and rank of the finest counter; ``steps`` beside an episode are its length."""
+        ranks = [
+            None if whole is None else rank_of_counter(name)
+            for name, whole in zip(self.names, self.whole, strict=True)
+        ]
+        best: tuple[int, int] | None = None
+        for at, rank in enumerate(ranks):
+            if rank is None or (EPISODE in ranks and self.names[at].lower() == b"steps"):
+                continue
+            if best is None or rank < best[1]:
+                best = at, rank
+        return best
+
+
+@lru_cache(maxsize=1024)
+def rank_of_counter(name: bytes) -> int | None:
+    """The rank of a counter, finest first; None for other names."""
+    return _COUNTERS.get(_LETTERS.sub(b"", name.lower()).decode())
+
+
+def is_metric(name: bytes) -> bool:
+    """Whether a name has a word of a usual metric."""
+    return _METRIC.search(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def is_setting(name: bytes) -> bool:
+    """Whether a name is one that settings have and rows of metrics have not."""
+    return _SETTINGS.search(name.strip().replace(b" ", b"_")) is not None
+
+
+def are_settings(names: tuple[bytes, ...] | list[bytes]) -> bool:
+    """Whether these are the names of a dump of settings."""
+    return sum(map(is_setting, names)) >= max(2, len(names) // 4)
+
+
+def is_dump(text: bytes) -> bool:
+    """Whether a line has the form of printed settings."""
+    return _DUMP.search(text) is not None
+
+
+def unprefixed(text: bytes) -> bytes:
+    """The text without what a logger or a list puts before it."""
+    for _ in range(_PREFIXES):
+        found = _PREFIX.match(text)
+        if not found:
+            break
+        text = text[found.end() :]
+    return text
+
+
+def pairs_of(text: bytes) -> PairLine | None:
+    """The pairs of a line without its prefixes; None when there are none."""
+    line = PairLine([], [], [], [], True)
+    label = b""
+    for field in _SEPARATOR.split(text.strip(b" \t|,;")):
+        found = _FIELD.fullmatch(field)
+        if found is None:
+            line.clean = line.clean and (not field or _TEXT.fullmatch(field) is not None)
+            continue
+        if found[1] and not line.names:
+            label = found[1] + b"/"
+        name = label + found[2].strip()
+        line.names.append(name)
+        line.values.append(float(found[3]))
+        line.whole.append(int(found[3]) if found[3].isdigit() and len(found[3]) < 16 else None)
+        line.totals.append(int(found[4]) if found[4] else None)
+    return line if line.names else None

@@ -1,0 +1,223 @@
+"""Metrics behind tqdm's bars: ``Epoch 3: 100%|###| 8/8 [00:10<00:00, 1.2s/it, loss=0.5]``.
+
+Lightning, Tianshou and many own loops print nothing else. The step is a counter among the values
+(``env_step=2048``), else the position of the bar, counted on over the epochs; a bar without a
+position (Lightning on data without a length) has the ``global step`` that is printed behind it.
+A row is a redraw with new values: a bar is also redrawn with the old ones.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
+from rltui.formats.console.console_line import NUMBER, plain
+from rltui.formats.console.pair_line import STEP, is_metric, rank_of_counter
+from rltui.formats.console.row_forms import RowForms, Waiting
+
+_BAR = re.compile(
+    rb"([^\r\n]{0,300}?)(?:\d{1,3}%\|[^|]{0,400}\||(?<![\d.,%/])(?=\d+it \[))\s*"
+    rb"(\d{1,15})(?:/(\d{1,15}))?\s?[A-Za-z]{0,12} "
+    rb"\[(?:\d+:)?\d+:\d\d(?:<[^,\]]{0,20})?,\s*[^,\]]{0,40}(?:, ([^\r\n]*?))?\](?!,)"
+)
+_EPOCH = re.compile(rb"(?i)\bep(?:och)?s?\s?[:#=\[(]?\s?#?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?")
+_PAIR = re.compile(
+    rb"([A-Za-z_\x80-\xff][\w ./@%()-]{0,60}?)\s?[=:]\s{0,4}(?:tensor\()?"
+    rb"(" + NUMBER + rb")([kM]?)(?![\w.])"
+)
+_STEPS = re.compile(rb"Epoch (\d{1,9}), global step (\d{1,15})\b")
+_TEST = re.compile(
+    rb"Epoch #(\d{1,9}): test_reward: (" + NUMBER + rb")(?: ?\xc2\xb1 ?(" + NUMBER + rb"))?"
+    rb"(?:, best_reward: (" + NUMBER + rb"))?"
+)
+_TEST_NAMES = (b"test_reward", b"test_reward_std", b"best_reward")
+_EVALUATION = re.compile(rb"(?i)\s*(?:val|eval|test|sanity)")
+_WORDS = re.compile(rb"[^A-Za-z\x80-\xff]+")
+_MAX_LINE = 4000
+_MAX_BARS = 32
+_SCALE = {b"": 1.0, b"k": 1e3, b"M": 1e6}
+
+
+class _Value(NamedTuple):
+    name: bytes
+    text: bytes
+    value: float
+
+
+@dataclass(slots=True)
+class _Bar:
+    """The bars with one description."""
+
+    prefix: bytes
+    """Stands before the names, where another bar has them."""
+    texts: list[bytes] = field(default_factory=list)
+    """The values of the newest row as they were printed."""
+    epoch: int = -1
+    done: int = 0
+    first_epoch: int | None = None
+    base: int = 0
+    """Steps of the passes before."""
+
+    def step(self, epoch: int | None, done: int, total: int | None) -> int:
+        """The step over all passes."""
+        if done < self.done or (epoch is not None and epoch > self.epoch >= 0):
+            self.base += total or self.done
+        self.epoch, self.done = -1 if epoch is None else epoch, done
+        if epoch is None or not total:
+            return self.base + done
+        if self.first_epoch is None or epoch < self.first_epoch:
+            self.first_epoch = min(epoch, 1)
+        return (epoch - self.first_epoch) * total + done
+
+
+class ProgressBar(Dialect):
+    """The dialect of bars with values."""
+
+    markers = (b"%|", b"it [", b", global step ", b": test_reward: ")
+    rank = Rank.SHAPE
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bars: dict[bytes, _Bar] = {}
+        self._owners: dict[bytes, bytes] = {}
+        """Name -> description of the bar that had it first."""
+        self._forms = RowForms()
+        self._newest = 0
+        self._per_epoch = 0
+        """Steps of an epoch, by the messages of Lightning; 0 when unknown."""
+        self._waiting: tuple[int, tuple[bytes, ...], list[float]] | None = None
+        """A row of a bar without a position: epoch, names, values."""
+
+    def take(self, line: bytes, rows: ConsoleRows) -> bool:
+        if len(line) > _MAX_LINE:
+            return False
+        taken = False
+        for part in line.split(b"\x1b[A"):
+            text = plain(part)
+            found = _BAR.match(text)
+            if found is not None:
+                taken = self._bar(found, rows) or taken
+                text = text[found.end() :]
+            if b"global step" in text or b"test_reward" in text:
+                taken = self._message(text, rows) or taken
+        return taken
+
+    def _bar(self, found: re.Match[bytes], rows: ConsoleRows) -> bool:
+        about, done, total = found[1], int(found[2]), int(found[3]) if found[3] else None
+        epochs = _EPOCH.search(about)
+        epoch = int(epochs[1]) if epochs else None
+        if epochs:
+            about = about[: epochs.start()] + about[epochs.end() :]
+        pairs = _values(about) + _values(found[4] or b"")
+        bar = self._bar_of(about, pairs) if pairs else None
+        if bar is None:
+            return False
+        step = bar.step(epoch, done, total)
+        texts = [pair.text for pair in pairs]
+        if texts == bar.texts:
+            return False
+        bar.texts = texts
+        evaluation = bar.prefix == b"eval/"
+        if not evaluation:
+            counter = _counter(pairs)
+            if counter is not None:
+                step, total = int(counter.value), None
+                pairs = [pair for pair in pairs if pair is not counter]
+        if not any(is_metric(pair.name) for pair in pairs):
+            return False
+        names = tuple(bar.prefix + pair.name for pair in pairs)
+        values = [pair.value for pair in pairs]
+        if evaluation:
+            return self._give(names, Waiting(self._newest, values, math.nan, None), rows)
+        if not step and not total and epoch is not None:
+            return self._later(epoch, names, values, rows)
+        if epochs and total:
+            total = total * int(epochs[2]) if epochs[2] else None
+        self._newest = step
+        return self._give(names, Waiting(step, values, math.nan, total), rows)
+
+    def _bar_of(self, about: bytes, pairs: list[_Value]) -> _Bar | None:
+        """The state of the bars with this description."""
+        words = _WORDS.sub(b" ", _PAIR.sub(b"", about)).strip()
+        bar = self._bars.get(words)
+        if bar is None:
+            if len(self._bars) >= _MAX_BARS:
+                return None
+            shared = any(self._owners.get(pair.name, words) != words for pair in pairs)
+            prefix = b"eval/" if _EVALUATION.match(words) else words + b"/" if shared else b""
+            bar = self._bars[words] = _Bar(prefix)
+        if not bar.prefix:
+            for pair in pairs:
+                self._owners.setdefault(pair.name, words)
+        return bar
+
+    def _give(self, names: tuple[bytes, ...], row: Waiting, rows: ConsoleRows) -> bool:
+        believed = self._forms.add(names, row)
+        for one in believed:
+            if one.total and one.total > (rows.total or 0):
+                rows.total = one.total
+            self._add(rows, names, one.step, one.values)
+        return bool(believed)
+
+    # -- bars without a position --------------------------------------------------------------
+
+    def _later(
+        self, epoch: int, names: tuple[bytes, ...], values: list[float], rows: ConsoleRows
+    ) -> bool:
+        """A row whose step the next message of Lightning has."""
+        before, self._waiting = self._waiting, (epoch, names, values)
+        if self._per_epoch:
+            return self._settle((epoch + 1) * self._per_epoch, rows)
+        if before is None or before[0] == epoch:
+            return False
+        self._waiting, later = before, self._waiting
+        taken = self._settle(before[0] + 1, rows)
+        self._waiting = later
+        return taken
+
+    def _settle(self, step: int, rows: ConsoleRows) -> bool:
+        waiting, self._waiting = self._waiting, None
+        self._newest = step
+        if waiting is None:
+            return False
+        return self._give(waiting[1], Waiting(step, waiting[2], math.nan, None), rows)
+
+    def _message(self, text: bytes, rows: ConsoleRows) -> bool:
+        """What Lightning and Tianshou print between bars."""
+        found = _STEPS.search(text)
+        if found:
+            epoch, step = int(found[1]), int(found[2])
+            self._per_epoch = step // (epoch + 1) if step % (epoch + 1) == 0 else 0
+            return self._settle(step, rows) if self._waiting is not None else False
+        found = _TEST.search(text)
+        if not found:
+            return False
+        cells = zip(_TEST_NAMES, found.groups()[1:], strict=True)
+        pairs = [(name, float(text)) for name, text in cells if text is not None]
+        names, values = tuple(n for n, _ in pairs), [v for _, v in pairs]
+        step = self._newest or int(found[1])
+        return self._give(names, Waiting(step, values, math.nan, None), rows)
+
+
+def _values(text: bytes) -> list[_Value]:
+    """The pairs of a description or postfix."""
+    return [
+        _Value(name.strip(), number + scale, float(number) * _SCALE[scale])
+        for name, number, scale in _PAIR.findall(text)
+    ]
+
+
+def _counter(pairs: list[_Value]) -> _Value | None:
+    """The finest counter of steps among the values."""
+    ranked = [
+        (rank, at)
+        for at, pair in enumerate(pairs)
+        if (rank := rank_of_counter(pair.name)) is not None
+        and rank <= STEP
+        and pair.value.is_integer()
+        and 0 <= pair.value < 1e15
+    ]
+    return pairs[min(ranked)[1]] if ranked else None

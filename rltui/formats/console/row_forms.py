@@ -1,0 +1,66 @@
+"""Rows are believed by their form: two with the same names and different steps.
+
+What is printed once, or again with the same counter, as settings are, is no row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_MAX_FORMS = 256
+#: Rows of one step that wait for one of a later step.
+_MAX_WAITING = 8
+
+
+class Waiting(NamedTuple):
+    """A row whose form was not believed yet."""
+
+    step: int
+    values: list[float]
+    wall: float
+    total: int | None
+
+
+class RowForms:
+    """The forms of a log, by the names of their rows."""
+
+    def __init__(self) -> None:
+        self._forms: dict[tuple[bytes, ...], list[Waiting] | None] = {}
+        """Names of a row -> rows that wait; None: believed; empty: not read."""
+        self._own: set[tuple[bytes, ...]] = set()
+
+    def __contains__(self, names: tuple[bytes, ...]) -> bool:
+        """Whether a row with these names was seen."""
+        return names in self._forms
+
+    def has_own_steps(self, names: tuple[bytes, ...]) -> bool:
+        """Whether the form was believed by counters of its own."""
+        return names in self._own
+
+    def add(
+        self, names: tuple[bytes, ...], row: Waiting, *, own: bool = True, once: bool = False
+    ) -> list[Waiting]:
+        """Add a row; returns the rows that are now believed. ``own``: the step is its own, not
+        that of another row; ``once``: a form with many rows of one step is not read."""
+        if names not in self._forms:
+            if len(self._forms) >= _MAX_FORMS:
+                self._forms.clear()
+            self._forms[names] = [row]
+            return []
+        waiting = self._forms[names]
+        if waiting is None:
+            return [row]
+        if not waiting:
+            return []
+        if row.step < waiting[0].step:
+            self._forms[names] = [row]
+        elif row.step > waiting[0].step:
+            self._forms[names] = None
+            if own:
+                self._own.add(names)
+            return [*waiting, row]
+        elif once:
+            waiting.clear()
+        elif len(waiting) < _MAX_WAITING:
+            waiting.append(row)
+        return []
