@@ -7,6 +7,7 @@ documents of the user are read completely at start, so that a mistake in them is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
@@ -81,7 +82,7 @@ class Catalogue:
         """Every dialect by framework id."""
         self.scenarios = {s.id: s for s in scenarios}
         """Every scenario by id."""
-        self._resolvers: dict[tuple[str, str | None], Resolver] = {}
+        self._resolvers: dict[tuple[str, str | None, str | None], Resolver] = {}
         self.suspects = [
             self._suspect(d) for d in sorted(dialects.values(), key=lambda d: (d.rank, d.id))
         ]
@@ -128,21 +129,25 @@ class Catalogue:
             reasons,
         )
 
-    def resolver(self, framework: str, algorithm: str | None = None) -> Resolver:
-        """The resolver of one framework and algorithm, always the same object.
+    def resolver(
+        self, framework: str, algorithm: str | None = None, scenario: str | None = None
+    ) -> Resolver:
+        """The resolver of one framework, algorithm and scenario, always the same object.
 
         Raises UsageError for a framework that does not exist.
         """
         algorithm = algorithm.upper() if algorithm else None
-        key = (framework, algorithm)
+        key = (framework, algorithm, scenario)
         if key not in self._resolvers:
             suspect, _ = self._chosen(framework)
-            layers = [
-                layer
-                for dialect in self._lineage(framework)
-                for layer in dialect.layers(self.metrics)
-            ]
-            self._resolvers[key] = Resolver(layers, suspect.prefixes, self.metrics, algorithm)
+            lineage = self._lineage(framework)
+            layers = [layer for dialect in lineage for layer in dialect.layers(self.metrics)]
+            generic = None
+            if all(dialect.id != GENERIC for dialect in lineage) and GENERIC in self.dialects:
+                generic = partial(self.resolver, GENERIC, algorithm, scenario)
+            self._resolvers[key] = Resolver(
+                layers, suspect.prefixes, self.metrics, algorithm, scenario, generic
+            )
         return self._resolvers[key]
 
     def entries(self, framework: str) -> tuple[Entry, ...]:

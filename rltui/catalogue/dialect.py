@@ -87,6 +87,8 @@ class Entry:
     source: str
     algorithms: tuple[str, ...] = ()
     """Only for these algorithms; empty for all."""
+    scenarios: tuple[str, ...] = ()
+    """Only in these scenarios; empty for all."""
     title: str | None = None
     category: Category | None = None
     also: Category | None = None
@@ -99,6 +101,20 @@ class Entry:
     scale: float = 1.0
     estimator: str | None = None
     labels: dict[str, str] = field(default_factory=dict)
+
+    def meant_for(self, algorithm: str | None, scenario: str | None) -> bool:
+        """Whether the entry counts for an algorithm and a scenario (None: not known)."""
+        if self.algorithms and algorithm not in self.algorithms:
+            return False
+        return not self.scenarios or scenario is None or scenario in self.scenarios
+
+    def means_as(self, other: Entry) -> bool:
+        """Whether both entries say the same of a value."""
+        return (self.metric.key, self.sign, self.scale) == (
+            other.metric.key,
+            other.sign,
+            other.scale,
+        )
 
 
 def read_text(path: Path) -> str:
@@ -194,22 +210,28 @@ def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry,
         part = group.table()
         common = part.read("source", Node.text) or ""
         only = tuple(a.upper() for a in part.read("algorithms", Node.texts) or ())
+        kinds = part.read("scenarios", Node.texts) or ()
         tags = part.need("tags").table()
         part.finish()
         for name, node in tags.pairs():
             key = tags.key_node(name)
-            out.append(_entry(key, node, common, only, metrics))
+            out.append(_entry(key, node, common, only, kinds, metrics))
             keys.append(key)
     _check_ties(out, keys)
     return tuple(out)
 
 
 def _entry(
-    key: Node, node: Node, source: str, only: tuple[str, ...], metrics: dict[str, Metric]
+    key: Node,
+    node: Node,
+    source: str,
+    only: tuple[str, ...],
+    kinds: tuple[str, ...],
+    metrics: dict[str, Metric],
 ) -> Entry:
     pattern = _pattern(key)
     if isinstance(node.value, str):
-        return Entry(pattern, metrics[check_key(node, metrics)], key.line, source, only)
+        return Entry(pattern, metrics[check_key(node, metrics)], key.line, source, only, kinds)
     table = node.table()
     metric = metrics[check_key(table.need("metric"), metrics)]
     for template in (table.get("title"), table.get("unit")):
@@ -226,6 +248,7 @@ def _entry(
         key.line,
         table.read("source", Node.text) or source,
         only,
+        kinds,
         title=table.read("title", Node.text),
         category=table.read("category", read_category),
         also=table.read("also", read_category),
@@ -250,7 +273,9 @@ def _check_ties(entries: list[Entry], keys: list[Node]) -> None:
         rivals = seen.setdefault((entry.pattern.literal, entry.pattern.exact), [])
         for j in rivals:
             other = entries[j]
-            if other.algorithms != entry.algorithms or not other.pattern.ties(entry.pattern):
+            if (other.algorithms, other.scenarios) != (entry.algorithms, entry.scenarios):
+                continue
+            if not other.pattern.ties(entry.pattern):
                 continue
             same = other.pattern.text == entry.pattern.text
             what = "stands twice" if same else f"ties with {other.pattern.text!r}"

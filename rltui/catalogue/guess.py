@@ -6,34 +6,59 @@ Nothing is hidden: a tag that cannot be guessed goes to Other under its own name
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from rltui.catalogue.metrics import STATS
 from rltui.catalogue.model import Category, TagInfo
+from rltui.catalogue.normal import normal, usual_words
 
 _C = Category
+#: Words that start a tag (or a part of it) of evaluation.
+_HELD_OUT = frozenset("val eval evaluation valid validation test heldout dev".split())
 #: Words of a tag part and the categories they suggest, most reliable first.
 _WORDS: tuple[tuple[Category, frozenset[str]], ...] = tuple(
     (category, frozenset(words.split()))
     for category, words in (
-        (_C.VALIDATION, "val eval evaluation valid validation test heldout dev"),
-        (_C.TIMING, "time times timing timer timers duration latency elapsed"),
-        (_C.LENGTH, "length lengths len token tokens completion truncated seqlen"),
-        (_C.PERF, "perf performance throughput mfu fps sps flops tflops speed tps"),
+        (_C.HYPER, "lr coef beta gamma lambda epsilon temperature hparam hparams hyperparameters"),
+        (_C.HYPER, "discount seed decay schedule threshold hyper cliprange"),
+        (_C.TIMING, "time times timing timer timers duration latency elapsed runtime"),
+        (_C.LENGTH, "length token tokens completion completions truncated seqlen"),
+        (_C.PERF, "perf performance throughput mfu fps sps flops tflops tps"),
         (_C.BALANCE, "balance imbalance"),
         (_C.TURNS, "turn turns tool tools"),
-        (_C.SYSTEM, "gpu cpu mem memory ram system disk network host"),
-        (_C.HYPER, "lr learning coef coeff beta gamma temperature hparam"),
-        (_C.CRITIC, "critic value values vf reward rewards return returns advantage advantages"),
-        (_C.CRITIC, "score scores episode env q qf success win"),
-        (_C.ACTOR, "actor policy pg ppo grpo loss losses entropy kl grad gradient optimizer"),
-        (_C.ACTOR, "clip clipfrac ratio logp logprob learner optim"),
+        (_C.SYSTEM, "gpu cpu mem memory ram vram system disk network host worker workers"),
+        (_C.SYSTEM, "restarts requests reqs outstanding queue thread threads"),
+        (_C.CRITIC, "value return reward advantage score scores success win won winrate"),
+        (_C.CRITIC, "q qf q1 q2 qf1 qf2 td explained_variance accuracy acc correct fitness elo"),
+        (_C.ACTOR, "policy ppo grpo entropy kl approxkl grad gradnorm clip clipfrac perplexity"),
+        (_C.ACTOR, "ppl logp logprob logprobs logits action actions surrogate"),
         (_C.PREFERENCE, "dpo kto orpo preference chosen rejected margin margins"),
-        (_C.PROGRESS, "epoch step steps iteration iterations counter progress"),
+        (_C.PROGRESS, "epoch epochs iteration counter counters progress updates done replay"),
+        (_C.PROGRESS, "timestep timesteps transitions frames version"),
     )
 )
+#: Words that decide only where no other word of the tag does: they sort, or say little.
+_WEAK: tuple[tuple[Category, frozenset[str]], ...] = tuple(
+    (category, frozenset(words.split()))
+    for category, words in (
+        (_C.PROGRESS, "step steps samples buffer count"),
+        (_C.PERF, "speed rate"),
+        (_C.CRITIC, "cost costs penalty bonus intrinsic goal distance collision collisions task"),
+        (_C.CRITIC, "curriculum difficulty terrain episode env environment"),
+        (_C.ACTOR, "loss ratio learner optim optimizer norm weight weights param params"),
+        (_C.HYPER, "batch size eps alpha learning"),
+    )
+)
+#: First words of counters, and what they count.
+_NUMBER = frozenset("num n total count number nb".split())
+_COUNTED = frozenset(
+    "step steps timestep timesteps episode episodes epoch epochs iteration frames transitions "
+    "updates samples".split()
+)
 
-_SPLIT = re.compile(r"[^0-9A-Za-z]+|(?<=[a-z])(?=[A-Z])")
+#: Where a word of lower case is followed by a capital: ``LossPi``, but not ``GB`` or ``mW``.
+_CAMEL = re.compile(r"(?<=[a-z][a-z])(?=[A-Z][a-z])")
 _BLANK = re.compile(r"\s+")
 _JOINT = re.compile(r"[\s-]+")
 
@@ -46,14 +71,25 @@ def plain_name(tag: str) -> str:
 
 def guess_category(tag: str) -> Category:
     """The category that the words of the tag suggest, its first parts before its last."""
-    for part in tag.split("/"):
-        words = {w.lower() for w in _SPLIT.split(part) if w}
-        if not words:
-            continue
-        for category, known in _WORDS:
-            if words & known:
-                return category
+    parts = [words for part in tag.split("/") if (words := usual_words(normal(part))) != ("",)]
+    if any(words[0] in _HELD_OUT for words in parts):
+        return Category.VALIDATION
+    if parts and _is_counter(parts[-1]):
+        return Category.PROGRESS
+    for table in (_WORDS, _WEAK):
+        for words in parts:
+            for category, known in table:
+                if not known.isdisjoint(words):
+                    return category
     return Category.OTHER
+
+
+def _is_counter(words: tuple[str, ...]) -> bool:
+    """``num_env_steps_sampled``, ``total_timesteps``: not ``total_episode_reward``."""
+    if words[0] not in _NUMBER or _COUNTED.isdisjoint(words):
+        return False
+    measured = frozenset("reward return length time loss score throughput per rate fps".split())
+    return measured.isdisjoint(words)
 
 
 #: How a label may appear in a title: ``{name}`` is its last path part, ``{name:words}`` the same
@@ -70,6 +106,10 @@ def label_text(label: str, form: str = "") -> str:
     return label.rstrip("/").rpartition("/")[2] or label
 
 
+#: Last parts that say little without the part before them.
+_VAGUE = frozenset((*STATS, "info", "episode", "value", "total", "step", "time", "iter", "all"))
+
+
 def short_title(tag: str) -> str:
     """A readable short form: the last part, with the one before it where that is needed.
 
@@ -78,10 +118,20 @@ def short_title(tag: str) -> str:
     parts = [p for p in tag.split("/") if p.strip()]
     if not parts:
         return tag or "(no name)"
-    last = parts[-1]
-    keep = parts[-2:] if len(parts) > 1 and (last.lower() in STATS or len(last) < 4) else [last]
-    words = _BLANK.sub(" ", " ".join(keep).replace("_", " ")).strip()
-    return words or tag
+    last = parts[-1].strip()
+    vague = len(last) < 4 or last.lower() in _VAGUE
+    return _words(parts[-2:] if vague else [last]) or tag
+
+
+def full_title(tag: str) -> str:
+    """All parts of a tag as words, for tags with the same short title."""
+    return _words(p for p in tag.split("/") if p.strip()) or tag
+
+
+def _words(parts: Iterable[str]) -> str:
+    """Parts of a tag as words: ``AverageEpRet`` is ``Average Ep Ret``."""
+    text = " ".join(parts).replace("_", " ").replace("|", " ")
+    return _BLANK.sub(" ", _CAMEL.sub(" ", text)).strip()
 
 
 def tag_family(tag: str, stat: str | None = None) -> tuple[str, str] | None:

@@ -16,6 +16,7 @@ then the one with the longest literal part.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -113,6 +114,39 @@ def parse(text: str) -> Pattern:
         raise PatternError("a name is captured twice")
     prefix, suffix = text[: read.prefix_end], text[read.suffix_begin :]
     return Pattern(text, tuple(read.names), read.literal, prefix, suffix)
+
+
+def normal_pattern(pattern: Pattern, normal: Callable[[str], str]) -> Pattern | None:
+    """The pattern of the normal forms of the tags that ``pattern`` matches.
+
+    None when it would have no literal part left. ``normal`` writes a text in normal form.
+    """
+    parts: list[str] = []
+    at = 0
+    for found in _TOKEN.finditer(pattern.text):
+        parts += (_joined(pattern.text[at : found.start()], normal), _loose(found))
+        at = found.end()
+    parts.append(_joined(pattern.text[at:], normal))
+    text = "".join(parts).strip("_")
+    out = parse(text)
+    return out if out.literal > 1 else None
+
+
+def _joined(literal: str, normal: Callable[[str], str]) -> str:
+    """A literal part in normal form; separators at its ends stay."""
+    if not literal:
+        return ""
+    form = normal(literal)
+    begin = "_" if not (literal[0].isalnum() or literal[0] == "%") else ""
+    end = "_" if not (literal[-1].isalnum() or literal[-1] == "%") else ""
+    return f"{begin}{form}{end}" if form else "_"
+
+
+def _loose(found: re.Match[str]) -> str:
+    """A wildcard for normal forms: slashes and separators cannot be told apart there."""
+    if found["set"]:
+        return "_" if not found["set"][0].isalnum() else found[0]
+    return "{" + found["name"] + "}" if found["kind"] == "part" else found[0]
 
 
 @dataclass(slots=True, eq=False)

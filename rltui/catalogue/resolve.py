@@ -1,15 +1,34 @@
-"""Resolves the meaning of a tag in a dialect. Cached: each tag is looked up often."""
+"""Resolves the meaning of a tag in a dialect. Cached: each tag is looked up often.
+
+The order, for whoever writes a dialect; the first that knows the tag decides:
+
+1. the tag as written: an entry without wildcards, then without a prefix of the dialect
+   (``prefixes``), then the pattern with the longest literal part;
+2. the tag as most loops would write it (``Avg Response Len`` is ``avg_response_len``);
+3. its normal form (:mod:`rltui.catalogue.normal`) against those of the entries;
+4. its readings: usual words, statistics, redundant prefixes;
+5. its normal form against the patterns with wildcards (``timing_s_gen`` is ``timing_s/gen``);
+6. steps 1 to 4 in ``generic``, for tags that a user adds to those of the framework;
+7. a guess from its words: category and title without a metric.
+
+Entries of the dialect win over inherited ones. Where two entries of one document have the same
+normal form or reading and mean different things, neither is meant: ambiguity is no meaning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from rltui.catalogue.dialect import Entry
 from rltui.catalogue.guess import label_text, plain_name, tag_family, unknown_tag
 from rltui.catalogue.model import Category, Metric, TagInfo
+from rltui.catalogue.normal import Reading, normal, reading, readings
+from rltui.catalogue.pattern import Pattern, normal_pattern
 from rltui.core.template import fill
 
 #: Categories that stay what they are under an evaluation prefix.
@@ -19,6 +38,11 @@ _KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.S
 _OF_ENTRY = ("unit", "sign", "scale", "family", "stat", "labels", "estimator", "where", "source")
 
 _PACKAGE = Path(__file__).resolve().parents[2]
+
+
+#: An entry and the document that it stands in.
+_Place = tuple[Entry, Path]
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +62,18 @@ class Resolver:
         prefixes: tuple[tuple[str, bool], ...],
         metrics: dict[str, Metric],
         algorithm: str | None = None,
+        scenario: str | None = None,
+        generic: Callable[[], Resolver] | None = None,
     ) -> None:
         self._metrics = metrics
         self._prefixes = prefixes
+        self._generic = generic
         self._memo: dict[str, TagInfo] = {}
-        self._exact: dict[str, tuple[Entry, Path]] = {}
+        self._exact: dict[str, _Place] = {}
         wild: list[tuple[int, int, int, Entry, Path]] = []
         for depth, layer in enumerate(layers):
             for entry in sorted(layer.entries, key=lambda e: not e.algorithms):
-                if entry.algorithms and algorithm not in entry.algorithms:
+                if not entry.meant_for(algorithm, scenario):
                     continue
                 if entry.pattern.exact:
                     self._exact.setdefault(entry.pattern.text, (entry, layer.path))
@@ -60,7 +87,12 @@ class Resolver:
         """What ``tag`` means. An unknown tag gets a guessed category and title."""
         info = self._memo.get(tag)
         if info is None:
-            info = self._memo[tag] = self._resolve(tag)
+            info = self.known(tag)
+            if info is None and self._generic is not None:
+                info = self._generic().known(tag, patterns=False)
+            if info is None:
+                info = self._unknown(tag)
+            self._memo[tag] = info
         return info
 
     @property
@@ -73,7 +105,21 @@ class Resolver:
         pool = [*self._exact.values(), *self._wild]
         return [(e.pattern.text, place(path, e.line)) for e, path in pool if e.metric.key == key]
 
-    def _resolve(self, tag: str, *, plain: bool = False) -> TagInfo:
+    def known(self, tag: str, *, patterns: bool = True) -> TagInfo | None:
+        """What ``tag`` means by an entry of the dialect, or None.
+
+        Without ``patterns`` its normal form is not compared with patterns that have wildcards.
+        """
+        info = self._written(tag)
+        if info is None and (name := plain_name(tag)) != tag:
+            info = self._written(name)
+        if info is None:
+            info = self._respelt(tag)
+        if info is None and patterns:
+            info = self._flattened(tag)
+        return info if info is None or info.tag == tag else replace(info, tag=tag)
+
+    def _written(self, tag: str) -> TagInfo | None:
         exact = self._exact.get(tag)
         if exact is not None:
             return self._info(tag, *exact, {})
@@ -85,17 +131,96 @@ class Resolver:
                 info = self._info(tag, *found)
                 return self._held_out(info) if validation else info
         found = self._match(tag)
-        if found is not None:
-            return self._info(tag, *found)
-        name = plain_name(tag)
-        if not plain and name != tag:
-            info = self._resolve(name, plain=True)
-            if info.metric is not None:
-                return replace(info, tag=tag)
+        return None if found is None else self._info(tag, *found)
+
+    def _unknown(self, tag: str) -> TagInfo:
         for prefix, validation in self._prefixes:
             if tag.startswith(prefix) and len(tag) > len(prefix):
                 return unknown_tag(tag, Category.VALIDATION if validation else None)
         return unknown_tag(tag, None)
+
+    def _respelt(self, tag: str) -> TagInfo | None:
+        for form, validation in self._forms(tag):
+            found = self._normal.get(form)
+            info = self._info(tag, *found, {}) if found else self._read(tag, form)
+            if info is not None:
+                return self._held_out(info) if validation else info
+        return None
+
+    def _forms(self, tag: str) -> Iterator[tuple[str, bool]]:
+        """The normal form of a tag, then without a prefix of the dialect, and whether that marks
+        evaluation."""
+        form = normal(tag)
+        for prefix, validation in self._prefixes:
+            head = f"{normal(prefix)}_"
+            if form.startswith(head):
+                if validation and form not in self._normal:  # eval_x is never a reading of x
+                    yield form[len(head) :], True
+                    return
+                yield form, False
+                yield form[len(head) :], validation
+                return
+        if form:
+            yield form, False
+
+    def _read(self, tag: str, form: str) -> TagInfo | None:
+        for way in readings(form):
+            found = self._readings.get((way.words, way.stat))
+            if found is None and (way.words, way.stat) not in self._readings:
+                found = self._readings.get((way.words, "" if way.stat == "mean" else "mean"))
+                found = found if way.stat in ("", "mean") else None
+            info = self._info(tag, *found, {}) if found else self._statistic(tag, way)
+            if info is None or info.metric is None or not way.suits(info.metric):
+                continue
+            return replace(info, scale=0.001, unit="ms") if way.unit == "ms" else info
+        return None
+
+    def _statistic(self, tag: str, way: Reading) -> TagInfo | None:
+        """Another statistic of a quantity whose mean is known: ``ep_ret_max`` of ``ep_ret``."""
+        if way.stat in ("", "mean"):
+            return None
+        found = self._readings.get((way.words, "")) or self._readings.get((way.words, "mean"))
+        if found is None or found[0].sign != 1.0:
+            return None
+        mean = found[0].metric
+        own = self._metrics.get(f"{mean.family or mean.key}.{way.stat}")
+        if own is None:
+            return None
+        entry = replace(found[0], metric=own, title=None, meaning=None, direction=None)
+        return self._info(tag, entry, found[1], {})
+
+    def _flattened(self, tag: str) -> TagInfo | None:
+        form = normal(tag)
+        for pattern, entry, path in self._normal_wild:
+            labels = pattern.match(form)
+            if labels is not None:
+                return self._info(tag, entry, path, labels)
+        return None
+
+    @cached_property
+    def _normal(self) -> dict[str, _Place | None]:
+        out: dict[str, _Place | None] = {}
+        for text, found in self._exact.items():
+            _index(out, normal(text), found)
+        return out
+
+    @cached_property
+    def _readings(self) -> dict[tuple[tuple[str, ...], str], _Place | None]:
+        out: dict[tuple[tuple[str, ...], str], _Place | None] = {}
+        for form, found in self._normal.items():
+            if found is not None:
+                way = reading(form)
+                _index(out, (way.words, way.stat), found)
+        return out
+
+    @cached_property
+    def _normal_wild(self) -> list[tuple[Pattern, Entry, Path]]:
+        out = []
+        for entry, path in self._wild:
+            pattern = normal_pattern(entry.pattern, normal)
+            if pattern is not None:
+                out.append((pattern, entry, path))
+        return out
 
     def _match(self, tag: str) -> tuple[Entry, Path, dict[str, str]] | None:
         exact = self._exact.get(tag)
@@ -155,12 +280,27 @@ class Resolver:
         )
 
 
+def _index(out: dict[_Key, _Place | None], key: _Key, found: _Place) -> None:
+    """Add an entry under a key; None where two of one document mean different things."""
+    if key not in out:
+        out[key] = found
+        return
+    known = out[key]
+    if known is not None and known[1] == found[1] and not known[0].means_as(found[0]):
+        out[key] = None
+
+
 def _filled(template: str, labels: Mapping[str, str]) -> str:
     return fill(template, lambda name, form: label_text(labels[name], form))
 
 
 def place(path: Path, line: int) -> str:
     """``file:line``, relative to the checkout or site directory for shipped documents."""
+    return f"{_shown(path)}:{line}"
+
+
+@lru_cache(maxsize=256)
+def _shown(path: Path) -> Path:
     with suppress(ValueError):
-        path = path.resolve().relative_to(_PACKAGE)
-    return f"{path}:{line}"
+        return path.resolve().relative_to(_PACKAGE)
+    return path

@@ -3,10 +3,12 @@ metrics that no framework logs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
 from rltui.catalogue import Catalogue
+from rltui.catalogue.guess import full_title
 from rltui.catalogue.model import Metric, TagInfo
 from rltui.config import Config
 from rltui.session.documents import overridden
@@ -39,17 +41,15 @@ def derive(
 
 
 def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
-    """``infos`` with the whole tag as title where several tags would be called the same."""
-    seen: dict[tuple[str, str], int] = {}
-    for info in infos.values():
-        name = (info.category.value, info.title)
-        seen[name] = seen.get(name, 0) + 1
-    return {
-        tag: replace(info, title=tag)
-        if info.metric is None and seen[(info.category.value, info.title)] > 1
-        else info
-        for tag, info in infos.items()
-    }
+    """``infos`` with a longer title where several unknown tags would be called the same: all
+    parts of the tag as words, or the tag itself where these are the same too."""
+    out = dict(infos)
+    for longer in (full_title, str):
+        seen = Counter((info.category, info.title) for info in out.values())
+        for tag, info in out.items():
+            if info.metric is None and seen[(info.category, info.title)] > 1:
+                out[tag] = replace(info, title=longer(tag))
+    return out
 
 
 class Interpreter:
@@ -78,7 +78,7 @@ class Interpreter:
             framework=self._framework,
             algorithm=self._algorithm,
         )
-        resolver = self._catalogue.resolver(known.framework, known.algorithm)
+        resolver = self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
         infos = distinguished({tag: resolver.resolve(tag) for tag in points.tags})
         infos.update(derive(points.table, infos, self._catalogue.metrics))
         view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}

@@ -1,0 +1,173 @@
+"""Spellings of a tag that mean the same: what :mod:`rltui.catalogue.resolve` tries in turn.
+
+The *normal form* writes every tag alike: lower case, with ``_`` for blanks, ``/``, ``-``, ``.``,
+brackets and camel case. ``Loss / Value loss``, ``loss/value-loss`` and ``LossValueLoss`` are one
+name then.
+
+A *reading* goes further. Words are replaced by the usual one (``ep_rew`` is ``episode_reward``),
+``loss`` and ``lr`` move to the end (``loss/policy`` is ``policy_loss``), a statistic at either end
+is set apart (``avg_return``, ``return/mean``), and prefixes that only sort tags are left out
+(``charts/``, ``metrics/``). Some prefixes say something of the figure. Those are left out only
+where the metric found suits them: ``time/step`` is not the step, ``loss/value`` not the value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rltui.catalogue.model import Category, Metric
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_APART = re.compile(r"[^\w%]+|_+")
+
+_WORDS = {
+    alias: word
+    for word, aliases in {
+        "episode": "ep eps episodic",
+        "reward": "rew rewards",
+        "return": "ret returns",
+        "length": "len lengths",
+        "entropy": "ent",
+        "advantage": "adv advantages",
+        "policy": "pi pg actor",
+        "value": "v vf values vals vfunc critic",
+        "loss": "losses",
+        "mean": "avg average",
+        "max": "maximum",
+        "min": "minimum",
+        "std": "stddev stdev",
+        "grad": "gradient",
+        "clip": "clipped",
+        "frac": "fraction",
+        "coef": "coeff coefficient",
+        "iteration": "iter itr iterations iters",
+        "seconds": "s sec secs second",
+    }.items()
+    for alias in aliases.split()
+}
+#: Pairs of words that are one.
+_PAIRS = {
+    ("learning", "rate"): "lr",
+    ("clip", "frac"): "clipfrac",
+    ("value", "function"): "value",
+    ("approx", "kl"): "approxkl",
+    ("grad", "norm"): "gradnorm",
+    ("explained", "var"): "explained_variance",
+    ("explained", "variance"): "explained_variance",
+    ("time", "step"): "timestep",
+    ("time", "steps"): "timesteps",
+}
+_STATS = frozenset({"mean", "max", "min", "std", "median"})
+_LAST = ("loss", "lr")
+
+_NEUTRAL = frozenset(
+    "train training chart charts metric metrics stat stats statistics log logs scalar scalars "
+    "summary misc info main general global overall monitor diagnostics optim optimizer custom "
+    "learning learner".split()
+)
+_SPEED = frozenset({Category.TIMING, Category.PERF, Category.SYSTEM})
+_REWARD = ("reward.", "episode_return.", "success_rate")
+_EPISODE = (*_REWARD, "episode_length.", "response_length.", "prompt_length.", "sps")
+_LOSS = ("kl.", "clipfrac.", "grad_norm.", "explained_variance", "ratio.", "lr.", "loss.")
+#: Prefix -> the metrics (begin of the key) or categories that make it redundant.
+_SUITS: dict[str, tuple[str, ...] | frozenset[Category]] = {
+    "reward": _REWARD,
+    "rollout": _EPISODE,
+    "rollouts": _EPISODE,
+    "env": _EPISODE,
+    "environment": _EPISODE,
+    "episode": _EPISODE,
+    "loss": _LOSS,
+    "policy": frozenset({Category.ACTOR, Category.HYPER}),
+    **dict.fromkeys(("time", "timing", "perf", "performance", "throughput", "speed"), _SPEED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a tag."""
+
+    words: tuple[str, ...]
+    stat: str = ""
+    """mean, max, min, std, median or none."""
+    dropped: tuple[str, ...] = ()
+    """Prefixes left out."""
+    unit: str = ""
+    """``seconds`` or ``ms`` where the tag ends in it."""
+
+    def suits(self, metric: Metric) -> bool:
+        """Whether the metric can be meant in spite of what was left out."""
+        if self.unit and metric.unit != "s":
+            return False
+        if metric.category is Category.PROGRESS and (self.stat or self.dropped_any):
+            return False
+        return all(_suits(word, metric) for word in self.dropped)
+
+    @property
+    def dropped_any(self) -> bool:
+        """Whether a prefix that says something was left out."""
+        return any(word not in _NEUTRAL for word in self.dropped)
+
+
+def _suits(prefix: str, metric: Metric) -> bool:
+    needed = _SUITS.get(prefix)
+    if needed is None:
+        return prefix in _NEUTRAL
+    if isinstance(needed, tuple):
+        return metric.key.startswith(needed)
+    return metric.category in needed and metric.key != "loss.total"
+
+
+@lru_cache(maxsize=8192)
+def normal(tag: str) -> str:
+    """The normal form of a tag."""
+    return _APART.sub("_", _CAMEL.sub("_", tag)).strip("_").lower()
+
+
+@lru_cache(maxsize=8192)
+def usual_words(form: str) -> tuple[str, ...]:
+    """The words of a normal form, each replaced by the usual one."""
+    out: list[str] = []
+    for word in form.split("_"):
+        usual = _WORDS.get(word, word)
+        pair = _PAIRS.get((out[-1], usual)) if out else None
+        if pair:
+            out[-1] = pair
+        else:
+            out.append(usual)
+    return tuple(out)
+
+
+def reading(form: str) -> Reading:
+    """The plain reading of a normal form, with nothing left out."""
+    return _arranged(usual_words(form), (), "")
+
+
+def readings(form: str) -> Iterator[Reading]:
+    """All readings of a normal form, the plain one first."""
+    words = usual_words(form)
+    for unit in ("", words[-1]):
+        if unit and (unit not in ("seconds", "ms") or len(words) == 1):
+            break
+        kept = words[:-1] if unit else words
+        for count in range(len(kept)):
+            dropped = kept[:count]
+            if any(word not in _NEUTRAL and word not in _SUITS for word in dropped):
+                break
+            yield _arranged(kept[count:], dropped, unit)
+
+
+def _arranged(words: tuple[str, ...], dropped: tuple[str, ...], unit: str) -> Reading:
+    stat = ""
+    if len(words) > 1:
+        if words[-1] in _STATS:
+            stat, words = words[-1], words[:-1]
+        elif words[0] in _STATS:
+            stat, words = words[0], words[1:]
+    for word in _LAST:
+        if word in words[:-1]:
+            words = (*(w for w in words if w != word), word)
+    return Reading(words, stat, dropped, unit)
