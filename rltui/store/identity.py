@@ -97,7 +97,9 @@ class RunIdentity:
         if len(lineages) < 2:
             return False
         form = sources[path].format
-        if any(form in (name, s.trust.aside_of) for name, s in lineages.items() if s.trust.aside_of):
+        if any(
+            form in (name, s.trust.aside_of) for name, s in lineages.items() if s.trust.aside_of
+        ):
             self._compared_at[path] = math.inf  # the same values on another axis
             return False
         answer = same_training(path, lineages, sources)
