@@ -186,7 +186,7 @@ def _scale(aside: Lineage, trusted: Lineage) -> Scale | None:
 def _line(steps: IntArray, others: IntArray) -> Scale | None:
     """The line through the rows of two logs, if all lie on it and it meets no fraction."""
     rise, over = int(others[1] - others[0]), int(steps[1] - steps[0])
-    if not (0 < over and 0 < rise < _MOST) or rise % over:
+    if not (over > 0 and 0 < rise < _MOST) or rise % over:
         return None
     scale = Scale(int(steps[0]), int(others[0]), rise // over)
     return scale if np.array_equal(scale.of(steps), others) else None

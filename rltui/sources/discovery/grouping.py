@@ -35,8 +35,7 @@ _ALIKE = 4
 
 #: Directories of logs within the directory of a run: it names the run, not they.
 NAMELESS = frozenset(
-    "log logs tb tb_log tb_logs tensorboard tensorboard_log tensorboard_logs events summaries "
-    "summary".split()
+    ["log", "logs", "tb", "tb_log", "tb_logs", "tensorboard", "tensorboard_log", "tensorboard_logs", "events", "summaries", "summary"]
 )
 
 Span = tuple[int, int]
