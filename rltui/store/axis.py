@@ -127,21 +127,18 @@ def relation(one: Lineage, other: Lineage) -> Axes:
 
 def _pairs(one: Lineage, other: Lineage) -> Iterator[tuple[str, str]]:
     """Tags of two logs with the same name, or nearly the same one, that have true steps."""
-    plain: dict[str, str | None] = {}
+    plain: dict[str, str] = {}
     for tag in other.tags:
-        for name in _plain_names(tag):
-            plain[name] = tag if name not in plain else None
+        plain.setdefault(_plain(tag), tag)
     for tag in one.tags:
-        names = (plain.get(n) for n in _plain_names(tag))
-        twin = tag if other.has(tag) else next((n for n in names if n is not None), None)
+        twin = tag if other.has(tag) else plain.get(_plain(tag))
         if twin is not None and not one.guesses(tag) and not other.guesses(twin):
             yield tag, twin
 
 
-def _plain_names(tag: str) -> dict[str, None]:
-    """``Train/EpRewMean``: traineprewmean, eprewmean."""
-    names = (tag, tag.rpartition("/")[2])
-    return dict.fromkeys(n for n in (_SIGNS.sub("", x.lower()) for x in names) if n)
+def _plain(tag: str) -> str:
+    """A tag without what logs write differently: ``Ep_Rew/Mean`` is ``eprewmean``."""
+    return _SIGNS.sub("", tag.lower()) or tag
 
 
 def _standing(lineage: Lineage) -> tuple[bool, int, int]:

@@ -95,7 +95,7 @@ def test_steps_that_are_no_multiple_of_the_row() -> None:
 
 
 def test_names_that_are_nearly_the_same_are_listed_once() -> None:
-    named = events(approxkl="Train/ApproxKL", eprewmean="EpRewMean", explained_variance="ex_var")
+    named = events(approxkl="Approx/KL", eprewmean="EpRewMean", explained_variance="ex_var")
     run = only(store_of(a_batch(table(), source=CSV), a_batch(named, source=TB)))
     assert set(run.tags) == {*VALUES, "ex_var", "total_timesteps"}
     assert run.series("ex_var").steps.tolist() == FRAMES
