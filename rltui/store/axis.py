@@ -11,17 +11,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
+from rltui.core.block import IntArray
 from rltui.store.lineage import Lineage
 from rltui.store.merge import Agreement, agreement, same_in_order
+from rltui.store.step_trust import Scale
 
 #: At most this many tags are compared, and this many with values that prove something.
 _TAGS, _TELLING = 48, 12
 #: Rows from which two logs are compared.
 _ROWS = 3
+#: Steps between two rows, beyond which they are no steps.
+_MOST = 1 << 40
 _SIGNS = re.compile(r"[\W_]+")
 
 
@@ -57,7 +61,7 @@ class AxisCheck:
         """Compare everything anew: files have left, or come from another run."""
         self._compared_at, self._found, self.doubles = {}, {}, frozenset()
         for lineage in self._lineages.values():
-            lineage.trust.aside_of = None
+            lineage.trust.aside_of = lineage.trust.scale = None
 
     def between(self, one: Lineage, other: Lineage) -> Axes:
         """How the axes of two logs relate."""
@@ -67,14 +71,18 @@ class AxisCheck:
     def settle(self) -> bool:
         """Compare the logs whose rows have doubled; returns whether some stand aside now that
         did not, or have other doubles."""
-        before = self.doubles, [s.trust.aside_of for s in self._lineages.values()]
+        before = self._state()
         for names in combinations(self._lineages, 2):
             pair = frozenset(names)
             rows = min(self._rows.get(n, 0) for n in names)
             if rows >= max(_ROWS, self._compared_at.get(pair, 0)):
                 self._compared_at[pair] = 2 * rows
                 self._compare(*names)
-        return before != (self.doubles, [s.trust.aside_of for s in self._lineages.values()])
+        return before != self._state()
+
+    def _state(self) -> object:
+        trusts = [s.trust for s in self._lineages.values()]
+        return self.doubles, [(t.aside_of, t.scale) for t in trusts]
 
     def _compare(self, name: str, other: str) -> None:
         pair, one, two = frozenset((name, other)), self._lineages[name], self._lineages[other]
@@ -94,6 +102,7 @@ class AxisCheck:
             if self._lineages[loser].trust.aside_of == winner:
                 aside, trusted = self._lineages[loser], self._lineages[winner]
                 self.doubles |= {t for t in _doubles(aside, trusted) if not trusted.has(t)}
+                aside.trust.scale = _scale(aside, trusted)
 
 
 def relation(one: Lineage, other: Lineage) -> Axes:
@@ -108,7 +117,7 @@ def relation(one: Lineage, other: Lineage) -> Axes:
         if agreement(points, others, rank) is Agreement.YES:
             same += 1
             continue
-        answer = same_in_order(points[2], others[2], rank)
+        answer, _ = same_in_order(points[2], others[2], rank)
         if answer in found:
             found[answer] += 1
     if found[Agreement.YES] > same and found[Agreement.YES] >= found[Agreement.NO]:
@@ -118,21 +127,18 @@ def relation(one: Lineage, other: Lineage) -> Axes:
 
 def _pairs(one: Lineage, other: Lineage) -> Iterator[tuple[str, str]]:
     """Tags of two logs with the same name, or nearly the same one, that have true steps."""
-    plain: dict[str, str | None] = {}
+    plain: dict[str, str] = {}
     for tag in other.tags:
-        for name in _plain_names(tag):
-            plain[name] = tag if name not in plain else None
+        plain.setdefault(_plain(tag), tag)
     for tag in one.tags:
-        names = (plain.get(n) for n in _plain_names(tag))
-        twin = tag if other.has(tag) else next((n for n in names if n is not None), None)
+        twin = tag if other.has(tag) else plain.get(_plain(tag))
         if twin is not None and not one.guesses(tag) and not other.guesses(twin):
             yield tag, twin
 
 
-def _plain_names(tag: str) -> dict[str, None]:
-    """``Train/EpRewMean``: traineprewmean, eprewmean."""
-    names = (tag, tag.rpartition("/")[2])
-    return dict.fromkeys(n for n in (_SIGNS.sub("", x.lower()) for x in names) if n)
+def _plain(tag: str) -> str:
+    """A tag without what logs write differently: ``Ep_Rew/Mean`` is ``eprewmean``."""
+    return _SIGNS.sub("", tag.lower()) or tag
 
 
 def _standing(lineage: Lineage) -> tuple[bool, int, int]:
@@ -154,5 +160,30 @@ def _doubles(aside: Lineage, trusted: Lineage) -> Iterator[str]:
     rank = min(aside.trust.precision_rank, trusted.trust.precision_rank)
     for tag, twin in _pairs(aside, trusted):
         values, others = aside.series(tag).values, trusted.series(twin).values
-        if same_in_order(values, others, rank, need_change=False) is Agreement.YES:
+        if same_in_order(values, others, rank, need_change=False)[0] is Agreement.YES:
             yield tag
+
+
+def _scale(aside: Lineage, trusted: Lineage) -> Scale | None:
+    """How the steps of a log become those of the trusted one: the same for all tags that prove
+    anything. None when they are not in proportion, or when the log restarted."""
+    if len(aside.branches) != 1:
+        return None
+    rank = min(aside.trust.precision_rank, trusted.trust.precision_rank)
+    found: set[Scale | None] = set()
+    for tag, twin in islice(_pairs(aside, trusted), _TAGS):
+        points, others = aside.series(tag), trusted.series(twin)
+        answer, start = same_in_order(points.values, others.values, rank)
+        if answer is Agreement.YES:
+            steps, to = points.steps[max(0, -start) :], others.steps[max(0, start) :]
+            found.add(_line(steps[: len(to)], to[: len(steps)]))
+    return found.pop() if len(found) == 1 else None
+
+
+def _line(steps: IntArray, others: IntArray) -> Scale | None:
+    """The line through the rows of two logs, if all lie on it and it meets no fraction."""
+    rise, over = int(others[1] - others[0]), int(steps[1] - steps[0])
+    if not (over > 0 and 0 < rise < _MOST) or rise % over:
+        return None
+    scale = Scale(int(steps[0]), int(others[0]), rise // over)
+    return scale if np.array_equal(scale.of(steps), others) else None

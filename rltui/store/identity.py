@@ -32,6 +32,8 @@ class RunIdentity:
         self._run = run
         self._compared: set[Path] = set()
         """Files that were compared with others of their format."""
+        self._searched_at: dict[Path, int] = {}
+        """Files -> rows that they had when their original was last searched for."""
         self._compared_at: dict[Path, float] = {}
         """Joined files and copies -> rows that they had when they were last compared; infinite
         for those proven to be of this run."""
@@ -60,15 +62,24 @@ class RunIdentity:
                 continue
             if path in lineage.copies and self._is_copy_still(lineage, path):
                 continue
+            original = self._original(path, lineage)
             duplicate = _coinciding(path, lineage.branches, self._compared)
-            if duplicate is None:
-                continue
-            mine = lineage.branches_of(path)[0]
-            if _equal_points(mine, duplicate):
-                self._run.table.touch(lineage.mark_copy(path, duplicate.path))
-            else:
-                found.append(path)
+            if original is None and duplicate is not None:
+                if not _equal_points(lineage.branches_of(path)[0], duplicate):
+                    found.append(path)
+                    continue
+                original = duplicate.path
+            if original is not None:
+                self._run.table.touch(lineage.mark_copy(path, original))
         return found
+
+    def _original(self, path: Path, lineage: Lineage) -> Path | None:
+        """The file of which another one is a copy; searched when its rows have doubled."""
+        rows = self._run.files.by_path[path].source.records
+        if rows < 2 * self._searched_at.get(path, 0):
+            return None
+        self._searched_at[path] = rows
+        return _original(path, lineage)
 
     def _is_copy_still(self, lineage: Lineage, path: Path) -> bool:
         """Whether a copy still has the same points; checked when its rows have doubled."""
@@ -77,7 +88,7 @@ class RunIdentity:
             return True
         self._compared_at[path] = rows
         mine, theirs = lineage.branches_of(path), lineage.branches_of(lineage.copies[path])
-        if len(mine) == len(theirs) == 1 and _equal_points(mine[0], theirs[0]):
+        if len(mine) == len(theirs) and all(map(_equal_points, mine, theirs)):
             return True
         self._run.table.touch(lineage.mark_copy(path, None))
         return False
@@ -97,7 +108,9 @@ class RunIdentity:
         if len(lineages) < 2:
             return False
         form = sources[path].format
-        if any(form in (name, s.trust.aside_of) for name, s in lineages.items() if s.trust.aside_of):
+        if any(
+            form in (name, s.trust.aside_of) for name, s in lineages.items() if s.trust.aside_of
+        ):
             self._compared_at[path] = math.inf  # the same values on another axis
             return False
         answer = same_training(path, lineages, sources)
@@ -158,6 +171,37 @@ def _have_shown(path: Path, sources: Mapping[Path, SourceInfo]) -> bool:
     return sources[path].records >= _ROWS and max(others, default=0) >= _ROWS
 
 
+def _original(path: Path, lineage: Lineage) -> Path | None:
+    """The older file of which a file is a copy, or a copy made while it was being written: the
+    same points at the same times, up to where the shorter one ends."""
+    mine = lineage.branches_of(path)
+    alike = (b for b in lineage.branches if b.rank < mine[0].rank and _begin_alike(b, mine[0]))
+    for other in dict.fromkeys(b.path for b in alike if b.path not in lineage.copies):
+        theirs = lineage.branches_of(other)
+        if len(theirs) != len(mine) or not any(map(_is_telling, theirs, mine)):
+            continue
+        pairs = zip(mine, theirs, strict=True)
+        if all(_begin_alike(a, b) and _equal_points(a, b, times=True) for a, b in pairs):
+            return other
+    return None
+
+
+def _begin_alike(branch: Branch, other: Branch) -> bool:
+    """Whether two branches begin at the same step and time."""
+    if (branch.begin, branch.declared_start) != (other.begin, other.declared_start):
+        return False
+    first, second = branch.first_wall_time, other.first_wall_time
+    return branch.begin is not None and (first == second or math.isnan(first + second))
+
+
+def _is_telling(branch: Branch, other: Branch) -> bool:
+    """Whether most tags are in both, and one of them has values that change."""
+    shared = branch.columns.keys() & other.columns.keys()
+    if 2 * len(shared) <= min(len(branch.columns), len(other.columns)):
+        return False
+    return any(len(set(branch.points(t)[2][:_ROWS].tolist())) > 2 for t in shared)
+
+
 def _coinciding(path: Path, branches: Sequence[Branch], compared: set[Path]) -> Branch | None:
     """The older file with which a file coincides: same first step, same span, the same tags.
 
@@ -175,8 +219,11 @@ def _coinciding(path: Path, branches: Sequence[Branch], compared: set[Path]) -> 
     return None
 
 
-def _equal_points(branch: Branch, other: Branch) -> bool:
-    """Whether two files have the same points: copies, or a log that was written twice."""
+def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool:
+    """Whether two files have the same points: copies, or a log that was written twice.
+
+    ``times``: their wall times are the same, too.
+    """
     for tag in branch.columns:
         mine, theirs = branch.points(tag), other.points(tag)
         common = min(len(mine[0]), len(theirs[0]))
@@ -184,8 +231,9 @@ def _equal_points(branch: Branch, other: Branch) -> bool:
             continue
         if (mine[0][:common] != theirs[0][:common]).any():
             return False
-        if not np.array_equal(mine[2][:common], theirs[2][:common], equal_nan=True):
-            return False
+        for column in (1, 2) if times else (2,):
+            if not np.array_equal(mine[column][:common], theirs[column][:common], equal_nan=True):
+                return False
     return True
 
 

@@ -9,7 +9,7 @@ writer declares (SessionLog START) supersedes all tags from there. Superseded po
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -211,8 +211,9 @@ class Lineage:
         counting = self._counting(tag)
         originals = [b for b in counting if b.path not in self.copies]
         begun = zip(originals, starts(originals, tag), strict=True)
+        beyond = self._beyond(counting, tag)
         for branch, start in reversed(list(begun)):
-            points = branch.points(tag)
+            points = concatenate([branch.points(tag), *beyond.pop(branch.path, ())])
             if limit is not None and len(points[0]):
                 live = points[0] < limit
                 if not live.all():
@@ -222,15 +223,21 @@ class Lineage:
             kept.insert(0, points)
             if start is not None:
                 limit = start if limit is None else min(limit, start)
-        for path, original in self.copies.items():
-            beyond = self._end_of(original, tag)
-            for branch in (b for b in counting if b.path == path):
-                points = branch.points(tag)
-                kept.append(choose(points, points[0] > beyond))
         kept = [p for p in kept if len(p[0])]
         # numpy.unique would import numpy.ma, which takes as long as drawing a screen
         unique = np.array(sorted(taken_over), dtype=np.int64)
         return Series.of(tag, by_step(concatenate(kept)), concatenate(lost), unique)
+
+    def _beyond(self, counting: Iterable[Branch], tag: str) -> dict[Path, list[Points]]:
+        """Original -> what its copies have beyond it."""
+        ends: dict[Path, int] = {}
+        found: dict[Path, list[Points]] = {}
+        for path, original in self.copies.items():
+            end = ends.setdefault(original, self._end_of(original, tag))
+            for points in (b.points(tag) for b in counting if b.path == path):
+                found.setdefault(original, []).append(choose(points, points[0] > end))
+            ends[original] = max(end, self._end_of(path, tag))
+        return found
 
     def _end_of(self, path: Path, tag: str) -> int:
         """Highest step of a tag in a file."""

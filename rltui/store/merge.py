@@ -20,6 +20,8 @@ from rltui.store.points import Points, by_step, choose
 _TOLERANCE = {1: (6e-3, 6e-4), 2: (2e-6, 1e-30), 3: (1e-9, 0.0)}
 #: Share of equal values from which two logs agree, and below which they disagree.
 _AGREE, _DISAGREE = 0.6, 0.3
+#: Values below this, and above its inverse, say nothing of the digits of a column.
+_TINY = 1e-200
 #: Significant digits with which tables are printed. With more than six, float32 is coarser.
 _DIGITS = (3, 4, 5, 6)
 #: At most this many points of each log are compared: the newest of the span that both have.
@@ -65,9 +67,9 @@ def agreement(points: Points, others: Points, precision_rank: int) -> Agreement:
 
 def same_in_order(
     values: ValueArray, others: ValueArray, precision_rank: int, *, need_change: bool = True
-) -> Agreement:
-    """Whether two logs have the same values in the same order, whatever the steps. One may have
-    begun earlier than the other, or have come further.
+) -> tuple[Agreement, int]:
+    """Whether two logs have the same values in the same order, whatever the steps; and with
+    which of the other values the first ones begin (negative: how many come before them).
 
     Values that hardly change prove nothing, unless ``need_change`` is False.
     """
@@ -75,19 +77,19 @@ def same_in_order(
     b: FloatArray = others[:_COMPARED].astype(np.float64)
     needed = _IN_ORDER if precision_rank > 1 else 2 * _IN_ORDER
     if need_change and min(_changes(a, precision_rank), _changes(b, precision_rank)) < needed - 1:
-        return Agreement.UNKNOWN
+        return Agreement.UNKNOWN, 0
     if min(len(a), len(b)) < needed:
-        return Agreement.UNKNOWN
-    starts = [0, *_places_of(a[0], b, precision_rank), *(-_places_of(b[0], a, precision_rank))]
-    for start in starts[:_STARTS]:
+        return Agreement.UNKNOWN, 0
+    places = [_places_of(a[0], b, precision_rank), -_places_of(b[0], a, precision_rank)]
+    for start in (0, *np.concatenate(places)[:_STARTS].tolist()):
         mine, theirs = (a, b[start:]) if start >= 0 else (a[-start:], b)
         size = min(len(mine), len(theirs))
         if size < needed or 2 * size < min(len(a), len(b)):
             continue
         same = _equal(mine[:size], theirs[:size], precision_rank)
         if float(np.mean(same)) >= _ALL_BUT_TORN:
-            return Agreement.YES
-    return Agreement.NO
+            return Agreement.YES, start
+    return Agreement.NO, 0
 
 
 def _places_of(value: float, values: FloatArray, precision_rank: int) -> IntArray:
@@ -99,13 +101,15 @@ def _changes(values: FloatArray, precision_rank: int) -> int:
     known = values[np.isfinite(values)]
     if len(known) < 2:
         return 0
-    return int(np.count_nonzero(np.abs(np.diff(known)) > 2 * _margin(known[1:], precision_rank)))
+    with np.errstate(over="ignore"):
+        changed = np.abs(np.diff(known)) > 2 * _margin(known[1:], precision_rank)
+    return int(np.count_nonzero(changed))
 
 
 def _equal(a: FloatArray, b: FloatArray, precision_rank: int) -> BoolArray:
     """Where values are equal but for what was rounded."""
     margin = _margin(a, precision_rank)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         same: BoolArray = np.abs(a - b) <= margin
         if not same.all():
             same = np.abs(a - b) <= np.maximum(margin, _printed_margin(a, b))
@@ -198,14 +202,13 @@ def _printed_margin(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def _half_unit(values: FloatArray) -> FloatArray:
     """(n,) half a unit of the last of the fewest significant digits that give all the values."""
-    sample = values[np.isfinite(values) & (values != 0)][:_COMPARED]
-    known = np.where(np.isfinite(values) & (values != 0), np.abs(values), 1.0)
-    power = np.floor(np.log10(known))
-    size = np.floor(np.log10(np.abs(sample)))
+    telling = np.isfinite(values) & (np.abs(values) > _TINY) & (np.abs(values) < 1 / _TINY)
+    power = np.floor(np.log10(np.where(telling, np.abs(values), 1.0)))
+    sample, size = values[telling], power[telling]
     for digits in _DIGITS:
-        unit = 10.0 ** (size - digits + 1)
+        places = sample / 10.0 ** (size - digits + 1)
         # float32 holds seven digits, so a value printed with six is off by less than this
-        if (np.abs(sample / unit - np.round(sample / unit)) <= 1e-7 * 10.0**digits).all():
+        if (np.abs(places - np.round(places)) <= 1e-7 * 10.0**digits).all():
             half: FloatArray = 0.51 * 10.0 ** (power - digits + 1)
             return half
     return np.zeros(len(values))

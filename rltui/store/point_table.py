@@ -13,6 +13,7 @@ from rltui.store.derived import Derived, DerivedSeries
 from rltui.store.extent import Extent, extent_of, ranked
 from rltui.store.lineage import Lineage
 from rltui.store.merge import filled
+from rltui.store.points import Points
 from rltui.store.series import Series
 
 
@@ -186,15 +187,26 @@ class PointTable:
             return _Kept(Series.empty(tag), changed_at, False)
         best, first = having[0], having[0].series(tag)
         # a log that does not give its steps adds nothing to one that does
-        others = [s for s in having[1:] if not (s.trust.off_axis or s.guesses(tag))]
-        if not others:
+        others = [s for s in having[1:] if _on_axis(s) and not s.guesses(tag)]
+        if not others and best.trust.scale is None:
             return _Kept(first, changed_at, False)
-        points = first.points
+        points = _scaled(best, first.points)
         for other in others:
-            proven = self._axes.between(best, other) is Axes.SAME
-            rank = other.trust.precision_rank
-            points = filled(points, other.series(tag).points, rank, proven=proven)
-        series = Series.of(tag, points, first.old_points, first.restarts)
+            proven = other.trust.scale is not None or self._axes.between(best, other) is Axes.SAME
+            more, rank = _scaled(other, other.series(tag).points), other.trust.precision_rank
+            points = filled(points, more, rank, proven=proven)
+        series = Series.of(tag, points, _scaled(best, first.old_points), first.restarts)
         if known is not None and known.is_merged:
             series = series.with_history(known.series)
         return _Kept(series, changed_at, True)
+
+
+def _on_axis(lineage: Lineage) -> bool:
+    """Whether the steps of a log are those of the run, or can be counted as such."""
+    return lineage.trust.scale is not None or not lineage.trust.off_axis
+
+
+def _scaled(lineage: Lineage, points: Points) -> Points:
+    """Points with the steps of the run."""
+    scale = lineage.trust.scale
+    return points if scale is None else (scale.of(points[0]), points[1], points[2])

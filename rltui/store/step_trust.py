@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.batch import SourceInfo
+from rltui.core.block import IntArray
+
+
+class Scale(NamedTuple):
+    """The steps of one axis on another one: those of every row lie on a straight line."""
+
+    begin: int
+    to: int
+    factor: int
+
+    def of(self, steps: IntArray) -> IntArray:
+        """Steps (n,) of the log as steps of the run."""
+        scaled: IntArray = self.to + (steps - self.begin) * self.factor
+        return scaled
 
 
 class StepTrust:
@@ -16,6 +31,8 @@ class StepTrust:
         self.aside_of: str | None = None
         """The log format that has the same values at other steps, where this one stands aside
         (see :mod:`rltui.store.axis`)."""
+        self.scale: Scale | None = None
+        """How its steps become those of the other log, if that is certain."""
         self.exact = True
         """Whether all of its files give the steps of all tags."""
         self._row_numbered: dict[Path, bool] = {}

@@ -33,6 +33,14 @@ _CROWD = 8
 #: Letters that the names of two logs of one training have in common at the beginning.
 _ALIKE = 4
 
+#: Directories of logs within the directory of a run: it names the run, not they.
+_NAMELESS = frozenset(
+    (
+        *("log", "logs", "tb", "tb_log", "tb_logs", "events", "summaries", "summary"),
+        *("tensorboard", "tensorboard_log", "tensorboard_logs"),
+    )
+)
+
 Span = tuple[int, int]
 """First and last step."""
 
@@ -151,6 +159,7 @@ def joined(found: Sequence[Unit], rank: Mapping[str, int]) -> list[Unit]:
     for directory in sorted(_with_parents(tops), key=lambda d: (-_depth(d), d)):
         own = _beside(tops.get(directory, []), rank)
         there = _above(directory, own, below.pop(directory, []), rank)
+        _name_after(directory, there)
         if not directory:
             return there
         below[directory.rpartition("/")[0]] += there
@@ -195,6 +204,14 @@ def _above(
     if 1 < len(everything) <= _MANY:
         return [_merged(everything, rank, Joined.MAYBE)]
     return everything
+
+
+def _name_after(directory: str, found: Sequence[Unit]) -> None:
+    """Name the only run in a directory after it, if its logs lie in a ``tb`` or ``logs``."""
+    if len(found) == 1 and found[0].stem.lower() in _NAMELESS and not found[0].crowded:
+        parent = found[0].name.rpartition("/")[0]
+        if parent == directory and found[0].files[0].belonging is Belonging.DIRECTORY:
+            found[0].name = directory
 
 
 def _merged(found: Sequence[Unit], rank: Mapping[str, int], why: Joined) -> Unit:
