@@ -18,6 +18,7 @@ from rltui.formats.base import (
     Sampler,
 )
 from rltui.formats.console import Console
+from rltui.formats.document import JsonDocument
 from rltui.formats.jsonl import JsonLines
 from rltui.formats.swanlab import SwanLab
 from rltui.formats.table import CsvTable
@@ -28,6 +29,7 @@ from rltui.formats.wandb import Wandb
 #: In the order in which they may claim a file, and in which a run of several logs gets its name.
 FORMATS: tuple[Format, ...] = (
     TfEvents(),
+    JsonDocument(),
     JsonLines(),
     Wandb(),
     SwanLab(),

@@ -181,6 +181,8 @@ class Format(ABC):
     :meth:`claims` also gets the last lines of a long file as its head."""
     name_decides: bool = False
     """Whether :meth:`claims` depends on the name alone, so that no file has to be opened."""
+    common: bool = False
+    """Whether most files of a fitting name are something else: no word is lost on those."""
     sub_runs: bool = False
     """Whether a file in a directory below a run may be a series of that run (TensorBoard's
     ``add_scalars`` and ``add_hparams``)."""

@@ -212,7 +212,7 @@ class Walk:
             return
         suffix = _suffix(name)
         if place.opened.get(suffix, 0) >= self.most_alike and suffix not in place.claimed:
-            self.tree.refused_count += 1
+            self.tree.refused_count += not all(f.common for f in forms)
             return
         status = entry.stat()
         identity = (status.st_dev, status.st_ino)
@@ -234,9 +234,11 @@ class Walk:
             place.claimed.add(_suffix(path.name))
             self._add(place, path, form, status)
         elif forms:
-            reason, decided = self._walker.heads.refusal(forms[0], path)
-            self.tree.refuse(path, reason)
-            if not decided:
+            found = [(f.common, *self._walker.heads.refusal(f, path)) for f in forms]
+            reason = next((reason for common, reason, _ in found if not common), "")
+            if reason:
+                self.tree.refuse(path, reason)
+            if not all(decided for _, _, decided in found):
                 self.tree.unclaimed.append(path)
 
     def _add(self, place: Place, path: Path, form: Format, status: os.stat_result) -> None:
