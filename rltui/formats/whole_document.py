@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from typing import Any
 
+from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.json_value import parsed
 
@@ -43,7 +44,7 @@ class WholeDocument(ABC):
         if self._done or not self._have:
             return Decoded()
         notes = NoteBook()
-        notes.add(0, "the document is not complete")
+        notes.add(0, "the document is not complete", level=Level.OK)
         return Decoded(notes=notes.take())
 
     def _try(self) -> Decoded:
