@@ -20,6 +20,7 @@ from rltui.formats.base import (
 from rltui.formats.console import Console
 from rltui.formats.document import JsonDocument
 from rltui.formats.jsonl import JsonLines
+from rltui.formats.series_csv import SeriesCsv
 from rltui.formats.swanlab import SwanLab
 from rltui.formats.table import CsvTable
 from rltui.formats.tfevents import TfEvents
@@ -34,6 +35,7 @@ FORMATS: tuple[Format, ...] = (
     Wandb(),
     SwanLab(),
     TrainerState(),
+    SeriesCsv(),
     CsvTable(),
     Console(),
 )

@@ -192,6 +192,11 @@ class Format(ABC):
         the directory, ``exp1.jsonl`` names a run."""
         return Belonging.DIRECTORY
 
+    def home(self, directory: str, path: Path) -> str:
+        """The directory of the run to which a file in ``directory`` (relative to the logdir)
+        belongs, if it belongs to a directory."""
+        return directory
+
     @abstractmethod
     def claims_name(self, name: str) -> bool:
         """Whether a file of this base name may be of this format. Cheap; does no I/O."""

@@ -111,7 +111,7 @@ class _Search:
             return
         own = {k: lists[s] for k in lists for e in _OWN_STEPS if _counts(lists.get(s := k + e))}
         paired = {k: s for k, s in own.items() if len(s[0]) == len(lists[k][0])}
-        used = {k + e for k in paired for e in _OWN_STEPS if k + e in lists}
+        used = {k + e for k, v in node.items() if isinstance(v, list) for e in _OWN_STEPS}
         rest = [k for k in lists if k not in paired and k not in used]
         steps = self._shared_steps(rest, lists)
         if not self._is_history(node, lists, rest, paired or steps):

@@ -80,7 +80,7 @@ class Walker:
                     return [Candidate(path, "", form, status.st_size, status.st_mtime)]
         except OSError as error:
             raise LogdirError(path, reason_of(error)) from error
-        reason = self.heads.refusal(forms[0], path)[0] if forms else ""
+        reason = self.heads.refusal(forms[-1], path)[0] if forms else ""
         raise LogdirError(path, reason or "not a log that rltui can read")
 
 
@@ -235,14 +235,15 @@ class Walk:
             self._add(place, path, form, status)
         elif forms:
             found = [(f.common, *self._walker.heads.refusal(f, path)) for f in forms]
-            reason = next((reason for common, reason, _ in found if not common), "")
+            reason = next((reason for common, reason, _ in reversed(found) if not common), "")
             if reason:
                 self.tree.refuse(path, reason)
             if not all(decided for _, _, decided in found):
                 self.tree.unclaimed.append(path)
 
     def _add(self, place: Place, path: Path, form: Format, status: os.stat_result) -> None:
-        found = Candidate(path, place.name, form, status.st_size, status.st_mtime)
+        home = form.home(place.name, path)
+        found = Candidate(path, home, form, status.st_size, status.st_mtime)
         self.tree.candidates.append(found)
 
     def _checkpoint(self, place: Place, names: set[str]) -> None:
