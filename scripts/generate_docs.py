@@ -45,6 +45,61 @@ def frameworks_table(catalogue: Catalogue) -> str:
     return "\n".join(lines) + "\n"
 
 
+#: What lies beside logs and is not read, and why. Kept by hand.
+NOT_READ = (
+    (
+        "pickles: `*.pkl`, `params.pkl`, `variant.pkl`, Dopamine's `log_N`",
+        "reading one runs code from the file",
+    ),
+    (
+        "arrays: SB3's `evaluations.npz`, `*.npy` of ElegantRL and MushroomRL",
+        "no names and no step that could be relied on; SB3 logs the same figures as `eval/*`",
+    ),
+    ("weights: `*.pt`, `*.pth`, `*.safetensors`, checkpoints", "no figures by step"),
+    (
+        "images, audio, histograms, graphs and profiles in event files",
+        "not one number a step; counted, and noted once for each tag",
+    ),
+    ("TFRecord files of data, binary profiles (`*.profile-empty`, `*.xplane.pb`)", "no scalars"),
+    ("samples: rollouts, completions, traces, predictions (JSON lines, JSON, Parquet)", "texts"),
+    (
+        "data sets: tables and JSON files with neither a step nor figures of a training",
+        "a column of numbers alone shows no training",
+    ),
+    (
+        "settings alone: `config.json`, `params.json`, `run.json`, `hparams.txt`",
+        "hyperparameters are taken from logs that carry them",
+    ),
+    ("`wandb-summary.json`", "last values only; the `.wandb` file beside it has all of them"),
+    ("trackio's system metrics", "they have a time but no step"),
+    ("Aim (`.aim/`)", "a RocksDB, which only its own library reads"),
+    ("Comet, Neptune, ClearML, runs of W&B without a directory", "nothing is on the disk"),
+    ("compressed logs (`*.gz`, `*.zst`), output in notebooks", "unpack or save them as text"),
+)
+_DIGITS = {3: "as computed", 2: "float32", 1: "as printed"}
+
+
+def formats_page() -> str:
+    """What is read, what is not, and why."""
+    lines = ["# What is read, what is not, and why", ""]
+    lines += ["Generated from the log formats by `scripts/generate_docs.py`.", "", "## Read", ""]
+    lines += ["| format | files | written by | how | values | a file is left alone when it has |"]
+    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    for form in FORMATS:
+        how = "appended" if form.restarts else "appended, or rewritten with another column"
+        how = "rewritten whole" if form.document else how
+        cells = (form.name, form.files, form.written_by, how, _DIGITS[form.precision_rank])
+        lines.append(f"| {' | '.join(cells)} | {form.lacks or 'another content'} |")
+    lines += [
+        f"| {t.name} | {t.files} | {t.written_by} | a store | as computed | |" for t in TRACKERS
+    ]
+    lines += ["", "A file is recognised by its name and its first 64 KiB, event files by their name."]
+    lines += ["Where rows have no step, they are counted, and the program says so.", ""]
+    lines += ["## Not read", "", "| what | why |", "| --- | --- |"]
+    lines += [f"| {what} | {why} |" for what, why in NOT_READ]
+    return "\n".join(lines) + "\n"
+
+
 def formats_table() -> str:
     """The log formats and trackers that are read, one row each."""
     rows = [f"| {s.name} | {s.files} | {s.written_by} |" for s in (*FORMATS, *TRACKERS)]
@@ -126,6 +181,7 @@ def documents() -> dict[Path, str]:
         text = _with_block(text, name, table)
     return {
         readme: text,
+        ROOT / "docs" / "formats.md": formats_page(),
         ROOT / "docs" / "keys.md": keys_page(),
         ROOT / "docs" / "metrics.md": metrics_page(catalogue),
         ROOT / "docs" / "rules.md": rules_page(load_rules(metrics=catalogue.metrics)),

@@ -19,7 +19,9 @@ from rltui.formats.base import (
     Sampler,
 )
 from rltui.formats.console import Console
+from rltui.formats.document import JsonDocument
 from rltui.formats.jsonl import JsonLines
+from rltui.formats.series_csv import SeriesCsv
 from rltui.formats.swanlab import SwanLab
 from rltui.formats.table import CsvTable
 from rltui.formats.tfevents import TfEvents
@@ -29,10 +31,12 @@ from rltui.formats.wandb import Wandb
 #: In the order in which they may claim a file, and in which a run of several logs gets its name.
 FORMATS: tuple[Format, ...] = (
     TfEvents(),
+    JsonDocument(),
     JsonLines(),
     Wandb(),
     SwanLab(),
     TrainerState(),
+    SeriesCsv(),
     CsvTable(),
     Console(),
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block
+from rltui.core.level import Level
 from rltui.formats.base import Decoded
 
 
@@ -45,7 +46,8 @@ class LastLine(ABC):
         decoded = ended.feed(b"\n")
         blocks = [i for i in decoded.items if isinstance(i, Block)]
         if not blocks:
-            return Decoded(notes=decoded.notes)
+            # the program may just be writing it: no reason to worry
+            return Decoded(notes=tuple(replace(n, level=Level.OK) for n in decoded.notes))
         self._given = {t: len(_rows_of(b, n)) for b in blocks for n, t in enumerate(b.tags)}
         return decoded
 

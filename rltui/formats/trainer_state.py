@@ -10,7 +10,6 @@ states of several checkpoints.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -20,19 +19,17 @@ import numpy as np
 
 from rltui.core.text import clean
 from rltui.formats.base import Decoded, Decoder, Format, NoteBook, Options
-from rltui.formats.json_value import float_of, parsed
+from rltui.formats.json_value import float_of
 from rltui.formats.naming import transformers_tag
 from rltui.formats.row_sink import RowSink, layout_of
+from rltui.formats.whole_document import WholeDocument
 
-#: Longer documents are not read: a history of a million rows is shorter.
-_MAX_BYTES = 1 << 28
 #: Keys of the state that are settings.
 _SETTINGS = (
     *("max_steps", "num_train_epochs", "logging_steps", "eval_steps", "save_steps"),
     "train_batch_size",
 )
 _STEPS = 1 << 63
-_STRUCTURE = re.compile(rb'[{}"\\]')
 
 
 class TrainerState(Format):
@@ -60,106 +57,11 @@ class TrainerState(Format):
         return TrainerStateDecoder()
 
 
-class TrainerStateDecoder:
+class TrainerStateDecoder(WholeDocument):
     """Decodes the document once. Not thread-safe."""
 
-    holds_row = False
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._have = 0
-        self._done = False
-        self._end: _End | None = None
-        """None before the first failure to parse."""
-        self._searched = 0
-        """Parts already searched for the end."""
-
-    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """Returns everything when the document is complete, nothing before."""
-        if self._done or not data:
-            return Decoded() if self._done or more or not self._have else self._try()
-        self._parts.append(data)
-        self._have += len(data)
-        if self._have > _MAX_BYTES:
-            return self._give_up("document is too long")
-        return Decoded() if more else self._try()
-
-    def finish(self) -> Decoded:
-        """Nothing but a note: half a document has no rows."""
-        if self._done or not self._have:
-            return Decoded()
-        notes = NoteBook()
-        notes.add(0, "the document is not complete")
-        return Decoded(notes=notes.take())
-
-    def _try(self) -> Decoded:
-        """Parse the document if it may be complete.
-
-        The first time a closing brace at the end is enough. If that was not the end, braces are
-        counted from then on, so that small pieces do not cost a parse each.
-        """
-        if not (self._ends_with_brace() if self._end is None else self._reaches(self._end)):
-            return Decoded()
-        try:
-            state = parsed(b"".join(self._parts))
-        except ValueError:
-            if self._end is not None:
-                return self._give_up("not valid JSON")
-            self._end = _End()
-            return self._try()
-        self._done, self._parts = True, []
-        return _decoded(state)
-
-    def _ends_with_brace(self) -> bool:
-        for part in reversed(self._parts):
-            if ending := part.rstrip():
-                return ending.endswith(b"}")
-        return False
-
-    def _reaches(self, end: _End) -> bool:
-        for part in self._parts[self._searched :]:
-            end.search(part)
-        self._searched = len(self._parts)
-        return end.reached
-
-    def _give_up(self, message: str) -> Decoded:
-        self._done, self._parts = True, []
-        notes = NoteBook()
-        notes.add(0, message)
-        return Decoded(notes=notes.take())
-
-
-class _End:
-    """Finds the closing brace of the first object in pieces of bytes."""
-
-    def __init__(self) -> None:
-        self.reached = False
-        self._depth = 0
-        self._in_text = False
-        self._escaped = -1
-        """Position in the next piece of an escaped character, or -1."""
-
-    def search(self, piece: bytes) -> None:
-        """Search the next bytes."""
-        escaped, self._escaped = self._escaped, -1
-        for found in _STRUCTURE.finditer(piece):
-            at, byte = found.start(), found[0]
-            if at == escaped:
-                continue
-            if self._in_text:
-                if byte == b"\\":
-                    escaped = at + 1
-                elif byte == b'"':
-                    self._in_text = False
-            elif byte == b'"':
-                self._in_text = True
-            elif byte == b"{":
-                self._depth += 1
-            elif byte == b"}":
-                self._depth -= 1
-                self.reached = self.reached or self._depth <= 0
-        if escaped == len(piece):
-            self._escaped = 0
+    def _decode(self, document: Any) -> Decoded:
+        return _decoded(document) if isinstance(document, dict) else Decoded()
 
 
 def _decoded(state: dict[str, Any]) -> Decoded:

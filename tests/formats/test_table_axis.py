@@ -115,7 +115,7 @@ def test_a_download_of_tensorboard_is_named_by_its_file() -> None:
         ("housing.csv", "longitude,latitude,age,price\n1.5,2.5,3,100\n1.6,2.6,4,200\n"),
         ("train.csv", "id,text,label\n1,good film,1\n2,bad film,0\n"),
         ("preds.csv", "id,prediction,loss\n1,0.5,0.1\n2,0.25,0.3\n"),
-        ("stock.csv", "date,open,high,low,close,return\n2020-01-01,1,2,1,2,0.1\n2020-01-02,1,2,1,2,0.1\n"),
+        ("stock.csv", "date,open,close,return\n2020-01-01,1,2,0.1\n2020-01-02,1,2,0.1\n"),
         ("xy.csv", "x,y\n0,1\n1,2\n2,3\n"),
         ("games.csv", "game,score\n3,1\n1,2\n2,3\n"),
         ("log.txt", "Using cpu device\nWrapping the env\n"),

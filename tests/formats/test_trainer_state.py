@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.formats import Decoded
-from rltui.formats import trainer_state as module
+from rltui.formats import whole_document as module
 from rltui.formats.trainer_state import TrainerState
 from tests.formats import encode
 from tests.places import FIXTURES

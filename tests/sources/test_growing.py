@@ -22,6 +22,7 @@ class Training:
     def __init__(self, sample: Sample, directory: Path) -> None:
         self.sample = sample
         self.path = directory / sample.path
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_bytes(b"".join(sample.rows[: sample.preamble + 4]))
         self.reader = Reader([directory])
         self.store = Store()

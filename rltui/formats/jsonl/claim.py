@@ -45,7 +45,7 @@ def holds_metrics(head: bytes, keys: Sequence[str]) -> bool:
         return _begins_row(line, keys)
     complete = lines[:-1] if len(lines) > 1 else lines
     rows = _rows(complete)
-    if not rows or any(_is_sample(row) for row in rows):
+    if not rows or any(is_sample(row) for row in rows):
         return False
     if not any(_is_metrics(row, keys) for row in rows):
         # settings may come first, alone; the rows follow
@@ -80,7 +80,7 @@ def _long_text_in(line: bytes) -> bool:
     return re.search(rb'"(' + sample + rb')"\s*:\s*["\[]', line) is not None
 
 
-def _is_sample(row: dict[str, Any]) -> bool:
+def is_sample(row: dict[str, Any]) -> bool:
     """Whether a row contains texts that a model read or wrote."""
     if translator_of(row) is not None or isinstance(row.get("data"), dict):
         return False

@@ -7,7 +7,7 @@ previous line costs little more than ``orjson.loads``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from operator import itemgetter
 from struct import Struct, error
@@ -107,6 +107,12 @@ class JsonLinesDecoder(LastLine):
         )
         self._records = 0
         return decoded
+
+    def rows(self, rows: Iterable[dict[str, Any]]) -> Decoded:
+        """Decode rows that are parsed already, those of a JSON document."""
+        for row in rows:
+            self._row(row, 0)
+        return self._feed(b"", more=False)
 
     def _split(self) -> None:
         """Decode all complete lines; only the first is joined from several pieces."""

@@ -64,7 +64,7 @@ class Axis:
         # every test keeps its answer however many rows follow: pieces of any size agree
         again = np.count_nonzero((rise < 0) & (values[1:] <= values[:1]))
         constant = len(values) >= _CONSTANT and not rise[: _CONSTANT - 1].any()
-        return again < _AGAIN and not constant
+        return bool(again < _AGAIN and not constant)
 
     def _values(self, column: int) -> tuple[FloatArray | None, list[int]]:
         """The numbers in the first rows, and where the header was repeated; None for texts."""

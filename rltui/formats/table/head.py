@@ -92,21 +92,21 @@ def holds_log(
     if names is None or not is_header(names):
         return False
     columns = columns_of(names, step_keys, file_name)
-    if not columns.metrics:
-        return False
-    if columns.kind is not TableKind.PLAIN:
-        return not loose
+    if columns.kind is not TableKind.PLAIN or not columns.metrics:
+        return bool(columns.metrics) and not loose
     if len(whole) == 1:  # no row yet
         return not loose and (fixed or (_named(columns) and len(lines[-1]) < len(head) // 2))
     rows = _rows(whole[1:], delimiter, columns.size)
-    if delimiter == BLANK or loose:
-        if len(rows) < min(_LEAST_ROWS, len(whole) - 1) or len(rows) < len(whole) - 1:
-            return False
-        if any(number_of(c) is None for row in rows for c in row):
-            return False
-    if loose and len(rows) < _LEAST_ROWS:
+    strict = loose or delimiter == BLANK
+    if strict and not _all_numbers(rows, len(whole) - 1, _LEAST_ROWS if loose else 1):
         return False
     return bool(rows) and _are_figures(rows, columns, fixed)
+
+
+def _all_numbers(rows: Sequence[list[str]], lines: int, least: int) -> bool:
+    """Whether every line is a row of nothing but numbers."""
+    whole = len(rows) == lines and lines >= least
+    return whole and all(number_of(c) is not None for row in rows for c in row)
 
 
 def _rows(lines: Sequence[bytes], delimiter: str, size: int) -> list[list[str]]:

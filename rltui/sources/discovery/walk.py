@@ -87,7 +87,7 @@ class Walker:
                 return [Candidate(path, "", found, status.st_size, status.st_mtime)]
         except OSError as error:
             raise LogdirError(path, reason_of(error)) from error
-        reason = self.heads.refusal(forms[0], path)[0] if forms else ""
+        reason = self.heads.refusal(forms[-1], path)[0] if forms else ""
         raise LogdirError(path, reason or "not a log that rltui can read")
 
     def _form_of(
@@ -247,7 +247,7 @@ class Walk:
             return
         suffix = _suffix(name)
         if place.opened.get(suffix, 0) >= self.most_alike and suffix not in place.claimed:
-            self.tree.refused_count += 1
+            self.tree.refused_count += not all(f.common for f in forms)
             return
         status = entry.stat()
         identity = (status.st_dev, status.st_ino)
@@ -283,13 +283,16 @@ class Walk:
             place.claimed.add(_suffix(path.name))
             self._add(place, path, form, status)
         elif forms:
-            reason, decided = self._walker.heads.refusal(forms[0], path)
-            self.tree.refuse(path, reason)
-            if not decided:
+            found = [(f.common, *self._walker.heads.refusal(f, path)) for f in forms]
+            reason = next((reason for common, reason, _ in reversed(found) if not common), "")
+            if reason:
+                self.tree.refuse(path, reason)
+            if not all(decided for _, _, decided in found):
                 self.tree.unclaimed.append(path)
 
     def _add(self, place: Place, path: Path, form: Format, status: os.stat_result) -> None:
-        found = Candidate(path, place.name, form, status.st_size, status.st_mtime)
+        home = form.home(place.name, path)
+        found = Candidate(path, home, form, status.st_size, status.st_mtime)
         self.tree.candidates.append(found)
 
     def _checkpoint(self, place: Place, names: set[str]) -> None:

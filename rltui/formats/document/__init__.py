@@ -1,0 +1,72 @@
+"""JSON documents with the history of a training, rewritten whole as it grows.
+
+Parallel lists (keras-rl's ``dqn_log.json``, Keras' history), a list of rows, at the top or under
+a name (``log_history``), sacred's ``info.json`` (PyMARL: ``name`` and ``name_T``) and
+``metrics.json``, TensorBoard's downloads. :mod:`.shape` separates them by their structure from all
+other JSON files.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rltui.formats.base import Belonging, Decoder, Format, Options
+
+#: JSON files of well-known programs, none of them a log.
+_OTHERS = re.compile(
+    r"trainer_state|wandb-.*|package(-lock)?|.*tokenizer.*|vocab|merges|.*config.*|args|params"
+    r"|hparams|hyperparameters|settings|manifest|metadata|.*\.index|dataset_infos?|run"
+    r"|special_tokens_map|added_tokens|.*schema.*|tsconfig.*|composer|launch|tasks",
+    re.IGNORECASE,
+)
+_WORDS = (
+    r"(train|training|trainer|eval|evaluation|test|val|validation|log|logs|history|metrics?|info"
+    r"|progress|stats|statistics|rewards?|returns?|scores?|loss|losses|results?|episodes?|curves?)"
+)
+#: Names of logs, and those that do not identify a run.
+_LOG = re.compile(rf"(.*[_.-])?{_WORDS}([_.-].*)?\.json", re.IGNORECASE)
+_NAMELESS = re.compile(rf"{_WORDS}([_-]?{_WORDS})*\.json", re.IGNORECASE)
+
+
+class JsonDocument(Format):
+    """The format ``json``."""
+
+    name = "json"
+    files = "`info.json`, `metrics.json`, `*_log.json`, `history.json`, `*.json`"
+    written_by = (
+        "keras-rl, Keras, sacred (PyMARL), own loops: one object of parallel lists, or a list of "
+        "rows; other JSON files are left alone"
+    )
+    lacks = "no lists of figures in it so far"
+    restarts = False
+    document = True
+    names_run = False
+    common = True
+
+    def belonging(self, name: str) -> Belonging:
+        """``dqn_log.json`` names a run, ``metrics.json`` is that of the directory."""
+        return Belonging.DIRECTORY if _NAMELESS.fullmatch(name) else Belonging.NAME
+
+    def claims_name(self, name: str) -> bool:
+        """By suffix, without the settings and vocabularies of well-known programs."""
+        return name.endswith(".json") and _OTHERS.fullmatch(name[:-5]) is None
+
+    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+        """Whether the first bytes have the structure of a history."""
+        if not self.claims_name(path.name):
+            return False
+        from rltui.formats.document.head import holds_history
+
+        is_log = _LOG.fullmatch(path.name) is not None
+        return holds_history(head, (options or Options()).step_keys, is_log=is_log)
+
+    def refusal(self, head: bytes, options: Options) -> tuple[str, bool]:
+        """A document with hardly anything in it may become a log."""
+        return self.lacks, len(head) > 64
+
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+        from rltui.formats.document.document_decoder import DocumentDecoder
+
+        is_log = path is None or _LOG.fullmatch(path.name) is not None
+        return DocumentDecoder(options or Options(), path.name if path else "", is_log=is_log)

@@ -1,0 +1,92 @@
+"""The histories of a JSON document to blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rltui.core.batch import Restart
+from rltui.core.block import Block
+from rltui.formats.base import Decoded, NoteBook, Options, clean_tag
+from rltui.formats.document.shape import Columns, Rows, histories
+from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
+from rltui.formats.jsonl.jsonl_row import find_step, settings_of
+from rltui.formats.whole_document import WholeDocument
+
+_STEPS = float(1 << 62)
+
+
+class DocumentDecoder(WholeDocument):
+    """Decodes one document. Not thread-safe."""
+
+    def __init__(self, options: Options, file_name: str, *, is_log: bool) -> None:
+        super().__init__()
+        self._options = options
+        self._file_name = file_name
+        self._is_log = is_log
+
+    def _decode(self, document: Any) -> Decoded:
+        keys = self._options.step_keys
+        items: list[Block | Restart] = []
+        records, numbered, given = 0, False, set[str]()
+        for history in histories(document, keys, is_log=self._is_log):
+            if isinstance(history, Rows):
+                found = self._rows(history)
+                items += found.items
+                records += found.records
+                numbered |= history.numbered
+            else:
+                items += self._columns(history, given)
+                records += len(history.values)
+                numbered |= history.steps is None
+        notes = NoteBook()
+        if not items:
+            notes.add(0, "no lists of figures in it")
+        return Decoded(
+            tuple(items),
+            hparams=settings_of(document) if isinstance(document, dict) else {},
+            notes=notes.take(),
+            records=records,
+            steps_are_row_numbers=numbered,
+        )
+
+    def _columns(self, columns: Columns, given: set[str]) -> list[Block | Restart]:
+        """Blocks of the columns that are new, those with the same gaps together."""
+        size = len(columns.values)
+        steps = np.arange(1.0, size + 1) if columns.steps is None else columns.steps
+        known = np.isfinite(steps) & (np.abs(steps) < _STEPS)
+        if not known.any():
+            return []
+        stem = self._file_name.rpartition(".")[0].rpartition("-tag-")[2]
+        tags = [clean_tag(name or stem or "value") for name in columns.names]
+        chosen = [i for i, tag in enumerate(tags) if tag not in given and tag not in tags[:i]]
+        given.update(tags)
+        if not chosen:
+            return []
+        absent = columns.absent[known][:, chosen]
+        return [
+            Block(
+                tuple(tags[i] for i in chosen),
+                steps[known].astype(np.int64),
+                columns.walls[known],
+                columns.values[known][:, chosen],
+                absent if absent.any() else None,
+            )
+        ]
+
+    def _rows(self, history: Rows) -> Decoded:
+        """Rows mean what they mean as JSON lines."""
+        decoder = JsonLinesDecoder(self._options)
+        rows = history.rows
+        if history.numbered:
+            key = self._options.step_keys[0] if self._options.step_keys else "step"
+            rows = [{key: n, **row} for n, row in enumerate(rows, 1)]
+        elif history.prefix:
+            rows = [self._prefixed(row, history.prefix) for row in rows]
+        return decoder.rows(rows)
+
+    def _prefixed(self, row: dict[str, Any], prefix: str) -> dict[str, Any]:
+        step = find_step(row, self._options.step_keys)
+        kept = step.key if step is not None else ""
+        return {k if k == kept else prefix + k: v for k, v in row.items()}

@@ -1,0 +1,253 @@
+"""The histories in a JSON document: where its structure shows figures of a training by step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from rltui.core.block import FloatArray
+from rltui.formats.json_value import float_of
+from rltui.formats.jsonl.claim import is_sample
+from rltui.formats.jsonl.jsonl_dialect import translator_of
+from rltui.formats.jsonl.jsonl_row import find_step, flatten
+from rltui.formats.quantity import wall_of, word_of
+from rltui.formats.step_name import are_figures, is_figure, step_names
+
+#: Rows of a list that are examined at most, and rows from which a history is believed.
+_EXAMINED, _LEAST = 200, 2
+_DEPTH = 3
+#: Lists shorter than this, among more than twice as many settings, are settings themselves.
+_SHORT = 16
+#: Share of the steps that may fall.
+_FALLING = 0.25
+#: Names that say no more than that a history follows.
+_CONTAINERS = frozenset(
+    (
+        *("history", "log_history", "logs", "log", "metrics", "data", "results", "rows", "steps"),
+        *("records", "entries", "training_history", "train_history", "training_log", "scalars"),
+        *("training_metrics", "epochs", "episodes", "values", "progress", "stats"),
+    )
+)
+#: Settings, which may contain lists.
+_SETTINGS = frozenset(
+    ("config", "args", "params", "hparams", "hyperparameters", "settings", "metadata", "meta")
+)
+#: What a name gets for the list of its steps (PyMARL's logger for sacred, others).
+_OWN_STEPS = ("_T", "_steps", "_step", "_timesteps")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Figures with the same steps."""
+
+    names: tuple[str, ...]
+    steps: FloatArray | None
+    """(n,), None where the document has none."""
+    walls: FloatArray
+    """(n,), NaN for none."""
+    values: FloatArray
+    """(n, m)"""
+    absent: np.ndarray[Any, np.dtype[np.bool_]]
+    """(n, m)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Objects, one for each step."""
+
+    rows: list[dict[str, Any]]
+    prefix: str
+    numbered: bool
+    """Whether they have no step."""
+
+
+def histories(
+    document: Any, step_keys: Sequence[str], *, is_log: bool, cut: bool = False
+) -> Iterator[Columns | Rows]:
+    """The histories in a document. ``is_log``: its name says that it is a log; ``cut``: these are
+    only its first bytes."""
+    search = _Search(tuple(step_keys), cut)
+    if isinstance(document, list):
+        triples = _triples(document)
+        if triples is not None:
+            yield triples
+            return
+    yield from search.within(document, "", 0, is_log)
+
+
+class _Search:
+    def __init__(self, step_keys: tuple[str, ...], cut: bool) -> None:
+        self._step_keys = step_keys
+        self._cut = cut
+
+    def within(self, value: Any, name: str, depth: int, is_log: bool) -> Iterator[Columns | Rows]:
+        """The histories in a value; ``name`` is the prefix of its tags."""
+        if isinstance(value, list):
+            rows = self._rows(value, name, is_log)
+            if rows is not None:
+                yield rows
+        elif isinstance(value, dict) and depth <= _DEPTH:
+            yield from self._lists(value, name)
+            for key, inner in value.items():
+                if key.lower() in _SETTINGS or not isinstance(inner, (dict, list)):
+                    continue
+                container = key.lower() in _CONTAINERS
+                prefix = name if container else f"{name}{key}/"
+                if isinstance(inner, dict) and (own := _sacred(inner, f"{name}{key}")) is not None:
+                    yield own
+                elif isinstance(inner, dict) or (inner and isinstance(inner[0], dict)):
+                    yield from self.within(inner, prefix, depth + 1, is_log or container)
+
+    # -- parallel lists -----------------------------------------------------------------------
+
+    def _lists(self, node: dict[str, Any], prefix: str) -> Iterator[Columns]:
+        lists = {k: found for k, v in node.items() if (found := _numbers(v)) is not None}
+        if not lists:
+            return
+        own = {k: lists[s] for k in lists for e in _OWN_STEPS if _counts(lists.get(s := k + e))}
+        paired = {k: s for k, s in own.items() if len(s[0]) == len(lists[k][0])}
+        used = {k + e for k, v in node.items() if isinstance(v, list) for e in _OWN_STEPS}
+        rest = [k for k in lists if k not in paired and k not in used]
+        steps = self._shared_steps(rest, lists)
+        if not self._is_history(node, lists, rest, paired or steps):
+            return
+        groups: dict[tuple[bytes | None, int], list[str]] = {}
+        for key in (*paired, *rest):
+            axis = paired.get(key) or steps.get(len(lists[key][0]))
+            if axis is not lists[key]:
+                mark = None if axis is None else axis[0].tobytes()
+                groups.setdefault((mark, len(lists[key][0])), []).append(key)
+        for (mark, size), keys in groups.items():
+            yield Columns(
+                tuple(prefix + k for k in keys),
+                None if mark is None else np.frombuffer(mark),
+                np.full(size, math.nan),
+                np.column_stack([lists[k][0] for k in keys]),
+                np.column_stack([lists[k][1] for k in keys]),
+            )
+
+    def _shared_steps(self, names: list[str], lists: dict[str, _List]) -> dict[int, _List]:
+        """The steps of all lists of one length."""
+        found: dict[int, _List] = {}
+        for index in step_names(names, self._step_keys):
+            steps = lists[names[index]]
+            if _counts(steps):
+                found.setdefault(len(steps[0]), steps)
+        return found
+
+    def _is_history(
+        self, node: dict[str, Any], lists: dict[str, _List], rest: list[str], stepped: object
+    ) -> bool:
+        longest = max(len(values) for values, _ in lists.values())
+        if longest < _LEAST:
+            return False
+        if stepped and (len(lists) > 1 or self._cut):
+            return True
+        scalars = sum(not isinstance(v, (list, dict)) for v in node.values())
+        settings = longest < _SHORT and scalars > 2 * len(lists)
+        return are_figures(rest) and not settings
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def _rows(self, value: list[Any], prefix: str, is_log: bool) -> Rows | None:
+        rows = [r for r in value[:_EXAMINED] if isinstance(r, dict)]
+        if len(rows) < _LEAST or len(rows) < len(value[:_EXAMINED]):
+            return None
+        names = list(dict.fromkeys(n for r in rows for n, _ in flatten(r)))
+        if any(is_sample(r) for r in rows) or not any(map(is_figure, names)) | is_log:
+            return None
+        texts = sum(isinstance(v, str) for r in rows for v in r.values())
+        numbers = sum(1 for r in rows for _ in flatten(r))
+        if texts * 2 > numbers:
+            return None
+        steps = [self._step(r) for r in rows]
+        known = [s for s in steps if s is not None]
+        if len(known) * 2 > len(rows):
+            falls = sum(b < a for a, b in pairwise(known))
+            varied = len(set(known)) > 1 and falls <= _FALLING * len(known)
+            return (
+                Rows([r for r in value if isinstance(r, dict)], prefix, False) if varied else None
+            )
+        if is_log and are_figures(names):
+            return Rows([r for r in value if isinstance(r, dict)], prefix, True)
+        return None
+
+    def _step(self, row: dict[str, Any]) -> int | None:
+        translate = translator_of(row)
+        step = translate(dict(row)).step if translate else find_step(row, self._step_keys)
+        return None if step is None else step.step
+
+
+_List = tuple[FloatArray, np.ndarray[Any, np.dtype[np.bool_]]]
+"""Numbers, and where there is none."""
+
+
+def _numbers(value: Any) -> _List | None:
+    """A list of numbers, also of numpy's as jsonpickle writes them; None for anything else."""
+    if not isinstance(value, list) or not value:
+        return None
+    if type(value[0]) is float or type(value[0]) is int:
+        try:
+            return np.array(value, np.float64), np.zeros(len(value), bool)  # None is NaN
+        except (ValueError, TypeError, OverflowError):
+            pass
+    found = [_number(v) for v in value]
+    absent = np.array([v is None for v in found])
+    if absent.sum() * 2 > len(found):
+        return None
+    return np.array([0.0 if v is None else v for v in found]), absent
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, (int, float)):
+        return float_of(value)
+    if isinstance(value, dict) and "py/object" in value:
+        return _number(value.get("value"))
+    return word_of(value) if isinstance(value, str) else None
+
+
+def _counts(steps: _List | None) -> bool:
+    """Whether a list counts up: its whole numbers seldom fall, and are not all the same."""
+    if steps is None or steps[1].any() or len(steps[0]) < _LEAST:
+        return False
+    values = steps[0]
+    if (
+        not np.isfinite(values).all()
+        or (values % 1 != 0).any()
+        or (np.abs(values) >= 1 << 62).any()
+    ):
+        return False
+    rise = np.diff(values)
+    return bool((rise > 0).any() and np.count_nonzero(rise < 0) <= _FALLING * len(values))
+
+
+def _sacred(node: dict[str, Any], name: str) -> Columns | None:
+    """A metric of sacred's ``metrics.json``: steps, values and timestamps."""
+    values, steps = _numbers(node.get("values")), _numbers(node.get("steps"))
+    if values is None or steps is None or len(values[0]) != len(steps[0]):
+        return None
+    times = node.get("timestamps")
+    walls = np.full(len(values[0]), math.nan)
+    if isinstance(times, list) and len(times) == len(walls):
+        found = (wall_of(t) for t in times)
+        walls = np.array([math.nan if w is None else w for w in found])
+    absent = values[1] | steps[1]
+    return Columns((name,), steps[0], walls, values[0][:, None], absent[:, None])
+
+
+def _triples(document: list[Any]) -> Columns | None:
+    """TensorBoard's download of one tag: wall time, step, value. Its name is that of the file."""
+    if len(document) < _LEAST or not all(isinstance(r, list) and len(r) == 3 for r in document):
+        return None
+    columns = [_numbers(list(c)) for c in zip(*document, strict=True)]
+    walls, steps, values = columns
+    if walls is None or values is None or not _counts(steps) or steps is None:
+        return None
+    if walls[1].any() or not ((walls[0] > 1e9) & (walls[0] < 1e11)).all():
+        return None
+    return Columns(("",), steps[0], walls[0], values[0][:, None], values[1][:, None])

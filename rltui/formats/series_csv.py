@@ -1,0 +1,154 @@
+"""CSV files without a header, one for each metric: d3rlpy and TorchRL.
+
+d3rlpy writes ``loss.csv`` with lines of epoch, step and value into the directory of the run
+(d3rlpy/logging/file_adapter.py), TorchRL ``scalars/NAME.csv`` with lines of step and value, where
+slashes in the name are directories (torchrl/record/loggers/csv.py). The tag is the name of the
+file; all files of the directory are one run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from rltui.core.block import Block
+from rltui.formats.base import Decoded, Decoder, Format, NoteBook, Options, clean_tag
+from rltui.formats.last_line import LastLine
+from rltui.formats.table.table_cell import number_of, plain_cells
+
+_SCALARS = "scalars"
+#: d3rlpy names directories ``ALGORITHM_20240131123456``, in ``d3rlpy_logs`` unless told otherwise.
+_D3RLPY = re.compile(r"d3rlpy.*|.*_\d{14}")
+#: Rows examined, and rows that must show what they are where no directory does.
+_EXAMINED, _LEAST = 100, 2
+#: Longer lines are no rows.
+_MAX_LINE = 1 << 12
+_STEPS = float(1 << 62)
+
+
+class SeriesCsv(Format):
+    """The format ``csv_series``."""
+
+    name = "csv_series"
+    files = "`loss.csv` and others in `d3rlpy_logs/`, `scalars/*.csv`"
+    written_by = "d3rlpy and TorchRL: one file without a header for each metric"
+    lacks = "neither a header nor rows of a step and a value"
+    restarts = False
+    common = True
+
+    def claims_name(self, name: str) -> bool:
+        return name.endswith(".csv")
+
+    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+        """Whether all lines are a step and a value, at a place where these loggers write."""
+        if not self.claims_name(path.name) or not (head[:1].isdigit() or head[:1] == b"-"):
+            return False
+        lines = head.split(b"\n")
+        whole = lines[:-1] if len(lines) > 1 else lines
+        cells = [line.rstrip(b"\r").split(b",") for line in whole[:_EXAMINED]]
+        rows = [[number_of(c.decode("ascii", "replace")) for c in row] for row in cells]
+        steps = _steps_in(rows)
+        if steps is None:
+            return False
+        if len(rows[0]) == 2:
+            return _SCALARS in path.parts[:-1]
+        if any(_D3RLPY.fullmatch(part) for part in path.parts[:-1]):
+            return True
+        epochs = [row[0] or 0.0 for row in rows]
+        counts = epochs[0] in (0, 1) and all(b - a in (0, 1) for a, b in pairwise(epochs))
+        return len(rows) >= _LEAST and counts and all(b > a for a, b in pairwise(steps))
+
+    def home(self, directory: str, path: Path) -> str:
+        """TorchRL's run is above ``scalars``."""
+        depth = len(_below_scalars(path))
+        return "/".join(directory.split("/")[: -depth or None]) if depth else directory
+
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+        inner = _below_scalars(path)[1:] if path is not None else ()
+        stem = path.name.rpartition(".")[0] if path is not None else ""
+        return SeriesCsvDecoder("/".join((*inner, stem or "value")))
+
+
+def _below_scalars(path: Path) -> tuple[str, ...]:
+    """The directories from ``scalars`` on; none without it."""
+    parts = path.parts[:-1]
+    if _SCALARS not in parts:
+        return ()
+    return parts[len(parts) - 1 - parts[::-1].index(_SCALARS) :]
+
+
+def _steps_in(rows: Sequence[Sequence[float | None]]) -> list[float] | None:
+    """The steps of rows of 2 or 3 cells each, whole numbers that never fall; else None."""
+    size = len(rows[0]) if rows else 0
+    if size not in (2, 3) or any(len(row) != size or None in row for row in rows):
+        return None
+    for column in range(size - 1):
+        values = [row[column] or 0.0 for row in rows]
+        if any(v % 1 or not 0 <= v < _STEPS for v in values):
+            return None
+        if any(b < a for a, b in pairwise(values)):
+            return None
+    return [row[size - 2] or 0.0 for row in rows]
+
+
+class SeriesCsvDecoder(LastLine):
+    """Decodes the points of one metric. Not thread-safe."""
+
+    holds_row = False
+
+    def __init__(self, tag: str) -> None:
+        self._tag = clean_tag(tag)
+        self._parts: list[bytes] = []
+        self._have = 0
+        self._offset = 0
+        self._skipping = False
+        self._notes = NoteBook()
+
+    def _feed(self, data: bytes, *, more: bool) -> Decoded:
+        self._parts.append(data)
+        self._have += len(data)
+        if b"\n" not in data:
+            if self._have > _MAX_LINE:
+                self._drop()
+            return Decoded(notes=self._notes.take())
+        text = b"".join(self._parts)
+        begin = text.index(b"\n") + 1 if self._skipping else 0
+        end = text.rfind(b"\n") + 1
+        rows = self._rows(text[begin:end], self._offset + begin)
+        self._skipping = False
+        self._offset += end
+        self._parts, self._have = [text[end:]], len(text) - end
+        return Decoded(self._blocks(rows), notes=self._notes.take(), records=len(rows))
+
+    def _drop(self) -> None:
+        if not self._skipping:
+            self._notes.add(self._offset, "line is too long")
+        self._offset += self._have
+        self._parts, self._have, self._skipping = [], 0, True
+
+    def _rows(self, lines: bytes, offset: int) -> list[tuple[float, float]]:
+        """(step, value) of each row."""
+        for size in (2, 3) if lines else ():
+            plain = plain_cells(lines, size)
+            if plain is not None and plain[1] is None:
+                return [(row[-2], row[-1]) for row in plain[0].tolist()]
+        rows = []
+        for line in lines.split(b"\n")[:-1]:
+            cells = [number_of(c) for c in line.decode("ascii", "replace").split(",")]
+            if len(cells) in (2, 3) and None not in cells:
+                rows.append((cells[-2] or 0.0, cells[-1] or 0.0))
+            elif line.strip():
+                self._notes.add(offset, "broken line")
+            offset += len(line) + 1
+        return rows
+
+    def _blocks(self, rows: list[tuple[float, float]]) -> tuple[Block, ...]:
+        table = np.array([row for row in rows if abs(row[0]) < _STEPS], np.float64)
+        if not len(table):
+            return ()
+        steps = table[:, 0].astype(np.int64)
+        return (Block((self._tag,), steps, np.full(len(table), np.nan), table[:, 1:]),)

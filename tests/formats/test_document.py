@@ -1,0 +1,239 @@
+"""Histories in JSON documents, and JSON files that are none."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.core.batch import RunKey
+from rltui.formats import HEAD_BYTES, Decoded, Options
+from rltui.formats.document import JsonDocument
+from rltui.formats.document.head import closed
+from rltui.sources import Reader
+from rltui.sources.discovery.logdir import discover
+from tests.formats import encode
+
+Values = dict[str, list[tuple[int, float]]]
+
+
+def decoded(document: Any, name: str = "dqn_log.json") -> Decoded:
+    data = document if isinstance(document, bytes) else json.dumps(document).encode()
+    assert JsonDocument().claims(Path(name), data[:HEAD_BYTES])
+    return JsonDocument().decoder(None, Path(name)).feed(data)
+
+
+def values(document: Any, name: str = "dqn_log.json") -> Values:
+    found = encode.points_of([decoded(document, name)])
+    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in p] for t, p in found.items()}
+
+
+def test_parallel_lists_of_keras_rl() -> None:
+    found = values(
+        {
+            "loss": [0.5, math.nan, 0.25],
+            "episode_reward": [1, 2, 3],
+            "nb_episode_steps": [10, 10, 10],
+            "nb_steps": [10, 20, 30],
+            "episode": [0, 1, 2],
+        }
+    )
+    assert set(found) == {"loss", "episode_reward", "nb_episode_steps", "episode"}
+    assert found["episode_reward"] == [(10, 1.0), (20, 2.0), (30, 3.0)]
+    assert math.isnan(found["loss"][1][1])
+
+
+def test_lists_without_steps_are_counted() -> None:
+    document = {"train_loss": [3.0, 2.0, 1.0, 0.5], "val_loss": [3.5, 2.5], "epochs": 4}
+    result = decoded(document, "history.json")
+    assert result.steps_are_row_numbers
+    assert values(document, "history.json") == {
+        "train_loss": [(1, 3.0), (2, 2.0), (3, 1.0), (4, 0.5)],
+        "val_loss": [(1, 3.5), (2, 2.5)],
+    }
+
+
+def test_lists_below_a_name() -> None:
+    lists = {"loss": [3.0, 2.0], "epoch": [5, 6]}
+    assert values({"history": lists}) == {"loss": [(5, 3.0), (6, 2.0)]}
+    assert values({"seed_1": lists}) == {"seed_1/loss": [(5, 3.0), (6, 2.0)]}
+
+
+def test_sacred_info_of_pymarl() -> None:
+    def wrapped(value: float) -> dict[str, object]:
+        return {"dtype": "float64", "py/object": "numpy.float64", "value": value}
+
+    document = {
+        "episode": [8, 16],
+        "episode_T": [100, 210],
+        "return_mean": [wrapped(1.5), wrapped(2.5), wrapped(3.5)],
+        "return_mean_T": [100, 210, 330],
+        "grad_norm": [0.5, {"py/reduce": [{"py/function": "torch"}]}, 0.25],
+        "grad_norm_T": [100, 210, 330],
+    }
+    assert values(document, "info.json") == {
+        "episode": [(100, 8.0), (210, 16.0)],
+        "return_mean": [(100, 1.5), (210, 2.5), (330, 3.5)],
+        "grad_norm": [(100, 0.5), (330, 0.25)],
+    }
+
+
+def test_sacred_metrics_have_times() -> None:
+    times = ["2020-01-01T00:00:00+00:00", "2020-01-01T00:01:00+00:00"]
+    metric = {"steps": [10, 20], "timestamps": times, "values": [0.5, 0.25]}
+    found = encode.points_of([decoded({"train/loss": metric, "acc": metric}, "metrics.json")])
+    assert set(found) == {"train/loss", "acc"}
+    assert [(s, w) for s, w, _ in found["acc"]] == [(10, 1577836800.0), (20, 1577836860.0)]
+
+
+@pytest.mark.parametrize("wrap", [lambda r: r, lambda r: {"history": r}, lambda r: {"steps": r}])
+def test_lists_of_rows(wrap: Any) -> None:
+    rows = [{"step": 10 * i, "loss": 0.5, "reward": i, "time": 1.7e9 + i} for i in range(4)]
+    found = values(wrap(rows), "training_metrics.json")
+    assert found["reward"] == [(10 * i, float(i)) for i in range(4)]
+    assert set(found) == {"loss", "reward"}
+
+
+def test_rows_of_several_phases() -> None:
+    rows = [{"epoch": i, "loss": 0.5} for i in range(3)]
+    found = values({"train": rows, "eval": rows}, "results.json")
+    assert set(found) == {"train/loss", "eval/loss"}
+    assert [s for s, _ in found["eval/loss"]] == [0, 1, 2]
+
+
+def test_rows_without_a_step_are_counted() -> None:
+    rows = [{"loss": 0.5 - i / 8, "lr": 0.1} for i in range(3)]
+    assert decoded(rows, "history.json").steps_are_row_numbers
+    assert [s for s, _ in values(rows, "history.json")["loss"]] == [1, 2, 3]
+
+
+def test_a_download_of_tensorboard() -> None:
+    found = values([[1.7e9 + i, 100 * i, i / 4] for i in range(3)], "run-a-tag-losses_value.json")
+    assert found == {"losses_value": [(0, 0.0), (100, 0.25), (200, 0.5)]}
+
+
+def test_settings_are_hyperparameters() -> None:
+    document = {"config": {"lr": 0.1, "seeds": [1, 2]}, "loss": [3.0, 2.0], "step": [1, 2]}
+    assert decoded(document).hparams == {"lr": 0.1}
+
+
+def test_a_long_document_is_claimed_by_its_beginning() -> None:
+    lists = {"loss": [i / 7 for i in range(20_000)], "nb_steps": list(range(20_000))}
+    found = values(lists)
+    assert found["loss"][-1] == (19_999, 19_999 / 7)
+    rows = [{"step": i, "reward": i / 3, "note": "ü" * 9} for i in range(5000)]
+    assert len(values({"total_steps": 5000, "log": rows}, "x.json")["reward"]) == 5000
+
+
+COCO = {
+    "images": [{"id": i, "width": 640, "height": 480, "file_name": f"{i}.jpg"} for i in range(9)],
+    "annotations": [{"id": i, "image_id": i, "bbox": [1, 2, 3, 4]} for i in range(9)],
+}
+OTHERS: dict[str, Any] = {
+    "package.json": {"name": "x", "version": "1.0", "files": ["a", "b"]},
+    "config.json": {"hidden_sizes": [64, 64], "loss": [1, 2], "step": [1, 2]},
+    "tokenizer.json": {"model": {"vocab": [["a", -1.0], ["b", -2.0]]}},
+    "vocab.json": {"a": 1, "b": 2},
+    "preprocessor.json": {"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5], "size": 224},
+    "coco.json": COCO,
+    "alpaca.json": [
+        {"instruction": "add", "input": "1 2", "output": "3", "step": i} for i in range(9)
+    ],
+    "predictions.json": {"predictions": [0.5, 0.25], "labels": [1, 0], "scores": [0.5, 0.5]},
+    "eval_results.json": {"eval_loss": 0.5, "eval_accuracy": 0.75, "epoch": 3.0},
+    "all_results.json": [{"id": i, "prediction": 1, "label": 0} for i in range(9)],
+    "tracking.json": [{"frame": i, "x": 0.5, "y": 0.25} for i in range(9)],
+    "points.json": {"x": [1, 2, 3], "y": [4, 5, 6]},
+    "rollouts.json": [{"step": i, "prompt": "2+2", "response": "4", "reward": 1} for i in range(9)],
+    "weights.json": {"reward_weights": [1.0, 0.5], "a": 1, "b": 2, "c": 3, "d": "x"},
+    "embedding.json": {"embedding": [i / 7 for i in range(30_000)]},
+    "geo.json": {"type": "Polygon", "coordinates": [[[1.5, 2.5], [3.5, 4.5]]]},
+    "notebook.json": {"cells": [{"cell_type": "code", "source": ["a"]}] * 3, "nbformat": 4},
+    "words.json": {f"word {i}": i for i in range(9000)},
+    "samples.json": [{"question": "q" * 50, "answer": "a" * 50} for _ in range(2000)],
+    "one_row.json": [{"step": 1, "loss": 0.5}],
+    "empty.json": {},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_json_files_are_no_logs(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(json.dumps(OTHERS[name]))
+    (tmp_path / f"log_{name}").write_text(json.dumps(OTHERS[name], indent=1))
+    if name not in ("config.json", "tracking.json"):
+        assert discover([tmp_path]).runs == ()
+    (tmp_path / f"log_{name}").unlink()
+    found = discover([tmp_path])
+    assert (found.runs, found.refused_count) == ((), 0)
+
+
+def test_only_the_beginning_of_a_foreign_document_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "big.json").write_text(
+        json.dumps([{"id": i, "text": "x" * 90} for i in range(9999)])
+    )
+    from rltui.formats.document import head
+
+    seen: list[int] = []
+    parse = head.parsed
+    monkeypatch.setattr(head, "parsed", lambda data: (seen.append(len(data)), parse(data))[1])
+    assert discover([tmp_path]).runs == ()
+    assert max(seen) <= HEAD_BYTES + 99
+
+
+def test_a_document_that_grows_replaces_what_was_read(tmp_path: Path) -> None:
+    file = tmp_path / "dqn_log.json"
+    lists: dict[str, list[float]] = {"loss": [3.0, 2.0], "nb_steps": [10, 20]}
+    file.write_text(json.dumps(lists))
+    reader = Reader([tmp_path])
+    (first,) = reader.read_all()
+    assert (first.run, first.document, first.replaced) == (RunKey(0, "dqn_log"), True, True)
+    lists = {"loss": [3.0, 2.0, 1.0], "nb_steps": [10, 20, 30]}
+    file.write_text(json.dumps(lists)[:-5])
+    assert not any(b.items for b in reader.read_all())
+    file.write_text(json.dumps(lists))
+    batches = list(reader.read_all())
+    assert [p[0] for p in encode.points_of(Decoded(b.items) for b in batches)["loss"]] == [
+        10,
+        20,
+        30,
+    ]
+
+
+def test_the_steps_of_the_user() -> None:
+    data = json.dumps({"loss": [3.0, 2.0], "ticks": [7, 9]}).encode()
+    options = Options(step_keys=("ticks",))
+    found = encode.points_of([JsonDocument().decoder(options, Path("x.json")).feed(data)])
+    assert [p[0] for p in found["loss"]] == [7, 9]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(json_values, st.integers(0, 400))
+def test_the_beginning_of_any_document_is_closed(document: Any, cut: int) -> None:
+    text = json.dumps(document)
+    if text[:1] in "{[" and 0 < cut < len(text):
+        whole = closed(text[:cut].encode())
+        assert whole is not None
+        json.loads(whole)
+
+
+@given(json_values, st.sampled_from(["history.json", "x.json"]))
+def test_any_document_is_read_without_an_error(document: Any, name: str) -> None:
+    data = json.dumps({"steps": document, "loss": [1, 2], "step": [3, document]}).encode()
+    JsonDocument().claims(Path(name), data)
+    JsonDocument().decoder(None, Path(name)).feed(data)
