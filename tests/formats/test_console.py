@@ -499,7 +499,7 @@ def test_cleanrl() -> None:
     )
     assert values(text) == {
         "charts/episodic_return": [(2048, 21.0), (2048, 9.0), (2050, -150.0)],
-        "charts/SPS": [(2048, 1234.0)],
+        "charts/SPS": [(2048, 1.0), (2048, 1234.0)],
     }
     assert decode(text)[-1].guessed == {"charts/SPS"}
 

@@ -44,14 +44,14 @@ _FIRST = (b"|", b"-")
 _SIDES = re.compile(b"(?:" + b"|".join(c.encode() for c in "│┃║") + b")")
 _CORNERS = tuple((side + "\n").encode() for side in ("─╮", "─┐", "━┓", "═╕", "═╗"))
 _COLUMNS = re.compile(rb"\s*(\S+(?: \S+){0,5}?)\s{2,}(\S+)\s*")
-_CATEGORY = re.compile(rb" ?(\S{1,60})\s+(?=\S+: )")
+_CATEGORY = re.compile(rb"\s{0,3}(\S{1,60})\s+(?=\S+: )")
 _HEADING = re.compile(rb"(?i)(?:step|epoch|iteration|update)s?[ :#]")
 
 
 class BoxedTable(Dialect):
     """The dialect of boxed tables."""
 
-    markers = (b"-----------\n", b"-+\n", *_CORNERS, b"rain step ", b"Step ", b"Iteration ")
+    markers = (b"------\n", b"-+\n", *_CORNERS, b"rain step ", b"Step ", b"Iteration ")
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """CleanRL: ``global_step=2048, episodic_return=[21.]`` and ``SPS: 1234``.
 
 Names are those of its event files. ``SPS`` has no step: it gets that of the newest episode, which
-is at most one update too low.
+is at most one update too low; before the first episode, that of the first one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ _SPEED = re.compile(rb"^SPS: (\d{1,12})$")
 _RETURN = (b"charts/episodic_return",)
 _BOTH = (b"charts/episodic_return", b"charts/episodic_length")
 _SPS = (b"charts/SPS",)
+#: Speeds that wait for the first episode.
+_MAX_EARLY = 4096
 
 
 class CleanRl(Dialect):
@@ -29,6 +31,7 @@ class CleanRl(Dialect):
     def __init__(self) -> None:
         super().__init__()
         self._step: int | None = None
+        self._early: list[float] = []
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
         text = plain(line)
@@ -37,6 +40,9 @@ class CleanRl(Dialect):
             self._step = step = int(found[1])
             names = _BOTH if found[3] else _RETURN
             values = [float(found[2])] + ([float(found[3])] if found[3] else [])
+            for value in self._early:
+                rows.guess(_SPS, step, [value])
+            self._early.clear()
             self._restarts.add(rows, _RETURN, step)
             rows.add(names, step, values)
             return True
@@ -44,4 +50,6 @@ class CleanRl(Dialect):
         if speed and self._step is not None:
             rows.guess(_SPS, self._step, [float(speed[1])])
             return True
+        if speed and len(self._early) < _MAX_EARLY:
+            self._early.append(float(speed[1]))
         return False

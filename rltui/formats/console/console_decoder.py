@@ -11,6 +11,7 @@ from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.console.boxed_table import BoxedTable
 from rltui.formats.console.cleanrl import CleanRl
+from rltui.formats.console.column_table import ColumnTable
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
 from rltui.formats.console.generic import Generic
 from rltui.formats.console.keras import Keras
@@ -52,6 +53,7 @@ def dialects() -> list[Dialect]:
         RlStarter(),
         Keras(),
         ProgressBar(),
+        ColumnTable(),
         Generic(),
     ]
 
@@ -138,7 +140,7 @@ class ConsoleDecoder(LastLine):
         if self._offset == len(text) and text.startswith(_MARK):
             text = b"\n" * len(_MARK) + text[len(_MARK) :]
         if self._offset - len(text) > _GUESSED and not self._found:
-            self._dialects = [d for d in self._dialects if d.rank is not Rank.GUESS]
+            self._dialects = [d for d in self._dialects if not _is_guess(d)]
         last = self._read(text)
         if last is not None:
             self._row_end = last - kept
@@ -160,12 +162,13 @@ class ConsoleDecoder(LastLine):
             if place == before or start < claimed or end - start > MAX_LINE:
                 continue
             before, dialect = place, known[number]
-            if start < done.get(number, 0) or not self._wanted(dialect):
+            if number in done or not self._wanted(dialect):
                 continue
             taken = self._rows.taken
             if dialect.take(text[start:end], self._rows):
                 self._find(dialect)
                 claimed = end + 1
+                done.update({n: max(claimed, p) for n, p in done.items() if _is_guess(known[n])})
             if self._rows.taken > taken:
                 last = max(last, end)
             if dialect.open and self._wanted(dialect):
@@ -178,12 +181,13 @@ class ConsoleDecoder(LastLine):
         self, known: tuple[Dialect, ...], done: dict[int, int], text: bytes, until: int
     ) -> int:
         """Pass the lines up to ``until`` to the open dialects; returns where the last one that
-        completed a row ends, or -1."""
+        completed a row ends, or -1. One that guesses waits whether a surer one takes a line."""
         rows, find, size, last = self._rows, text.find, len(text), -1
         for number, pos in tuple(done.items()):
             dialect = known[number]
             follow = dialect.follow
-            while dialect.open and pos <= until and pos < size and self._wanted(dialect):
+            most = until - _is_guess(dialect)
+            while dialect.open and pos <= most and pos < size and self._wanted(dialect):
                 end = find(b"\n", pos)
                 taken = rows.taken
                 if end - pos <= MAX_LINE:
@@ -212,6 +216,10 @@ class ConsoleDecoder(LastLine):
         self._hits += 1
         if self._hits <= _SETTLED:
             self._dialects = [d for d in self._dialects if self._wanted(d)]
+
+
+def _is_guess(dialect: Dialect) -> bool:
+    return dialect.rank is Rank.GUESS
 
 
 def _places(text: bytes, dialects: tuple[Dialect, ...]) -> list[tuple[int, int, int]]:

@@ -30,14 +30,16 @@ from rltui.formats.console.pair_line import (
     is_dump,
     is_metric,
     pairs_of,
+    rank_of_counter,
     unprefixed,
 )
-from rltui.formats.console.row_forms import RowForms, Waiting
+from rltui.formats.console.row_forms import Form, RowForms, Waiting
 from rltui.formats.console.step_place import HEAD_BYTES, Place, StepCounter, place_of
 
 #: Longer lines are text.
 _MAX_LINE = 2000
 _MAX_PATTERNS = 8
+_MAX_SEEN = 1000
 #: A cheap test that rules out nearly all other lines.
 _QUICK = re.compile(
     rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date|rame|_env|acts)\w{0,6}"
@@ -51,6 +53,10 @@ _PAIR = re.compile(
 _SPACED = re.compile(
     rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_][\w/.@%()-]{0,60}){0,2}) {1,12}"
     rb"(" + NUMBER + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
+)
+#: A field between bars, whose name may have any number of words.
+_BARRED = re.compile(
+    rb"\|\s*([A-Za-z_][^|:=]{0,80}?)\s*[:=]\s*(" + NUMBER + rb")" + _UNIT + rb"\s*(?=\||$)"
 )
 _TWO = re.compile(rb"^(.+)\(([^()/]+)/([^()/]+)\)$")
 #: Names of a row without the name of a usual metric.
@@ -69,6 +75,8 @@ class Generic(Dialect):
     def __init__(self) -> None:
         super().__init__()
         self._forms = RowForms()
+        self._seen: set[tuple[bytes, ...]] = set()
+        """Names of rows."""
         self._counter = StepCounter()
         self._headings = StepCounter()
         """Of headings: they change nothing for rows."""
@@ -95,16 +103,24 @@ class Generic(Dialect):
         if line.endswith(RULE_ENDS) and is_rule(line):
             self._give(self._block.rule(), rows)
             return False
-        if not (b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES)):
-            return False
+        quick = b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES) is not None
+        return quick and self._counted(line, rows)
+
+    def _counted(self, line: bytes, rows: ConsoleRows) -> bool:
+        """A line with a counter."""
         text = plain(line)
         rank, at = rank_of(text)
         text = text[at:]
         place = place_of(text)
-        names, values = self._read(text[place.end :]) if place is not None else ((), [])
+        names, values = self._known(text[place.end :]) if place is not None else ((), [])
+        if not names:
+            if is_dump(text):
+                return False
+            if place is not None:
+                names, values = self._read(text[place.end :])
         extras = BlockRow(0, (), [])
         if place is None or not names or place.rank > BATCH:
-            other = None if is_dump(text) else _anywhere(text)
+            other = _anywhere(text)
             if other is not None and (place is None or not names or other[0].rank == FINE):
                 if place is None or other[0].rank <= place.rank or other[2]:
                     place, extras = other[:2]
@@ -116,21 +132,31 @@ class Generic(Dialect):
             self._heading(text, place, extras, rows)
             return False
         self._rank = rank
+        fine = _finest(names, values) if place.rank != FINE else None
+        if fine is not None:
+            place = Place(FINE, int(values[fine]))
+            names, values = names[:fine] + names[fine + 1 :], values[:fine] + values[fine + 1 :]
         return self._row(names, values, place, wall_time(text), rows)
 
-    def _read(self, text: bytes) -> tuple[tuple[bytes, ...], list[float]]:
-        """The pairs of a line, by the pattern of an earlier line where one matches."""
+    def _known(self, text: bytes) -> tuple[tuple[bytes, ...], list[float]]:
+        """The pairs of a line by the pattern of an earlier line."""
         for number, (pattern, names) in enumerate(self._patterns):
             found = pattern.fullmatch(text)
             if found:
                 if number:
                     self._patterns.insert(0, self._patterns.pop(number))
                 return names, [float(g) for g in found.groups()]
+        return (), []
+
+    def _read(self, text: bytes) -> tuple[tuple[bytes, ...], list[float]]:
+        """The pairs of a line of a new form."""
         names, values, spans = _pairs(text)
-        if not any(map(is_metric, names)) or are_settings(names) or is_dump(text):
+        if not any(map(is_metric, names)) or are_settings(names):
             return (), []
-        if names in self._forms and len(set(names)) == len(names):
+        if names in self._seen and len(set(names)) == len(names):
             self._patterns = [(_pattern(text, spans), names), *self._patterns[: _MAX_PATTERNS - 1]]
+        elif len(self._seen) < _MAX_SEEN:
+            self._seen.add(names)
         return names, values
 
     def _row(
@@ -142,13 +168,14 @@ class Generic(Dialect):
         rows: ConsoleRows,
     ) -> bool:
         counter = self._counter
-        carried = counter.is_finer_than(place.rank) and not self._forms.has_own_steps(names)
+        form: Form = (place.rank, *names)
+        carried = counter.is_finer_than(place.rank) and not self._forms.has_own_steps(form)
         if carried and counter.newest is not None:
             step, total = counter.newest, None
         else:
             step, total = counter.step_of(place)
         believed = self._forms.add(
-            names,
+            form,
             Waiting(step, values, wall, total),
             own=not carried,
             once=carried and place.rank == EPISODE,
@@ -181,6 +208,14 @@ class Generic(Dialect):
             add(row.names, row.step, row.values)
 
 
+def _finest(names: tuple[bytes, ...], values: list[float]) -> int | None:
+    """The position of a counter of environment steps."""
+    for at, name in enumerate(names):
+        if rank_of_counter(name) == FINE and values[at].is_integer() and len(names) > 1:
+            return at
+    return None
+
+
 def _anywhere(text: bytes) -> tuple[Place, BlockRow, bool] | None:
     """The counter of a line of pairs, the other pairs, and whether they are a row."""
     found = pairs_of(unprefixed(text))
@@ -200,6 +235,12 @@ def _pairs(text: bytes) -> tuple[tuple[bytes, ...], list[float], list[tuple[int,
     names: list[bytes] = []
     values: list[float] = []
     spans: list[tuple[int, int]] = []
+    parts = [part for part in text.split(b"|")[1:] if part.strip()]
+    if len(parts) > 1:
+        fields = _BARRED.findall(text)
+        if len(fields) == len(parts):
+            found_at = [found.span(2) for found in _BARRED.finditer(text)]
+            return tuple(n for n, _ in fields), [float(v) for _, v in fields], found_at
     for found in _PAIR.finditer(text):
         two = _TWO.match(found[1])
         if found[3] is None:

@@ -10,12 +10,22 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rltui.formats.console.pair_line import is_metric, is_setting, pairs_of, unprefixed
+from rltui.formats.console.pair_line import (
+    is_outcome,
+    is_setting,
+    may_have_pairs,
+    pairs_of,
+    unprefixed,
+)
 
 #: Lines of other output between a heading, or a pair below it, and the next pair.
 _BETWEEN = 60
 #: The same below a row.
 _BELOW_ROW = 2
+#: Rows below which pairs are sought while none are found.
+_TRIED = 20
+#: Longer lines below a heading are text.
+_MAX_LINE = 500
 _MAX_NAMES = 1000
 _MAX_SHAPES = 64
 _MAX_EXTRAS = 64
@@ -36,6 +46,7 @@ class HeadingBlock:
 
     def __init__(self) -> None:
         self._step: int | None = None
+        self._rows = 0
         self._left = 0
         """Lines for which the block stays open."""
         self._most = _BETWEEN
@@ -48,6 +59,8 @@ class HeadingBlock:
         self._section = False
         """Whether pairs wait for the counter or the end of the section between two rules."""
         self._pending: list[tuple[bytes, float]] = []
+        self._settings = self._others = 0
+        """Names of the block that settings have, and the others."""
         self._fresh = False
         """Whether the newest heading has no pairs yet."""
         self._shapes: dict[bytes, tuple[int, int]] = {}
@@ -70,7 +83,8 @@ class HeadingBlock:
 
     def row(self, step: int) -> None:
         """A row with a step of its own: what follows at once belongs to it."""
-        if not self._section:
+        self._rows += 1
+        if not self._section and (self._known or self._rows < _TRIED):
             self._step, self._left, self._most, self.guessed = step, _BELOW_ROW, _BELOW_ROW, True
 
     def heading(
@@ -86,6 +100,7 @@ class HeadingBlock:
         if falls > 1 and any(other[1] < falls for other in self._shapes.values()):
             return []  # a counter within the steps of another heading
         rows = self._end_section(step if inner and self._pending else self._step)
+        self._forget()
         self._step, self._left, self._most, self.guessed = step, _BETWEEN, _BETWEEN, False
         self._fresh = not inner
         if extras.names and len(self._extras) < _MAX_EXTRAS:
@@ -95,7 +110,7 @@ class HeadingBlock:
     def line(self, text: bytes) -> list[BlockRow]:
         """A line below; returns the rows that are now sure."""
         self._left -= 1
-        if b":" not in text and b"=" not in text:
+        if len(text) > _MAX_LINE or not may_have_pairs(text):
             return []
         found = pairs_of(unprefixed(text))
         if found is None or not found.clean or found.counter():
@@ -104,12 +119,28 @@ class HeadingBlock:
         pairs = [
             (n, v) for n, v in zip(found.names, found.values, strict=True) if not is_setting(n)
         ]
+        self._settings += len(found.names) - len(pairs)
+        self._others += len(pairs)
         self._fresh = False
         if not self._section:
             return self._pairs(pairs)
         if len(self._pending) < _MAX_NAMES:
             self._pending += pairs
         return []
+
+    @property
+    def _is_dump(self) -> bool:
+        """Whether the block has the names of settings."""
+        return self._settings > 1 and self._settings > self._others
+
+    def _forget(self) -> None:
+        """Drop what the block of a dump left."""
+        if self._is_dump:
+            for held in self._held.values():
+                if held and held[-1][0] == self._step:
+                    held.pop()
+            self._held = {name: held for name, held in self._held.items() if held}
+        self._settings = self._others = 0
 
     def _end_section(self, step: int | None) -> list[BlockRow]:
         """The pairs of a section, now that its step is known."""
@@ -122,12 +153,12 @@ class HeadingBlock:
     def _pairs(self, pairs: list[tuple[bytes, float]]) -> list[BlockRow]:
         """Pairs of the newest step."""
         step = self._step
-        if step is None:
+        if step is None or self._is_dump:
             return []
         for name, value in pairs:
             self._hold(name, value, step)
         if not self._sure:
-            self._sure = any(len(self._held.get(n, ())) > 1 and is_metric(n) for n, _ in pairs)
+            self._sure = any(len(self._held.get(n, ())) > 1 and is_outcome(n) for n, _ in pairs)
         return self._believe(pairs, step) if self._sure else []
 
     def _hold(self, name: bytes, value: float, step: int) -> None:

@@ -19,7 +19,11 @@ _BAR = re.compile(rb"\s*(\d{1,15})/(\d{1,15}) (?:\[[=>.]{1,80}\]|\S*\xe2\x94\x81
 _EPOCH = re.compile(rb"Epoch (\d{1,9})/(\d{1,9})$")
 _INTERVAL = re.compile(rb"Interval (\d{1,9}) \((\d{1,15}) steps performed\)")
 _EPISODES = re.compile(rb"\d{1,9} episodes - (?=episode_reward: )")
-_PAIR = re.compile(rb"([A-Za-z_][\w /.-]{0,60}?): (" + NUMBER + rb")(?=[s,]|\s|$)")
+_PAIR = re.compile(
+    rb"(?<!\w)([A-Za-z_][\w/.-]{0,40}(?: [A-Za-z][\w/.-]{0,40}){0,4}): ("
+    + NUMBER
+    + rb")(?=[s,]|\s|$)"
+)
 
 
 class Keras(Dialect):

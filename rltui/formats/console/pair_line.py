@@ -33,6 +33,17 @@ _FIELD = re.compile(
     rb"(?:([A-Za-z][\w ]{0,30}):\s+)?(" + _NAME + rb")\s{0,30}[:=]\s{0,60}"
     rb"(" + NUMBER + rb")(?:\s?/\s{0,8}(\d{1,15}))?" + _UNIT + _AFTER
 )
+#: Pairs with one blank between them.
+_LOOSE = re.compile(
+    rb"([A-Za-z_\x80-\xff][\w./@%()#\x80-\xff-]{0,60}(?: [A-Za-z_(][\w./@%()#-]{0,40}){0,4}?)"
+    rb"\s?[:=]\s{0,20}(" + NUMBER + rb")(?:/(\d{1,15}))?(?:[a-zA-Z%]{1,4})?(?=\s|$)"
+)
+#: ``mean/median reward 13.2/11.1`` (pytorch-a2c-ppo-acktr).
+_TWO = re.compile(
+    rb"(?:.*: )?(\w{1,20})/(\w{1,20}) ([A-Za-z_][\w ]{0,40}) (" + NUMBER + rb")/(" + NUMBER + rb")"
+)
+#: A cheap test that rules out most lines of text.
+_QUICK = re.compile(rb"[:=]\s{0,60}[-+.\dnNiI]|\d/[-\d]")
 _TEXT = re.compile(rb"[A-Za-z_\x80-\xff][^:=]{0,60}[:=]\s*\S.{0,100}")
 #: A call as Python prints it, ``Namespace(lr=0.1, seed=1)``, flags, and objects of JavaScript.
 _DUMP = re.compile(
@@ -43,7 +54,7 @@ _SETTINGS = re.compile(
     rb"|hidden|n(?:um)?_(?:layers|heads|workers|envs|procs|epochs|iters|actors|minibatches)"
     rb"|weight_decay|dropout|warmup|max_(?:grad_norm|steps|episodes|epochs|iters|length|seq)"
     rb"|_(?:interval|freq|frequency|dim|path|dir|size)$|buffer_size|^optim_|beta[s12]$|^frames$"
-    rb"|^epochs$|^recurrence$|^procs$|^device$|^tau$|^discount$|^total_timesteps$|_every$|^timestamp$"
+    rb"|^epochs$|^recurrence$|^procs$|^device$|^tau$|^discount$|^total_timesteps$|_every$|^timestamp$|_weight$|_scale$|^v_num$"
 )
 #: A training row has at least one of these.
 _METRIC = re.compile(
@@ -51,6 +62,12 @@ _METRIC = re.compile(
     rb"|score|ppl|perplex|advantage|(?<![a-z])adv|error|(?<![a-z])mse|(?<![a-z])mae|epsilon|value"
     rb"|policy|success|win.?rate|tok|(?<![a-z])sps|(?<![a-z])fps|norm|length|(?<![a-z])len"
     rb"|clip|margin|alpha|objective|f1|auc|bleu|rouge|critic|actor"
+)
+#: Words of metrics that nobody sets.
+_OUTCOME = re.compile(
+    rb"(?i)loss|reward|return|(?<![a-z])acc|(?<![a-z])kl(?![a-z])|entropy|score|ppl|perplex"
+    rb"|error|success|(?<![a-z])sps|(?<![a-z])fps|win.?rate|(?<![a-z])mse|(?<![a-z])mae|f1|auc"
+    rb"|bleu|rouge|margin|advantage|grad.?norm|len_?(?:gth)?.?mean|mean|average|(?<![a-z])avg"
 )
 #: Normal form of a counter -> rank: the lowest of a line is its step.
 FINE, STEP, BATCH, EPISODE, EPOCH = range(5)
@@ -104,6 +121,13 @@ class PairLine:
     clean: bool
     """Whether the line consists of pairs alone."""
 
+    def add(self, name: bytes, value: bytes, total: bytes | None = None) -> None:
+        """Add a pair."""
+        self.names.append(name)
+        self.values.append(float(value))
+        self.whole.append(int(value) if value.isdigit() and len(value) < 16 else None)
+        self.totals.append(int(total) if total else None)
+
     def counter(self) -> tuple[int, int] | None:
         """Position and rank of the finest counter; ``steps`` beside an episode are its length."""
         ranks = [
@@ -125,6 +149,12 @@ def rank_of_counter(name: bytes) -> int | None:
     return _COUNTERS.get(_LETTERS.sub(b"", name.lower()).decode())
 
 
+@lru_cache(maxsize=1024)
+def is_outcome(name: bytes) -> bool:
+    """Whether a name has a word of a usual metric that is never a setting."""
+    return _OUTCOME.search(name) is not None and not is_setting(name)
+
+
 def is_metric(name: bytes) -> bool:
     """Whether a name has a word of a usual metric."""
     return _METRIC.search(name) is not None
@@ -138,7 +168,7 @@ def is_setting(name: bytes) -> bool:
 
 def are_settings(names: tuple[bytes, ...] | list[bytes]) -> bool:
     """Whether these are the names of a dump of settings."""
-    return sum(map(is_setting, names)) >= max(2, len(names) // 4)
+    return sum(map(is_setting, names)) > max(1, len(names) // 3)
 
 
 def is_dump(text: bytes) -> bool:
@@ -156,6 +186,11 @@ def unprefixed(text: bytes) -> bytes:
     return text
 
 
+def may_have_pairs(text: bytes) -> bool:
+    """Whether a line may have a pair."""
+    return _QUICK.search(text) is not None
+
+
 def pairs_of(text: bytes) -> PairLine | None:
     """The pairs of a line without its prefixes; None when there are none."""
     line = PairLine([], [], [], [], True)
@@ -163,13 +198,27 @@ def pairs_of(text: bytes) -> PairLine | None:
     for field in _SEPARATOR.split(text.strip(b" \t|,;")):
         found = _FIELD.fullmatch(field)
         if found is None:
-            line.clean = line.clean and (not field or _TEXT.fullmatch(field) is not None)
+            line.clean = (_several(field, line) or not field) and line.clean
             continue
         if found[1] and not line.names:
             label = found[1] + b"/"
-        name = label + found[2].strip()
-        line.names.append(name)
-        line.values.append(float(found[3]))
-        line.whole.append(int(found[3]) if found[3].isdigit() and len(found[3]) < 16 else None)
-        line.totals.append(int(found[4]) if found[4] else None)
+        line.add(label + found[2].strip(), found[3], found[4])
     return line if line.names else None
+
+
+def _several(field: bytes, line: PairLine) -> bool:
+    """Adds the pairs of a field that is not one pair; returns whether it has only pairs."""
+    if not _QUICK.search(field):
+        return _TEXT.fullmatch(field) is not None
+    two = _TWO.fullmatch(field)
+    if two:
+        line.add(two[1] + b" " + two[3], two[4])
+        line.add(two[2] + b" " + two[3], two[5])
+        return True
+    end = 0
+    clean = True
+    for found in _LOOSE.finditer(field):
+        line.add(found[1], found[2], found[3])
+        clean = clean and not field[end : found.start()].strip()
+        end = found.end()
+    return (clean and not field[end:].strip()) if end else _TEXT.fullmatch(field) is not None

@@ -207,6 +207,7 @@ def _values(text: bytes) -> list[_Value]:
     return [
         _Value(name.strip(), number + scale, float(number) * _SCALE[scale])
         for name, number, scale in _PAIR.findall(text)
+        if name != b"v_num"
     ]
 
 

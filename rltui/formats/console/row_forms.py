@@ -12,6 +12,10 @@ _MAX_FORMS = 256
 _MAX_WAITING = 8
 
 
+#: The names of a row, and what else tells forms apart.
+Form = tuple[bytes | int, ...]
+
+
 class Waiting(NamedTuple):
     """A row whose form was not believed yet."""
 
@@ -25,39 +29,35 @@ class RowForms:
     """The forms of a log, by the names of their rows."""
 
     def __init__(self) -> None:
-        self._forms: dict[tuple[bytes, ...], list[Waiting] | None] = {}
+        self._forms: dict[Form, list[Waiting] | None] = {}
         """Names of a row -> rows that wait; None: believed; empty: not read."""
-        self._own: set[tuple[bytes, ...]] = set()
+        self._own: set[Form] = set()
 
-    def __contains__(self, names: tuple[bytes, ...]) -> bool:
-        """Whether a row with these names was seen."""
-        return names in self._forms
-
-    def has_own_steps(self, names: tuple[bytes, ...]) -> bool:
+    def has_own_steps(self, form: Form) -> bool:
         """Whether the form was believed by counters of its own."""
-        return names in self._own
+        return form in self._own
 
     def add(
-        self, names: tuple[bytes, ...], row: Waiting, *, own: bool = True, once: bool = False
+        self, form: Form, row: Waiting, *, own: bool = True, once: bool = False
     ) -> list[Waiting]:
         """Add a row; returns the rows that are now believed. ``own``: the step is its own, not
         that of another row; ``once``: a form with many rows of one step is not read."""
-        if names not in self._forms:
+        if form not in self._forms:
             if len(self._forms) >= _MAX_FORMS:
                 self._forms.clear()
-            self._forms[names] = [row]
+            self._forms[form] = [row]
             return []
-        waiting = self._forms[names]
+        waiting = self._forms[form]
         if waiting is None:
             return [row]
         if not waiting:
             return []
         if row.step < waiting[0].step:
-            self._forms[names] = [row]
+            self._forms[form] = [row]
         elif row.step > waiting[0].step:
-            self._forms[names] = None
+            self._forms[form] = None
             if own:
-                self._own.add(names)
+                self._own.add(form)
             return [*waiting, row]
         elif once:
             waiting.clear()
