@@ -86,9 +86,7 @@ def _sum(title: str, found: list[Coverage]) -> str:
 def _print(path: Path, run: Coverage, *, titles: bool) -> None:
     share = 100 * len(run.unknown) / max(1, len(run.infos))
     framework = f"{run.framework} {run.algorithm or ''}".strip()
-    print(
-        f"{path.name} {run.run}: {framework}, {len(run.infos)} tags, {share:.0f} % without metric or name"
-    )
+    print(f"{path.name} {run.run}: {framework}, {len(run.infos)} tags, {share:.0f} % to name")
     for info in run.infos if titles else run.unknown:
         metric = info.metric.key if info.metric else "-"
         why = ", ".join(faults(info))

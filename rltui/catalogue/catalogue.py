@@ -13,6 +13,7 @@ from pathlib import Path
 from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
 from rltui.catalogue.metrics import read_metrics, read_scenarios
 from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario
+from rltui.catalogue.normal import normal
 from rltui.catalogue.recognise import Suspect, Verdict, algorithm_of, judge, seen_by
 from rltui.catalogue.resolve import Layer, Resolver
 from rltui.core.errors import UsageError
@@ -121,6 +122,8 @@ class Catalogue:
                 algorithm = guess[0]
                 reasons = (*reasons, guess[1])
         head = suspect.head
+        if head.id == GENERIC:
+            seen.update(map(normal, names))
         return Recognition(
             head.id,
             self.dialects[head.id].title,

@@ -36,6 +36,8 @@ class Fingerprint:
     """Any of these rules the framework out."""
     formats: tuple[str, ...] = ()
     """Log formats that only this framework writes."""
+    only: tuple[Pattern, ...] = ()
+    """Weak evidence: counts where a run has no other tags than these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ def _fingerprint(node: Node) -> Fingerprint:
         supporting=_patterns(table.get("supporting")),
         excludes=_patterns(table.get("excludes")),
         formats=table.read("formats", Node.texts) or (),
+        only=_patterns(table.get("only")),
     )
     table.finish()
     return found

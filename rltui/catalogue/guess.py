@@ -11,14 +11,14 @@ from functools import lru_cache
 
 from rltui.catalogue.metrics import STATS
 from rltui.catalogue.model import Category, TagInfo
-from rltui.catalogue.normal import normal, usual_words
+from rltui.catalogue.normal import normal, usual_words, word_set
 
 _C = Category
 #: Words that start a tag (or a part of it) of evaluation.
-_HELD_OUT = frozenset("val eval evaluation valid validation test heldout dev".split())
+_HELD_OUT = word_set("val eval evaluation valid validation test heldout dev")
 #: Words of a tag part and the categories they suggest, most reliable first.
 _WORDS: tuple[tuple[Category, frozenset[str]], ...] = tuple(
-    (category, frozenset(words.split()))
+    (category, word_set(words))
     for category, words in (
         (_C.HYPER, "lr coef beta gamma lambda epsilon temperature hparam hparams hyperparameters"),
         (_C.HYPER, "discount seed decay schedule threshold hyper cliprange"),
@@ -40,7 +40,7 @@ _WORDS: tuple[tuple[Category, frozenset[str]], ...] = tuple(
 )
 #: Words that decide only where no other word of the tag does: they sort, or say little.
 _WEAK: tuple[tuple[Category, frozenset[str]], ...] = tuple(
-    (category, frozenset(words.split()))
+    (category, word_set(words))
     for category, words in (
         (_C.PROGRESS, "step steps samples buffer count"),
         (_C.PERF, "speed rate"),
@@ -51,10 +51,10 @@ _WEAK: tuple[tuple[Category, frozenset[str]], ...] = tuple(
     )
 )
 #: First words of counters, and what they count.
-_NUMBER = frozenset("num n total count number nb".split())
-_COUNTED = frozenset(
+_NUMBER = word_set("num n total count number nb")
+_COUNTED = word_set(
     "step steps timestep timesteps episode episodes epoch epochs iteration frames transitions "
-    "updates samples".split()
+    "updates samples"
 )
 
 #: Where a word of lower case is followed by a capital: ``LossPi``, but not ``GB`` or ``mW``.
@@ -88,7 +88,7 @@ def _is_counter(words: tuple[str, ...]) -> bool:
     """``num_env_steps_sampled``, ``total_timesteps``: not ``total_episode_reward``."""
     if words[0] not in _NUMBER or _COUNTED.isdisjoint(words):
         return False
-    measured = frozenset("reward return length time loss score throughput per rate fps".split())
+    measured = word_set("reward return length time loss score throughput per rate fps")
     return measured.isdisjoint(words)
 
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from rltui.catalogue.model import Category, Derivation, Metric, Question, Range, Roles, Scenario
@@ -62,10 +61,10 @@ def read_metrics(path: Path) -> dict[str, Metric]:
         source = table.need("source").text()
         entries = table.need("metrics").table()
         for key, node in entries.pairs():
-            for metric in _metric(key, node.table(), category, source, derived):
+            for metric in _metric(key, node.table(), category, source, derived, len(out)):
                 if metric.key in out:
                     entries.key_node(key).fail(f"metric {metric.key!r} stands twice")
-                out[metric.key] = replace(metric, order=len(out))
+                out[metric.key] = metric
         table.finish()
     document.finish()
     for node in derived:
@@ -74,9 +73,9 @@ def read_metrics(path: Path) -> dict[str, Metric]:
 
 
 def _metric(
-    key: str, table: Table, category: Category, source: str, derived: list[Node]
+    key: str, table: Table, category: Category, source: str, derived: list[Node], order: int
 ) -> list[Metric]:
-    """One entry: one metric, or one per statistic."""
+    """One entry: one metric, or one per statistic; ``order`` is that of the first."""
     title = table.need("title").text()
     short = table.read("short", Node.text) or title
     category = table.read("category", read_category) or category
@@ -90,22 +89,37 @@ def _metric(
     derivation = _derivation(table.get("derived"), derived)
     table.finish()
     whole = Metric(
-        key, title, category, also, unit, direction, healthy, meaning, source, derived=derivation
+        key,
+        title,
+        category,
+        also,
+        unit,
+        direction,
+        healthy,
+        meaning,
+        source,
+        order,
+        derived=derivation,
     )
-    return [_statistic(whole, short, stat) for stat in stats] if stats else [whole]
+    return [_statistic(whole, short, s, order + i) for i, s in enumerate(stats or ())] or [whole]
 
 
-def _statistic(whole: Metric, short: str, stat: str) -> Metric:
+def _statistic(whole: Metric, short: str, stat: str, order: int) -> Metric:
     """One statistic of a quantity; the range and direction are those of its mean."""
-    metric = replace(whole, key=f"{whole.key}.{stat}", family=whole.key, stat=stat, derived=None)
-    if stat == "mean":
-        return metric
-    return replace(
-        metric,
-        title=f"{short}, {stat}",
-        direction=Direction.NONE if stat == "std" else whole.direction,
-        healthy=None,
-        meaning=f"{_STAT_WORDS.get(stat, stat)} of: {whole.meaning}",
+    mean = stat == "mean"
+    return Metric(
+        f"{whole.key}.{stat}",
+        whole.title if mean else f"{short}, {stat}",
+        whole.category,
+        whole.also,
+        whole.unit,
+        Direction.NONE if stat == "std" else whole.direction,
+        whole.healthy if mean else None,
+        whole.meaning if mean else f"{_STAT_WORDS.get(stat, stat)} of: {whole.meaning}",
+        whole.source,
+        order,
+        family=whole.key,
+        stat=stat,
     )
 
 

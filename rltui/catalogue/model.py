@@ -109,6 +109,8 @@ class TagInfo:
     where: str | None = None
     """``file:line`` and pattern of the catalogue entry that matched, for ``rltui explain``."""
     source: str = ""
+    added: bool = False
+    """Not written by the framework of the run: the user's own tag, named like a common one."""
 
     def logged_limits(
         self, low: float | None, high: float | None

@@ -23,6 +23,12 @@ from rltui.catalogue.model import Category, Metric
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _APART = re.compile(r"[^\w%]+|_+")
 
+
+def word_set(words: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(words.split())
+
+
 _WORDS = {
     alias: word
     for word, aliases in {
@@ -57,16 +63,14 @@ _PAIRS = {
     ("grad", "norm"): "gradnorm",
     ("explained", "var"): "explained_variance",
     ("explained", "variance"): "explained_variance",
-    ("time", "step"): "timestep",
-    ("time", "steps"): "timesteps",
 }
 _STATS = frozenset({"mean", "max", "min", "std", "median"})
 _LAST = ("loss", "lr")
 
-_NEUTRAL = frozenset(
+_NEUTRAL = word_set(
     "train training chart charts metric metrics stat stats statistics log logs scalar scalars "
-    "summary misc info main general global overall monitor diagnostics optim optimizer custom "
-    "learning learner".split()
+    "summary misc info main general global overall monitor diagnostics optim optimizer "
+    "learning learner"
 )
 _SPEED = frozenset({Category.TIMING, Category.PERF, Category.SYSTEM})
 _REWARD = ("reward.", "episode_return.", "success_rate")

@@ -62,9 +62,16 @@ def judge(suspect: Suspect, tags: set[str], formats: Iterable[str]) -> Verdict:
     if strong:
         return Verdict(2, len(strong), tuple(strong))
     hits = [h for p in marks.supporting if (h := find(p, tags)) is not None]
-    if len(hits) >= _ENOUGH:
-        return Verdict(1, len(hits), tuple(f"tag {h}" for h in hits))
-    return Verdict(0, 0, ())
+    weak = tuple(f"tag {h}" for h in hits) if len(hits) >= _ENOUGH else ()
+    if not weak and marks.only and _only(marks.only, tags):
+        weak = (f"no tags but {marks.only[0].text}",)
+    return Verdict(1, len(hits), weak) if weak else Verdict(0, 0, ())
+
+
+def _only(patterns: tuple[Pattern, ...], tags: set[str]) -> bool:
+    """Whether every logged tag matches one of the patterns, and there is one."""
+    logged = [t for t in tags if not t.startswith("hyperparameter/")]
+    return bool(logged) and all(any(p.match(t) is not None for p in patterns) for t in logged)
 
 
 def _strong(marks: Fingerprint, tags: set[str]) -> list[str]:

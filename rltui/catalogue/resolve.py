@@ -37,6 +37,9 @@ _KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.S
 #: What a tag takes from its entry, also where it means another metric than that.
 _OF_ENTRY = ("unit", "sign", "scale", "family", "stat", "labels", "estimator", "where", "source")
 
+#: Metrics whose common names mean one thing in this framework and another in that.
+_UNSURE = ("kl.", "loss.kl", "val.kl.")
+
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 
@@ -88,10 +91,8 @@ class Resolver:
         info = self._memo.get(tag)
         if info is None:
             info = self.known(tag)
-            if info is None and self._generic is not None:
-                info = self._generic().known(tag, patterns=False)
             if info is None:
-                info = self._unknown(tag)
+                info = self._added(tag) or self._unknown(tag)
             self._memo[tag] = info
         return info
 
@@ -118,6 +119,15 @@ class Resolver:
         if info is None and patterns:
             info = self._flattened(tag)
         return info if info is None or info.tag == tag else replace(info, tag=tag)
+
+    def _added(self, tag: str) -> TagInfo | None:
+        """A tag that the framework does not write. A KL is not guessed: estimators differ."""
+        if self._generic is None:
+            return None
+        info = self._generic().known(tag, patterns=False)
+        if info is None or info.metric is None or info.metric.key.startswith(_UNSURE):
+            return None
+        return replace(info, added=True)
 
     def _written(self, tag: str) -> TagInfo | None:
         exact = self._exact.get(tag)
@@ -192,8 +202,7 @@ class Resolver:
     def _flattened(self, tag: str) -> TagInfo | None:
         form = normal(tag)
         for pattern, entry, path in self._normal_wild:
-            labels = pattern.match(form)
-            if labels is not None:
+            if form.startswith(pattern.prefix) and (labels := pattern.match(form)) is not None:
                 return self._info(tag, entry, path, labels)
         return None
 

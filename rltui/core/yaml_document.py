@@ -232,7 +232,9 @@ class _Converter:
             value = {self._key(k, depth + 1): self.convert(v, depth + 1) for k, v in node.value}
         elif isinstance(node, self._sequence):
             value = [self.convert(v, depth + 1) for v in node.value]
-        elif node.tag == _TEXT and (node.style or not _EXPONENT.fullmatch(node.value)):
+        elif node.tag == _TEXT and (
+            node.style or node.value[:1].isalpha() or not _EXPONENT.fullmatch(node.value)
+        ):
             value = node.value
         elif not node.style and _EXPONENT.fullmatch(node.value):
             value = float(node.value)

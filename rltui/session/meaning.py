@@ -52,6 +52,17 @@ def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
     return out
 
 
+def _ranked(infos: dict[str, TagInfo]) -> dict[str, TagInfo]:
+    """``infos`` where no tag of the user means a metric that the framework logs itself."""
+    logged = {info.metric.key for info in infos.values() if info.metric and not info.added}
+    return {
+        tag: replace(info, metric=None)
+        if info.added and info.metric is not None and info.metric.key in logged
+        else info
+        for tag, info in infos.items()
+    }
+
+
 class Interpreter:
     """Looks tags up as the user's configuration and command line want them. No state."""
 
@@ -79,6 +90,6 @@ class Interpreter:
             algorithm=self._algorithm,
         )
         resolver = self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
-        infos = distinguished({tag: resolver.resolve(tag) for tag in points.tags})
+        infos = distinguished(_ranked({tag: resolver.resolve(tag) for tag in points.tags}))
         infos.update(derive(points.table, infos, self._catalogue.metrics))
         view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}

@@ -1,0 +1,182 @@
+"""Spellings of one name, redundant prefixes, and names that must not be mistaken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.catalogue import Catalogue, Category, load_catalogue
+from rltui.catalogue.guess import guess_category
+from rltui.catalogue.normal import normal
+
+
+@pytest.mark.parametrize(
+    ("tag", "form"),
+    [
+        ("Loss / Value loss", "loss_value_loss"),
+        ("AverageEpRet", "average_ep_ret"),
+        ("LossPi", "loss_pi"),
+        ("EVAfter", "ev_after"),
+        ("KL", "kl"),
+        ("train/ep-len.mean", "train_ep_len_mean"),
+        ("% time spent exploring", "%_time_spent_exploring"),
+        ("Fps (10 sec)", "fps_10_sec"),
+        ("/", ""),
+    ],
+)
+def test_normal_form(tag: str, form: str) -> None:
+    assert normal(tag) == form
+
+
+def key_of(
+    catalogue: Catalogue, framework: str, tag: str, scenario: str | None = None
+) -> str | None:
+    metric = catalogue.resolver(framework, None, scenario).resolve(tag).metric
+    return metric.key if metric else None
+
+
+@pytest.mark.parametrize(
+    ("tag", "key"),
+    [
+        ("Policy Loss", "loss.policy"),
+        ("loss/policy", "loss.policy"),
+        ("loss_actor", "loss.policy"),
+        ("LossPi", "loss.policy"),
+        ("Loss/ValueLoss", "loss.value"),
+        ("losses/value", "loss.value"),
+        ("loss.critic", "loss.value"),
+        ("losses/clipfrac", "clipfrac.policy"),
+        ("policy/clip_frac", "clipfrac.policy"),
+        ("charts/learning-rate", "lr.actor"),
+        ("lr_policy", "lr.actor"),
+        ("optimizer/lr", "lr.actor"),
+        ("metrics/explained_var", "explained_variance"),
+        ("avg_ep_reward", "episode_return.mean"),
+        ("Episode Reward/Mean", "episode_return.mean"),
+        ("rollout/ep_rew_mean", "episode_return.mean"),
+        ("ep_rew_max", "episode_return.max"),
+        ("env/episode_length", "episode_length.mean"),
+        ("Episode Length", "episode_length.mean"),
+        ("perf/fps", "sps"),
+        ("time/step_time", "time.step"),
+        ("time/step_time_s", "time.step"),
+        ("mean_value", "value.mean"),
+        ("rewards/reward_std", "reward.std"),
+        ("eval/Reward", "val.reward.mean"),
+        ("Train/Grad Norm", "grad_norm.actor"),
+    ],
+)
+def test_spellings_of_one_name(tag: str, key: str, catalogue: Catalogue) -> None:
+    assert key_of(catalogue, "generic", tag) == key
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "time/step",  # seconds, or a counter
+        "reward/loss",  # of a reward model
+        "reward/entropy",  # a bonus
+        "reward/kl",
+        "mean_steps",  # of an episode, or the step
+        "value/lr/x",
+        "log_std",
+        "neg_entropy",
+        "negative entropy",
+        "max_grad_norm_limit",
+        "lr(1e-3)",
+        "entropy_minus_target",
+        "learning_rate_percent",
+        "success_rate_std",
+    ],
+)
+def test_no_meaning_rather_than_a_wrong_one(tag: str, catalogue: Catalogue) -> None:
+    assert key_of(catalogue, "generic", tag) is None
+
+
+def test_entropy_loss_is_no_entropy(catalogue: Catalogue) -> None:
+    assert key_of(catalogue, "generic", "Entropy Loss") == "loss.other"
+    assert key_of(catalogue, "generic", "loss/entropy") is None
+    assert key_of(catalogue, "generic", "losses/entropy") == "entropy"
+
+
+def test_milliseconds_are_scaled(catalogue: Catalogue) -> None:
+    info = catalogue.resolver("generic").resolve("timing/step_time_ms")
+    assert info.metric is catalogue.metrics["time.step"]
+    assert (info.scale, info.unit) == (0.001, "ms")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "tag", "key"),
+    [
+        ("classic-rl", "kl", "kl.old_new"),
+        ("llm-rl", "kl", "kl.policy_ref"),
+        ("generic", "kl", None),
+        ("classic-rl", "kl_divergence", "kl.old_new"),
+        ("llm-rl", "kl_divergence", None),
+        ("llm-rl", "loss/kl", "loss.kl"),
+        ("classic-rl", "loss/kl", "loss.other"),
+    ],
+)
+def test_kl_depends_on_the_training(
+    scenario: str, tag: str, key: str | None, catalogue: Catalogue
+) -> None:
+    assert key_of(catalogue, "generic", tag, scenario) == key
+
+
+@pytest.mark.parametrize(
+    ("tag", "key"),
+    [
+        ("timing_per_token_ms_gen", "time_per_token.gen"),
+        ("response_length_non_aborted_max", "response_length_non_aborted.max"),
+        ("perf_max_memory_allocated_gb", "memory.gpu_alloc"),
+        ("val_core_gsm8k_acc_mean_8", "val.accuracy"),
+    ],
+)
+def test_flattened_names_of_a_framework(tag: str, key: str, catalogue: Catalogue) -> None:
+    assert key_of(catalogue, "verl", tag) == key
+
+
+def test_a_tag_of_the_user_in_a_known_framework(catalogue: Catalogue) -> None:
+    own = catalogue.resolver("cleanrl").resolve("Mean Episode Return")
+    assert own.metric is catalogue.metrics["episode_return.mean"]
+    assert own.added
+    assert not catalogue.resolver("cleanrl").resolve("charts/SPS").added
+    assert key_of(catalogue, "trl-ppo-classic", "kl", "llm-rl") is None
+
+
+def test_two_meanings_of_one_normal_form_are_none(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "id: mine\nentries:\n  - source: me\n    tags:\n"
+        "      a/reward: reward.mean\n      a_reward: episode_return.mean\n"
+        "      b/loss: loss.value\n      b_loss: loss.value\n"
+    )
+    resolver = load_catalogue((tmp_path,)).resolver("mine")
+    assert resolver.resolve("A Reward").metric is not None  # as most loops would write it
+    assert resolver.resolve("a.reward").metric is None
+    assert resolver.resolve("B.Loss").metric is not None
+
+
+def test_one_monitor_file_does_not_make_a_run_of_sb3(catalogue: Catalogue) -> None:
+    assert catalogue.recognise(["monitor/r", "monitor/l"]).framework == "sb3"
+    assert catalogue.recognise(["monitor/r", "monitor/l", "loss"]).framework == "generic"
+    assert catalogue.recognise(["monitor/r", "monitor/l", "eprewmean"]).framework == "baselines"
+
+
+@pytest.mark.parametrize(
+    ("tag", "category"),
+    [
+        ("num_env_steps_sampled", Category.PROGRESS),
+        ("num_env_steps_sampled_throughput_per_sec", Category.PERF),
+        ("Loss / Value thing", Category.CRITIC),
+        ("reward_valid_rate", Category.CRITIC),
+        ("valid/thing", Category.VALIDATION),
+        ("custom/eval_thing", Category.VALIDATION),
+        ("clip_thing", Category.ACTOR),
+        ("MaxVVals", Category.CRITIC),
+        ("batch_thing", Category.HYPER),
+        ("gpu.0.temp", Category.SYSTEM),
+    ],
+)
+def test_category_from_words(tag: str, category: Category) -> None:
+    assert guess_category(tag) is category
