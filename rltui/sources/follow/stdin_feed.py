@@ -49,8 +49,6 @@ class StdinFeed(Feed):
         self._format: Format | None = None
         self._decoder: Decoder | None = None
         self._unclaimed = b""
-        self._open_line = False
-        """Whether the newest bytes do not end in a newline."""
         self._skipped = 0
         """Bytes that came before those of the decoder, or between them, and never got there."""
 
@@ -73,9 +71,6 @@ class StdinFeed(Feed):
         self.size += dropped + len(data)
         if data:
             self.modified = self._clock.now()
-            self._open_line = not data.endswith(b"\n")
-        if self.ended and self._open_line:  # nothing follows that could end the last line
-            data += b"\n"
         decoded = self._decode(data)
         if self.ended and self._format is None:
             decoded = self._died()
@@ -111,11 +106,13 @@ class StdinFeed(Feed):
 
     def _died(self) -> Decoded:
         """The end of the output of a job that died before its first row."""
-        for form in self._formats if self._ends is not None else ():
-            if not form.anywhere or not self._unclaimed:
-                continue
-            decoded = form.decoder(self._options, PIPE).feed(self._unclaimed)
-            if decoded.tail is not None and self._ends.show("", decoded.tail, named=True):
+        ends = self._ends
+        if ends is None or not self._unclaimed:
+            return Decoded()
+        for form in (f for f in self._formats if f.anywhere):
+            decoder = form.decoder(self._options, PIPE)
+            decoded = decoder.feed(self._unclaimed).then(decoder.finish())
+            if decoded.tail is not None and ends.show("", decoded.tail, named=True):
                 self._format, self.offset = form, self.size
                 return decoded
         return Decoded()
