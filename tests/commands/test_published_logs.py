@@ -24,8 +24,6 @@ pytestmark = pytest.mark.skipif(not LOGS.is_dir(), reason=f"no corpora at {LOGS}
 
 #: What a label describes in words, and the tag that rltui gives it.
 SPELT = {"rR (first of four)": "rreturn_mean"}
-#: Lines before the first step that a log gives have none: they are left out.
-BEFORE_ANY_STEP = {("slurm_cleanrl_flat", "SPS"): 19}
 #: Everything below the directory, for a label about several files.
 WHOLE = "(all six)"
 #: Labels that describe a log as a whole, or what is the step here.
@@ -77,9 +75,8 @@ def test_points_are_those_of_an_independent_parse(cli: Cli, path: str, read: Any
         if label["tag"] in NO_TAG:
             continue
         points = _points(found, label["tag"])
-        lost = BEFORE_ANY_STEP.get((path, label["tag"]), 0)
-        assert len(points) == label["points"] - lost, (label["tag"], sorted(found))
-        for step, value in [label["last"]] if lost else [label["first"], label["last"]]:
+        assert len(points) == label["points"], (label["tag"], sorted(found))
+        for step, value in (label["first"], label["last"]):
             # where a training began again, the export does not keep the order of the file
             assert any(
                 (step is None or at == step)

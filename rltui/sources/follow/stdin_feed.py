@@ -71,6 +71,9 @@ class StdinFeed(Feed):
         self.size += dropped + len(data)
         if data:
             self.modified = self._clock.now()
+            self._open_line = not data.endswith(b"\n")
+        if self.ended and self._open_line:  # nothing follows that could end the last line
+            data += b"\n"
         decoded = self._decode(data)
         if self.ended and self._format is None:
             decoded = self._died()
