@@ -45,6 +45,14 @@ CASES = {
             "tb/proj/old": [f"tb/proj/old/{EVENT}"],
         },
     ),
+    "a directory of event files within that of the run": (
+        ["exp/tb", "exp/metrics.jsonl", "other/tb"],
+        {
+            "exp": ["exp/metrics.jsonl", f"exp/tb/{EVENT}"],
+            "other": [f"other/tb/{EVENT}"],
+        },
+    ),
+    "event files in the only directory of the logdir": (["tb"], {".": [f"tb/{EVENT}"]}),
     "a name that two have": (
         ["a/exp", "b/exp", "exp.jsonl"],
         {"a/exp": [f"a/exp/{EVENT}"], "b/exp": [f"b/exp/{EVENT}"], "exp": ["exp.jsonl"]},
