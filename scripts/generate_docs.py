@@ -93,8 +93,10 @@ def formats_page() -> str:
     lines += [
         f"| {t.name} | {t.files} | {t.written_by} | a store | as computed | |" for t in TRACKERS
     ]
-    lines += ["", "A file is recognised by its name and its first 64 KiB,"]
-    lines += ["event files by their name."]
+    lines += [
+        "",
+        "A file is recognised by its name and its first 64 KiB, event files by their name.",
+    ]
     lines += ["Where rows have no step, they are counted, and the program says so.", ""]
     lines += ["## Not read", "", "| what | why |", "| --- | --- |"]
     lines += [f"| {what} | {why} |" for what, why in NOT_READ]

@@ -1,9 +1,10 @@
-"""CSV files without a header, one for each metric: d3rlpy and TorchRL.
+"""Files of numbers without a header, one for each metric: d3rlpy, TorchRL, own loops.
 
 d3rlpy writes ``loss.csv`` with lines of epoch, step and value into the directory of the run
 (d3rlpy/logging/file_adapter.py), TorchRL ``scalars/NAME.csv`` with lines of step and value, where
-slashes in the name are directories (torchrl/record/loggers/csv.py). The tag is the name of the
-file; all files of the directory are one run.
+slashes in the name are directories (torchrl/record/loggers/csv.py). A
+file ``rewards.txt`` or ``episode_returns.csv`` of one number a line is counted. The tag is the name
+of the file; all files of the directory are one run.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ _SCALARS = "scalars"
 #: d3rlpy names directories ``ALGORITHM_20240131123456``, in ``d3rlpy_logs`` unless told otherwise.
 _D3RLPY = re.compile(r"d3rlpy.*|.*_\d{14}")
 #: Rows examined, and rows that must show what they are where no directory does.
-_EXAMINED, _LEAST = 100, 2
+_EXAMINED, _LEAST, _LEAST_NUMBERS = 100, 2, 8
+#: Names of files that may have one number a line.
+_FIGURES = re.compile(
+    r"(.*[_.-])?(rewards?|returns?|scores?|losses|loss)([_-][^.]*)?\.(csv|txt|dat)", re.IGNORECASE
+)
+_NUMBER = tuple(b"%c" % c for c in b"0123456789-+.")
 #: Longer lines are no rows.
 _MAX_LINE = 1 << 12
 _STEPS = float(1 << 62)
@@ -34,25 +40,27 @@ class SeriesCsv(Format):
     """The format ``csv_series``."""
 
     name = "csv_series"
-    files = "`loss.csv` and others in `d3rlpy_logs/`, `scalars/*.csv`"
-    written_by = "d3rlpy and TorchRL: one file without a header for each metric"
+    files = "`loss.csv` and others in `d3rlpy_logs/`, `scalars/*.csv`, `rewards.txt`, `scores.csv`"
+    written_by = "d3rlpy, TorchRL, own loops: one file without a header for each metric"
     lacks = "neither a header nor rows of a step and a value"
     restarts = False
     common = True
 
     def claims_name(self, name: str) -> bool:
-        return name.endswith(".csv")
+        return name.endswith(".csv") or _FIGURES.fullmatch(name) is not None
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         """Whether all lines are a step and a value, at a place where these loggers write."""
-        if not self.claims_name(path.name) or not (head[:1].isdigit() or head[:1] == b"-"):
+        if not self.claims_name(path.name) or head.lstrip()[:1] not in _NUMBER:
             return False
         lines = head.split(b"\n")
         whole = lines[:-1] if len(lines) > 1 else lines
         cells = [line.rstrip(b"\r").split(b",") for line in whole[:_EXAMINED]]
         rows = [[number_of(c.decode("ascii", "replace")) for c in row] for row in cells]
+        if all(len(row) == 1 and row[0] is not None for row in rows):
+            return _FIGURES.fullmatch(path.name) is not None and len(rows) >= _LEAST_NUMBERS
         steps = _steps_in(rows)
-        if steps is None:
+        if steps is None or not path.name.endswith(".csv"):
             return False
         if len(rows[0]) == 2:
             return _SCALARS in path.parts[:-1]
@@ -107,6 +115,8 @@ class SeriesCsvDecoder(LastLine):
         self._offset = 0
         self._skipping = False
         self._notes = NoteBook()
+        self._count = 0
+        """Rows so far of one number each."""
 
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         self._parts.append(data)
@@ -122,7 +132,12 @@ class SeriesCsvDecoder(LastLine):
         self._skipping = False
         self._offset += end
         self._parts, self._have = [text[end:]], len(text) - end
-        return Decoded(self._blocks(rows), notes=self._notes.take(), records=len(rows))
+        return Decoded(
+            self._blocks(rows),
+            notes=self._notes.take(),
+            records=len(rows),
+            steps_are_row_numbers=self._count > 0,
+        )
 
     def _drop(self) -> None:
         if not self._skipping:
@@ -139,7 +154,10 @@ class SeriesCsvDecoder(LastLine):
         rows = []
         for line in lines.split(b"\n")[:-1]:
             cells = [number_of(c) for c in line.decode("ascii", "replace").split(",")]
-            if len(cells) in (2, 3) and None not in cells:
+            if len(cells) == 1 and cells[0] is not None:
+                self._count += 1
+                rows.append((float(self._count), cells[0]))
+            elif len(cells) in (2, 3) and None not in cells:
                 rows.append((cells[-2] or 0.0, cells[-1] or 0.0))
             elif line.strip():
                 self._notes.add(offset, "broken line")

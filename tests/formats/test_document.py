@@ -113,6 +113,19 @@ def test_rows_without_a_step_are_counted() -> None:
     assert [s for s, _ in values(rows, "history.json")["loss"]] == [1, 2, 3]
 
 
+def test_rows_by_step() -> None:
+    document = {str(10 * i): {"loss": i / 4, "note": "ok"} for i in range(1, 4)}
+    assert values(document, "x.json") == {"loss": [(10, 0.25), (20, 0.5), (30, 0.75)]}
+    assert not JsonDocument().claims(Path("log.json"), b'{"1": {"age": 7}, "2": {"age": 8}}')
+
+
+def test_a_list_of_numbers_is_named_by_its_file() -> None:
+    assert values([0.5] * 8, "episode_rewards.json") == {
+        "episode_rewards": [(i, 0.5) for i in range(1, 9)]
+    }
+    assert not JsonDocument().claims(Path("vector.json"), b"[0.5, 1, 2, 3, 4, 5, 6, 7, 8]")
+
+
 def test_a_download_of_tensorboard() -> None:
     found = values([[1.7e9 + i, 100 * i, i / 4] for i in range(3)], "run-a-tag-losses_value.json")
     assert found == {"losses_value": [(0, 0.0), (100, 0.25), (200, 0.5)]}
@@ -177,7 +190,7 @@ def test_only_the_beginning_of_a_foreign_document_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "big.json").write_text(
-        json.dumps([{"id": i, "text": "x" * 90} for i in range(9999)])
+        json.dumps([{"id": i, "step": "x" * 90} for i in range(9999)])
     )
     from rltui.formats.document import head
 

@@ -48,6 +48,12 @@ def test_all_files_below_scalars_are_one_run(tmp_path: Path) -> None:
     assert read(tmp_path / "exp/a/scalars") == {".": names}
 
 
+def test_one_number_a_line_is_counted(tmp_path: Path) -> None:
+    write(tmp_path / "dqn/rewards.txt", "".join(f"{i / 4}\n" for i in range(9)) + "2.5")
+    write(tmp_path / "dqn/losses.csv", "0.5\n" * 8)
+    assert read(tmp_path) == {"dqn": {"losses": list(range(1, 9)), "rewards": list(range(1, 11))}}
+
+
 @pytest.mark.parametrize(
     ("path", "text", "claimed"),
     [
@@ -61,6 +67,12 @@ def test_all_files_below_scalars_are_one_run(tmp_path: Path) -> None:
         ("scalars/loss.csv", "5,2\n3,3\n", False),
         ("scalars/loss.csv", "step,loss\n3,3\n", False),
         ("scalars/loss.csv", "", False),
+        ("episode_rewards.txt", "0.5\n" * 9, True),
+        ("scores.csv", " -0.5\r\n" * 9, True),
+        ("scores.csv", "-0.5\n" * 3, False),
+        ("vector.csv", "0.5\n" * 9, False),
+        ("rewards.txt", "0.5\n" * 9 + "done\n", False),
+        ("rewards.txt", "1,2\n" * 9, False),
         ("four.csv", "1,10,2,3\n2,20,3,4\n", False),
     ],
 )

@@ -34,7 +34,7 @@ class DocumentDecoder(WholeDocument):
             if isinstance(history, Rows):
                 found = self._rows(history)
                 items += found.items
-                records += found.records
+                records += len(history.rows)
                 numbered |= history.numbered
             else:
                 items += self._columns(history, given)

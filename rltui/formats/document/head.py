@@ -9,8 +9,17 @@ from rltui.formats.base import HEAD_BYTES
 from rltui.formats.document.shape import histories
 from rltui.formats.json_value import parsed
 
-#: What every history has in common: a list that begins with a number, an object or a list.
-_LIST = re.compile(rb"\[\s*(?:-?[\d.]|NaN|-?Infinity|\{|\[)")
+#: What every history has in common: a list that begins with a number, an object or a list, or an
+#: object by step.
+_LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|-?Infinity|\{|\[)|"\d{1,15}"\s*:\s*\{')
+#: Names without which nothing is a history: steps and figures, as :mod:`..step_name` knows them.
+_HINT = re.compile(
+    rb"step|epo|epi|iter|frame|update|loss|rew|ret|entrop|perplex|variance|grad|learn|rate|error"
+    rb"|kl|acc|lr|[fs]ps|ppl|ev|auc|values|^\[\s*\[",
+    re.IGNORECASE,
+)
+#: Enough for some rows of a list.
+_LIST_BYTES = 1 << 14
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
 _CLOSING = {b"{": b"}", b"[": b"]"}
 
@@ -20,7 +29,11 @@ def holds_history(head: bytes, step_keys: Sequence[str], *, is_log: bool) -> boo
     text = head.removeprefix(b"\xef\xbb\xbf").strip()
     if text[:1] not in (b"{", b"[") or _LIST.search(text) is None:
         return False
+    if not is_log and _HINT.search(text) is None:
+        return False
     cut = len(head) >= HEAD_BYTES
+    if cut and text.startswith(b"["):
+        text = text[:_LIST_BYTES]
     whole = closed(text) if cut else text
     if whole is None:
         return False

@@ -21,6 +21,8 @@ from rltui.formats.step_name import are_figures, is_figure, step_names
 #: Rows of a list that are examined at most, and rows from which a history is believed.
 _EXAMINED, _LEAST = 200, 2
 _DEPTH = 3
+#: Numbers in a document that is nothing but one list of them.
+_LEAST_NUMBERS = 8
 #: Lists shorter than this, among more than twice as many settings, are settings themselves.
 _SHORT = 16
 #: Share of the steps that may fall.
@@ -71,9 +73,14 @@ def histories(
 ) -> Iterator[Columns | Rows]:
     """The histories in a document. ``is_log``: its name says that it is a log; ``cut``: these are
     only its first bytes."""
-    search = _Search(tuple(step_keys), cut)
+    search = _Search(tuple(step_keys) or ("step",), cut)
     if isinstance(document, list):
         triples = _triples(document)
+        numbers = _numbers(document) if is_log and len(document) >= _LEAST_NUMBERS else None
+        if numbers is not None:
+            size = len(document)
+            walls = np.full(size, math.nan)
+            triples = Columns(("",), None, walls, numbers[0][:, None], numbers[1][:, None])
         if triples is not None:
             yield triples
             return
@@ -89,6 +96,12 @@ class _Search:
         """The histories in a value; ``name`` is the prefix of its tags."""
         if isinstance(value, list):
             rows = self._rows(value, name, is_log)
+            if rows is not None:
+                yield rows
+        elif isinstance(value, dict) and _is_by_step(value):
+            rows = self._rows(
+                [{self._step_keys[0]: int(k), **row} for k, row in value.items()], name, False
+            )
             if rows is not None:
                 yield rows
         elif isinstance(value, dict) and depth <= _DEPTH:
@@ -183,6 +196,13 @@ class _Search:
         return None if step is None else step.step
 
 
+def _is_by_step(node: dict[str, Any]) -> bool:
+    """Whether an object has the steps as its names, and an object for each."""
+    return len(node) >= _LEAST and all(
+        len(k) < 16 and k.isascii() and k.isdigit() and isinstance(v, dict) for k, v in node.items()
+    )
+
+
 _List = tuple[FloatArray, np.ndarray[Any, np.dtype[np.bool_]]]
 """Numbers, and where there is none."""
 
@@ -190,6 +210,8 @@ _List = tuple[FloatArray, np.ndarray[Any, np.dtype[np.bool_]]]
 def _numbers(value: Any) -> _List | None:
     """A list of numbers, also of numpy's as jsonpickle writes them; None for anything else."""
     if not isinstance(value, list) or not value:
+        return None
+    if isinstance(value[0], dict) and not any(k.startswith("py/") for k in value[0]):
         return None
     if type(value[0]) is float or type(value[0]) is int:
         try:

@@ -138,13 +138,14 @@ def _are_figures(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bo
 
 def _are_numbered(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bool:
     """Whether rows without a step are those of a training."""
+    if not fixed and not are_figures([columns.names[i] for i in columns.metrics]):
+        return False
     cells = [row[i] for row in rows for i in columns.metrics]
     numbers = sum(number_of(c) is not None for c in cells)
     if fixed:
         return numbers > 0
-    names = [columns.names[i] for i in columns.metrics]
     whole = numbers == len(cells) or all(number_of(c) is not None or is_gap(c) for c in cells)
-    return len(rows) >= _LEAST_ROWS and whole and numbers > 0 and are_figures(names)
+    return len(rows) >= _LEAST_ROWS and whole and numbers > 0
 
 
 def _are_stepped(rows: Sequence[list[str]], columns: Columns, step: int, fixed: bool) -> bool:

@@ -98,6 +98,8 @@ class HeadReader:
         self.further = FurtherSearch()
         self._options = options
         self._ends = ends
+        self._newest: tuple[tuple[str, int, int, int, int], bytes] | None = None
+        """State and first bytes of the file that was read last."""
         self._claims: Recent[tuple[str, str], _Claim] = Recent()
         self._roles: Recent[Path, tuple[Role | str, int]] = Recent()
         self._spans: Recent[Path, tuple[int, tuple[int, int] | None]] = Recent()
@@ -126,10 +128,7 @@ class HeadReader:
             same = known.size == status.st_size
             if known.claimed or same or (known.decided and status.st_size > known.size):
                 return known.claimed
-        head = b""
-        if not form.name_decides:
-            self.opens += 1
-            head = read_head(path)
+        head = b"" if form.name_decides else self._head(str(path), status)
         claimed = form.claims(path, head, self._options)
         if not claimed and form.anywhere:
             end = head
@@ -166,6 +165,13 @@ class HeadReader:
             return False
         tail = form.decoder(self._options, path).feed(end).tail
         return tail is not None and ends.show(name, tail, named=named)
+    def _head(self, path: str, status: os.stat_result) -> bytes:
+        """The first bytes of a file; several formats may ask for them in turn."""
+        state = (path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        if self._newest is None or self._newest[0] != state:
+            self.opens += 1
+            self._newest = state, read_head(Path(path))
+        return self._newest[1]
 
     def refusal(self, form: Format, path: Path) -> tuple[str, bool]:
         """Why a file is not claimed, and whether that is final (as long as it only grows)."""

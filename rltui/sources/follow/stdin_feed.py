@@ -49,6 +49,8 @@ class StdinFeed(Feed):
         self._format: Format | None = None
         self._decoder: Decoder | None = None
         self._unclaimed = b""
+        self._open_line = False
+        """Whether the newest bytes do not end in a newline."""
         self._skipped = 0
         """Bytes that came before those of the decoder, or between them, and never got there."""
 
