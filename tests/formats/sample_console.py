@@ -1,4 +1,4 @@
-"""Rows of console logs: verl's lines, boxes of stable-baselines3, torchtune, an own loop."""
+"""Rows of console logs, one sample for each grammar that more than one trainer prints."""
 
 from __future__ import annotations
 
@@ -48,6 +48,58 @@ def _record(step: int) -> bytes:
     value = VALUES[step % len(VALUES)]
     pairs = f"{{'train/loss': {value}, 'train/kl': {value}}}"
     return f"[2030-01-02 03:04:05] model.py:918 - step {step}: {pairs}\n".encode()
+
+
+def _sample_factory(step: int) -> bytes:
+    value = VALUES[step % len(VALUES)]
+    head = f"[2026-01-01 10:00:{step:02d},206][100] "
+    speeds = f"Fps is (10 sec: {value}). Total num frames: {step}."
+    return f"{head}{speeds}\n{head}Avg episode reward: [(0, '{value}')]\n".encode()
+
+
+def _ml_agents(step: int) -> bytes:
+    value = VALUES[step % len(VALUES)]
+    text = f"Step: {step}. Mean Reward: {value}. Std of Reward: {value}. Training."
+    return f"[INFO] MoveToGoal. {text}\n".encode()
+
+
+def _bar(step: int) -> bytes:
+    value = VALUES[step % len(VALUES)]
+    rate = f"[05:05<03:09, 29.77step/s, act_loss={value}, kl={value}]"
+    return f"   Training SAC:  {step}%|{'#' * step:<12}| {step}/99 {rate}\r".encode()
+
+
+def _heading(step: int) -> bytes:
+    value = VALUES[step % len(VALUES)]
+    return f"[INFO] Step {step}\nloss: {value}\treturn_mean:     {value}\n".encode()
+
+
+def _anywhere(step: int) -> bytes:
+    value = VALUES[step % len(VALUES)]
+    return f"loss={value} | mean reward={value} | timesteps={step}\n".encode()
+
+
+def _frame(step: int) -> bytes:
+    value = VALUES[step % len(VALUES)]
+    text = (
+        f"Train step {step}/99 done.\n"
+        "╒══════╤═════╤═════╤═════╕\n"
+        f"│ loss │ {value} │ kl │ {value} │\n"
+        "╘══════╧═════╧═════╧═════╛\n"
+    )
+    return text.encode()
+
+
+def _column(step: int) -> bytes:
+    value = VALUES[step % len(VALUES)]
+    return f"{step:<8} {value}    {value}\n".encode()
+
+
+def _late(row: object, path: str, tags: tuple[str, ...], variant: str) -> Sample:
+    rows = _rows(row)
+    return Sample(
+        "console", path, rows, _GARBAGE, tags=tags, noted=False, late=True, variant=variant
+    )
 
 
 def _rows(row: object) -> tuple[bytes, ...]:
@@ -103,5 +155,38 @@ SAMPLES = (
         tags=("train/loss", "train/kl"),
         noted=False,
         variant="slime",
+    ),
+    Sample(
+        "console",
+        "sf_log.txt",
+        _rows(_sample_factory),
+        _GARBAGE,
+        tags=("Fps (10 sec)", "Avg episode reward"),
+        noted=False,
+        variant="Sample Factory",
+    ),
+    Sample(
+        "console",
+        "mlagents.log",
+        _rows(_ml_agents),
+        _GARBAGE,
+        tags=("Mean Reward", "Std of Reward"),
+        noted=False,
+        variant="ML-Agents",
+    ),
+    _late(_bar, "training_output.txt", ("act_loss", "kl"), "bars"),
+    _late(_heading, "cout.txt", ("loss", "return_mean"), "heading"),
+    _late(_anywhere, "ppo.log", ("loss", "mean reward"), "counter last"),
+    _late(_frame, "areal.log", ("loss", "kl"), "frame"),
+    Sample(
+        "console",
+        "train.out",
+        (b"Step     Loss     Reward\n", *_rows(_column)),
+        _GARBAGE,
+        preamble=1,
+        tags=("Loss", "Reward"),
+        noted=False,
+        late=True,
+        variant="columns",
     ),
 )

@@ -12,30 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.core.batch import LogTail, Restart
+from rltui.core.batch import LogTail
 from rltui.core.block import Block
 from rltui.formats import Belonging, Decoded
 from rltui.formats.console import Console
 from rltui.formats.console.console_dialect import ConsoleRows, RestartDetector
 from tests import places
 from tests.formats import encode
+from tests.formats.consoles import decode, restarts, values
 
 FIXTURES = places.FIXTURES / "console"
-Found = dict[str, list[tuple[int, float]]]
-
-
-def decode(text: str | bytes, piece: int | None = None) -> list[Decoded]:
-    data = text.encode() if isinstance(text, str) else text
-    return encode.feed_all(Console().decoder(), data, piece=piece)
-
-
-def values(text: str | bytes) -> Found:
-    found = encode.points_of(decode(text))
-    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in ps] for t, ps in found.items()}
-
-
-def restarts(text: str | bytes) -> list[int]:
-    return [i.step for p in decode(text) for i in p.items if isinstance(i, Restart)]
 
 
 def tail(text: str | bytes) -> LogTail:

@@ -43,6 +43,7 @@ _FIRST = (b"|", b"-")
 #: The sides of frames drawn with other characters, and what their rules end with.
 _SIDES = re.compile(b"(?:" + b"|".join(c.encode() for c in "│┃║") + b")")
 _CORNERS = tuple((side + "\n").encode() for side in ("─╮", "─┐", "━┓", "═╕", "═╗"))
+_DASHES = (b"------\n", b"-+\n")
 _COLUMNS = re.compile(rb"\s*(\S+(?: \S+){0,5}?)\s{2,}(\S+)\s*")
 _CATEGORY = re.compile(rb"\s{0,3}(\S{1,60})\s+(?=\S+: )")
 _HEADING = re.compile(rb"(?i)(?:step|epoch|iteration|update)s?[ :#]")
@@ -51,11 +52,11 @@ _HEADING = re.compile(rb"(?i)(?:step|epoch|iteration|update)s?[ :#]")
 class BoxedTable(Dialect):
     """The dialect of boxed tables."""
 
-    markers = (b"------\n", b"-+\n", *_CORNERS, b"rain step ", b"Step ", b"Iteration ")
+    markers = (*_DASHES, *_CORNERS, b"rain step ", b"Step ", b"Iteration ")
 
     def __init__(self) -> None:
         super().__init__()
-        self._open = False
+        self._open = self._dashes = False
         self._foreign = 0
         """Lines of other output since the last line of the box."""
         self._group = b""
@@ -80,7 +81,7 @@ class BoxedTable(Dialect):
         if not is_rule(text) and not text.startswith("╭".encode()):
             self._heading(text)
             return False
-        self._open = True
+        self._open, self._dashes = True, text[:1] in (b"-", b"+")
         self._foreign, self._group = 0, b""
         self._cells, self._panel = {}, []
         return False
@@ -168,6 +169,8 @@ class BoxedTable(Dialect):
             step = number(cells[key]) if key in cells else None
             if step is not None and step.is_integer():
                 del cells[key]
+                if self._dashes:
+                    self.markers = _DASHES
                 self._give(int(step), _numbers(cells), rows)
                 return
         self._guess(cells, rows)

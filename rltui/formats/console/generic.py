@@ -59,6 +59,8 @@ _BARRED = re.compile(
     rb"\|\s*([A-Za-z_][^|:=]{0,80}?)\s*[:=]\s*(" + NUMBER + rb")" + _UNIT + rb"\s*(?=\||$)"
 )
 _TWO = re.compile(rb"^(.+)\(([^()/]+)/([^()/]+)\)$")
+#: The times of a progress bar, whose counters are those of another dialect.
+_BAR = re.compile(rb"\[(?:\d+:)?\d+:\d\d(?:<|, +[\d.?]+ ?\w*/)")
 #: Names of a row without the name of a usual metric.
 _MANY = 3
 
@@ -114,7 +116,7 @@ class Generic(Dialect):
         place = place_of(text)
         names, values = self._known(text[place.end :]) if place is not None else ((), [])
         if not names:
-            if is_dump(text):
+            if is_dump(text) or _BAR.search(text):
                 return False
             if place is not None:
                 names, values = self._read(text[place.end :])

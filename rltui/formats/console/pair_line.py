@@ -58,16 +58,17 @@ _SETTINGS = re.compile(
 )
 #: A training row has at least one of these.
 _METRIC = re.compile(
-    rb"(?i)loss|reward|return|(?<![a-z])acc|(?<![a-z])lr|learning.?rate|(?<![a-z])kl|entropy|grad"
+    rb"(?i)loss|reward|(?<![a-z])rew(?![a-z])|return|(?<![a-z])acc|(?<![a-z])lr|learning.?rate"
+    rb"|(?<![a-z])kl|entropy|grad"
     rb"|score|ppl|perplex|advantage|(?<![a-z])adv|error|(?<![a-z])mse|(?<![a-z])mae|epsilon|value"
     rb"|policy|success|win.?rate|tok|(?<![a-z])sps|(?<![a-z])fps|norm|length|(?<![a-z])len"
     rb"|clip|margin|alpha|objective|f1|auc|bleu|rouge|critic|actor"
 )
 #: Words of metrics that nobody sets.
 _OUTCOME = re.compile(
-    rb"(?i)loss|reward|return|(?<![a-z])acc|(?<![a-z])kl(?![a-z])|entropy|score|ppl|perplex"
-    rb"|error|success|(?<![a-z])sps|(?<![a-z])fps|win.?rate|(?<![a-z])mse|(?<![a-z])mae|f1|auc"
-    rb"|bleu|rouge|margin|advantage|grad.?norm|len_?(?:gth)?.?mean|mean|average|(?<![a-z])avg"
+    rb"(?i)loss|reward|(?<![a-z])rew(?![a-z])|return|(?<![a-z])acc|(?<![a-z])kl(?![a-z])"
+    rb"|entropy|score|ppl|perplex|error|success|(?<![a-z])sps|(?<![a-z])fps|win.?rate|(?<![a-z])mse|(?<![a-z])mae"
+    rb"|f1|auc|bleu|rouge|margin|advantage|grad.?norm|len_?(?:gth)?.?mean|mean|average|(?<![a-z])avg"
 )
 #: Normal form of a counter -> rank: the lowest of a line is its step.
 FINE, STEP, BATCH, EPISODE, EPOCH = range(5)

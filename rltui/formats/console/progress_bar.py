@@ -168,14 +168,10 @@ class ProgressBar(Dialect):
         self, epoch: int, names: tuple[bytes, ...], values: list[float], rows: ConsoleRows
     ) -> bool:
         """A row whose step the next message of Lightning has."""
-        before, self._waiting = self._waiting, (epoch, names, values)
-        if self._per_epoch:
-            return self._settle((epoch + 1) * self._per_epoch, rows)
-        if before is None or before[0] == epoch:
-            return False
-        self._waiting, later = before, self._waiting
-        taken = self._settle(before[0] + 1, rows)
-        self._waiting = later
+        taken = False
+        if self._waiting is not None and self._waiting[0] != epoch:
+            taken = self._settle((self._waiting[0] + 1) * (self._per_epoch or 1), rows)
+        self._waiting = epoch, names, values
         return taken
 
     def _settle(self, step: int, rows: ConsoleRows) -> bool:
