@@ -70,7 +70,7 @@ _LAST = ("loss", "lr")
 _NEUTRAL = word_set(
     "train training chart charts metric metrics stat stats statistics log logs scalar scalars "
     "summary misc info main general global overall monitor diagnostics optim optimizer "
-    "learning learner"
+    "learning learner samples"
 )
 _SPEED = frozenset({Category.TIMING, Category.PERF, Category.SYSTEM})
 _REWARD = ("reward.", "episode_return.", "success_rate")

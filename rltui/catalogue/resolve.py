@@ -7,7 +7,8 @@ The order, for whoever writes a dialect; the first that knows the tag decides:
 2. the tag as most loops would write it (``Avg Response Len`` is ``avg_response_len``);
 3. its normal form (:mod:`rltui.catalogue.normal`) against those of the entries;
 4. its readings: usual words, statistics, redundant prefixes;
-5. its normal form against the patterns with wildcards (``timing_s_gen`` is ``timing_s/gen``);
+5. a name that a console cut short (``train/param_noise_di...``), where only one can be meant; the
+   normal form against the patterns with wildcards (``timing_s_gen`` is ``timing_s/gen``);
 6. steps 1 to 4 in ``generic``, for tags that a user adds to those of the framework;
 7. a guess from its words: category and title without a metric.
 
@@ -39,6 +40,9 @@ _OF_ENTRY = ("unit", "sign", "scale", "family", "stat", "labels", "estimator", "
 
 #: Metrics whose common names mean one thing in this framework and another in that.
 _UNSURE = ("kl.", "loss.kl", "val.kl.")
+
+#: Fewest characters of a name that was cut short.
+_CUT = 10
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -117,7 +121,7 @@ class Resolver:
         if info is None:
             info = self._respelt(tag)
         if info is None and patterns:
-            info = self._flattened(tag)
+            info = self._cut(tag) or self._flattened(tag)
         return info if info is None or info.tag == tag else replace(info, tag=tag)
 
     def _added(self, tag: str) -> TagInfo | None:
@@ -198,6 +202,17 @@ class Resolver:
             return None
         entry = replace(found[0], metric=own, title=None, meaning=None, direction=None)
         return self._info(tag, entry, found[1], {})
+
+    def _cut(self, tag: str) -> TagInfo | None:
+        """A name that a console cut short, ``train/param_noise_di...``: when only one can be
+        meant."""
+        stem = tag.removesuffix("...")
+        if stem == tag or len(stem) < _CUT:
+            return None
+        found = [at for text, at in self._exact.items() if text.startswith(stem)]
+        if not found or not all(entry.means_as(found[0][0]) for entry, _ in found):
+            return None
+        return self._info(tag, *found[0], {})
 
     def _flattened(self, tag: str) -> TagInfo | None:
         form = normal(tag)

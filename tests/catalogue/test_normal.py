@@ -180,3 +180,15 @@ def test_one_monitor_file_does_not_make_a_run_of_sb3(catalogue: Catalogue) -> No
 )
 def test_category_from_words(tag: str, category: Category) -> None:
     assert guess_category(tag) is category
+
+
+@pytest.mark.parametrize(
+    ("tag", "title"),
+    [
+        ("train/param_noise_di...", "noise distance"),
+        ("rollout/return_hist...", "return hist..."),  # or its spread
+        ("train/p...", "p..."),
+    ],
+)
+def test_a_name_cut_short_by_a_console(tag: str, title: str, catalogue: Catalogue) -> None:
+    assert catalogue.resolver("baselines").resolve(tag).title == title
