@@ -165,6 +165,7 @@ class HeadReader:
             return False
         tail = form.decoder(self._options, path).feed(end).tail
         return tail is not None and ends.show(name, tail, named=named)
+
     def _head(self, path: str, status: os.stat_result) -> bytes:
         """The first bytes of a file; several formats may ask for them in turn."""
         state = (path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
