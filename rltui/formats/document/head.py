@@ -13,10 +13,10 @@ from rltui.formats.json_value import parsed
 #: object by step.
 _LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|-?Infinity|\{|\[)|"\d{1,15}"\s*:\s*\{')
 #: Names without which nothing is a history: steps and figures, as :mod:`..step_name` knows them.
-_HINT = re.compile(
-    rb"step|epo|epi|iter|frame|update|loss|rew|ret|entrop|perplex|variance|grad|learn|rate|error"
-    rb"|kl|acc|lr|[fs]ps|ppl|ev|auc|values|^\[\s*\[",
-    re.IGNORECASE,
+_HINTS = (
+    *(b"step", b"epo", b"epi", b"iter", b"frame", b"update", b"loss", b"rew", b"ret", b"entrop"),
+    *(b"perplex", b"variance", b"grad", b"learn", b"rate", b"error", b"kl", b"acc", b"lr", b"fps"),
+    *(b"sps", b"ppl", b"ev", b"auc", b"values", b"[[", b"[\n", b"[ "),
 )
 #: Enough for some rows of a list.
 _LIST_BYTES = 1 << 14
@@ -29,11 +29,12 @@ def holds_history(head: bytes, step_keys: Sequence[str], *, is_log: bool) -> boo
     text = head.removeprefix(b"\xef\xbb\xbf").strip()
     if text[:1] not in (b"{", b"[") or _LIST.search(text) is None:
         return False
-    if not is_log and _HINT.search(text) is None:
-        return False
     cut = len(head) >= HEAD_BYTES
     if cut and text.startswith(b"["):
         text = text[:_LIST_BYTES]
+    known = text.lower()
+    if not is_log and not any(hint in known for hint in _HINTS):
+        return False
     whole = closed(text) if cut else text
     if whole is None:
         return False
