@@ -289,7 +289,9 @@ class Walk:
                 self.tree.unclaimed.append(path)
 
     def _add(self, place: Place, path: Path, form: Format, status: os.stat_result) -> None:
-        found = Candidate(path, place.name, form, status.st_size, status.st_mtime)
+        rowless = self._walker.heads.is_rowless(form, path)
+        size, modified = status.st_size, status.st_mtime
+        found = Candidate(path, place.name, form, size, modified, rowless=rowless)
         self.tree.candidates.append(found)
 
     def _checkpoint(self, place: Place, names: set[str]) -> None:

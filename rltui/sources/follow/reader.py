@@ -81,9 +81,7 @@ class Reader:
     def _open(self, run: RunFiles, file: LogFile) -> Feed:
         if file.path == PIPE:
             pipe = PipeReader(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
-            return StdinFeed(
-                run, file, self._options, self._formats, pipe, self._clock, self._ends
-            )
+            return StdinFeed(run, file, self._options, self._formats, pipe, self._clock, self._ends)
         if file.tracker is not None:
             return TrackerFeed(run, file)
         return FileFeed(run, file, self._options)

@@ -109,14 +109,14 @@ class StdinFeed(Feed):
 
     def _died(self) -> Decoded:
         """The end of the output of a job that died before its first row."""
-        for form in self._formats if self._ends is not None else ():
-            if not form.anywhere or not self._unclaimed:
-                continue
-            decoded = form.decoder(self._options, PIPE).feed(self._unclaimed)
-            if decoded.tail is not None and self._ends.show("", decoded.tail, named=True):
-                self._format, self.offset = form, self.size
-                return decoded
-        return Decoded()
+        form = next((f for f in self._formats if f.anywhere), None)
+        if form is None or self._ends is None or not self._unclaimed:
+            return Decoded()
+        decoded = form.decoder(self._options, PIPE).feed(self._unclaimed)
+        if decoded.tail is None or not self._ends.show("", decoded.tail, named=True):
+            return Decoded()
+        self._format, self.offset = form, self.size
+        return decoded
 
     def _keep(self, data: bytes) -> None:
         if len(data) > _UNCLAIMED_BYTES:
