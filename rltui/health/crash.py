@@ -30,7 +30,7 @@ _LOOKED_AT = 600
 _WEIGHTS = ("root", "stop", "error", "consequence")
 _STOP, _ERROR = _WEIGHTS.index("stop"), _WEIGHTS.index("error")
 _PREFIX = re.compile(
-    r"(?:\((?:[\w.:<>/-]+ )?pid=\d+[^)]*\)|\[(?:rank|default)\d+\]:|\d+: (?=\S)|"
+    r"(?:\((?:[\w.:<>/-]+ )?pid=\d+[^)]*\)|\[(?:rank|default)\d+\]:|\d+: (?=\S| {2})|"
     r"\[repeated \d+x across cluster\])\s?"
 )
 #: A line of a Ray actor that is not the driver: an error that ends the training is raised in the

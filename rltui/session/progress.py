@@ -6,6 +6,7 @@ marked as derived; age is always that of the newest known write.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import RunState
 from rltui.health.crash import ExitKind, ExitStatus, exit_status
 from rltui.session.hyperparameters import positive
+from rltui.session.last_write import last_write
 from rltui.store import RunData, Series
 from rltui.store.files import RunFiles
 
@@ -23,11 +25,16 @@ from rltui.store.files import RunFiles
 _LATER_S = 60.0
 
 
-def exit_status_of(files: RunFiles, *, logged: bool = True) -> ExitStatus | None:
-    """How the run ended, or None when no log shows an end; ``logged``: whether it has a row."""
-    last = files.modified or 0.0
+def exit_status_of(
+    files: RunFiles, *, logged: bool = True, copied: bool = False
+) -> ExitStatus | None:
+    """How the run ended, or None when no log shows an end.
+
+    ``logged``: whether it has a row; ``copied``: whether the change times of its files say nothing.
+    """
+    last = -math.inf if copied else (files.modified or 0.0)
     found = [f for f in files.by_path.values() if f.source.modified >= last - _LATER_S]
-    found.sort(key=lambda f: (f.source.modified, f.source.order))
+    found.sort(key=lambda f: (0.0 if copied else f.source.modified, f.source.order))
     codes = [f.exit_code for f in found if f.exit_code is not None]
     tails = [f.tail for f in found if f.tail is not None]
     if not codes and not tails:
@@ -96,9 +103,7 @@ def progress(
     if interval is None and (times := _values(run, infos, roles.step_time)) is not None:
         interval = _median(times[-_RECENT:])
         per_step = interval
-    newest = max(
-        (t for t in (run.last_wall_time, run.files.modified) if t is not None), default=None
-    )
+    newest, copied = last_write(run, interval, now)
     total = _total_steps(hyper, roles.total_steps)
     last = run.last_step
     eta = None
@@ -119,7 +124,7 @@ def progress(
         newest,
         done,
         run.files.all_gone,
-        exit_status_of(run.files, logged=bool(run.tags)),
+        exit_status_of(run.files, logged=bool(run.tags), copied=copied),
     )
     return aged(fresh, now)
 
@@ -127,12 +132,13 @@ def progress(
 def renewed(known: Progress, run: RunData, now: float) -> Progress:
     """``known`` with everything updated that needs no points: the newest write, the exit
     status, whether the logs are gone."""
-    times = (known.written_at, run.last_wall_time, run.files.modified)
+    newest, copied = last_write(run, known.interval_s, now)
+    times = (known.written_at, newest)
     fresh = replace(
         known,
         written_at=max((t for t in times if t is not None), default=None),
         gone=run.files.all_gone,
-        exit_status=exit_status_of(run.files),
+        exit_status=exit_status_of(run.files, copied=copied),
         age_s=None,
     )
     return aged(fresh, now)

@@ -213,6 +213,8 @@ class Session:
         for key in changes.runs:
             view = self._view_of(key)
             view.version += 1
+            if view.data.files.grew:
+                view.data.files.grown_at = self.clock.now()
             if view.report is not None and batch.items:
                 self._memory.grew(key, self.clock.monotonic())
         for key in changes.new_tags | self._learn(batch, changes):

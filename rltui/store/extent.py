@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -26,8 +27,13 @@ class Extent:
     precise log format that has any."""
     first_wall_time: float | None
     """Oldest wall time in the logs, or None."""
-    last_wall_time: float | None
-    """Newest wall time in the logs, or None."""
+    last_wall_times: Mapping[Path, float]
+    """Newest wall time in each log that has times."""
+
+    @property
+    def last_wall_time(self) -> float | None:
+        """Newest wall time in the logs, or None."""
+        return max(self.last_wall_times.values(), default=None)
 
 
 def extent_of(lineages: Mapping[str, Lineage]) -> Extent:
@@ -39,13 +45,16 @@ def extent_of(lineages: Mapping[str, Lineage]) -> Extent:
     firsts = [b.first_step for s in stepped for b in s.branches if b.first_step is not None]
     lasts = [x for s in stepped if (x := _last_step(s)) is not None]
     began = _wall_times(block for b in branches for block in b.blocks[:1])
-    ended = _wall_times(block for b in branches for block in b.blocks[-8:])
+    ended: dict[Path, float] = {}
+    for branch in branches:
+        for walls in _wall_times(branch.blocks[-8:]):
+            ended[branch.path] = max(ended.get(branch.path, -np.inf), float(np.nanmax(walls)))
     return Extent(
         min(firsts, default=None),
         max(lasts, default=None),
         next((r for s in stepped if (r := restarts(_originals(s)))), ()),
         min((float(np.nanmin(walls)) for walls in began), default=None),
-        max((float(np.nanmax(walls)) for walls in ended), default=None),
+        ended,
     )
 
 

@@ -23,12 +23,18 @@ class LogFile:
     """Its last lines, if it is a console log."""
     exit_code: int | None = None
     """Exit status of the training, if it is a tracker's and records it."""
+    _read: bool = False
+    """Whether it has been read to its end, at least once."""
     _complete: bool = False
     """Whether it had been read to its end when the exit status came."""
 
-    def take(self, batch: Batch) -> None:
-        """Take one batch in."""
-        self.source = batch.source
+    def take(self, batch: Batch) -> bool:
+        """Take one batch in; returns whether the file was written since it was read."""
+        before, now = self.source, batch.source
+        moved = now.modified > before.modified or now.size > before.size
+        grew = self._read and moved and not batch.gone
+        self._read = self._read or not batch.more
+        self.source = now
         self.generation = batch.generation
         self.has_more, self.gone = batch.more, batch.gone
         if batch.tail is not None:
@@ -39,6 +45,7 @@ class LogFile:
             self.exit_code = None  # it is written to again: the training was resumed
         elif not batch.more:
             self._complete = self.exit_code is not None
+        return grew
 
 
 class RunFiles:
@@ -50,6 +57,10 @@ class RunFiles:
         self.waiting = 0
         """Further files of the run that have not been read to their end, as of the newest
         batch."""
+        self.grew = False
+        """Whether the newest batch shows that its file was written while it was watched."""
+        self.grown_at: float | None = None
+        """When that was last so, seconds since the epoch by the clock of the session."""
 
     @property
     def sources(self) -> dict[Path, SourceInfo]:
@@ -91,7 +102,7 @@ class RunFiles:
         file = self.by_path.get(path)
         if file is None:
             file = self.by_path[path] = LogFile(batch.source)
-        file.take(batch)
+        self.grew = file.take(batch)
         self.waiting = batch.waiting
         self.notes.extend(batch.notes)
 

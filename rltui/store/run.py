@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rltui.core.batch import Batch, RunKey
@@ -128,3 +128,8 @@ class RunData:
     def last_wall_time(self) -> float | None:
         """Newest wall time in the logs, or None."""
         return self._extent.last_wall_time
+
+    @property
+    def last_wall_times(self) -> Mapping[Path, float]:
+        """Newest wall time in each log that has times."""
+        return self._extent.last_wall_times

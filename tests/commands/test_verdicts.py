@@ -288,3 +288,89 @@ def test_every_log_of_the_corpus_gives_valid_documents(cli: Cli, corpus: Path) -
         check_run(run, metrics=True)
     text = cli("snapshot", corpus).out + cli("check", corpus).out
     assert all(c.isprintable() or c == "\n" for c in text)
+
+
+# -- jobs that died before their first row -------------------------------------------------
+
+OOM = (
+    "loading model\n"
+    "Traceback (most recent call last):\n"
+    '  File "train.py", line 9, in <module>\n'
+    "    main()\n"
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+)
+LIMIT = (
+    "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***\n"
+)
+
+
+def job(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_a_job_that_died_before_its_first_row(cli: Cli, tmp_path: Path) -> None:
+    logdir = job(tmp_path / "jobs" / "slurm-7.out", OOM + LIMIT).parent
+    result = cli("check", logdir)
+    assert (result.code, result.err) == (1, "")
+    assert "✖ slurm-7 (crashed" in result.out
+    assert "crashed: CUDA out of memory, then Slurm time limit" in result.out
+    assert "no row of metrics; the log ends with" in result.out
+    assert "| loading model" in result.out
+    assert result.out.count("DUE TO TIME LIMIT") == 1
+    shown = cli("snapshot", logdir)
+    assert (shown.code, shown.err) == (0, "")
+    assert "crashed: CUDA out of memory" in shown.out
+    assert "| loading model" in shown.out
+
+
+def test_the_time_limit_before_the_first_row_is_bad(cli: Cli, tmp_path: Path) -> None:
+    """A job that logged rows may go on from a checkpoint; this one has nothing to go on from."""
+    log = job(tmp_path / "slurm-8.out", "filling the buffer\n" + LIMIT)
+    assert cli("check", log).code == 1
+    rows = "".join(f"step {n}, loss 0.5{n}, reward 0.1\n" for n in range(1, 30))
+    assert cli("check", job(tmp_path / "slurm-9.out", rows + LIMIT)).code == 0
+
+
+def test_the_document_of_a_job_that_died(cli: Cli, tmp_path: Path) -> None:
+    logdir = job(tmp_path / "jobs" / "slurm-7.out", OOM + LIMIT).parent
+    for verb, code in (("check", 1), ("snapshot", 0)):
+        result = cli(verb, logdir, "--json")
+        assert (result.code, result.err) == (code, "")
+        document = strict(result.out)
+        (run,) = document["runs"]
+        assert (run["state"], run["level"], run["last_step"]) == ("crashed", "bad", None)
+        ending = run["ending"]
+        assert (ending["kind"], ending["reason"]) == ("crashed", "CUDA out of memory")
+        assert ending["after"] == ["Slurm time limit"]
+        assert ending["tail"] == (OOM + LIMIT).splitlines()
+
+
+def test_a_log_that_is_named_may_end_in_any_way_of_dying(cli: Cli, tmp_path: Path) -> None:
+    log = job(tmp_path / "notes", "loading\nSegmentation fault (core dumped)\n")
+    assert cli("check", log).code == 1
+    assert cli("check", tmp_path).code == 3
+    quiet = job(tmp_path / "calm.log", "loading\nfilling the buffer\n")
+    result = cli("check", quiet)
+    assert result.code == 2
+    assert "no rows of metrics in it so far" in result.err
+
+
+def test_there_is_nothing_to_export_of_a_job_that_died(cli: Cli, tmp_path: Path) -> None:
+    log = job(tmp_path / "slurm-7.out", OOM)
+    for verb in ("export", "plot"):
+        result = cli(verb, log, *(["loss"] if verb == "plot" else []))
+        assert result.code == 3, verb
+        assert "no row of metrics" in result.err
+        assert "crashed: CUDA out of memory" in result.err
+
+
+def test_a_job_that_died_beside_one_that_did_not(cli: Cli, well: Path) -> None:
+    job(well / "slurm-7.out", OOM)
+    job(well / "app.log", "listening\nKilled\n")
+    result = cli("check", well, "--json")
+    found = {r["run"]: (r["state"], r["level"]) for r in strict(result.out)["runs"]}
+    assert result.code == 1
+    assert len(found) <= 2, "what is not a job's is no run"
+    assert ("crashed", "bad") in found.values()

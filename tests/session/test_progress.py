@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rltui.catalogue import load_catalogue
 from rltui.config import Config, MetricOverride
-from rltui.core.batch import Batch
+from rltui.core.batch import Batch, LogTail
 from rltui.core.errors import UsageError
 from rltui.core.level import Level, RunState
 from rltui.session import Progress, RunView, Session
@@ -357,3 +358,118 @@ def test_the_fake_reader_has_the_face_of_the_real_one() -> None:
     extra = {"queue", "share", "running", "calls", "feed", "given"}
     real = set(dir(Reader)) | set(vars(Reader([])))
     assert face - extra <= real
+
+
+# -- the times in the log win over those of its files ---------------------------------------
+
+DAY = 24 * HOUR
+
+
+def copied(count: int = 20, *, at: float, every: float | None = 10.0) -> Batch:
+    """Rows as :func:`rows` makes them, in a file that was written ``at`` seconds after START."""
+    batch = rows(count, every=every)
+    return replace(batch, source=replace(batch.source, modified=START + at))
+
+
+@pytest.mark.parametrize(
+    ("old", "state"),
+    [
+        *((30 * DAY, RunState.UNKNOWN), (2 * HOUR, RunState.STALLED)),
+        *((20 * 60.0, RunState.STALLED), (30.0, RunState.LIVE)),
+    ],
+)
+def test_a_copy_is_as_old_as_its_last_row(old: float, state: RunState) -> None:
+    at = 190.0 + old
+    found = progress_of(copied(at=at), at=at)
+    assert found.state is state
+    if old > 900:
+        assert found.written_at == START + 190.0
+        assert found.age_s == old // 60 * 60
+
+
+def test_where_the_log_has_no_times_its_file_has() -> None:
+    found = progress_of(copied(at=30 * DAY, every=None), at=30 * DAY)
+    assert (found.state, found.written_at) == (RunState.LIVE, START + 30 * DAY)
+
+
+def test_output_between_two_rows_is_a_sign_of_life() -> None:
+    """Rows come each half hour; the file was written an hour after the last one."""
+    at = 19 * 1800.0 + HOUR
+    assert progress_of(copied(every=1800.0, at=at), at=at).state is RunState.LIVE
+
+
+def test_a_single_row_says_little_of_the_time_between_rows() -> None:
+    assert progress_of(copied(1, at=2 * HOUR), at=2 * HOUR).state is RunState.LIVE
+    assert progress_of(copied(1, at=3 * DAY), at=3 * DAY).state is RunState.UNKNOWN
+
+
+def test_a_clock_that_is_some_minutes_off_does_not_stall_a_run() -> None:
+    for off in (-600.0, 600.0):
+        batch = rows(20)
+        source = replace(batch.source, modified=START + 190 + off)
+        found = progress_of(replace(batch, source=source), at=190 + off)
+        assert found.state is RunState.LIVE, off
+
+
+def test_times_in_the_future_are_no_times() -> None:
+    batch = rows(20)
+    source = replace(batch.source, modified=START - 9 * HOUR)
+    assert progress_of(replace(batch, source=source), at=-5 * HOUR).state is RunState.STALLED
+
+
+def test_a_file_that_grows_while_it_is_watched_is_alive() -> None:
+    """The clock of the node is an hour behind: only growth shows that the run lives."""
+    clock, reader = ManualClock(START + 190 + HOUR), FakeReader()
+    first = copied(at=190 + HOUR)
+    session = a_session(reader=reader, clock=clock)
+
+    def state(batch: Batch | None = None) -> RunState:
+        if batch is not None:
+            reader.feed(batch)
+        session.drain()
+        session.refresh_progress()
+        found = session.runs()[0].progress
+        assert found is not None
+        return found.state
+
+    assert state(first) is RunState.STALLED
+    clock.advance(20)
+    assert state() is RunState.STALLED
+    grown = replace(first.source, modified=clock.now(), size=first.source.size + 80)
+    chatter = replace(first, items=(), source=grown)
+    assert state(chatter) is RunState.LIVE, "also without a row"
+    clock.advance(50)
+    assert state() is RunState.LIVE
+    clock.advance(30)
+    assert state() is RunState.STALLED
+    gone = replace(chatter, source=replace(grown, size=0, modified=clock.now()), gone=True)
+    assert state(gone) is not RunState.LIVE
+
+
+def test_a_console_beside_the_log_that_has_times() -> None:
+    """A live run whose console goes on during a long evaluation, and a copy of such a run."""
+    tail = LogTail(("evaluating",), 1)
+    console = a_source("stdout.log", format="console", precision_rank=1, modified=START + 2 * HOUR)
+    talking = replace(a_batch({"x": [1.0]}, source=console), items=(), tail=tail)
+    assert progress_of(rows(20), talking, at=2 * HOUR).state is RunState.LIVE
+    copy = copied(at=2 * HOUR)
+    assert progress_of(copy, talking, at=2 * HOUR).state is RunState.STALLED
+
+
+@pytest.mark.parametrize(
+    ("line", "old"),
+    [
+        ("[2026-11-20 10:00:00,123] saving the model", True),
+        ("2026/11/20 10:00:00 INFO saving", True),
+        ("slurmstepd: error: *** JOB 1 ON n CANCELLED AT 2026-11-20T10:00:00 DUE TO x", True),
+        ("2027-01-14 22:00:00 saving", False),
+        ("made of data from the year that began at 2026-01-01 00:00:00", False),
+        ("9999-99-99 99:99:99", False),
+    ],
+)
+def test_a_stamp_without_a_zone_shows_a_copy_of_an_old_console(line: str, old: bool) -> None:
+    """START is 2027-01-15, 08:00 UTC."""
+    source = a_source("stdout.log", format="console", precision_rank=1, modified=START)
+    block = a_block({"x": [1.0] * 5}, walls=[NAN] * 5)
+    batch = replace(a_batch(block, source=source), tail=LogTail((line,), 0))
+    assert progress_of(batch).state is (RunState.UNKNOWN if old else RunState.LIVE)

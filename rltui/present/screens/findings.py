@@ -66,7 +66,7 @@ def heading(title: str, width: int, view: View, note: str = "") -> Line:
 def counts(run: RunView) -> str:
     """ "3 bad  2 watch  1 over", or "none"."""
     if run.report is None:
-        return "reading"
+        return "none" if run.verdict.crash is not None else "reading"
     firing = run.report.firing()
     parts = [
         (sum(f.level is Level.BAD for f in firing), "bad"),
@@ -135,7 +135,7 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
 
 def _no_verdict(run: RunView) -> str:
     if run.verdict.crash is not None:
-        return "nothing to judge: the run died before its first row"
+        return "died before its first row: no verdict"
     return "no verdict before the run has been read"
 
 

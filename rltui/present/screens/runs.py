@@ -61,8 +61,13 @@ def runs_shown(runs: list[RunView], order: str, text: str) -> list[RunView]:
     if order == "name":
         return sorted(shown, key=lambda r: r.key)
     if order == "newest":
-        return sorted(shown, key=lambda r: (-(r.data.files.modified or 0.0), r.key))
+        return sorted(shown, key=lambda r: (-_written(r), r.key))
     return sorted(shown, key=_by_verdict)
+
+
+def _written(run: RunView) -> float:
+    at = run.progress.written_at if run.progress else run.data.files.modified
+    return at or 0.0
 
 
 def _searched_words(run: RunView) -> str:

@@ -4,8 +4,9 @@ Rows of a console log may be parted by any amount of other output. What was sear
 searched again: a log that grows is searched from where the last search ended.
 
 - Below a directory: of each log the first :data:`FILE_BYTES` and its end, the log that changed
-  last first, and :data:`SEARCH_BYTES` in one search of all logdirs; what that leaves for later is
-  searched by the next search. Of what a log grows by between two searches at most FILE_BYTES.
+  last first. At most :data:`SEARCH_BYTES` are searched in vain in one search of all logdirs; what
+  that leaves is for the next search, up to :data:`ALL_BYTES` in all. Of what a log grows by between
+  two searches at most FILE_BYTES.
 - A log that the user names: its first :data:`NAMED_BYTES` and its end.
 """
 
@@ -18,8 +19,9 @@ from pathlib import Path
 
 from rltui.formats import HEAD_BYTES, Format, RowSearch
 
-FILE_BYTES = 16 << 20
-SEARCH_BYTES = 64 << 20
+FILE_BYTES = 8 << 20
+SEARCH_BYTES = 32 << 20
+ALL_BYTES = 256 << 20
 NAMED_BYTES = 256 << 20
 _PIECE = 1 << 20
 #: Searches that may go on within a line and with the first of two rows; older ones begin anew.
@@ -53,8 +55,10 @@ class FurtherSearch:
     def __init__(self) -> None:
         self._rows: OrderedDict[Path, RowSearch] = OrderedDict()
         self._left = SEARCH_BYTES
+        self._in_vain = 0
+        """Bytes that were searched below directories without finding a row, all in all."""
         self.unfinished = False
-        """Whether the bytes of one search have not been enough since the last :meth:`turn`."""
+        """Whether the last search has left something for the next one."""
         self.bytes_read = 0
         """Bytes that were searched, all in all."""
 
@@ -66,11 +70,25 @@ class FurtherSearch:
         self, form: Format, path: Path, searched: Searched, size: int, *, named: bool
     ) -> bool:
         """Whether a file holds a row in what has not been searched yet. Raises OSError."""
+        grown = size > searched.size > 0
         if size > searched.size:
             searched.grew(size, NAMED_BYTES if named else FILE_BYTES)
+        if not named and self._in_vain >= ALL_BYTES:  # only what is new
+            searched.waiting = searched.waiting[-1:] if grown else []
         if not searched.waiting:
             return False
-        rows = self._rows.pop(path, None) or form.row_search()
+        rows, before = self._rows.pop(path, None) or form.row_search(), self._left
+        found = self._search(path, rows, searched, named=named)
+        if found:
+            self._left = before  # only what is searched in vain is bounded
+            return True
+        self._in_vain += before - self._left
+        self._rows[path] = rows
+        if len(self._rows) > _KEPT:
+            self._rows.popitem(last=False)
+        return False
+
+    def _search(self, path: Path, rows: RowSearch, searched: Searched, *, named: bool) -> bool:
         with path.open("rb", buffering=0) as file:
             while searched.waiting:
                 begin, end = searched.waiting[0]
@@ -89,7 +107,4 @@ class FurtherSearch:
                 searched.waiting.pop(0)
                 if searched.waiting and searched.waiting[0][0] != end:
                     rows.found(b"\n")  # what is left out parts two lines
-        self._rows[path] = rows
-        if len(self._rows) > _KEPT:
-            self._rows.popitem(last=False)
         return False

@@ -86,6 +86,8 @@ class _Claim(NamedTuple):
     decided: bool
     """Whether further bytes cannot change the answer."""
     reason: str
+    rowless: bool = False
+    """Whether it is claimed for how it ends alone."""
 
 
 class HeadReader:
@@ -130,17 +132,24 @@ class HeadReader:
                 return known.claimed
         head = b"" if form.name_decides else self._head(str(path), status)
         claimed = form.claims(path, head, self._options)
+        rowless = False
         if not claimed and form.anywhere:
             end = head
             if status.st_size > HEAD_BYTES:
                 end = _read_end(path, status.st_size)
                 claimed = form.claims(path, end, self._options)
-            claimed = claimed or self._died(form, path, end, named)
+            rowless = not claimed and self._died(form, path, end, named)
+            claimed = claimed or rowless
         reason, decided = "", True
         if not claimed:
             reason, decided = form.refusal(head, self._options)
-        self._claims[key] = _Claim(identity, status.st_size, claimed, decided, reason)
+        self._claims[key] = _Claim(identity, status.st_size, claimed, decided, reason, rowless)
         return claimed
+
+    def is_rowless(self, form: Format, path: Path) -> bool:
+        """Whether a file was claimed only because it ends like the log of a job that died."""
+        known = self._claims.get((form.name, str(path)))
+        return known is not None and known.rowless
 
     def claims_further(
         self, form: Format, path: Path, status: os.stat_result, *, named: bool = False

@@ -40,6 +40,8 @@ from rltui.trackers import TRACKERS, Tracker
 _STAMP = re.compile(r"tfevents\.(\d{1,12})")
 #: Vanished files of a run that are remembered: they may come back as what they were.
 _MOST_GONE = 1000
+#: A job that dies ends its log at most this long after the last row, and hardly before it, seconds.
+_SAME_END_S, _LATE_S = 900.0, 60.0
 
 
 def discover(
@@ -215,7 +217,8 @@ class RunFinder:
     def _runs(self, number: int, logdir: Path, tree: Tree) -> list[RunFiles]:
         known = self._places.locate(tree.candidates)
         found = continued(units(known, self._places.owners()), self._span)
-        found = joined(found, self._rank)
+        single = [u for u in found if _stands_alone(u, known)]
+        found = [*joined([u for u in found if u not in single], self._rank), *single]
         stems = Counter(u.name for u in found)
         members: dict[RunKey, list[Candidate]] = {}
         for unit in found:
@@ -313,6 +316,16 @@ class RunFinder:
             why_here,
             alone,
         )
+
+
+def _stands_alone(unit: Unit, candidates: Iterable[Candidate]) -> bool:
+    """Whether a unit is the log of a job that died, without a row that could be compared, and
+    no other log was written just before its end: it is of no other training then."""
+    if not all(c.rowless and c.belonging is Belonging.NAME for c in unit.files):
+        return False
+    end = max(c.modified for c in unit.files)
+    others = (c.modified for c in candidates if not c.rowless)
+    return not any(end - _SAME_END_S <= at <= end + _LATE_S for at in others)
 
 
 def _age(candidate: Candidate) -> tuple[str, int, int, float, str]:

@@ -59,6 +59,8 @@ class Candidate(Keyed):
     """Name that the tracker gives to the run."""
     begin: int = 0
     """First step, where that decides which of several files was written first."""
+    rowless: bool = False
+    """Whether it is a log only because it ends like that of a job that died."""
 
     @property
     def belonging(self) -> Belonging:

@@ -292,7 +292,9 @@ class Walk:
 
     def _add(self, place: Place, path: Path, form: Format, status: os.stat_result) -> None:
         home = form.home(place.name, path)
-        found = Candidate(path, home, form, status.st_size, status.st_mtime)
+        rowless = self._walker.heads.is_rowless(form, path)
+        size, modified = status.st_size, status.st_mtime
+        found = Candidate(path, home, form, size, modified, rowless=rowless)
         self.tree.candidates.append(found)
 
     def _checkpoint(self, place: Place, names: set[str]) -> None:

@@ -111,16 +111,15 @@ class StdinFeed(Feed):
 
     def _died(self) -> Decoded:
         """The end of the output of a job that died before its first row."""
-        ends = self._ends
-        if ends is None or not self._unclaimed:
+        form = next((f for f in self._formats if f.anywhere), None)
+        if form is None or self._ends is None or not self._unclaimed:
             return Decoded()
-        for form in (f for f in self._formats if f.anywhere):
-            decoder = form.decoder(self._options, PIPE)
-            decoded = decoder.feed(self._unclaimed).then(decoder.finish())
-            if decoded.tail is not None and ends.show("", decoded.tail, named=True):
-                self._format, self.offset = form, self.size
-                return decoded
-        return Decoded()
+        decoder = form.decoder(self._options, PIPE)
+        decoded = decoder.feed(self._unclaimed).then(decoder.finish())
+        if decoded.tail is None or not self._ends.show("", decoded.tail, named=True):
+            return Decoded()
+        self._format, self.offset = form, self.size
+        return decoded
 
     def _keep(self, data: bytes) -> None:
         if len(data) > _UNCLAIMED_BYTES:

@@ -109,3 +109,44 @@ async def test_a_long_log_is_filtered_and_scrolled_sideways() -> None:
         assert "step 39 " in hand.text
         await hand.press("escape")
         assert "Log" not in hand.lines[1]
+
+
+# -- a job that died before its first row ---------------------------------------------------
+
+
+def rowless(*lines: str, run: str = "slurm-7") -> Batch:
+    source = a_source("slurm-7.out", format="console", precision_rank=1)
+    batch = a_batch({"x": [1.0]}, run=run, source=source)
+    return replace(batch, items=(), tail=LogTail(lines, len(lines)))
+
+
+LIMIT = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***"
+
+
+async def test_the_overview_of_a_job_that_died_shows_the_end_of_its_log() -> None:
+    noise = [f"loading shard {n}" for n in range(100)]
+    for size in ((80, 24), (120, 36), (160, 45)):
+        async with open_app(rowless(*noise, *CRASH, LIMIT), size=size) as hand:
+            assert "crashed" in hand.lines[0], size
+            assert "crashed: CUDA out of memory, then Slurm time limit" in hand.text, size
+            assert "no row of metrics; the log ends with" in hand.text
+            assert "CANCELLED AT" in hand.text
+            assert "loading shard 99" in hand.text
+            await hand.press("9")
+            assert "died before its first row" in hand.text
+            assert "reading" not in hand.text
+
+
+async def test_a_job_that_died_in_the_list_of_runs() -> None:
+    calm = a_batch(steps(1, grpo_tags(30)), run="calm")
+    async with open_app(calm, rowless(*CRASH), size=(120, 30)) as hand:
+        assert "crashed: CUDA out of memory" in hand.text
+        assert "before the first row" in hand.text
+
+
+def test_a_job_that_died_in_text() -> None:
+    session = a_session(rowless(*CRASH, LIMIT), clock=ManualClock(START + 9000))
+    (run,) = session.runs()
+    assert (run.verdict.level, run.is_readable) == (Level.BAD, True)
+    assert "crashed: CUDA out of memory, then Slurm time limit" in verdict_line(session)
+    assert "| " + OOM[:40] in check_text(session)

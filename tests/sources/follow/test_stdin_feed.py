@@ -12,6 +12,7 @@ import pytest
 
 from rltui.core.batch import Batch
 from rltui.core.stdin import PIPE, PIPE_NAME
+from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
 from rltui.sources.follow import pipe_reader
 from rltui.sources.follow import reader as module
@@ -212,3 +213,13 @@ def test_dropped_bytes_are_told(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> 
     *_, last = written(pipe, console(3)).read_all()
     (note,) = {n.message for n in last.notes}
     assert "1,234 bytes" in note
+
+
+def test_the_output_of_a_job_that_died_before_its_first_row(pipe: Pipe) -> None:
+    pipe.write("loading\nTraceback (most recent call last):\n  File 'x'\nValueError: no data")
+    pipe.close()
+    *_, last = Reader([PIPE], pipe=pipe.out, ends=JobLogs()).read_all()
+    assert last.source.format == "console"
+    assert last.tail is not None
+    assert last.tail.lines[-1] == "ValueError: no data"
+    assert not last.notes

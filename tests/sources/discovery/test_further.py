@@ -1,0 +1,234 @@
+"""Logs whose rows lie further than their first and last bytes, and what that costs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rltui.core.errors import SourceError
+from rltui.formats import HEAD_BYTES
+from rltui.health.job_log import JobLogs
+from rltui.sources import Reader
+from rltui.sources.discovery import further
+from rltui.sources.discovery.logdir import RunFinder
+from tests.places import CORPORA
+from tests.sources.discovery.test_logdir import events
+
+PUBLIC = CORPORA / "public2" / "slurm_timelimit_no_rows"
+CHATTER = b"the model says something that is long enough about sample A -> true\n"
+ROW = "step:{} - actor/entropy_loss:0.5 - critic/score/mean:0.25 - response_length/mean:700.0\n"
+PLAIN = "step {}, loss 0.5000, reward 0.2500\n"
+
+
+def noise(size: int) -> bytes:
+    return CHATTER * (size // len(CHATTER) + 1)
+
+
+def chatty(path: Path, rows: int = 4, between: int = 300_000, row: str = ROW) -> Path:
+    """Rows with so many bytes of other output before each of them and after the last one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(
+        b"".join(noise(between) + row.format(n).encode() for n in range(1, rows + 1))
+        + noise(between)
+    )
+    return path
+
+
+def steps(path: Path) -> list[int]:
+    return [int(s) for b in Reader([path]).read_all() for x in b.blocks for s in x.steps]
+
+
+def search_of(finder: RunFinder) -> further.FurtherSearch:
+    return finder._walker.heads.further
+
+
+@pytest.mark.parametrize("row", [ROW, PLAIN], ids=["verl", "own"])
+@pytest.mark.parametrize("named", [False, True], ids=["directory", "named"])
+def test_rows_between_hundreds_of_kilobytes(tmp_path: Path, row: str, named: bool) -> None:
+    path = chatty(tmp_path / "output.log", row=row)
+    assert steps(path if named else tmp_path) == [1, 2, 3, 4]
+
+
+def test_a_file_that_is_named_may_be_called_anything(tmp_path: Path) -> None:
+    path = chatty(tmp_path / "notes")
+    assert steps(path) == [1, 2, 3, 4]
+    with pytest.raises(SourceError):
+        Reader([chatty(tmp_path / "other", rows=0)]).scan()
+    assert not RunFinder([tmp_path]).find().runs, "names of no log are not opened"
+
+
+def test_what_was_searched_is_not_searched_again(tmp_path: Path) -> None:
+    path = chatty(tmp_path / "train.log", rows=0, between=500_000)
+    finder = RunFinder([tmp_path])
+    assert not finder.find().runs
+    size = path.stat().st_size
+    assert search_of(finder).bytes_read == size
+    assert not finder.find().runs
+    assert search_of(finder).bytes_read == size
+    for number in (1, 2, 3):
+        with path.open("ab") as file:
+            file.write(noise(100_000))
+        assert not finder.find().runs
+        grown = path.stat().st_size
+        assert search_of(finder).bytes_read == grown, number
+
+
+def test_two_rows_may_come_between_searches(tmp_path: Path) -> None:
+    """The second row of a grammar that needs two comes after the search that saw the first."""
+    path = chatty(tmp_path / "train.log", rows=1, row=PLAIN)
+    finder = RunFinder([tmp_path])
+    assert not finder.find().runs
+    with path.open("ab") as file:
+        file.write(noise(200_000) + PLAIN.format(2).encode() + noise(200_000))
+    assert len(finder.find().runs) == 1
+
+
+def test_a_line_may_be_cut_by_the_end_of_a_search(tmp_path: Path) -> None:
+    path = chatty(tmp_path / "train.log", rows=0)
+    row = ROW.format(1).encode()
+    finder = RunFinder([tmp_path])
+    for piece in (row[:20], row[20:] + noise(200_000)):
+        assert not finder.find().runs
+        with path.open("ab") as file:
+            file.write(piece)
+    assert len(finder.find().runs) == 1
+
+
+def test_a_log_that_is_written_anew_is_searched_anew(tmp_path: Path) -> None:
+    path = chatty(tmp_path / "train.log", rows=0, between=900_000)
+    finder = RunFinder([tmp_path])
+    assert not finder.find().runs
+    chatty(path, rows=2, between=250_000)
+    assert len(finder.find().runs) == 1
+
+
+def test_the_bound_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(further, "FILE_BYTES", 1 << 20)
+    late = tmp_path / "late.log"
+    late.write_bytes(noise(2 << 20) + ROW.format(1).encode() + noise(1 << 20))
+    finder = RunFinder([tmp_path])
+    assert not finder.find().runs
+    assert search_of(finder).bytes_read == 1 << 20
+    assert steps(late) == [1], "who names it wants more of it to be searched"
+    with late.open("ab") as file:  # what it grows by is searched
+        file.write(ROW.format(2).encode() + noise(200_000))
+    assert len(finder.find().runs) == 1
+
+
+def test_what_a_log_grew_by_at_once_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(further, "FILE_BYTES", 1 << 20)
+    path = chatty(tmp_path / "train.log", rows=0, between=200_000)
+    finder = RunFinder([tmp_path])
+    assert not finder.find().runs
+    before = search_of(finder).bytes_read
+    with path.open("ab") as file:
+        file.write(noise(5 << 20))
+    assert not finder.find().runs
+    assert search_of(finder).bytes_read == before + (1 << 20)
+
+
+def test_the_bound_of_one_search_and_the_newest_log_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(further, "SEARCH_BYTES", 3 << 20)
+    for number in range(5):
+        chatty(tmp_path / f"a{number}.log", rows=0, between=1 << 20)
+        os.utime(tmp_path / f"a{number}.log", (1000 + number, 1000 + number))
+    wanted = chatty(tmp_path / "wanted.log", rows=2)
+    finder = RunFinder([tmp_path])
+    (run,) = finder.find().runs
+    assert run.path == wanted
+    assert finder.unfinished
+    searches = 1
+    while finder.unfinished:
+        before = search_of(finder).bytes_read
+        assert len(finder.find().runs) == 1
+        assert search_of(finder).bytes_read - before <= 3 << 20
+        searches += 1
+    assert 2 <= searches <= 4
+    assert search_of(finder).bytes_read <= sum(p.stat().st_size for p in tmp_path.iterdir())
+
+
+def test_the_bound_of_all_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(further, "SEARCH_BYTES", 2 << 20)
+    monkeypatch.setattr(further, "ALL_BYTES", 3 << 20)
+    for number in range(9):
+        chatty(tmp_path / f"a{number}.log", rows=0, between=900_000)
+    finder = RunFinder([tmp_path])
+    for _ in range(9):
+        assert not finder.find().runs
+    assert not finder.unfinished
+    assert search_of(finder).bytes_read <= 5 << 20
+    with (tmp_path / "a0.log").open("ab") as file:  # what is new is still searched
+        file.write(ROW.format(2).encode() + noise(200_000))
+    assert len(finder.find().runs) == 1
+
+
+def test_logs_with_rows_do_not_use_up_the_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(further, "SEARCH_BYTES", 2 << 20)
+    for number in range(9):
+        chatty(tmp_path / f"{number}" / "train.log", rows=1, between=500_000)
+    assert len(RunFinder([tmp_path]).find().runs) == 9
+
+
+def test_small_files_are_not_searched_further(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number}.log").write_bytes(noise(HEAD_BYTES - 200)[: HEAD_BYTES - 100])
+    finder = RunFinder([tmp_path])
+    assert not finder.find().runs
+    assert search_of(finder).bytes_read == 0
+
+
+# -- jobs that died before their first row -------------------------------------------------
+
+OOM = b"loading\nTraceback (most recent call last):\n  File 'x'\nValueError: no data\n"
+
+
+def runs(path: Path) -> dict[str, int]:
+    found = RunFinder([path], ends=JobLogs()).find().runs
+    return {r.key.name: len(r.files) for r in found}
+
+
+def test_a_job_that_died_is_a_run(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_bytes(noise(500_000) + OOM)
+    (tmp_path / "calm.log").write_bytes(noise(500_000))
+    (tmp_path / "notes.txt").write_bytes(OOM)
+    assert runs(tmp_path) == {".": 1}
+    assert runs(tmp_path / "notes.txt") == {"notes.txt": 1}
+
+
+def test_a_log_becomes_a_run_when_its_job_dies(tmp_path: Path) -> None:
+    log = tmp_path / "a" / "slurm-7.out"
+    chatty(log, rows=0, between=100_000)
+    finder = RunFinder([tmp_path], ends=JobLogs())
+    assert not finder.find().runs
+    with log.open("ab") as file:
+        file.write(OOM)
+    (run,) = finder.find().runs
+    assert run.key.name == "a/slurm-7"
+
+
+@pytest.mark.parametrize(
+    ("later", "found"), [(0, {".": 2}), (300, {".": 2}), (4000, {".": 1, "slurm-7": 1})]
+)
+def test_the_log_of_a_job_beside_its_event_files(
+    tmp_path: Path, later: int, found: dict[str, int]
+) -> None:
+    """Without a row only the times can show that both are of one training."""
+    file = events(tmp_path, "loss")
+    os.utime(file, (1e9, 1e9))
+    (tmp_path / "slurm-7.out").write_bytes(OOM)
+    os.utime(tmp_path / "slurm-7.out", (1e9 + later, 1e9 + later))
+    assert runs(tmp_path) == found
+
+
+@pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"no corpus at {PUBLIC}")
+def test_a_published_log_that_ended_before_the_first_row() -> None:
+    (run,) = RunFinder([PUBLIC], ends=JobLogs()).find().runs
+    assert run.files[0].kind == "console"
