@@ -66,7 +66,7 @@ class Console(Format):
         from rltui.formats.console.console_decoder import ConsoleDecoder
 
         decoder = ConsoleDecoder()
-        decoder.feed(head)
+        decoder.feed(head, more=True)  # the tail is not wanted
         return decoder.found or _PROMISES.search(head) is not None
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:

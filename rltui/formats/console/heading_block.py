@@ -13,13 +13,14 @@ from typing import NamedTuple
 from rltui.formats.console.pair_line import (
     is_outcome,
     is_setting,
-    may_have_pairs,
     pairs_of,
     unprefixed,
 )
 
 #: Lines of other output between a heading, or a pair below it, and the next pair.
-_BETWEEN = 60
+_BETWEEN = 40
+#: The same before the first heading.
+_UNKNOWN = 10
 #: The same below a row.
 _BELOW_ROW = 2
 #: Rows below which pairs are sought while none are found.
@@ -78,7 +79,8 @@ class HeadingBlock:
         counter of a section may come last."""
         found = self._end_section(self._step)
         if not self._fresh:
-            self._section, self._left, self._most, self.guessed = True, _BETWEEN, _BETWEEN, False
+            most = _BETWEEN if self._step is not None else _UNKNOWN
+            self._section, self._left, self._most, self.guessed = True, most, most, False
         return found
 
     def row(self, step: int) -> None:
@@ -107,10 +109,14 @@ class HeadingBlock:
             self._extras.append(extras)
         return rows + (self._flush() if self._sure else [])
 
+    def skip(self) -> None:
+        """A line below without pairs."""
+        self._left -= 1
+
     def line(self, text: bytes) -> list[BlockRow]:
         """A line below; returns the rows that are now sure."""
         self._left -= 1
-        if len(text) > _MAX_LINE or not may_have_pairs(text):
+        if len(text) > _MAX_LINE:
             return []
         found = pairs_of(unprefixed(text))
         if found is None or not found.clean or found.counter():
