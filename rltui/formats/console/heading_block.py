@@ -19,8 +19,8 @@ from rltui.formats.console.pair_line import (
 
 #: Lines of other output between a heading, or a pair below it, and the next pair.
 _BETWEEN = 40
-#: The same before the first heading.
-_UNKNOWN = 10
+#: The same while no name is believed.
+_UNKNOWN = 15
 #: The same below a row.
 _BELOW_ROW = 2
 #: Rows below which pairs are sought while none are found.
@@ -79,7 +79,7 @@ class HeadingBlock:
         counter of a section may come last."""
         found = self._end_section(self._step)
         if not self._fresh:
-            most = _BETWEEN if self._step is not None else _UNKNOWN
+            most = _BETWEEN if self._known else _UNKNOWN
             self._section, self._left, self._most, self.guessed = True, most, most, False
         return found
 
@@ -103,7 +103,8 @@ class HeadingBlock:
             return []  # a counter within the steps of another heading
         rows = self._end_section(step if inner and self._pending else self._step)
         self._forget()
-        self._step, self._left, self._most, self.guessed = step, _BETWEEN, _BETWEEN, False
+        most = _BETWEEN if self._known else _UNKNOWN
+        self._step, self._left, self._most, self.guessed = step, most, most, False
         self._fresh = not inner
         if extras.names and len(self._extras) < _MAX_EXTRAS:
             self._extras.append(extras)
