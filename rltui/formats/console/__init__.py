@@ -71,7 +71,7 @@ class Console(Format):
         from rltui.formats.console.console_decoder import ConsoleDecoder
 
         decoder = ConsoleDecoder()
-        decoder.feed(head, more=True)  # spares rendering the last lines
+        decoder.feed(head, more=True)  # the tail is not wanted
         return decoder.found or _PROMISES.search(head) is not None
 
     def row_search(self) -> RowSearch:

@@ -52,7 +52,7 @@ _HEADING = re.compile(rb"(?i)(?:step|epoch|iteration|update)s?[ :#]")
 class BoxedTable(Dialect):
     """The dialect of boxed tables."""
 
-    markers = (*_DASHES, *_CORNERS, b"rain step ", b"Step ", b"Iteration ")
+    markers = (*_DASHES, *_CORNERS, b"tep ")
 
     def __init__(self) -> None:
         super().__init__()

@@ -28,17 +28,7 @@ _EMPTY = (b"", b"-", b"--", b"n/a", b"N/A", b"None")
 class ColumnTable(Dialect):
     """The dialect of tables with a header."""
 
-    markers = (
-        b"tep ",
-        b"poch ",
-        b"ter ",
-        b"tion ",
-        b"pdate ",
-        b"pisode ",
-        b"teps ",
-        b"tep\t",
-        b"poch\t",
-    )
+    markers = (b"tep ", b"poch ", b"Iter ", b"iter ", b"pisode ", b"tep\t", b"poch\t")
     rank = Rank.SHAPE
 
     def __init__(self) -> None:

@@ -226,12 +226,18 @@ def _places(text: bytes, dialects: tuple[Dialect, ...]) -> list[tuple[int, int, 
     """The lines with markers, in order: (start, number of the dialect, end)."""
     places: list[tuple[int, int, int]] = []
     find, rfind = text.find, text.rfind
+    seen: dict[bytes, list[tuple[int, int]]] = {}
     for number, dialect in enumerate(dialects):
         for marker in dialect.markers:
-            pos = find(marker)
-            while pos >= 0:
-                end = find(b"\n", pos)
-                places.append((rfind(b"\n", 0, pos) + 1, number, end))
-                pos = find(marker, end + 1)
+            lines = seen.get(marker)
+            if lines is None:
+                lines = seen[marker] = []
+                pos = find(marker)
+                while pos >= 0:
+                    end = find(b"\n", pos)
+                    lines.append((rfind(b"\n", 0, pos) + 1, end))
+                    pos = find(marker, end + 1)
+            if lines:
+                places += [(start, number, end) for start, end in lines]
     places.sort()
     return places

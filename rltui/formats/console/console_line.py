@@ -29,7 +29,7 @@ _ZONED = re.compile(
     rb"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,6})\d*)? ?(Z|[+-]\d\d:?\d\d)(?![\d:])"
 )
 #: What lines end with that part blocks, and how they are found.
-RULE_ENDS = (b"-----", b"=====", b"*****", b"#####", b"_____", "──".encode(), "══".encode())
+RULE_ENDS = (b"-----", b"=====", b"*****", b"#####")
 RULES = tuple(end + b"\n" for end in RULE_ENDS)
 _RULE = re.compile(rb"(?:[-=*#_+~ |]|\xe2[\x94\x95][\x80-\xbf])+")
 #: Bytes at the beginning of a line in which a time is searched.

@@ -29,6 +29,7 @@ from rltui.formats.console.pair_line import (
     are_settings,
     is_dump,
     is_metric,
+    may_have_pairs,
     pairs_of,
     rank_of_counter,
     unprefixed,
@@ -95,7 +96,11 @@ class Generic(Dialect):
         """A line below a heading."""
         if len(line) > _MAX_LINE or self.take(line, rows):
             return
-        if self._block.open and not line.endswith(RULE_ENDS):
+        if not self._block.open or line.endswith(RULE_ENDS):
+            return
+        if not may_have_pairs(line):
+            self._block.skip()
+        else:
             text = plain(line)
             self._give(self._block.line(text[rank_of(text)[1] :]), rows)
 

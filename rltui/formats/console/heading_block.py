@@ -13,13 +13,14 @@ from typing import NamedTuple
 from rltui.formats.console.pair_line import (
     is_outcome,
     is_setting,
-    may_have_pairs,
     pairs_of,
     unprefixed,
 )
 
 #: Lines of other output between a heading, or a pair below it, and the next pair.
-_BETWEEN = 60
+_BETWEEN = 40
+#: The same while no name is believed.
+_UNKNOWN = 15
 #: The same below a row.
 _BELOW_ROW = 2
 #: Rows below which pairs are sought while none are found.
@@ -78,7 +79,8 @@ class HeadingBlock:
         counter of a section may come last."""
         found = self._end_section(self._step)
         if not self._fresh:
-            self._section, self._left, self._most, self.guessed = True, _BETWEEN, _BETWEEN, False
+            most = _BETWEEN if self._known else _UNKNOWN
+            self._section, self._left, self._most, self.guessed = True, most, most, False
         return found
 
     def row(self, step: int) -> None:
@@ -101,16 +103,21 @@ class HeadingBlock:
             return []  # a counter within the steps of another heading
         rows = self._end_section(step if inner and self._pending else self._step)
         self._forget()
-        self._step, self._left, self._most, self.guessed = step, _BETWEEN, _BETWEEN, False
+        most = _BETWEEN if self._known else _UNKNOWN
+        self._step, self._left, self._most, self.guessed = step, most, most, False
         self._fresh = not inner
         if extras.names and len(self._extras) < _MAX_EXTRAS:
             self._extras.append(extras)
         return rows + (self._flush() if self._sure else [])
 
+    def skip(self) -> None:
+        """A line below without pairs."""
+        self._left -= 1
+
     def line(self, text: bytes) -> list[BlockRow]:
         """A line below; returns the rows that are now sure."""
         self._left -= 1
-        if len(text) > _MAX_LINE or not may_have_pairs(text):
+        if len(text) > _MAX_LINE:
             return []
         found = pairs_of(unprefixed(text))
         if found is None or not found.clean or found.counter():
