@@ -34,7 +34,7 @@ class PatternError(ValueError):
     """The text is not a pattern."""
 
 
-@dataclass(eq=False)
+@dataclass
 class Pattern:
     """One checked pattern, never changed; its regular expression is compiled on first use.
 
