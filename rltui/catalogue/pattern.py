@@ -34,9 +34,12 @@ class PatternError(ValueError):
     """The text is not a pattern."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Pattern:
-    """One checked pattern. Immutable; its regular expression is compiled on first use."""
+    """One checked pattern, never changed; its regular expression is compiled on first use.
+
+    Not frozen: a thousand of them are made at start.
+    """
 
     text: str
     names: tuple[str, ...]

@@ -227,15 +227,17 @@ class _Converter:
                 "too many values (aliases of aliases?)" if self._left < 0 else "nested too deeply"
             )
             raise DocumentError(what, path=self._path, line=line, column=column)
-        value: Any
-        if isinstance(node, self._mapping):
-            value = {self._key(k, depth + 1): self.convert(v, depth + 1) for k, v in node.value}
-        elif isinstance(node, self._sequence):
-            value = [self.convert(v, depth + 1) for v in node.value]
-        elif node.tag == _TEXT and (
-            node.style or node.value[:1].isalpha() or not _EXPONENT.fullmatch(node.value)
+        value: Any = node.value
+        if (  # most values are texts
+            node.tag == _TEXT
+            and isinstance(value, str)
+            and (node.style or value[:1].isalpha() or not _EXPONENT.fullmatch(value))
         ):
-            value = node.value
+            return Node(value, self._path, line, column)
+        if isinstance(node, self._mapping):
+            value = {self._key(k, depth + 1): self.convert(v, depth + 1) for k, v in value}
+        elif isinstance(node, self._sequence):
+            value = [self.convert(v, depth + 1) for v in value]
         elif not node.style and _EXPONENT.fullmatch(node.value):
             value = float(node.value)
         else:
