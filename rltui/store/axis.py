@@ -9,7 +9,7 @@ the other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from itertools import combinations, islice
 
@@ -125,15 +125,35 @@ def relation(one: Lineage, other: Lineage) -> Axes:
     return Axes.SAME if same or found[Agreement.NO] else Axes.UNKNOWN
 
 
-def _pairs(one: Lineage, other: Lineage) -> Iterator[tuple[str, str]]:
-    """Tags of two logs with the same name, or nearly the same one, that have true steps."""
-    plain: dict[str, str] = {}
-    for tag in other.tags:
-        plain.setdefault(_plain(tag), tag)
-    for tag in one.tags:
-        twin = tag if other.has(tag) else plain.get(_plain(tag))
-        if twin is not None and not one.guesses(tag) and not other.guesses(twin):
+def _pairs(one: Lineage, other: Lineage, *, by_last_part: bool = True) -> Iterator[tuple[str, str]]:
+    """Tags of two logs with the same name, or nearly the same one, that have true steps.
+
+    Where no two names are alike, ``by_last_part`` takes those that end alike: a trainer prints
+    ``Average Reward`` and logs ``train/average_reward``.
+    """
+    found = list(_twins(one, other, _plain))
+    if by_last_part and not found:
+        found = list(_twins(one, other, _last_part))
+    for tag, twin in found:
+        if not one.guesses(tag) and not other.guesses(twin):
             yield tag, twin
+
+
+def _twins(
+    one: Lineage, other: Lineage, name_of: Callable[[str], str]
+) -> Iterator[tuple[str, str]]:
+    """Tags of two logs with the same name in the sense of ``name_of``, where only one has it."""
+    by_name: dict[str, list[str]] = {}
+    for tag in other.tags:
+        by_name.setdefault(name_of(tag), []).append(tag)
+    for tag in one.tags:
+        twins = [tag] if other.has(tag) else by_name.get(name_of(tag), [])
+        if len(twins) == 1:
+            yield tag, twins[0]
+
+
+def _last_part(tag: str) -> str:
+    return _plain(tag.rpartition("/")[2])
 
 
 def _plain(tag: str) -> str:
@@ -171,7 +191,7 @@ def _scale(aside: Lineage, trusted: Lineage) -> Scale | None:
         return None
     rank = min(aside.trust.precision_rank, trusted.trust.precision_rank)
     found: set[Scale | None] = set()
-    for tag, twin in islice(_pairs(aside, trusted), _TAGS):
+    for tag, twin in islice(_pairs(aside, trusted, by_last_part=False), _TAGS):
         points, others = aside.series(tag), trusted.series(twin)
         answer, start = same_in_order(points.values, others.values, rank)
         if answer is Agreement.YES:

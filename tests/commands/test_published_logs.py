@@ -39,7 +39,7 @@ def _labelled() -> Iterator[Any]:
     for label in yaml.safe_load(labels.read_text("utf-8")):
         for read in label.get("read", []):
             name = f"{label['path']}-{Path(read['file']).name}"
-            yield pytest.param(label["path"], read, id=name)
+            yield pytest.param(label["path"], read, id=name[:40])
 
 
 def _read(cli: Cli, path: Path) -> Points:

@@ -101,6 +101,18 @@ def test_names_that_are_nearly_the_same_are_listed_once() -> None:
     assert run.series("ex_var").steps.tolist() == FRAMES
 
 
+def test_what_is_logged_and_printed_is_there_once() -> None:
+    """``Average Reward`` is printed at iterations 1 to 60, ``train/average_reward`` logged from 0
+    on: the steps of what was only printed stay."""
+    logged = a_block({"train/average_reward": REWARD, "train/approxkl": KL}, first=0)
+    shown = {"Average Reward": printed(REWARD, 3), "ApproxKL": printed(KL, 3), "Time": KL[::-1]}
+    console = a_source("output.log", 1, format="console", precision_rank=1, joined=Joined.SURELY)
+    run = only(store_of(a_batch(logged, source=CSV), a_batch(a_block(shown), source=console)))
+    assert set(run.tags) == {"train/average_reward", "train/approxkl", "Time"}
+    assert run.series("train/average_reward").steps.tolist() == list(range(60))
+    assert run.series("Time").steps.tolist() == list(range(1, 61))
+
+
 def test_tags_of_one_log_on_several_axes_stay() -> None:
     """rl_games logs each reward over frames, epochs and seconds."""
     run = RunData(only(store_of(a_batch(table(), source=CSV))).key, CSV.path)
