@@ -317,6 +317,51 @@ def test_tianshou_prints_each_epoch_twice() -> None:
     assert goal(text) is None
 
 
+def test_the_end_of_a_bar_that_begins_again_is_no_goal() -> None:
+    text = "".join(
+        f"\r{12 * (n % 8)}%|##| {n % 8}/8 [00:01<00:02, 1.2it/s, loss={n}.5]" for n in range(1, 25)
+    )
+    assert goal(text + "\n") == 0
+    assert [step for step, _ in values(text + "\n")["loss"]] == [n for n in range(1, 25)]
+
+
+def test_thousands_may_be_grouped() -> None:
+    text = "".join(f"Step {300 * n:,}: reward={100 * n:,}.50 loss=0.5\n" for n in STEPS)
+    assert values(text)["reward"] == [(300 * n, 100 * n + 0.5) for n in STEPS]
+    text = "".join(f"timesteps={300 * n:_} reward={n}.5 sizes=[1,200,300]\n" for n in STEPS)
+    assert values(text) == {"reward": [(300 * n, n + 0.5) for n in STEPS]}
+    rows = "".join(f"| {100 * n:,} | 0.5 | {n} |\n" for n in STEPS)
+    assert values("| step | loss | reward |\n|---|---|---|\n" + rows)["loss"] == [
+        (100 * n, 0.5) for n in STEPS
+    ]
+
+
+def test_a_missing_cell_is_no_restart() -> None:
+    rows = "".join(f"  {n}  {'-' if n % 10 == 0 else n}  0.{n}\n" for n in range(1, 40))
+    found = values("  iter  ep_ret  loss\n" + rows)
+    assert [step for step, _ in sorted(found["loss"])] == list(range(1, 40))
+    assert RESTARTS not in found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1/1 " + "━" * 33_000 + "=]",
+        "Avg episode reward: [(" * 5_000,
+        "global_step=1, " * 7_000 + " episodic_return=",
+        "step 1 loss: " + "1" * 1_880 + "!",
+        "loaded checkpoint step 12 sha: " + "1234567890" * 180 + " x y",
+        "A. Step: 1. " + "Mean Reward: 1. " * 60_000,
+        "Avg episode reward: [(" + "1" * 5_000 + ", '1')]",
+        "-----------------\n| step | " + "1" * 5_000 + " |\n-----------------",
+    ],
+    ids=["bar", "list", "steps", "digits", "hash", "fields", "policy", "box"],
+)
+def test_hostile_lines_are_passed_over(line: str) -> None:
+    begun = "Fps is (10 sec: 1.0). Total num frames: 1.\n"
+    assert "loss" not in values(begun + (line + "\n") * 3)
+
+
 def test_bars_of_an_evaluation_have_the_step_of_the_training() -> None:
     text = "".join(
         f"Train:  10%|#| {n}/90 [00:02<00:03,  1.9it/s, loss={n}.5]\r"

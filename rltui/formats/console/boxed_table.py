@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect
-from rltui.formats.console.console_line import is_rule, number, plain
+from rltui.formats.console.console_line import is_rule, number, plain, ungrouped
 from rltui.formats.console.pair_line import rank_of_counter
 from rltui.formats.console.step_place import StepCounter, place_of
 
@@ -37,6 +37,8 @@ _STEPS = (
     b"Epoch",
 )
 _MAX_ROWS = 500
+#: Bytes of a row of a panel that goes on over several lines.
+_MAX_PANEL = 4000
 #: Lines of other output allowed inside a box.
 _MAX_FOREIGN = 200
 _FIRST = (b"|", b"-")
@@ -77,7 +79,7 @@ class BoxedTable(Dialect):
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """A rule may begin a box; the following lines show whether it does."""
-        text = plain(line)
+        text = ungrouped(plain(line))
         if not is_rule(text) and not text.startswith("╭".encode()):
             self._heading(text)
             return False
@@ -94,9 +96,9 @@ class BoxedTable(Dialect):
             first = line[:1]
         if first == b"|":
             self._foreign = 0
-            self._cell(line.split(b"|"))
+            self._cell(ungrouped(line).split(b"|"))
         elif first == b"\xe2":
-            self._framed(line, rows)
+            self._framed(ungrouped(line), rows)
         elif first in (b"-", b"+") and is_rule(line):
             self._rule(rows)
         elif line:
@@ -137,7 +139,7 @@ class BoxedTable(Dialect):
             category = _CATEGORY.match(parts[1])
             if category:
                 self._panel.append((category[1], parts[1][category.end() :].strip()))
-            elif self._panel and parts[1].strip():
+            elif self._panel and parts[1].strip() and len(self._panel[-1][1]) < _MAX_PANEL:
                 name, text = self._panel[-1]
                 self._panel[-1] = name, text + b" " + parts[1].strip()
 
@@ -177,7 +179,11 @@ class BoxedTable(Dialect):
 
     def _guess(self, cells: dict[bytes, bytes], rows: ConsoleRows) -> None:
         """A box with a counter of another name, or below a line with one."""
-        ranks = {key: rank_of_counter(key) for key, text in cells.items() if text.isdigit()}
+        ranks = {
+            key: rank_of_counter(key)
+            for key, text in cells.items()
+            if text.isdigit() and len(text) < 19
+        }
         known = [(rank, key) for key, rank in ranks.items() if rank is not None]
         if known:
             key = min(known)[1]

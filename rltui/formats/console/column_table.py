@@ -10,7 +10,7 @@ import math
 import re
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
-from rltui.formats.console.console_line import is_rule, number, plain
+from rltui.formats.console.console_line import is_rule, number, plain, ungrouped
 from rltui.formats.console.pair_line import are_settings, is_metric, rank_of_counter, unprefixed
 from rltui.formats.console.row_forms import RowForms, Waiting
 
@@ -70,7 +70,7 @@ class ColumnTable(Dialect):
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """A line below the header."""
         self._left -= 1
-        text = plain(line)
+        text = ungrouped(plain(line))
         if len(text) > _MAX_LINE or not text or is_rule(text):
             return
         text = _inner(unprefixed(text)) if not text[:1].isdigit() else text
@@ -92,8 +92,7 @@ class ColumnTable(Dialect):
         self._left = _BETWEEN
         names = tuple(found)
         row = Waiting(int(cells[self._at]), list(found.values()), math.nan, None)
-        for one in self._forms.add(names, row):
-            self._add(rows, names, one.step, one.values)
+        self._add_believed(rows, names, self._forms.add(names, row))
 
 
 def _inner(text: bytes) -> bytes:

@@ -12,7 +12,7 @@ from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.console.boxed_table import BoxedTable
 from rltui.formats.console.cleanrl import CleanRl
 from rltui.formats.console.column_table import ColumnTable
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
+from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Rank
 from rltui.formats.console.generic import Generic
 from rltui.formats.console.keras import Keras
 from rltui.formats.console.legged_gym import LeggedGym, RlGames
@@ -27,8 +27,6 @@ from rltui.formats.console.transformers import Transformers
 from rltui.formats.console.verl import Verl
 from rltui.formats.last_line import LastLine
 
-#: Longer lines are not rows.
-MAX_LINE = 1 << 20
 #: The byte order mark that some Windows shells write first.
 _MARK = b"\xef\xbb\xbf"
 #: Bytes without any row after which weak dialects are dropped.
@@ -159,7 +157,7 @@ class ConsoleDecoder(LastLine):
             start, number, end = place
             if done:
                 last = max(last, self._follow(known, done, text, start))
-            if place == before or start < claimed or end - start > MAX_LINE:
+            if place == before or start < claimed or end - start > known[number].longest:
                 continue
             before, dialect = place, known[number]
             if number in done or not self._wanted(dialect):
@@ -190,7 +188,7 @@ class ConsoleDecoder(LastLine):
             while dialect.open and pos <= most and pos < size and self._wanted(dialect):
                 end = find(b"\n", pos)
                 taken = rows.taken
-                if end - pos <= MAX_LINE:
+                if end - pos <= dialect.longest:
                     follow(text[pos:end], rows)
                 if rows.taken != taken:
                     last = max(last, end)

@@ -12,8 +12,13 @@ import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block
+from rltui.formats.console.row_forms import Waiting
 from rltui.formats.row_sink import Layout, RowSink, layout_of
 
+#: Longer lines are dropped.
+MAX_LINE = 1 << 20
+#: Longer lines are none of a trainer that prints a few values.
+MAX_FORM = 1 << 13
 #: Steps are int64.
 _STEPS = 1 << 63
 
@@ -155,6 +160,8 @@ class Dialect(ABC):
     """:meth:`take` only gets lines that contain one of these."""
     rank = Rank.SURE
     """It is dropped when a dialect of a surer rank finds a row."""
+    longest = MAX_FORM
+    """Bytes of the longest line that it gets."""
 
     def __init__(self) -> None:
         self._restarts = RestartDetector()
@@ -182,6 +189,16 @@ class Dialect(ABC):
         """Add a row; one at a lower step than before is the first after a restart."""
         self._restarts.add(rows, names, step)
         rows.add(names, step, values, wall)
+
+    def _add_believed(
+        self, rows: ConsoleRows, names: tuple[bytes, ...], believed: Sequence[Waiting]
+    ) -> None:
+        """Add the rows of a form, of which all but the last have waited: rows of other forms may
+        have come after them, so that their lower steps show no restart."""
+        for one in believed[:-1]:
+            rows.add(names, one.step, one.values, one.wall)
+        for one in believed[-1:]:
+            self._add(rows, names, one.step, one.values, one.wall)
 
     def _add_cells(
         self, rows: ConsoleRows, step: int, cells: Mapping[bytes, float], wall: float = math.nan

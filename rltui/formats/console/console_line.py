@@ -18,7 +18,12 @@ _REPEATED = re.compile(rb"\[repeated \d{1,9}x across cluster\]")
 _RANK = re.compile(rb"\[?(?:rank|default|node)?(\d{1,5})\]?: ?(?=\S)")
 #: A number as Python, C and numpy print it.
 NUMBER = (
-    rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|NaN|inf|Inf|infinity|Infinity)"
+    rb"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
+    rb"|nan|NaN|inf|Inf|infinity|Infinity)"
+)
+#: Thousands in groups, ``1,020`` or ``23_700``: no part of a list or a name.
+_GROUPED = re.compile(
+    rb"(?<![\w.,\[(])[-+]?\d{1,3}(?:,\d{3}(?!\d))+(?!,?\d)|(?<![\w.,])[-+]?\d{1,3}(?:_\d{3})+(?!\w)"
 )
 _WRAPPED = re.compile(
     rb"^(?:np|numpy|torch)?\.?(?:float|int|uint|bfloat|tensor|array|bool_?)\d*\(\[?([^()\[\],]*)\]?"
@@ -54,6 +59,13 @@ def plain(line: bytes) -> bytes:
 def is_rule(line: bytes) -> bool:
     """Whether a line has only dashes, their kin and frames."""
     return _RULE.fullmatch(line) is not None
+
+
+def ungrouped(line: bytes) -> bytes:
+    """The line with thousands written without separators."""
+    if b"," not in line and b"_" not in line:
+        return line
+    return _GROUPED.sub(lambda found: found[0].replace(b",", b"").replace(b"_", b""), line)
 
 
 def rank_of(line: bytes) -> tuple[bytes, int]:

@@ -18,6 +18,7 @@ from rltui.formats.console.console_line import (
     is_rule,
     plain,
     rank_of,
+    ungrouped,
     wall_time,
 )
 from rltui.formats.console.heading_block import BlockRow, HeadingBlock
@@ -101,7 +102,7 @@ class Generic(Dialect):
         if not may_have_pairs(line):
             self._block.skip()
         else:
-            text = plain(line)
+            text = ungrouped(plain(line))
             self._give(self._block.line(text[rank_of(text)[1] :]), rows)
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
@@ -115,7 +116,7 @@ class Generic(Dialect):
 
     def _counted(self, line: bytes, rows: ConsoleRows) -> bool:
         """A line with a counter."""
-        text = plain(line)
+        text = ungrouped(plain(line))
         rank, at = rank_of(text)
         text = text[at:]
         place = place_of(text)
@@ -191,7 +192,8 @@ class Generic(Dialect):
         for row in believed:
             if row.total:
                 rows.total = row.total
-            self._restarts.add(rows, names, row.step)
+            if row is believed[-1]:  # those that waited have a lower step than others by now
+                self._restarts.add(rows, names, row.step)
             (rows.guess if carried else rows.add)(names, row.step, row.values, row.wall)
         return bool(believed)
 

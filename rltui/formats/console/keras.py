@@ -15,7 +15,10 @@ from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import NUMBER, plain
 
 _EPISODE = re.compile(rb"\s*(\d{1,15})/(\d{1,15}): episode: ")
-_BAR = re.compile(rb"\s*(\d{1,15})/(\d{1,15}) (?:\[[=>.]{1,80}\]|\S*\xe2\x94\x81\S*) (.*)")
+_BAR = re.compile(
+    rb"\s*(\d{1,15})/(\d{1,15}) (?:\[[=>.]{1,80}\]"
+    rb"|[^\s\xe2]{0,40}(?:\xe2[\x80-\xbf]{2}){1,80}\S{0,40}) (.*)"
+)
 _EPOCH = re.compile(rb"Epoch (\d{1,9})/(\d{1,9})$")
 _INTERVAL = re.compile(rb"Interval (\d{1,9}) \((\d{1,15}) steps performed\)")
 _EPISODES = re.compile(rb"\d{1,9} episodes - (?=episode_reward: )")

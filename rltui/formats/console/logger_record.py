@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect, RestartDetector
+from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, RestartDetector
 from rltui.formats.console.console_line import plain, wall_time
 from rltui.formats.console.printed_dict import MAX_BYTES, PrintedDict, pairs
 from rltui.formats.json_value import parsed
@@ -27,6 +27,7 @@ _DEPTH = 8
 class LoggerRecord(Dialect):
     """The dialect of dicts and JSON objects with a step."""
 
+    longest = MAX_LINE
     markers = (b": {'", b'{"', b"Step ")
 
     def __init__(self) -> None:

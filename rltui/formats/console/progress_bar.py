@@ -136,6 +136,10 @@ class ProgressBar(Dialect):
             return self._later(epoch, names, values, rows)
         if epochs and total:
             total = total * int(epochs[2]) if epochs[2] else None
+        elif bar.base:  # it has begun again: its end is not that of the training
+            if rows.total is not None and rows.total == total:
+                rows.total = 0
+            total = None
         self._newest = step
         return self._give(names, Waiting(step, values, math.nan, total), rows)
 
@@ -159,7 +163,7 @@ class ProgressBar(Dialect):
         for one in believed:
             if one.total and one.total > (rows.total or 0):
                 rows.total = one.total
-            self._add(rows, names, one.step, one.values)
+        self._add_believed(rows, names, believed)
         return bool(believed)
 
     # -- bars without a position --------------------------------------------------------------

@@ -14,9 +14,9 @@ from rltui.formats.console.console_line import NUMBER, plain
 
 _FRAMES = re.compile(rb"Total num frames: (\d{1,18})\b")
 _FPS = re.compile(rb"(\d{1,6}) sec: (" + NUMBER + rb")")
-_REST = re.compile(rb"(Throughput): (\d+): (" + NUMBER + rb")|(Samples): (\d{1,18})")
+_REST = re.compile(rb"(Throughput): (\d{1,9}): (" + NUMBER + rb")|(Samples): (\d{1,18})")
 _LAG = re.compile(
-    rb"Policy #(\d+) lag: \(min: ("
+    rb"Policy #(\d{1,9}) lag: \(min: ("
     + NUMBER
     + rb"), avg: ("
     + NUMBER
@@ -24,8 +24,10 @@ _LAG = re.compile(
     + NUMBER
     + rb")"
 )
-_REWARDS = re.compile(rb"(Avg episode reward|Avg episode rewards|Avg episode len\w*): \[(\(.*)\]")
-_PAIR = re.compile(rb"\((\d+), '?(" + NUMBER + rb")'?\)")
+_REWARDS = re.compile(
+    rb"(Avg episode reward|Avg episode rewards|Avg episode len\w*): \[(\([^\]]{1,4000})\]"
+)
+_PAIR = re.compile(rb"\((\d{1,9}), '?(" + NUMBER + rb")'?\)")
 
 
 class SampleFactory(Dialect):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect
+from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect
 from rltui.formats.console.console_line import ANSI, plain, rank_of, wall_time
 from rltui.formats.console.printed_dict import MAX_BYTES, DictLayout, pairs
 from rltui.formats.console.step_inference import PendingRow, RowKind, StepInference, Stepped
@@ -32,6 +32,7 @@ _STEPS = (b"step", b"global_step", b"_step", b"iteration")
 class Transformers(Dialect):
     """The dialect of printed dicts."""
 
+    longest = MAX_LINE
     markers = (b"{'", b"it/s", b"s/it", b"logging_steps", b"Total optimization steps")
 
     def __init__(self) -> None:

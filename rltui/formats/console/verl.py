@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect
+from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect
 from rltui.formats.console.console_line import number, plain, wall_time
 from rltui.formats.console.printed_dict import PrintedDict
 
@@ -24,6 +24,7 @@ _PLAN = re.compile(rb"Training Progress: *\d+%\|[^|]*\| *\d+/(\d+) ")
 class Verl(Dialect):
     """The dialect of verl, TinyZero and other forks."""
 
+    longest = MAX_LINE
     markers = (b"step:", b"Initial validation metrics:", b"Training Progress: ")
 
     def __init__(self) -> None:
