@@ -71,6 +71,8 @@ class BoxedTable(Dialect):
         self._held: list[tuple[int, dict[bytes, float]]] = []
         """Boxes that wait for one of another step."""
         self._sure = False
+        self._key = _STEPS[0]
+        """The counter of the newest box."""
 
     @property
     def open(self) -> bool:
@@ -103,6 +105,11 @@ class BoxedTable(Dialect):
             self._rule(rows)
         elif line:
             self._other(line)
+
+    def close(self, rows: ConsoleRows) -> None:
+        """A box without its last line: only where the counter of the log is in it."""
+        if self._key in self._cells:
+            self._rule(rows)
 
     def _other(self, line: bytes) -> None:
         """Output that is in no frame: two columns, or of something else."""
@@ -171,6 +178,7 @@ class BoxedTable(Dialect):
             step = number(cells[key]) if key in cells else None
             if step is not None and step.is_integer():
                 del cells[key]
+                self._key = key
                 if self._dashes:
                     self.markers = _DASHES
                 self._give(int(step), _numbers(cells), rows)

@@ -98,6 +98,20 @@ class ConsoleDecoder(LastLine):
         else:
             self._wait(data)
         self._screen.feed(data, self._row_end)
+        return self._decoded(before, more=more)
+
+    def _close(self) -> Decoded:
+        before = self._rows.taken
+        for dialect in tuple(self._dialects):
+            if self._wanted(dialect):
+                taken = self._rows.taken
+                dialect.close(self._rows)
+                if self._rows.taken > taken:
+                    self._find(dialect)
+        return self._decoded(before, more=True)
+
+    def _decoded(self, before: int, *, more: bool) -> Decoded:
+        """What was found since there were ``before`` rows."""
         hparams: dict[str, object] = {}
         if self._rows.total is not None and self._rows.total != self._total and self._found:
             self._total = self._rows.total

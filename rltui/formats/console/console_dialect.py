@@ -178,6 +178,9 @@ class Dialect(ABC):
     def follow(self, line: bytes, rows: ConsoleRows) -> None:  # noqa: B027 - few are ever open
         """Read a following line while the dialect is open."""
 
+    def close(self, rows: ConsoleRows) -> None:  # noqa: B027 - few hold a row
+        """Add the row that waits for a line, now that no more come."""
+
     def _add(
         self,
         rows: ConsoleRows,

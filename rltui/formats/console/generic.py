@@ -105,6 +105,10 @@ class Generic(Dialect):
             text = ungrouped(plain(line))
             self._give(self._block.line(text[rank_of(text)[1] :]), rows)
 
+    def close(self, rows: ConsoleRows) -> None:
+        """The pairs of an open section."""
+        self._give(self._block.close(), rows)
+
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
         if len(line) > _MAX_LINE:
             return False

@@ -60,6 +60,8 @@ class HeadingBlock:
         self._section = False
         """Whether pairs wait for the counter or the end of the section between two rules."""
         self._pending: list[tuple[bytes, float]] = []
+        self._counter_last = False
+        """Whether the counter of a section stood below its pairs."""
         self._settings = self._others = 0
         """Names of the block that settings have, and the others."""
         self._fresh = False
@@ -83,6 +85,10 @@ class HeadingBlock:
             self._section, self._left, self._most, self.guessed = True, most, most, False
         return found
 
+    def close(self) -> list[BlockRow]:
+        """The pairs of a section without its last rule, unless its counter would come last."""
+        return [] if self._counter_last else self._end_section(self._step)
+
     def row(self, step: int) -> None:
         """A row with a step of its own: what follows at once belongs to it."""
         self._rows += 1
@@ -101,6 +107,7 @@ class HeadingBlock:
             self._shapes[shape] = step, falls
         if falls > 1 and any(other[1] < falls for other in self._shapes.values()):
             return []  # a counter within the steps of another heading
+        self._counter_last |= inner and bool(self._pending)
         rows = self._end_section(step if inner and self._pending else self._step)
         self._forget()
         most = _BETWEEN if self._known else _UNKNOWN

@@ -87,6 +87,11 @@ class LeggedGym(Dialect):
         if found and not found[1].startswith(_TOTALS):
             self._cells[_rsl_name(found[1])] = float(found[2])
 
+    def close(self, rows: ConsoleRows) -> None:
+        """A block without its totals."""
+        if self._cells:
+            self._finish(rows)
+
     def _finish(self, rows: ConsoleRows) -> None:
         step, self._step = self._step, None
         if step is not None:

@@ -88,6 +88,8 @@ class ProgressBar(Dialect):
         self._newest = 0
         self._per_epoch = 0
         """Steps of an epoch, by the messages of Lightning; 0 when unknown."""
+        self._messages = False
+        """Whether there were any."""
         self._waiting: tuple[int, tuple[bytes, ...], list[float]] | None = None
         """A row of a bar without a position: epoch, names, values."""
 
@@ -185,11 +187,16 @@ class ProgressBar(Dialect):
             return False
         return self._give(waiting[1], Waiting(step, waiting[2], math.nan, None), rows)
 
+    def close(self, rows: ConsoleRows) -> None:
+        """A row without the message that has its step, where the steps of an epoch are known."""
+        if self._waiting is not None and (self._per_epoch or not self._messages):
+            self._settle((self._waiting[0] + 1) * (self._per_epoch or 1), rows)
+
     def _message(self, text: bytes, rows: ConsoleRows) -> bool:
         """What Lightning and Tianshou print between bars."""
         found = _STEPS.search(text)
         if found:
-            epoch, step = int(found[1]), int(found[2])
+            epoch, step, self._messages = int(found[1]), int(found[2]), True
             self._per_epoch = step // (epoch + 1) if step % (epoch + 1) == 0 else 0
             return self._settle(step, rows) if self._waiting is not None else False
         found = _TEST.search(text)
