@@ -322,7 +322,7 @@ def test_the_end_of_a_bar_that_begins_again_is_no_goal() -> None:
         f"\r{12 * (n % 8)}%|##| {n % 8}/8 [00:01<00:02, 1.2it/s, loss={n}.5]" for n in range(1, 25)
     )
     assert goal(text + "\n") == 0
-    assert [step for step, _ in values(text + "\n")["loss"]] == [n for n in range(1, 25)]
+    assert [step for step, _ in values(text + "\n")["loss"]] == list(range(1, 25))
 
 
 def test_thousands_may_be_grouped() -> None:
@@ -338,9 +338,9 @@ def test_thousands_may_be_grouped() -> None:
 
 def test_a_missing_cell_is_no_restart() -> None:
     rows = "".join(f"  {n}  {'-' if n % 10 == 0 else n}  0.{n}\n" for n in range(1, 40))
-    found = values("  iter  ep_ret  loss\n" + rows)
-    assert [step for step, _ in sorted(found["loss"])] == list(range(1, 40))
-    assert RESTARTS not in found
+    text = "  iter  ep_ret  loss\n" + rows
+    assert [step for step, _ in sorted(values(text)["loss"])] == list(range(1, 40))
+    assert not restarts(text)
 
 
 @pytest.mark.parametrize(
