@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.batch import RunKey
+from rltui.core.block import Block
 from rltui.formats import HEAD_BYTES, Decoded, Options
 from rltui.formats.document import JsonDocument
 from rltui.formats.document.head import closed
@@ -218,6 +220,19 @@ def test_a_document_that_grows_replaces_what_was_read(tmp_path: Path) -> None:
         20,
         30,
     ]
+
+
+def test_many_lists_cost_no_more_each_than_a_few() -> None:
+    took = []
+    for count in (4000, 32_000):
+        lists = {f"loss_{i}": [3.0, 2.0] for i in range(count)}
+        data = json.dumps({"step": [1, 2], **lists}).encode()
+        began = time.process_time()
+        (block,) = JsonDocument().decoder(None, Path("dqn_log.json")).feed(data).items
+        took.append(time.process_time() - began)
+        assert isinstance(block, Block)
+        assert block.tags == tuple(lists)
+    assert took[1] < 20 * took[0], took
 
 
 def test_the_steps_of_the_user() -> None:

@@ -60,7 +60,8 @@ class DocumentDecoder(WholeDocument):
             return []
         stem = self._file_name.rpartition(".")[0].rpartition("-tag-")[2]
         tags = [clean_tag(name or stem or "value") for name in columns.names]
-        chosen = [i for i, tag in enumerate(tags) if tag not in given and tag not in tags[:i]]
+        first = {tag: i for i, tag in reversed(list(enumerate(tags))) if tag not in given}
+        chosen = sorted(first.values())
         given.update(tags)
         if not chosen:
             return []
