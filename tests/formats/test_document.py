@@ -61,6 +61,30 @@ def test_lists_without_steps_are_counted() -> None:
     }
 
 
+def test_null_is_no_value() -> None:
+    document = {
+        "step": [1, 2, 3, 4],
+        "loss": [1.0, None, 2.0, math.nan],
+        "eval/score": [None, None, None, 0.5],
+        "test_score": [None] * 4,
+    }
+    found = values(document)
+    assert set(found) == {"loss", "eval/score"}
+    assert found["loss"][:2] == [(1, 1.0), (3, 2.0)]
+    assert math.isnan(found["loss"][2][1])
+    assert found["eval/score"] == [(4, 0.5)]
+    assert values({"val_loss": [None, 0.5, None, 0.25]}, "history.json") == {
+        "val_loss": [(2, 0.5), (4, 0.25)]
+    }
+    found = values({"loss": {"steps": [1, None, 3], "values": [4, 5, 6]}}, "metrics.json")
+    assert found == {"loss": [(1, 4.0), (3, 6.0)]}
+
+
+def test_null_in_rows_is_no_value() -> None:
+    rows = [{"step": i, "loss": i / 2, "eval": {"kl": None if i % 2 else 0.5}} for i in range(4)]
+    assert values(rows, "history.json")["eval/kl"] == [(0, 0.5), (2, 0.5)]
+
+
 def test_lists_below_a_name() -> None:
     lists = {"loss": [3.0, 2.0], "epoch": [5, 6]}
     assert values({"history": lists}) == {"loss": [(5, 3.0), (6, 2.0)]}
