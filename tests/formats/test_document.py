@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.batch import RunKey
+from rltui.core.block import Block
 from rltui.formats import HEAD_BYTES, Decoded, Options
 from rltui.formats.document import JsonDocument
 from rltui.formats.document.head import closed
@@ -57,6 +59,30 @@ def test_lists_without_steps_are_counted() -> None:
         "train_loss": [(1, 3.0), (2, 2.0), (3, 1.0), (4, 0.5)],
         "val_loss": [(1, 3.5), (2, 2.5)],
     }
+
+
+def test_null_is_no_value() -> None:
+    document = {
+        "step": [1, 2, 3, 4],
+        "loss": [1.0, None, 2.0, math.nan],
+        "eval/score": [None, None, None, 0.5],
+        "test_score": [None] * 4,
+    }
+    found = values(document)
+    assert set(found) == {"loss", "eval/score"}
+    assert found["loss"][:2] == [(1, 1.0), (3, 2.0)]
+    assert math.isnan(found["loss"][2][1])
+    assert found["eval/score"] == [(4, 0.5)]
+    assert values({"val_loss": [None, 0.5, None, 0.25]}, "history.json") == {
+        "val_loss": [(2, 0.5), (4, 0.25)]
+    }
+    found = values({"loss": {"steps": [1, None, 3], "values": [4, 5, 6]}}, "metrics.json")
+    assert found == {"loss": [(1, 4.0), (3, 6.0)]}
+
+
+def test_null_in_rows_is_no_value() -> None:
+    rows = [{"step": i, "loss": i / 2, "eval": {"kl": None if i % 2 else 0.5}} for i in range(4)]
+    assert values(rows, "history.json")["eval/kl"] == [(0, 0.5), (2, 0.5)]
 
 
 def test_lists_below_a_name() -> None:
@@ -218,6 +244,19 @@ def test_a_document_that_grows_replaces_what_was_read(tmp_path: Path) -> None:
         20,
         30,
     ]
+
+
+def test_many_lists_cost_no_more_each_than_a_few() -> None:
+    took = []
+    for count in (4000, 32_000):
+        lists = {f"loss_{i}": [3.0, 2.0] for i in range(count)}
+        data = json.dumps({"step": [1, 2], **lists}).encode()
+        began = time.process_time()
+        (block,) = JsonDocument().decoder(None, Path("dqn_log.json")).feed(data).items
+        took.append(time.process_time() - began)
+        assert isinstance(block, Block)
+        assert block.tags == tuple(lists)
+    assert took[1] < 20 * took[0], took
 
 
 def test_the_steps_of_the_user() -> None:

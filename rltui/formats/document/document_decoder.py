@@ -56,15 +56,16 @@ class DocumentDecoder(WholeDocument):
         size = len(columns.values)
         steps = np.arange(1.0, size + 1) if columns.steps is None else columns.steps
         known = np.isfinite(steps) & (np.abs(steps) < _STEPS)
-        if not known.any():
-            return []
         stem = self._file_name.rpartition(".")[0].rpartition("-tag-")[2]
         tags = [clean_tag(name or stem or "value") for name in columns.names]
-        chosen = [i for i, tag in enumerate(tags) if tag not in given and tag not in tags[:i]]
+        first = {tag: i for i, tag in reversed(list(enumerate(tags))) if tag not in given}
+        chosen = sorted(first.values())
         given.update(tags)
-        if not chosen:
+        absent = columns.absent[:, chosen]
+        known &= ~absent.all(axis=1)
+        if not known.any():
             return []
-        absent = columns.absent[known][:, chosen]
+        absent = absent[known]
         return [
             Block(
                 tuple(tags[i] for i in chosen),
@@ -76,9 +77,9 @@ class DocumentDecoder(WholeDocument):
         ]
 
     def _rows(self, history: Rows) -> Decoded:
-        """Rows mean what they mean as JSON lines."""
+        """Rows mean what they mean as JSON lines, but ``null`` is no value: not NaN."""
         decoder = JsonLinesDecoder(self._options)
-        rows = history.rows
+        rows = [_without_null(row) for row in history.rows]
         if history.numbered:
             key = self._options.step_keys[0] if self._options.step_keys else "step"
             rows = [{key: n, **row} for n, row in enumerate(rows, 1)]
@@ -90,3 +91,9 @@ class DocumentDecoder(WholeDocument):
         step = find_step(row, self._options.step_keys)
         kept = step.key if step is not None else ""
         return {k if k == kept else prefix + k: v for k, v in row.items()}
+
+
+def _without_null(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        k: _without_null(v) if isinstance(v, dict) else v for k, v in row.items() if v is not None
+    }

@@ -9,9 +9,9 @@ from rltui.formats.base import HEAD_BYTES
 from rltui.formats.document.shape import histories
 from rltui.formats.json_value import parsed
 
-#: What every history has in common: a list that begins with a number, an object or a list, or an
-#: object by step.
-_LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|-?Infinity|\{|\[)|"\d{1,15}"\s*:\s*\{')
+#: What every history has in common: a list that begins with a number or null, an object or a list,
+#: or an object by step.
+_LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|null|-?Infinity|\{|\[)|"\d{1,15}"\s*:\s*\{')
 #: Names without which nothing is a history: steps and figures, as :mod:`..step_name` knows them.
 _HINTS = (
     *(b"step", b"epo", b"epi", b"iter", b"frame", b"update", b"loss", b"rew", b"ret", b"entrop"),

@@ -208,21 +208,24 @@ _List = tuple[FloatArray, np.ndarray[Any, np.dtype[np.bool_]]]
 
 
 def _numbers(value: Any) -> _List | None:
-    """A list of numbers, also of numpy's as jsonpickle writes them; None for anything else."""
+    """A list of numbers, also of numpy's as jsonpickle writes them; None for anything else.
+
+    ``null`` means that a step has no value, however many there are."""
     if not isinstance(value, list) or not value:
         return None
     if isinstance(value[0], dict) and not any(k.startswith("py/") for k in value[0]):
         return None
-    if type(value[0]) is float or type(value[0]) is int:
+    if (type(value[0]) is float or type(value[0]) is int) and None not in value:
         try:
-            return np.array(value, np.float64), np.zeros(len(value), bool)  # None is NaN
+            return np.array(value, np.float64), np.zeros(len(value), bool)
         except (ValueError, TypeError, OverflowError):
             pass
     found = [_number(v) for v in value]
     absent = np.array([v is None for v in found])
-    if absent.sum() * 2 > len(found):
+    given = len(value) - value.count(None)
+    if not given or (len(found) - absent.sum()) * 2 < given:
         return None
-    return np.array([0.0 if v is None else v for v in found]), absent
+    return np.array([math.nan if v is None else v for v in found]), absent
 
 
 def _number(value: Any) -> float | None:
