@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import errno
 import math
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rltui.core.batch import Note
@@ -30,6 +31,21 @@ _MOST_RETRY_S = 5.0
 _RETRY_SHARE = 0.25
 
 
+class GivenUpError(OSError):
+    """A log format failed on a file, which is read no further; its text is for people."""
+
+
+@contextmanager
+def contained() -> Iterator[None]:
+    """Turn any error of a log format into :class:`GivenUpError`, so that it costs one file."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        raise GivenUpError(f"cannot be read further: {type(error).__name__}") from error
+
+
 def is_missing(error: OSError | ValueError) -> bool:
     """Whether an error means that there is nothing of this name."""
     return isinstance(error, OSError) and error.errno in (errno.ENOENT, errno.ENOTDIR)
@@ -37,6 +53,8 @@ def is_missing(error: OSError | ValueError) -> bool:
 
 def reason_of(error: OSError | ValueError, failure: str = "cannot be read") -> str:
     """``failure`` and the reason the system gives, for people; cleaned."""
+    if isinstance(error, GivenUpError):
+        return str(error)
     detail = error.strerror if isinstance(error, OSError) else ""
     return f"{failure}: {clean(detail or str(error) or type(error).__name__)}"
 

@@ -16,6 +16,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from rltui.core.batch import LogTail
 from rltui.core.block import Block
+from rltui.files.trouble import GivenUpError, contained
 from rltui.formats import HEAD_BYTES, Format, Options
 from rltui.sources.discovery.further import FurtherSearch, Searched
 
@@ -88,6 +89,8 @@ class _Claim(NamedTuple):
     reason: str
     rowless: bool = False
     """Whether it is claimed for how it ends alone."""
+    failed: bool = False
+    """Whether the format failed on it, for ``reason``."""
 
 
 class HeadReader:
@@ -122,14 +125,34 @@ class HeadReader:
         self, form: Format, path: Path, status: os.stat_result, *, named: bool = False
     ) -> bool:
         """Whether ``form`` claims the file, by its beginning and its end; ``named``: the user has
-        named it. Raises OSError when it cannot be read."""
+        named it. Raises OSError when it cannot be read, GivenUpError when the format fails."""
         # the path, too: systems give the inode of a deleted file to the next one
         key, identity = (form.name, str(path)), (status.st_dev, status.st_ino)
         known = self._claims.get(key)
         if known is not None and known.identity == identity:
             same = known.size == status.st_size
             if known.claimed or same or (known.decided and status.st_size > known.size):
+                if known.failed:
+                    raise GivenUpError(known.reason)
                 return known.claimed
+        try:
+            with contained():
+                found = self._judge(form, path, status, named)
+        except GivenUpError as error:
+            self._give_up(form, path, status, error)
+            raise
+        self._claims[key] = found
+        return found.claimed
+
+    def _give_up(
+        self, form: Format, path: Path, status: os.stat_result, error: GivenUpError
+    ) -> None:
+        """Ask a format no more about a file on which it failed."""
+        identity, reason = (status.st_dev, status.st_ino), str(error)
+        claim = _Claim(identity, status.st_size, False, True, reason, failed=True)
+        self._claims[form.name, str(path)] = claim
+
+    def _judge(self, form: Format, path: Path, status: os.stat_result, named: bool) -> _Claim:
         head = b"" if form.name_decides else self._head(str(path), status)
         claimed = form.claims(path, head, self._options)
         rowless = False
@@ -143,8 +166,8 @@ class HeadReader:
         reason, decided = "", True
         if not claimed:
             reason, decided = form.refusal(head, self._options)
-        self._claims[key] = _Claim(identity, status.st_size, claimed, decided, reason, rowless)
-        return claimed
+        identity = (status.st_dev, status.st_ino)
+        return _Claim(identity, status.st_size, claimed, decided, reason, rowless)
 
     def is_rowless(self, form: Format, path: Path) -> bool:
         """Whether a file was claimed only because it ends like the log of a job that died."""
@@ -162,7 +185,12 @@ class HeadReader:
         searched = self._searched.get(path)
         if searched is None or searched.identity != identity or searched.size > size:
             searched = self._searched[path] = Searched(identity)
-        found = self.further.finds(form, path, searched, size, named=named)
+        try:
+            with contained():
+                found = self.further.finds(form, path, searched, size, named=named)
+        except GivenUpError as error:
+            self._give_up(form, path, status, error)
+            raise
         if found:
             self._claims[form.name, str(path)] = _Claim(identity, size, True, True, "")
         return found
@@ -198,7 +226,8 @@ class HeadReader:
                 pieces = [read_head(path, _SPAN_BYTES)]
                 if size > _SPAN_BYTES:
                     pieces.append(_read_end(path, size, _SPAN_BYTES))
-                known = size, _span_of(pieces, form, path, self._options)
+                with contained():
+                    known = size, _span_of(pieces, form, path, self._options)
                 self._spans[path] = known
         except OSError:
             return None
@@ -213,7 +242,8 @@ class HeadReader:
             size = path.stat().st_size
             if known is not None and known[1] == size:
                 return Role.EMPTY
-            role = _role_of(read_head(path), form)
+            with contained():
+                role = _role_of(read_head(path), form)
         except OSError:
             return Role.RUN
         self._roles[path] = (role, size)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 
 from rltui.core.batch import Batch, Note, SourceInfo
-from rltui.files.trouble import Notes
-from rltui.formats import Decoded, Format
+from rltui.core.level import Level
+from rltui.files.trouble import Notes, contained, reason_of
+from rltui.formats import Decoded, DecoderNote, Format
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.trackers import Tracker
 
@@ -36,6 +38,8 @@ class Feed(ABC):
         """Whether its last line was read as if it had ended."""
         self.ended = False
         """Whether nothing can come any more."""
+        self.given_up = False
+        """Whether its format failed on it: nothing more of it is decoded."""
         self._begun = False
         self._more = False
         self._records = 0
@@ -84,6 +88,18 @@ class Feed(ABC):
         """A read has succeeded; ``more``: it has not come to the end."""
         self._begun, self._more = True, more
         self.read_once = self.read_once or not more
+
+    def _contained(self, decode: Callable[[], Decoded], position: int) -> Decoded:
+        """What ``decode`` returns for the bytes at ``position``; if it fails, a note, and nothing
+        from then on."""
+        if self.given_up:
+            return Decoded()
+        try:
+            with contained():
+                return decode()
+        except OSError as error:
+            self.given_up = True
+            return Decoded(notes=(DecoderNote(position, Level.WATCH, reason_of(error)),))
 
     def _count(self, decoded: Decoded) -> None:
         self._records += decoded.records

@@ -7,6 +7,7 @@ from dataclasses import replace
 from rltui.core.batch import Batch, Restart
 from rltui.core.block import Block
 from rltui.files.tail import Polled, Tail
+from rltui.files.trouble import contained
 from rltui.formats import Decoded, Format, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.discovery.tree import in_checkpoint
@@ -41,6 +42,8 @@ class FileFeed(Feed):
 
     def still(self) -> bool:
         """Whether :meth:`read` would certainly return None; costs one ``stat``."""
+        if self.given_up:
+            return True
         if self.final and not self.finished:
             return False
         return not self.behind and self._tail.still() and not self._decoder.holds_row
@@ -50,7 +53,8 @@ class FileFeed(Feed):
         if self._whole:
             return None
         try:
-            found = overview(self.file.path, self._format, self._options, limits)
+            with contained():
+                found = overview(self.file.path, self._format, self._options, limits)
         except OSError:
             return None
         if found is None:
@@ -63,7 +67,9 @@ class FileFeed(Feed):
 
     def read(self, budget_bytes: int) -> Batch | None:
         """Read what was appended."""
-        tail = self._tail
+        if self.given_up:
+            return None
+        tail, begin = self._tail, self.offset
         polled = tail.poll(budget_bytes)
         if polled.changed:
             self.finished = False
@@ -75,17 +81,19 @@ class FileFeed(Feed):
             self._records = 0
         decoded = Decoded()
         if polled.data or self._decoder.holds_row:
-            decoded = self._decoder.feed(polled.data, more=polled.more)
+            decoded = self._contained(
+                lambda: self._decoder.feed(polled.data, more=polled.more), begin
+            )
         if ends and not polled.more:
             self.finished = True
-            decoded = decoded.then(self._decoder.finish())
+            decoded = decoded.then(self._contained(self._decoder.finish, tail.offset))
         self._count(decoded)
         news = polled.changed or bool(decoded.items or decoded.notes)
         if not (news or not self._begun or polled.more != self._more):
             return None
-        self._advance(more=polled.more)
+        self._advance(more=polled.more and not self.given_up)
         self.offset = tail.offset
-        self.size = tail.offset if tail.gone else tail.size
+        self.size = tail.offset if tail.gone or self.given_up else tail.size
         self.modified = tail.modified or self.modified
         return self._changed(polled, decoded)
 

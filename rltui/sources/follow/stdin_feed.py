@@ -76,9 +76,10 @@ class StdinFeed(Feed):
             self._open_line = not data.endswith(b"\n")
         if self.ended and self._open_line:  # nothing follows that could end the last line
             data += b"\n"
-        decoded = self._decode(data)
+        begin = max(0, self.offset - self._skipped)
+        decoded = self._contained(lambda: self._decode(data), begin)
         if self.ended and self._format is None:
-            decoded = self._died()
+            decoded = decoded.then(self._contained(self._died, begin))
         return self._changed(decoded, dropped)
 
     def _decode(self, data: bytes) -> Decoded:
@@ -132,7 +133,7 @@ class StdinFeed(Feed):
         if dropped:
             lost = f"{dropped:,} bytes were dropped: more came than could wait to be shown"
             trouble += ((Level.WATCH, lost),)
-        if self.ended and self._format is None:
+        if self.ended and self._format is None and not self.given_up:
             trouble += ((Level.WATCH, "no rows of metrics came through it"),)
         if self._skipped:
             moved = (replace(n, offset=n.offset + self._skipped) for n in decoded.notes)
