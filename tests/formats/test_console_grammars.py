@@ -489,3 +489,18 @@ def test_any_bytes_are_read_alike_in_any_pieces(draws: st.DataObject) -> None:
 @pytest.mark.parametrize("text", [*TEXTS[:2], *TEXTS[3:7]])
 def test_logs_of_these_grammars_are_claimed(text: str) -> None:
     assert Console().claims(Path("x.log"), text.encode())
+
+
+def test_many_forms_by_turns() -> None:
+    text = "".join(
+        f"step {n} loss/task_{k}={n}.5 acc=0.{k + 1}\n" for n in STEPS for k in range(300)
+    )
+    assert len(values(text)["loss/task_299"]) == len(STEPS)
+
+
+def test_a_frame_below_a_box_of_dashes_is_no_box_however_the_log_is_split() -> None:
+    box = "-----------------\n| time/total_timesteps | 35 |\n| rollout/ep_rew_mean | 3.5 |\n"
+    frame = "Step {n}\n╭───┬───╮\n│ loss │ 0.{n} │\n╰───┴───╯\n"
+    text = (box + "-----------------\n" + frame.format(n=36) + frame.format(n=38)).encode()
+    whole = encode.points_of(encode.feed_all(Console().decoder(), text))
+    assert whole == encode.points_of(encode.feed_all(Console().decoder(), text, piece=1))

@@ -82,6 +82,8 @@ class BoxedTable(Dialect):
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """A rule may begin a box; the following lines show whether it does."""
         text = ungrouped(plain(line))
+        if self.markers is _DASHES and text[:1] not in (b"-", b"+"):
+            return False  # found by a marker that is no longer one
         if not is_rule(text) and not text.startswith("╭".encode()):
             self._heading(text)
             return False

@@ -30,7 +30,7 @@ from rltui.formats.last_line import LastLine
 #: The byte order mark that some Windows shells write first.
 _MARK = b"\xef\xbb\xbf"
 #: Bytes without any row after which weak dialects are dropped.
-_GUESSED = 1 << 22
+_GUESSED = 1 << 25
 #: Rows after which the dialects without any are dropped.
 _SETTLED = 20
 

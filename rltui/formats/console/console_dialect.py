@@ -77,8 +77,9 @@ class ConsoleRows:
         self, names: tuple[bytes, ...], step: int, values: Sequence[float], wall: float = math.nan
     ) -> None:
         """Add a row that has no step of its own: ``step`` is that of a row nearby."""
-        if len(self.guessed) < _MAX_KEYS:
-            self.guessed |= _tags(names)
+        tags = _tags(names)
+        if not tags <= self.guessed:
+            self.guessed |= tags
         self.add(names, step, values, wall)
 
     def restart(self, step: int) -> None:

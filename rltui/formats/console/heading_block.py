@@ -28,6 +28,7 @@ _TRIED = 20
 #: Longer lines below a heading are text.
 _MAX_LINE = 500
 _MAX_NAMES = 1000
+_MAX_KNOWN = 10_000
 _MAX_SHAPES = 64
 _MAX_EXTRAS = 64
 _MAX_HELD = 4
@@ -196,7 +197,7 @@ class HeadingBlock:
         for name, value in pairs:
             if name in known:
                 steps.setdefault(now, {})[name] = value
-            elif len(self._held.get(name, ())) > 1:
+            elif len(self._held.get(name, ())) > 1 and len(known) < _MAX_KNOWN:
                 known.add(name)
                 for step, held in self._held.pop(name):
                     steps.setdefault(step, {})[name] = held

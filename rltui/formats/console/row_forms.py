@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-_MAX_FORMS = 256
+#: Forms that are remembered; of those that wait for a second row the oldest goes first.
+_MAX_FORMS = 4096
 #: Rows of one step that wait for one of a later step.
 _MAX_WAITING = 8
 
@@ -44,7 +45,8 @@ class RowForms:
         that of another row; ``once``: a form with many rows of one step is not read."""
         if form not in self._forms:
             if len(self._forms) >= _MAX_FORMS:
-                self._forms.clear()
+                waits = (known for known, rows in self._forms.items() if rows is not None)
+                del self._forms[next(waits, next(iter(self._forms)))]
             self._forms[form] = [row]
             return []
         waiting = self._forms[form]
