@@ -54,6 +54,21 @@ def test_a_repeated_header_is_a_resume_and_not_a_cycle() -> None:
     assert steps(decoded(often, "log.csv"), "loss") == [i * 2048 for i in range(10)]
 
 
+@pytest.mark.parametrize("piece", [None, 1, 64])
+def test_a_header_with_another_column_keeps_the_choice(piece: int | None) -> None:
+    rows = "".join(f"{i % 8},{i / 2}\n" for i in range(24))
+    more = "".join(f"{i % 8},{i / 2},0.5\n" for i in range(24, 40))
+    found = decoded(f"episode,reward\n{rows}episode,reward,loss\n{more}", piece=piece)
+    assert steps(found, "reward") == list(range(1, 41))
+    assert steps(found, "episode") == list(range(1, 41))
+    assert steps(found, "loss") == list(range(25, 41))
+    ticks = "".join(f"{i % 5},{i * 10},0.5\n" for i in range(40))
+    more = "".join(f"{i % 5},{i * 10},0.5,1\n" for i in range(40, 60))
+    header = "Episode,Total env ticks,loss"
+    found = decoded(f"{header}\n{ticks}{header},kl\n{more}", piece=piece)
+    assert steps(found, "loss") == [i * 10 for i in range(60)]
+
+
 def test_the_next_candidate_takes_over() -> None:
     rows = "".join(f"{i % 5},{i * 10},0.5\n" for i in range(40))
     found = decoded("Episode,Total env ticks,loss\n" + rows)

@@ -42,6 +42,12 @@ class Axis:
         """The column; -1 when the steps are row numbers."""
         return self._candidates[0] if self._candidates else -1
 
+    @property
+    def rejected(self) -> frozenset[str]:
+        """Names of the columns that have turned out to be no step."""
+        names = self._columns.names
+        return frozenset(names[i] for i in self._columns.candidates if i not in self._candidates)
+
     def add(self, rows: TableRows, *, again: bool) -> bool:
         """Take the next rows; returns whether they show another column to be the step."""
         self.kept.append((again, rows))

@@ -56,6 +56,8 @@ class TableDecoder(LastLine):
         self._collector = BlockCollector()
         self._axis: Axis | None = None
         """The choice of the step, until it stands."""
+        self._rejected: frozenset[str] = frozenset()
+        """Columns named like a step whose rows have shown that they are none."""
         self._again = False
         """Whether the header was repeated before the next rows."""
         self._row_numbers = False
@@ -168,8 +170,12 @@ class TableDecoder(LastLine):
     def _begin(self, names: Sequence[str]) -> None:
         """Continue with this header."""
         first = self._columns is None
-        self._columns = columns_of(names, self._step_keys, self._file_name)
-        self._axis = Axis(self._columns) if first else None
+        columns = columns_of(names, self._step_keys, self._file_name)
+        if not self._rejected.isdisjoint(columns.names):
+            left = (i for i in columns.candidates if columns.names[i] not in self._rejected)
+            columns = columns_of(names, self._step_keys, self._file_name, next(left, -1))
+        self._columns = columns
+        self._axis = Axis(columns) if first else None
         self._texts, self._numbers = set(), set()
 
     def _body(self, piece: bytes, offset: int, last: bool) -> int:
@@ -273,6 +279,7 @@ class TableDecoder(LastLine):
                 step = axis.step
                 columns = columns_of(columns.names, self._step_keys, self._file_name, step)
                 self._columns, self._replaces = columns, True
+                self._rejected = axis.rejected
                 self._collector.start_over()
                 for repeated, kept in axis.kept[:-1]:
                     self._store(columns, kept, again=repeated)
