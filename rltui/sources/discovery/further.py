@@ -13,7 +13,7 @@ searched again: a log that grows is searched from where the last search ended.
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
+from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,7 +28,7 @@ _PIECE = 1 << 20
 _KEPT = 32
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Searched:
     """How far one file has been searched."""
 
@@ -37,6 +37,8 @@ class Searched:
     """Bytes of the file that were searched, left out or are waiting."""
     waiting: list[tuple[int, int]] = field(default_factory=list)
     """What is still to be searched, in bytes from the beginning."""
+    rows: RowSearch | None = None
+    """The search, which may go on within a line and with the first of two rows."""
 
     def grew(self, size: int, most: int) -> None:
         """The file has ``size`` bytes now: note what of that is to be searched."""
@@ -53,7 +55,8 @@ class FurtherSearch:
     """Owned by one reader of heads; not thread-safe."""
 
     def __init__(self) -> None:
-        self._rows: OrderedDict[Path, RowSearch] = OrderedDict()
+        self._kept: deque[Searched] = deque()
+        """Files whose search may go on, the one that was searched last at the end."""
         self._left = SEARCH_BYTES
         self._in_vain = 0
         """Bytes that were searched below directories without finding a row, all in all."""
@@ -77,16 +80,23 @@ class FurtherSearch:
             searched.waiting = searched.waiting[-1:] if grown else []
         if not searched.waiting:
             return False
-        rows, before = self._rows.pop(path, None) or form.row_search(), self._left
+        rows, before = self._take_rows(searched) or form.row_search(), self._left
         found = self._search(path, rows, searched, named=named)
         if found:
             self._left = before  # only what is searched in vain is bounded
             return True
         self._in_vain += before - self._left
-        self._rows[path] = rows
-        if len(self._rows) > _KEPT:
-            self._rows.popitem(last=False)
+        searched.rows = rows
+        self._kept.append(searched)
+        if len(self._kept) > _KEPT:
+            self._kept.popleft().rows = None
         return False
+
+    def _take_rows(self, searched: Searched) -> RowSearch | None:
+        rows, searched.rows = searched.rows, None
+        if rows is not None:
+            self._kept.remove(searched)
+        return rows
 
     def _search(self, path: Path, rows: RowSearch, searched: Searched, *, named: bool) -> bool:
         with path.open("rb", buffering=0) as file:
