@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.formats.base import Decoded
+from rltui.formats.base import Decoded, NoteBook
 
 
 class LastLine(ABC):
@@ -21,22 +22,43 @@ class LastLine(ABC):
     """Of the unfinished line."""
     _skipping: bool
     """Whether the unfinished line is dropped."""
-    _given: dict[str, int] | None = None
-    """Tag -> points that the unfinished line has given: they come once more when it is complete."""
+    _offset: int
+    """Of the unfinished line, in bytes from the beginning of the file."""
+    _given: _Given | None = None
+    """What the unfinished line has given: it comes once more when the line is complete."""
 
     @abstractmethod
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         """Decode the next bytes."""
+
+    def _repeat(self) -> bool:
+        """Return all points once more with the next ones, which then replace them; returns
+        whether they are still there."""
+        return False
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         """See :class:`rltui.formats.base.Decoder`."""
         given = self._given
         if given is None or not data:
             return self._feed(data, more=more)
-        decoded = self._feed(data, more=more)
-        if b"\n" in data:
-            self._given = None
-        return replace(decoded, items=tuple(_without(i, given) for i in decoded.items))
+        self._given = None
+        begin, end = self._offset, data.find(b"\n") + 1 or len(data)
+        if given.replaced and data[end - 1 : end] == b"\n" and self._repeat():
+            return self._feed(data, more=more)
+        decoded = given.taken_from(self._feed(data[:end], more=more and end == len(data)))
+        if data[end:]:
+            later = self._feed(data[end:], more=more)
+            # a console row and a quoted cell may end in a later line
+            decoded = decoded.then(given.taken_from(later, same_step=True))
+        elif given.waits and any(self._parts):
+            self._given = given
+        if not given.torn or decoded.replaces:
+            return decoded
+        if self._repeat():
+            return replace(decoded, items=self._feed(b"", more=more).items, replaces=True)
+        notes = NoteBook()
+        notes.add(begin, "value read before its line was complete", ", ".join(given.torn))
+        return replace(decoded, notes=decoded.notes + notes.take())
 
     def finish(self) -> Decoded:
         """See :class:`rltui.formats.base.Decoder`."""
@@ -44,12 +66,55 @@ class LastLine(ABC):
             return Decoded()
         ended = copy.deepcopy(self)  # the line may go on after all
         decoded = ended.feed(b"\n")
-        blocks = [i for i in decoded.items if isinstance(i, Block)]
-        if not blocks:
+        if not any(isinstance(i, Block) for i in decoded.items):
             # the program may just be writing it: no reason to worry
             return Decoded(notes=tuple(replace(n, level=Level.OK) for n in decoded.notes))
-        self._given = {t: len(_rows_of(b, n)) for b in blocks for n, t in enumerate(b.tags)}
+        self._given = _Given(decoded)
         return decoded
+
+
+class _Given:
+    """The points of a line that was not complete."""
+
+    def __init__(self, decoded: Decoded) -> None:
+        self.replaced = decoded.replaces
+        self.torn: dict[str, None] = {}
+        """Tags whose point was another one than that of the complete line."""
+        self._points: dict[str, list[tuple[int, bytes]]] = {}
+        for item in decoded.items:
+            if isinstance(item, Block):
+                for column, tag in enumerate(item.tags):
+                    self._points.setdefault(tag, []).extend(_points_of(item, column))
+
+    @property
+    def waits(self) -> bool:
+        """Whether some points have not come once more."""
+        return bool(self._points)
+
+    def taken_from(self, decoded: Decoded, *, same_step: bool = False) -> Decoded:
+        """Without the first points of each tag, as many as were given; counts them off.
+        ``same_step``: only as long as they have the steps of those that were given."""
+        if decoded.replaces:
+            self._points.clear()
+        if not self._points:
+            return decoded
+        return replace(decoded, items=tuple(self._left(i, same_step) for i in decoded.items))
+
+    def _left(self, item: Block | Restart, same_step: bool) -> Block | Restart:
+        if isinstance(item, Restart) or self._points.keys().isdisjoint(item.tags):
+            return item
+        absent = np.zeros(item.values.shape, bool) if item.absent is None else item.absent.copy()
+        for column, tag in enumerate(item.tags):
+            given = self._points.pop(tag, [])
+            pairs = list(zip(given, _points_of(item, column), strict=False))
+            if same_step:
+                pairs = list(takewhile(lambda pair: pair[0][0] == pair[1][0], pairs))
+            if any(before != now for before, now in pairs):
+                self.torn[tag] = None
+            absent[_rows_of(item, column)[: len(pairs)], column] = True
+            if given[len(pairs) :]:
+                self._points[tag] = given[len(pairs) :]
+        return replace(item, absent=absent)
 
 
 def _rows_of(block: Block, column: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
@@ -59,13 +124,9 @@ def _rows_of(block: Block, column: int) -> np.ndarray[tuple[int], np.dtype[np.in
     return np.flatnonzero(~block.absent[:, column])
 
 
-def _without(item: Block | Restart, given: dict[str, int]) -> Block | Restart:
-    """A block without the first points of some tags, as many as were given; counts them off."""
-    if isinstance(item, Restart) or not any(given.get(tag) for tag in item.tags):
-        return item
-    absent = np.zeros(item.values.shape, bool) if item.absent is None else item.absent.copy()
-    for column, tag in enumerate(item.tags):
-        rows = _rows_of(item, column)[: given.get(tag, 0)]
-        absent[rows, column] = True
-        given[tag] = given.get(tag, 0) - len(rows)
-    return replace(item, absent=absent)
+def _points_of(block: Block, column: int) -> list[tuple[int, bytes]]:
+    """Step and value of the rows in which a column has one; NaN equals NaN."""
+    return [
+        (int(block.steps[row]), block.values[row, column].tobytes())
+        for row in _rows_of(block, column)
+    ]
