@@ -78,6 +78,7 @@ class _Given:
 
     def __init__(self, decoded: Decoded) -> None:
         self.replaced = decoded.replaces
+        self._restarts = [i for i in decoded.items if isinstance(i, Restart)]
         self.torn: dict[str, None] = {}
         """Tags whose point was another one than that of the complete line."""
         self._points: dict[str, list[tuple[int, bytes]]] = {}
@@ -98,7 +99,10 @@ class _Given:
             self._points.clear()
         if not self._points:
             return decoded
-        return replace(decoded, items=tuple(self._left(i, same_step) for i in decoded.items))
+        items = list(decoded.items)
+        while items and self._restarts and items[0] == self._restarts[0]:
+            del items[0], self._restarts[0]
+        return replace(decoded, items=tuple(self._left(i, same_step) for i in items))
 
     def _left(self, item: Block | Restart, same_step: bool) -> Block | Restart:
         if isinstance(item, Restart) or self._points.keys().isdisjoint(item.tags):

@@ -74,3 +74,11 @@ def test_half_a_value_that_stays_is_reported() -> None:
 def test_a_line_that_turns_out_to_be_broken_takes_no_other_point_with_it() -> None:
     found = encode.points_of(cut(LONG + "250,2.3", ",9,9\n251,0.5\n"))
     assert values(found, "loss")[250:] == [(250, 2.3), (251, 0.5)]
+
+
+@PIECES
+def test_a_restart_comes_once(piece: int | None) -> None:
+    rest = "5\n101,0.25\nstep,loss\n100,0.5\n"
+    parts = cut(LONG + "step,loss\n100,0.2", rest, piece)
+    assert encode.restarts_of(parts) == [100, 100]
+    assert values(encode.points_of(parts), "loss")[250:] == [(100, 0.2), (101, 0.25), (100, 0.5)]
