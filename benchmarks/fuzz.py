@@ -187,6 +187,8 @@ def _points(parts: Sequence[Decoded]) -> dict[str, bytes]:
     """Checksum-like bytes of all points by tag, in file order."""
     points: dict[str, list[bytes]] = {}
     for decoded in parts:
+        if decoded.replaces:
+            points.clear()
         for item in decoded.items:
             if not isinstance(item, Block):
                 continue

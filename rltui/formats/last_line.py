@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.formats.base import Decoded
+from rltui.formats.base import Decoded, NoteBook
 
 
 class LastLine(ABC):
@@ -21,11 +22,10 @@ class LastLine(ABC):
     """Of the unfinished line."""
     _skipping: bool
     """Whether the unfinished line is dropped."""
-    _given: dict[str, list[int | None]] | None = None
-    """Tag -> steps of the points that come once more when their line or block is complete, in
-    order; None for those of the unfinished line, whose step may not be complete."""
-    _restarted: tuple[int, ...] = ()
-    """Steps of the restarts that come once more."""
+    _offset: int
+    """Of the unfinished line, in bytes from the beginning of the file."""
+    _given: _Given | None = None
+    """What the unfinished line has given: it comes once more when the line is complete."""
     _ended = False
     """Whether nothing came since :meth:`finish` gave points."""
 
@@ -33,28 +33,35 @@ class LastLine(ABC):
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         """Decode the next bytes."""
 
+    def _repeat(self) -> bool:
+        """Return all points once more with the next ones, which then replace them; returns
+        whether they are still there."""
+        return False
+
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         """See :class:`rltui.formats.base.Decoder`."""
         given = self._given
         if given is None or not data:
             return self._feed(data, more=more)
-        self._ended = False
-        decoded = self._feed(data, more=more)
-        items: list[Block | Restart] = []
-        for item in decoded.items:
-            if not isinstance(item, Restart):
-                items.append(_without(item, given))
-            elif item.step not in self._restarted:
-                items.append(item)
-            else:
-                self._restarted = tuple(s for s in self._restarted if s != item.step)
-        if b"\n" in data:
-            left: dict[str, list[int | None]] = {
-                tag: [s for s in steps if s is not None] for tag, steps in given.items()
-            }
-            self._given = {tag: steps for tag, steps in left.items() if steps} or None
-            self._restarted = self._restarted if self._given else ()
-        return replace(decoded, items=tuple(items))
+        self._given, self._ended = None, False
+        begin, end = self._offset, data.find(b"\n") + 1 or len(data)
+        if given.replaced and data[end - 1 : end] == b"\n" and self._repeat():
+            return self._feed(data, more=more)
+        fed = self._feed(data[:end], more=more and end == len(data))
+        decoded = given.taken_from(fed, same_step=given.closed)
+        if data[end:]:
+            later = self._feed(data[end:], more=more)
+            # a console row and a quoted cell may end in a later line
+            decoded = decoded.then(given.taken_from(later, same_step=True))
+        if given.waits and (given.closed or not (data[end:] or not any(self._parts))):
+            self._given = given
+        if not given.torn or decoded.replaces:
+            return decoded
+        if self._repeat():
+            return replace(decoded, items=self._feed(b"", more=more).items, replaces=True)
+        notes = NoteBook()
+        notes.add(begin, "value read before its line was complete", ", ".join(given.torn))
+        return replace(decoded, notes=decoded.notes + notes.take())
 
     def _close(self) -> Decoded:
         """The rows that wait for a line that never comes. The decoder is not used any more."""
@@ -65,25 +72,67 @@ class LastLine(ABC):
         if self._ended:
             return Decoded()
         ended = copy.deepcopy(self)  # the line may go on after all
+        ended._given = None
         line = any(self._parts) and not self._skipping
-        last = ended.feed(b"\n") if line else Decoded()
+        last = ended._feed(b"\n", more=False) if line else Decoded()
         closed = ended._close()
         decoded = last.then(closed)
-        blocks = [i for i in decoded.items if isinstance(i, Block)]
-        if not blocks:
+        if not any(isinstance(i, Block) for i in decoded.items):
             # the program may just be writing it: no reason to worry
             return Decoded(notes=tuple(replace(n, level=Level.OK) for n in decoded.notes))
-        self._ended = True
-        self._given = self._given or {}
-        for part, sure in ((last, False), (closed, True)):
-            for item in part.items:
-                if isinstance(item, Restart):
-                    self._restarted += (item.step,)
-                    continue
-                for column, tag in enumerate(item.tags):
-                    steps = item.steps[_rows_of(item, column)].tolist()
-                    self._given.setdefault(tag, []).extend(s if sure else None for s in steps)
+        self._given, self._ended = _Given(decoded, closed=bool(closed.items)), True
         return decoded
+
+
+class _Given:
+    """The points of a line that was not complete."""
+
+    def __init__(self, decoded: Decoded, *, closed: bool = False) -> None:
+        self.closed = closed
+        """Whether some are of a block that waits for further lines."""
+        self.replaced = decoded.replaces
+        self._restarts = [i for i in decoded.items if isinstance(i, Restart)]
+        self.torn: dict[str, None] = {}
+        """Tags whose point was another one than that of the complete line."""
+        self._points: dict[str, list[tuple[int, bytes]]] = {}
+        for item in decoded.items:
+            if isinstance(item, Block):
+                for column, tag in enumerate(item.tags):
+                    self._points.setdefault(tag, []).extend(_points_of(item, column))
+
+    @property
+    def waits(self) -> bool:
+        """Whether some points have not come once more."""
+        return bool(self._points)
+
+    def taken_from(self, decoded: Decoded, *, same_step: bool = False) -> Decoded:
+        """Without the first points of each tag, as many as were given; counts them off.
+        ``same_step``: only as long as they have the steps of those that were given."""
+        if decoded.replaces:
+            self._points.clear()
+        if not self._points:
+            return decoded
+        items = list(decoded.items)
+        while items and self._restarts and items[0] == self._restarts[0]:
+            del items[0], self._restarts[0]
+        return replace(decoded, items=tuple(self._left(i, same_step) for i in items))
+
+    def _left(self, item: Block | Restart, same_step: bool) -> Block | Restart:
+        if isinstance(item, Restart) or self._points.keys().isdisjoint(item.tags):
+            return item
+        absent = np.zeros(item.values.shape, bool) if item.absent is None else item.absent.copy()
+        for column, tag in enumerate(item.tags):
+            given = self._points.pop(tag, [])
+            pairs = list(zip(given, _points_of(item, column), strict=False))
+            if same_step:
+                pairs = list(takewhile(lambda pair: pair[0][0] == pair[1][0], pairs))
+            if any(before != now for before, now in pairs):
+                self.torn[tag] = None
+            absent[_rows_of(item, column)[: len(pairs)], column] = True
+            gone_on = same_step and len(pairs) < min(len(given), len(_rows_of(item, column)))
+            if given[len(pairs) :] and not gone_on:
+                self._points[tag] = given[len(pairs) :]
+        return replace(item, absent=absent)
 
 
 def _rows_of(block: Block, column: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
@@ -93,18 +142,9 @@ def _rows_of(block: Block, column: int) -> np.ndarray[tuple[int], np.dtype[np.in
     return np.flatnonzero(~block.absent[:, column])
 
 
-def _without(item: Block, given: dict[str, list[int | None]]) -> Block:
-    """A block without the first points of some tags that were given; takes them off. A point of
-    another step shows that the given ones do not come again."""
-    if not any(given.get(tag) for tag in item.tags):
-        return item
-    absent = np.zeros(item.values.shape, bool) if item.absent is None else item.absent.copy()
-    for column, tag in enumerate(item.tags):
-        steps = given.get(tag, [])
-        for row in _rows_of(item, column)[: len(steps)]:
-            if steps[0] not in (None, item.steps[row]):
-                steps.clear()
-                break
-            steps.pop(0)
-            absent[row, column] = True
-    return replace(item, absent=absent)
+def _points_of(block: Block, column: int) -> list[tuple[int, bytes]]:
+    """Step and value of the rows in which a column has one; NaN equals NaN."""
+    return [
+        (int(block.steps[row]), block.values[row, column].tobytes())
+        for row in _rows_of(block, column)
+    ]

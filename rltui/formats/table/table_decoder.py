@@ -280,14 +280,26 @@ class TableDecoder(LastLine):
                 columns = columns_of(columns.names, self._step_keys, self._file_name, step)
                 self._columns, self._replaces = columns, True
                 self._rejected = axis.rejected
-                self._collector.start_over()
-                for repeated, kept in axis.kept[:-1]:
-                    self._store(columns, kept, again=repeated)
+                self._start_over(columns, axis.kept[:-1])
             if axis.settled:
                 self._axis = None
         self._row_numbers = self._row_numbers or not columns.steps
         if not self._store(columns, rows, again=again):
             self._notes.add(offset, "row without a step", level=Level.OK)
+
+    def _repeat(self) -> bool:
+        """While the choice of the step is open, all rows are there."""
+        if self._axis is None or self._columns is None:
+            return False
+        self._start_over(self._columns, self._axis.kept)
+        self._replaces = self._returned = True
+        return True
+
+    def _start_over(self, columns: Columns, kept: Sequence[tuple[bool, TableRows]]) -> None:
+        """Store all rows so far once more."""
+        self._collector.start_over()
+        for again, rows in kept:
+            self._store(columns, rows, again=again)
 
     def _store(self, columns: Columns, rows: TableRows, *, again: bool) -> bool:
         if again:
