@@ -36,11 +36,15 @@ def exit_status_of(
     found = [f for f in files.by_path.values() if f.source.modified >= last - _LATER_S]
     found.sort(key=lambda f: (0.0 if copied else f.source.modified, f.source.order))
     codes = [f.exit_code for f in found if f.exit_code is not None]
-    tails = [f.tail for f in found if f.tail is not None]
-    if not codes and not tails:
-        return None
-    tail, code = tails[-1] if tails else None, codes[-1] if codes else None
-    return exit_status(tail, code, logged=logged)
+    code = codes[-1] if codes else None
+    logs = [f for f in reversed(found) if f.tail is not None]
+    if not logs:
+        return None if code is None else exit_status(None, code, logged=logged)
+    job = logs[0].source.path.with_suffix("")
+    # what a job printed may be parted: slurm-7.out, slurm-7.err
+    tails = [f.tail for f in logs if f.source.path.with_suffix("") == job]
+    endings = (exit_status(tail, code, logged=logged) for tail in tails)
+    return next((e for e in endings if e is not None), None)
 
 
 #: A run whose newest write is older than this many usual intervals is not live (product rule).
