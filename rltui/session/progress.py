@@ -19,19 +19,17 @@ from rltui.health.crash import ExitKind, ExitStatus, exit_status
 from rltui.session.hyperparameters import positive
 from rltui.session.last_write import last_write
 from rltui.store import RunData, Series
-from rltui.store.files import RunFiles
 
 #: A log of the run that is written this much later shows that the training went on, seconds.
 _LATER_S = 60.0
 
 
-def exit_status_of(
-    files: RunFiles, *, logged: bool = True, copied: bool = False
-) -> ExitStatus | None:
+def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
     """How the run ended, or None when no log shows an end.
 
-    ``logged``: whether it has a row; ``copied``: whether the change times of its files say nothing.
+    ``copied``: whether the change times of its files say nothing.
     """
+    files, logged = run.files, bool(run.tags)
     last = -math.inf if copied else (files.modified or 0.0)
     found = [f for f in files.by_path.values() if f.source.modified >= last - _LATER_S]
     found.sort(key=lambda f: (0.0 if copied else f.source.modified, f.source.order))
@@ -128,7 +126,7 @@ def progress(
         newest,
         done,
         run.files.all_gone,
-        exit_status_of(run.files, logged=bool(run.tags), copied=copied),
+        exit_status_of(run, copied=copied),
     )
     return aged(fresh, now)
 
@@ -142,7 +140,7 @@ def renewed(known: Progress, run: RunData, now: float) -> Progress:
         known,
         written_at=max((t for t in times if t is not None), default=None),
         gone=run.files.all_gone,
-        exit_status=exit_status_of(run.files, copied=copied),
+        exit_status=exit_status_of(run, copied=copied),
         age_s=None,
     )
     return aged(fresh, now)
