@@ -45,8 +45,8 @@ def reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reads:
     return found
 
 
-def crowd(root: Path, name: str) -> None:
-    for number in range(FILES):
+def crowd(root: Path, name: str, files: int = FILES) -> None:
+    for number in range(files):
         descriptor = os.open(root / name.format(number), os.O_WRONLY | os.O_CREAT)
         os.write(descriptor, TEXT)
         os.close(descriptor)
@@ -82,7 +82,7 @@ def test_of_files_that_are_no_logs_a_few_are_opened_once(
 
 def test_a_log_among_them_is_found(tmp_path: Path, reads: Reads) -> None:
     """One suffix that logs have, many files: each is opened once, and never again."""
-    crowd(tmp_path, "{:05}.log")
+    crowd(tmp_path, "{:05}.log", 1000)
     (tmp_path / "train.log").write_text("".join(ROW.format(n) for n in range(9)))
     reads.clear()
     finder = RunFinder([tmp_path], ends=JobLogs())
