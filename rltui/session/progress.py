@@ -19,28 +19,30 @@ from rltui.health.crash import ExitKind, ExitStatus, exit_status
 from rltui.session.hyperparameters import positive
 from rltui.session.last_write import last_write
 from rltui.store import RunData, Series
-from rltui.store.files import RunFiles
 
 #: A log of the run that is written this much later shows that the training went on, seconds.
 _LATER_S = 60.0
 
 
-def exit_status_of(
-    files: RunFiles, *, logged: bool = True, copied: bool = False
-) -> ExitStatus | None:
+def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
     """How the run ended, or None when no log shows an end.
 
-    ``logged``: whether it has a row; ``copied``: whether the change times of its files say nothing.
+    ``copied``: whether the change times of its files say nothing.
     """
+    files, logged = run.files, bool(run.tags)
     last = -math.inf if copied else (files.modified or 0.0)
     found = [f for f in files.by_path.values() if f.source.modified >= last - _LATER_S]
     found.sort(key=lambda f: (0.0 if copied else f.source.modified, f.source.order))
     codes = [f.exit_code for f in found if f.exit_code is not None]
-    tails = [f.tail for f in found if f.tail is not None]
-    if not codes and not tails:
-        return None
-    tail, code = tails[-1] if tails else None, codes[-1] if codes else None
-    return exit_status(tail, code, logged=logged)
+    code = codes[-1] if codes else None
+    logs = [f for f in reversed(found) if f.tail is not None]
+    if not logs:
+        return None if code is None else exit_status(None, code, logged=logged)
+    job = logs[0].source.path.with_suffix("")
+    # what a job printed may be parted: slurm-7.out, slurm-7.err
+    tails = [f.tail for f in logs if f.source.path.with_suffix("") == job]
+    endings = (exit_status(tail, code, logged=logged) for tail in tails)
+    return next((e for e in endings if e is not None), None)
 
 
 #: A run whose newest write is older than this many usual intervals is not live (product rule).
@@ -124,7 +126,7 @@ def progress(
         newest,
         done,
         run.files.all_gone,
-        exit_status_of(run.files, logged=bool(run.tags), copied=copied),
+        exit_status_of(run, copied=copied),
     )
     return aged(fresh, now)
 
@@ -138,7 +140,7 @@ def renewed(known: Progress, run: RunData, now: float) -> Progress:
         known,
         written_at=max((t for t in times if t is not None), default=None),
         gone=run.files.all_gone,
-        exit_status=exit_status_of(run.files, copied=copied),
+        exit_status=exit_status_of(run, copied=copied),
         age_s=None,
     )
     return aged(fresh, now)

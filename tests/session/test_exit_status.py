@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from rltui.core.batch import Batch, LogTail
 from rltui.core.level import RunState
-from rltui.session import RunView
+from rltui.session import RunView, Session
+from rltui.session.progress import renewed
 from tests.builders import START, a_batch, a_source, steps
+from tests.clock import ManualClock
 from tests.fakes import a_session, grpo_tags
 
 OOM = (
@@ -59,6 +63,36 @@ def test_the_exit_code_of_a_tracker(code: int, expected: RunState) -> None:
 def test_a_training_that_goes_on_elsewhere_did_not_end() -> None:
     later = a_batch(steps(1, grpo_tags(40)), source=a_source(modified=START + 500))
     assert state(a_console(*OOM, modified=START), later) is not RunState.CRASHED
+
+
+@pytest.mark.parametrize("later", [-5, 0, 5])
+def test_the_errors_of_a_job_end_the_run_of_its_output(tmp_path: Path, later: int) -> None:
+    output, errors = tmp_path / "slurm-7.out", tmp_path / "slurm-7.err"
+    output.write_text("".join(f"step {n}, loss 0.5, reward 0.25\n" for n in range(9)) + "bye\n")
+    errors.write_text("\n".join(OOM) + "\n")
+    os.utime(output, (START, START))
+    os.utime(errors, (START + later, START + later))
+    session = Session([tmp_path], clock=ManualClock(START + 100))
+    session.prepare()
+    session.read_all()
+    (run,) = session.runs()
+    assert run.progress is not None
+    assert run.progress.state is RunState.CRASHED
+    assert run.progress.exit_status is not None
+    assert "out of memory" in run.progress.exit_status.reason.lower()
+    assert run.progress.last_step == 8
+
+
+def test_a_job_without_rows_stays_crashed_while_its_points_are_out_of_memory() -> None:
+    """Some lines end a job only before its first row; that holds for a renewed progress, too."""
+    log = a_source("slurm-7.out", format="console", precision_rank=1)
+    usage = LogTail(("train.py: error: unrecognized arguments: --lr",), 1)
+    run = judged(replace(a_batch(source=log), tail=usage))
+    assert run.progress is not None
+    assert run.progress.exit_status is not None
+    assert run.progress.exit_status.reason == "wrong command line"
+    again = renewed(run.progress, run.data, START)
+    assert again.exit_status == run.progress.exit_status
 
 
 def test_the_console_that_was_written_last_tells() -> None:

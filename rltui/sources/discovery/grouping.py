@@ -4,7 +4,8 @@ A training often leaves several logs: event files, a JSONL file, the console, a 
 directory. They are joined
 
 - in one directory: fixed names (``progress.csv``, ``log.txt``, event files), and the only file
-  of another format beside them; files of one name (``exp1.jsonl``, ``exp1.log``);
+  of another format beside them; files of one name (``exp1.jsonl``, ``exp1.log``; the output of a
+  job and its errors);
 - by name: ``PROJECT/exp1.jsonl`` and the directory ``tensorboard_log/PROJECT/exp1``;
 - above the only run: ``stdout.log`` or ``trainer_state.json`` over ``runs/DATE/``.
 
@@ -40,6 +41,9 @@ _NAMELESS = frozenset(
         *("tensorboard", "tensorboard_log", "tensorboard_logs"),
     )
 )
+
+#: Suffix of what a job printed as errors, beside its output.
+_ERRORS = ".err"
 
 Span = tuple[int, int]
 """First and last step."""
@@ -84,6 +88,7 @@ def units(candidates: Iterable[Candidate], owner: Mapping[str, str]) -> list[Uni
     """The units before anything is joined; ``owner``: directory of an event file -> of its run."""
     directories: dict[str, Unit] = {}
     named: list[Unit] = []
+    errors: list[Unit] = []
     count: dict[tuple[str, str], int] = defaultdict(int)
     for candidate in candidates:
         where = candidate.directory
@@ -94,11 +99,31 @@ def units(candidates: Iterable[Candidate], owner: Mapping[str, str]) -> list[Uni
                 unit = directories[where] = Unit(where, where, [])
             unit.files.append(candidate)
         else:
-            named.append(Unit(where, name_of(candidate), [candidate]))
-            count[where, candidate.kind] += 1
+            kind = errors if candidate.rowless and candidate.path.suffix == _ERRORS else named
+            kind.append(Unit(where, name_of(candidate), [candidate]))
+    named += _without_output(errors, named)
+    for unit in named:
+        count[unit.directory, unit.files[0].kind] += 1
     for unit in named:
         unit.crowded = count[unit.directory, unit.files[0].kind] > 1
     return [*directories.values(), *named]
+
+
+def _without_output(errors: Sequence[Unit], named: Sequence[Unit]) -> list[Unit]:
+    """The logs of errors for which no output of their job has rows; the others join it:
+    ``slurm-7.err`` is of ``slurm-7.out``."""
+    outputs: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+    for unit in named:
+        if unit.files[0].path.suffix != _ERRORS and not unit.files[0].rowless:
+            outputs[unit.directory, unit.name].append(unit)
+    left = []
+    for unit in errors:
+        found = [o for o in outputs[unit.directory, unit.name] if o.kinds == unit.kinds]
+        if len(found) == 1:
+            found[0].take(unit, Joined.SURELY)
+        else:
+            left.append(unit)
+    return left
 
 
 def continued(found: list[Unit], span: Callable[[Candidate], Span | None]) -> list[Unit]:

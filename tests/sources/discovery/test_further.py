@@ -239,6 +239,27 @@ def test_the_log_of_a_job_beside_its_event_files(
     assert runs(tmp_path) == found
 
 
+def test_the_errors_of_a_job_are_of_its_output(tmp_path: Path) -> None:
+    """Without rows ``slurm-7.err`` is no run beside ``slurm-7.out``; without that it is one."""
+    for job in (7, 8):
+        chatty(tmp_path / f"slurm-{job}.out", between=100)
+    for job in (7, 9):
+        (tmp_path / f"slurm-{job}.err").write_bytes(OOM)
+        os.utime(tmp_path / f"slurm-{job}.err", (1e9, 1e9))
+    assert runs(tmp_path) == {"slurm-7": 2, "slurm-8": 1, "slurm-9": 1}
+
+
+def test_the_errors_of_a_job_that_dies_while_it_is_watched(tmp_path: Path) -> None:
+    chatty(tmp_path / "slurm-7.out", between=100)
+    (tmp_path / "slurm-7.err").write_bytes(b"loading\n")
+    finder = RunFinder([tmp_path], ends=JobLogs())
+    (before,) = finder.find().runs
+    (tmp_path / "slurm-7.err").write_bytes(OOM)
+    (run,) = finder.find().runs
+    assert run.key == before.key
+    assert [f.path.suffix for f in run.files] == [".out", ".err"]
+
+
 @pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"no corpus at {PUBLIC}")
 def test_a_published_log_that_ended_before_the_first_row() -> None:
     (run,) = RunFinder([PUBLIC], ends=JobLogs()).find().runs
