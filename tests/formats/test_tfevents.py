@@ -19,7 +19,7 @@ from tensorboard.util import tensor_util
 from rltui.core.block import Block
 from rltui.formats import Options
 from rltui.formats.base import clean_tag
-from rltui.formats.tfevents import TfEvents
+from rltui.formats.tfevents import TfEvents, framing
 from rltui.formats.tfevents.checksum import MAX_BYTES, checksum_fits, checksums_fit
 from rltui.formats.tfevents.framing import masked_crc
 from tests import event_files, places
@@ -496,3 +496,22 @@ def test_arbitrary_payloads_never_raise(payload: bytes) -> None:
     good = rows(2)
     found = read(good[0] + encode.frame(payload) + good[1])
     assert len(found["tag/3"]) >= 2
+
+
+def test_a_header_that_is_near_is_found_without_a_look_at_all_that_follows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched: list[int] = []
+    search = framing._first_in
+
+    def counted(data: bytes, begin: int, stop: int) -> int:
+        searched.append(stop - begin)
+        return search(data, begin, stop)
+
+    monkeypatch.setattr(framing, "_first_in", counted)
+    header = (24).to_bytes(8, "little") + framing.length_crc(24).to_bytes(4, "little")
+    data = b"\xff" * 50 + header + b"\xff" * (1 << 20)
+    assert framing.next_header(data, 0) == 50
+    assert sum(searched) < 2000
+    far = b"\xff" * (1 << 20) + header
+    assert framing.next_header(far, 0) == 1 << 20

@@ -78,15 +78,18 @@ def next_header(data: bytes, start: int) -> int:
     Only headers whose 12 bytes are in ``data`` are found. Empty payloads are ignored, so that
     a hole of zero bytes is skipped quickly.
     """
-    for begin in range(start, len(data) - HEADER_BYTES + 1, _WINDOW):
-        stop = min(len(data), begin + _WINDOW + HEADER_BYTES - 1)
+    begin, window = start, _LEAST_WINDOW
+    while begin <= len(data) - HEADER_BYTES:
+        stop = min(len(data), begin + window + HEADER_BYTES - 1)
         found = _first_in(data, begin, stop)
         if found >= 0:
             return found
+        begin, window = begin + window, min(2 * window, _MOST_WINDOW)
     return -1
 
 
-_WINDOW = 1 << 18
+#: Bytes that are searched at one time: the next header is near, or far behind a hole.
+_LEAST_WINDOW, _MOST_WINDOW = 1 << 10, 1 << 18
 
 
 def _first_in(data: bytes, begin: int, stop: int) -> int:
