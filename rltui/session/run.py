@@ -9,11 +9,12 @@ from rltui.health.model import Report
 from rltui.session.hyperparameters import Hyperparameters
 from rltui.session.progress import Progress
 from rltui.session.verdict import Verdict
+from rltui.sources.discovery.grouping import NAMELESS
 from rltui.store import RunData, Series
 from rltui.store.series_cache import SeriesCache
 
 #: Directories that many frameworks give the same name.
-_NAMELESS = frozenset({"run", "runs", "log", "logs", "tb", "tensorboard", "tensorboard_log"})
+_NAMELESS = NAMELESS | {"run", "runs"}
 
 
 class RunView:

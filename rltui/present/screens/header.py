@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rltui.core.level import Level, RunState
 from rltui.core.text import fit_middle
@@ -36,6 +36,8 @@ _STATE_TOKEN = {
 
 #: Cells that the name of a run may always take; more of a wide screen.
 _NAME_CELLS = 20
+#: When the state is dropped: after all but the name.
+_STATE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +121,20 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
         right = [(f"{view.glyphs.badge(Level.UNKNOWN)} reading{share}", MUTED)]
     if width < 40:
         return _between([(run.name, TITLE)], right, width)
-    parts = _run_parts(run, view, width)
-    if wide:
-        parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
-    else:
-        parts[0] = _Part(parts[0].spans, parts[0].drop, 0)
-    line = _drop_to_fit(parts, width - line_width(right) - 3)
-    return _between(line, right, width)
+    kept: list[_Part] = []
+    for reason in (width >= 80, False):  # the reason of a crash goes before its state does
+        parts = _run_parts(run, view, width, reason=reason)
+        if wide:
+            parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
+        else:
+            parts[0] = _Part(parts[0].spans, parts[0].drop, 0)
+        kept = _fitting(parts, width - line_width(right) - 3)
+        if any(part.drop == _STATE for part in kept):
+            break
+    return _between(_joined(kept), right, width)
 
 
-def _run_parts(run: RunView, view: View, width: int) -> list[_Part]:
+def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_Part]:
     known, progress = run.recognition, run.progress
     name = fit_middle(run.name, max(_NAME_CELLS, width // 3), ellipsis=view.glyphs.ellipsis)
     parts = [_Part([(name, TITLE)], 0)]
@@ -138,9 +144,12 @@ def _run_parts(run: RunView, view: View, width: int) -> list[_Part]:
     what = dot.join(t for t in (title, algorithm) if t)
     if what and width >= 60:
         parts.append(_Part([(what, MUTED)], 30))
+    state = state_spans(progress, view, words=width >= 150, in_header=reason)
+    ends = [_Part(state, _STATE)]
+    if progress and width < 150 and state[-1][0] == f" {numbers.age(progress.age_s)}":
+        ends.append(_Part([("ago", MUTED)], 95, 1))
     if progress is None or progress.last_step is None:
-        spans = state_spans(progress, view, words=width >= 150, in_header=width >= 80)
-        return [*parts, _Part(spans, 10, 3)]
+        return [*parts, replace(ends[0], gap=3), *ends[1:]]
     parts.append(_Part(_step_spans(progress, width), 20, 3 if width >= 110 else 2))
     if progress.share is not None and width >= 110:
         parts.append(_Part(_bar(progress.share, 18 if width >= 150 else 10, view), 80, 1))
@@ -152,11 +161,7 @@ def _run_parts(run: RunView, view: View, width: int) -> list[_Part]:
     if progress.eta_s is not None and progress.state is RunState.LIVE and width >= 110:
         eta = numbers.duration(progress.eta_s) if progress.eta_s > 0 else "–"
         parts.append(_Part([("ETA ", MUTED), (eta, TEXT)], 60))
-    spans = state_spans(progress, view, words=width >= 150, in_header=width >= 80)
-    parts.append(_Part(spans, 10))
-    if width < 150 and spans[-1][0] == f" {numbers.age(progress.age_s)}":
-        parts.append(_Part([("ago", MUTED)], 95, 1))
-    return parts
+    return parts + ends
 
 
 def _step_spans(progress: Progress, width: int) -> Line:
@@ -173,12 +178,17 @@ def _bar(share: float, width: int, view: View) -> Line:
     return [(glyphs.heavy * done, STRONG), (glyphs.bar_rest * (width - done), RULE)]
 
 
-def _drop_to_fit(parts: list[_Part], room: int) -> Line:
+def _fitting(parts: list[_Part], room: int) -> list[_Part]:
+    """The parts that have room."""
     kept = list(parts)
     while len(kept) > 1 and sum(p.gap + line_width(p.spans) for p in kept) > room:
         kept.remove(max(kept, key=lambda p: p.drop))
+    return kept
+
+
+def _joined(parts: list[_Part]) -> Line:
     line: Line = []
-    for i, part in enumerate(kept):
+    for i, part in enumerate(parts):
         gap = 1 if i == 0 else part.gap
         line.append((" " * gap, TEXT))
         line.extend(part.spans)
@@ -212,4 +222,4 @@ def runs_header(runs: list[RunView], label: str, view: View, width: int, expecte
     right = _level_counts(levels.count(Level.BAD), levels.count(Level.WATCH), view, words=True)
     if not right and Level.OK in levels:
         right = [(f"{view.glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True))]
-    return _between(_drop_to_fit(parts, width - line_width(right) - 3), right, width)
+    return _between(_joined(_fitting(parts, width - line_width(right) - 3)), right, width)

@@ -35,7 +35,7 @@ _CROWD = 8
 _ALIKE = 4
 
 #: Directories of logs within the directory of a run: it names the run, not they.
-_NAMELESS = frozenset(
+NAMELESS = frozenset(
     (
         *("log", "logs", "tb", "tb_log", "tb_logs", "events", "summaries", "summary"),
         *("tensorboard", "tensorboard_log", "tensorboard_logs"),
@@ -233,7 +233,7 @@ def _above(
 
 def _name_after(directory: str, found: Sequence[Unit]) -> None:
     """Name the only run in a directory after it, if its logs lie in a ``tb`` or ``logs``."""
-    if len(found) == 1 and found[0].stem.lower() in _NAMELESS and not found[0].crowded:
+    if len(found) == 1 and found[0].stem.lower() in NAMELESS and not found[0].crowded:
         parent = found[0].name.rpartition("/")[0]
         if parent == directory and found[0].files[0].belonging is Belonging.DIRECTORY:
             found[0].name = directory

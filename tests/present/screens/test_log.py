@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rltui.core.batch import Batch, LogTail
+from rltui.core.batch import Batch, LogTail, RunKey
 from rltui.core.level import Level
 from rltui.present.kit.line import plain
 from rltui.present.output.text_report import check_text, verdict_line
@@ -56,6 +56,17 @@ def test_the_header_says_why_also_when_the_name_is_long() -> None:
         assert "crashed" in head
         assert "✔ ok" not in head
     assert "out of memory" in head.lower()
+
+
+def test_a_reason_without_room_leaves_state_and_step() -> None:
+    key = RunKey(0, "a-long-directory/with-a-run-of-a-long-name")
+    nan = "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0"
+    died = a_console(*CRASH[:2], nan)
+    session = a_session(replace(died, run=key), clock=ManualClock(START + 9000))
+    (run,) = session.runs()
+    head = plain(run_header(run, View(), 80, None))
+    assert "crashed" in head
+    assert "step" in head
 
 
 def test_the_tail_shows_the_reason_and_the_last_lines() -> None:
