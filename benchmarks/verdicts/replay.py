@@ -1,0 +1,139 @@
+"""Judges runs that were read once: as they are, up to a step, thinned, with noise.
+
+Nothing of what follows a step is used for the verdict at it: framework and meaning of the tags
+are recognised anew from what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from rltui.catalogue import Catalogue
+from rltui.config import Config
+from rltui.core.batch import Batch, RunKey, SourceInfo
+from rltui.core.block import Block, FloatArray, IntArray, ValueArray
+from rltui.core.level import Level
+from rltui.health.engine import Engine
+from rltui.health.model import Finding
+from rltui.health.rule import Rule
+from rltui.session import Session
+from rltui.session.documents import open_catalogue, open_rules
+from rltui.session.meaning import Interpreter
+from rltui.session.run import RunView
+from rltui.store import Store
+
+Points = tuple[IntArray, FloatArray, ValueArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logged:
+    """What a run logged, by tag: steps, wall times, values, without what was superseded."""
+
+    name: str
+    tags: Mapping[str, Points]
+    formats: tuple[str, ...]
+    hyperparameters: Mapping[str, object]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First and last step."""
+        steps = [p[0] for p in self.tags.values()]
+        return min(int(s[0]) for s in steps), max(int(s[-1]) for s in steps)
+
+    def until(self, step: float) -> Logged:
+        """The part up to a step."""
+
+        def cut(points: Points) -> Points:
+            end = int(np.searchsorted(points[0], step, side="right"))
+            return points[0][:end], points[1][:end], points[2][:end]
+
+        return self._changed(cut)
+
+    def thinned(self, every: int) -> Logged:
+        """Logged ``every`` times as rarely: tags keep each of so many points."""
+        return self._changed(lambda p: (p[0][::every], p[1][::every], p[2][::every]))
+
+    def noisy(self, share: float, seed: int) -> Logged:
+        """Each value times a random factor of that relative spread."""
+        random = np.random.default_rng(seed)
+
+        def shake(points: Points) -> Points:
+            factor = 1.0 + share * random.standard_normal(len(points[2]))
+            return points[0], points[1], points[2].astype(np.float64) * factor
+
+        return self._changed(shake)
+
+    def _changed(self, change: Callable[[Points], Points]) -> Logged:
+        changed = {tag: change(points) for tag, points in self.tags.items()}
+        return replace(self, tags={t: p for t, p in changed.items() if len(p[0])})
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A finding, as far as the score needs it."""
+
+    rule: str
+    bad: bool
+    since: int | None
+
+
+class Judge:
+    """Reads runs, and judges what is left of them; documents are read once."""
+
+    def __init__(self) -> None:
+        self._config = Config()
+        self._catalogue: Catalogue = open_catalogue(self._config)
+        self._rules: tuple[Rule, ...] = open_rules(self._config, self._catalogue)
+        self._interpreter = Interpreter(self._catalogue, self._config)
+
+    def read(self, path: Path) -> list[Logged]:
+        """The runs at or below a path."""
+        session = Session([path])
+        session.scan()
+        session.read_all()
+        return [found for run in session.runs() if (found := _logged(run)).tags]
+
+    def judge(self, logged: Logged) -> list[Said]:
+        """All findings, firing or over."""
+        if not logged.tags:
+            return []
+        store, key = Store(), RunKey(0, logged.name)
+        for number, form in enumerate(logged.formats):
+            items = _blocks(logged) if number == 0 else ()
+            hyper = dict(logged.hyperparameters) if number == 0 else {}
+            path = Path(f"/{logged.name}/{number}.{form}")
+            source = SourceInfo(path, form, number, 1, 1, 1, 0.0)
+            store.apply(Batch(key, path.parent, source, items, hparams=hyper))
+        view = RunView(store.runs[key], "", self._catalogue)
+        view.hyperparameters.values.update(logged.hyperparameters)
+        self._interpreter.interpret(view)
+        assert view.recognition is not None
+        report = Engine(self._rules).evaluate(view.data, view.infos, view.recognition, 0.0)
+        return [_said(f) for f in report.findings if f.error is None]
+
+
+def _said(finding: Finding) -> Said:
+    return Said(finding.rule, finding.level is Level.BAD, finding.since_step)
+
+
+def _logged(run: RunView) -> Logged:
+    data = run.data
+    tags = {t: data.series(t).points for t in data.tags if data.series(t).count}
+    formats = tuple(dict.fromkeys(s.format for s in data.files.sources.values()))
+    return Logged(
+        run.name,
+        tags,
+        formats or ("jsonl",),
+        dict(run.hyperparameters.values),
+    )
+
+
+def _blocks(logged: Logged) -> tuple[Block, ...]:
+    return tuple(
+        Block((tag,), steps, walls, np.ascontiguousarray(values)[:, np.newaxis])
+        for tag, (steps, walls, values) in logged.tags.items()
+    )

@@ -1,0 +1,115 @@
+"""Compares what was said of a run with its label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.verdicts.labels import Label, Sickness
+from benchmarks.verdicts.replay import Judge, Logged, Said
+
+#: Prefixes that are judged, as shares of the run.
+CUTS = tuple(round(0.05 * i, 2) for i in range(1, 21))
+#: Changed forms of a run, by name.
+FORMS = ("every 2nd row", "every 3rd row", "5 % noise")
+_NOISE, _SEEDS = 0.05, (1, 2, 3)
+
+
+@dataclass(slots=True)
+class Scored:
+    """One labelled run: what was found in it, and when."""
+
+    label: Label
+    hits: dict[str, bool] = field(default_factory=dict)
+    """Demanded rule -> whether it was found at level bad; missing: not found."""
+    alarms: dict[str, bool] = field(default_factory=dict)
+    """Rule that nobody labelled -> whether at level bad."""
+    delays: dict[str, float] = field(default_factory=dict)
+    """Demanded rule -> how long after it was visible it first appeared, as share of the run."""
+    prefix_alarms: list[tuple[float, str, bool]] = field(default_factory=list)
+    """(share of the run, rule, at level bad): what was wrongly said of a prefix."""
+    form_hits: dict[str, set[str]] = field(default_factory=dict)
+    """Changed form -> demanded rules found in it."""
+    form_alarms: dict[str, set[str]] = field(default_factory=dict)
+    """Changed form -> rules that nobody labelled."""
+    flips: int = 0
+    """Noisy forms whose worst level is another one."""
+    unreadable: bool = False
+
+
+def score(label: Label, judge: Judge, known: frozenset[str], *, quick: bool = False) -> Scored:
+    """Judge a labelled run; ``known``: rules that labels speak of. ``quick``: as it is only."""
+    runs = judge.read(label.path)
+    out = Scored(label, unreadable=not runs)
+    said = [s for run in runs for s in judge.judge(run)]
+    out.hits = {s.rule: any(f.bad for f in found) for s, found in _met(label, said) if found}
+    out.alarms = _alarms(label, said, known)
+    if not quick:
+        _replay(out, runs, judge, known)
+        _change(out, runs, judge, known, _level(said))
+    return out
+
+
+def _met(label: Label, said: Iterable[Said]) -> list[tuple[Sickness, list[Said]]]:
+    said = list(said)
+    return [
+        (
+            sickness,
+            [
+                f
+                for f in said
+                if f.rule in sickness.rules
+                and (f.since is None or f.since >= sickness.begins(label.steps))
+            ],
+        )
+        for sickness in label.sicknesses
+    ]
+
+
+def _alarms(label: Label, said: Iterable[Said], known: frozenset[str]) -> dict[str, bool]:
+    """Wrong alarms; of rules that no label names only on healthy runs."""
+    out: dict[str, bool] = {}
+    for f in said:
+        if f.rule not in label.allowed and (f.rule in known or label.healthy):
+            out[f.rule] = out.get(f.rule, False) or f.bad
+    return out
+
+
+def _level(said: Iterable[Said]) -> int:
+    return max((2 if f.bad else 1 for f in said), default=0)
+
+
+def _replay(out: Scored, runs: Sequence[Logged], judge: Judge, known: frozenset[str]) -> None:
+    label = out.label
+    for share in CUTS:
+        said: list[Said] = []
+        newest = 0.0
+        for run in runs:
+            first, last = run.span
+            cut = first + share * (last - first)
+            newest = max(newest, cut)
+            said += judge.judge(run.until(cut))
+        for sickness, found in _met(label, said):
+            if found and sickness.rule not in out.delays:
+                late = (newest - sickness.visible_from) / max(label.steps, 1)
+                out.delays[sickness.rule] = max(0.0, late)
+        out.prefix_alarms += [(share, r, bad) for r, bad in _alarms(label, said, known).items()]
+
+
+def _change(
+    out: Scored, runs: Sequence[Logged], judge: Judge, known: frozenset[str], level: int
+) -> None:
+    forms = {
+        FORMS[0]: [[run.thinned(2) for run in runs]],
+        FORMS[1]: [[run.thinned(3) for run in runs]],
+        FORMS[2]: [[run.noisy(_NOISE, seed) for run in runs] for seed in _SEEDS],
+    }
+    for name, samples in forms.items():
+        for sample in samples:
+            said = [s for run in sample for s in judge.judge(run)]
+            hits = {s.rule for s, found in _met(out.label, said) if found}
+            before = out.form_hits.setdefault(name, hits)
+            out.form_hits[name] = before & hits
+            out.form_alarms.setdefault(name, set()).update(_alarms(out.label, said, known))
+            if name == FORMS[2] and _level(said) != level:
+                out.flips += 1
