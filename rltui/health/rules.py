@@ -59,7 +59,7 @@ def load_rules(
     nodes = {k: _as_node(v) for k, v in (overrides or {}).items()}
     changes = {k: Override(node) for k, node in nodes.items()}
     rules: dict[str, Rule] = {}
-    for path in (shipped("health", "data", "rules.yaml"), *extra_files):
+    for path in (*sorted(shipped("health", "data", "rules").glob("*.yaml")), *extra_files):
         for rule in _read_file(path, changes, known):
             rules[rule.id] = rule
     for node in add:
