@@ -20,6 +20,7 @@ from pathlib import Path
 
 from benchmarks.machine import table
 from benchmarks.verdicts.labels import Label, judged_rules, read_labels
+from benchmarks.verdicts.peer import score_peer
 from benchmarks.verdicts.replay import Judge
 from benchmarks.verdicts.score import CUTS, FORMS, Scored, score
 
@@ -45,6 +46,9 @@ def main() -> int:
     parser.add_argument("--only", default="", help="runs whose path contains this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--details", action="store_true", help="also a line for each run")
+    parser.add_argument(
+        "--rl-doctor", type=Path, metavar="PROGRAM", help="also judged by this rl-doctor"
+    )
     options = parser.parse_args()
     for file in options.labels or [_OWN]:
         labels = read_labels(file)
@@ -54,6 +58,9 @@ def main() -> int:
             scored = list(pool.map(_score, jobs))
         lines = [f"\n## {file}\n", *summary(scored, quick=options.quick)]
         lines += details(scored) if options.details else []
+        if options.rl_doctor:
+            peer = [score_peer(x, options.rl_doctor) for x in labels if options.only in x.name]
+            lines += ["\n### rl-doctor\n", *summary(peer, quick=True)]
         sys.stdout.write("\n".join(lines) + "\n")
     return 0
 

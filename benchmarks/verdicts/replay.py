@@ -6,7 +6,7 @@ are recognised anew from what is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -84,10 +84,12 @@ class Said:
 class Judge:
     """Reads runs, and judges what is left of them; documents are read once."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Iterable[Rule] | None = None) -> None:
+        """Judge by ``rules``, by default those that are shipped."""
         self._config = Config()
         self._catalogue: Catalogue = open_catalogue(self._config)
-        self._rules: tuple[Rule, ...] = open_rules(self._config, self._catalogue)
+        shipped = open_rules(self._config, self._catalogue) if rules is None else rules
+        self.rules: tuple[Rule, ...] = tuple(shipped)
         self._interpreter = Interpreter(self._catalogue, self._config)
 
     def read(self, path: Path) -> list[Logged]:
@@ -112,7 +114,7 @@ class Judge:
         view.hyperparameters.values.update(logged.hyperparameters)
         self._interpreter.interpret(view)
         assert view.recognition is not None
-        report = Engine(self._rules).evaluate(view.data, view.infos, view.recognition, 0.0)
+        report = Engine(self.rules).evaluate(view.data, view.infos, view.recognition, 0.0)
         return [_said(f) for f in report.findings if f.error is None]
 
 

@@ -42,15 +42,16 @@ def score(label: Label, judge: Judge, known: frozenset[str], *, quick: bool = Fa
     runs = judge.read(label.path)
     out = Scored(label, unreadable=not runs)
     said = [s for run in runs for s in judge.judge(run)]
-    out.hits = {s.rule: any(f.bad for f in found) for s, found in _met(label, said) if found}
-    out.alarms = _alarms(label, said, known)
+    out.hits = {s.rule: any(f.bad for f in found) for s, found in met_by(label, said) if found}
+    out.alarms = alarms_of(label, said, known)
     if not quick:
         _replay(out, runs, judge, known)
         _change(out, runs, judge, known, _level(said))
     return out
 
 
-def _met(label: Label, said: Iterable[Said]) -> list[tuple[Sickness, list[Said]]]:
+def met_by(label: Label, said: Iterable[Said]) -> list[tuple[Sickness, list[Said]]]:
+    """Each demanded sickness with the findings that meet it."""
     said = list(said)
     return [
         (
@@ -66,7 +67,7 @@ def _met(label: Label, said: Iterable[Said]) -> list[tuple[Sickness, list[Said]]
     ]
 
 
-def _alarms(label: Label, said: Iterable[Said], known: frozenset[str]) -> dict[str, bool]:
+def alarms_of(label: Label, said: Iterable[Said], known: frozenset[str]) -> dict[str, bool]:
     """Wrong alarms; of rules that no label names only on healthy runs."""
     out: dict[str, bool] = {}
     for f in said:
@@ -89,11 +90,11 @@ def _replay(out: Scored, runs: Sequence[Logged], judge: Judge, known: frozenset[
             cut = first + share * (last - first)
             newest = max(newest, cut)
             said += judge.judge(run.until(cut))
-        for sickness, found in _met(label, said):
+        for sickness, found in met_by(label, said):
             if found and sickness.rule not in out.delays:
                 late = (newest - sickness.visible_from) / max(label.steps, 1)
                 out.delays[sickness.rule] = max(0.0, late)
-        out.prefix_alarms += [(share, r, bad) for r, bad in _alarms(label, said, known).items()]
+        out.prefix_alarms += [(share, r, bad) for r, bad in alarms_of(label, said, known).items()]
 
 
 def _change(
@@ -107,9 +108,9 @@ def _change(
     for name, samples in forms.items():
         for sample in samples:
             said = [s for run in sample for s in judge.judge(run)]
-            hits = {s.rule for s, found in _met(out.label, said) if found}
+            hits = {s.rule for s, found in met_by(out.label, said) if found}
             before = out.form_hits.setdefault(name, hits)
             out.form_hits[name] = before & hits
-            out.form_alarms.setdefault(name, set()).update(_alarms(out.label, said, known))
+            out.form_alarms.setdefault(name, set()).update(alarms_of(out.label, said, known))
             if name == FORMS[2] and _level(said) != level:
                 out.flips += 1
