@@ -11,6 +11,7 @@ from rltui.commands.command import (
     Exit,
     add_logdirs,
     add_reading,
+    add_reference,
     emit,
     nothing_readable,
     open_session,
@@ -70,6 +71,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 when a run is at this level or worse (default bad)",
     )
     add_reading(parser)
+    add_reference(parser)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -62,6 +62,20 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_reference(parser: argparse.ArgumentParser) -> None:
+    """Options that compare the runs with another one."""
+    parser.add_argument(
+        "--reference", metavar="RUN", help="compare with this run: its name, or the path of its log"
+    )
+    parser.add_argument(
+        "--align",
+        choices=("step", "time", "tokens"),
+        default="step",
+        help="rows of the reference that are compared: of the same step (default), time since the "
+        "start, or tokens",
+    )
+
+
 def add_screen(parser: argparse.ArgumentParser) -> None:
     """Options of the app."""
     parser.add_argument("--theme", metavar="NAME", help="dark, light, high-contrast, ...")
@@ -103,7 +117,14 @@ def open_session(options: argparse.Namespace, config: Config | None = None) -> S
     from rltui.session import Session
     from rltui.session.session import Choice
 
-    choice = Choice(options.run_glob, options.framework, options.algorithm, options.verify)
+    choice = Choice(
+        options.run_glob,
+        options.framework,
+        options.algorithm,
+        options.verify,
+        getattr(options, "reference", None),
+        getattr(options, "align", "step"),
+    )
     config = config or open_config(options)
     session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))
     session.scan()

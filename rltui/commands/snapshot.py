@@ -9,6 +9,7 @@ from rltui.commands.command import (
     Exit,
     add_logdirs,
     add_reading,
+    add_reference,
     emit,
     nothing_readable,
     open_session,
@@ -19,6 +20,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_logdirs(parser)
     parser.add_argument("--json", action="store_true", help="one JSON document with every metric")
     add_reading(parser)
+    add_reference(parser)
 
 
 def _run(options: argparse.Namespace) -> int:

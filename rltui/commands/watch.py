@@ -17,6 +17,7 @@ from rltui.commands.command import (
     Exit,
     add_logdirs,
     add_reading,
+    add_reference,
     add_screen,
     open_config,
     open_session,
@@ -38,6 +39,7 @@ _SWITCH_S = 0.001
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_logdirs(parser, nargs="*")
     add_reading(parser)
+    add_reference(parser)
     add_screen(parser)
 
 

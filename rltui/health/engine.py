@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
 from rltui.health.judge import Outcome, judge
 from rltui.health.model import Report
 from rltui.health.plan import Task, make_plan
+from rltui.health.reference import Reference
 from rltui.health.report import Answer, make_report
 from rltui.health.rule import Rule
 from rltui.store import RunData
@@ -58,6 +59,13 @@ class Engine:
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
         self._memory: dict[RunKey, _Memory] = {}
+        self._reference: Reference | None = None
+
+    def compare(self, reference: Reference | None) -> None:
+        """Have rules that need one judge by this reference run; None: by none."""
+        if reference is not self._reference:
+            self._reference = reference
+            self._memory.clear()
 
     def waiting(self, key: RunKey) -> bool:
         """Whether very long tags of a run still have rows to be judged: evaluate it again a little
@@ -78,7 +86,8 @@ class Engine:
             return memory.report
         tags = tuple(infos)
         if memory.planned != tags:
-            memory.plan = make_plan(self.rules, tags, infos, recognition)
+            compared = self._reference is not None and self._reference.run is not run
+            memory.plan = make_plan(self.rules, tags, infos, recognition, compared=compared)
             memory.planned = tags
         memory.waiting = False
         answers = [
@@ -87,6 +96,8 @@ class Engine:
         ]
         memory.version = run.version
         memory.report = make_report(run, infos, answers)
+        if self._reference is not None and self._reference.run is not run:
+            memory.report = replace(memory.report, reference=self._reference.name)
         return memory.report
 
     def _recall(
@@ -128,18 +139,21 @@ class Engine:
             ):
                 memory.waiting = True
                 return kept.answer
-        answer = _judge(memory, task, tag)
+        answer = _judge(memory, task, tag, self._reference)
         memory.answers[key] = _Kept(content, answer, now)
         return answer
 
 
-def _judge(memory: _Memory, task: Task, tag: str) -> Answer:
+def _judge(memory: _Memory, task: Task, tag: str, reference: Reference | None) -> Answer:
     run, infos = memory.run, memory.infos
     others = {role: (run.series(t), infos[t]) for role, t in task.roles.items() if t != tag}
     outcome: Outcome | None = None
     error: str | None = None
+    given = None
     try:
-        outcome = judge(task.rule, task.variant, infos[tag], run.series(tag), others)
+        if reference is not None and task.variant.detector.reference:
+            given = reference.at_rows(run, infos, tag)
+        outcome = judge(task.rule, task.variant, infos[tag], run.series(tag), others, given)
     except Exception as problem:  # noqa: BLE001  a broken rule must not stop the program
         error = f"{type(problem).__name__}: {problem}"
     return Answer(tag, run.series(tag).count, outcome, error)

@@ -55,9 +55,14 @@ def judge(
     info: TagInfo,
     series: Series,
     others: Mapping[str, tuple[Series, TagInfo]],
+    given: Mapping[str, FloatArray] | None = None,
 ) -> Outcome:
-    """Judge all rows of ``series``; ``others`` maps roles of the detector to further series."""
-    rows, walls = _rows(variant, info, series, others)
+    """Judge all rows of ``series``.
+
+    ``others`` maps roles of the detector to further series of the run, ``given`` to numbers (n,)
+    of each row.
+    """
+    rows, walls = _rows(variant, info, series, others, given or {})
     if rows.count < variant.min_points:
         return Outcome(False, (), _UNJUDGED, rows.count)
     signals = {
@@ -92,7 +97,11 @@ def _worth_listing(found: list[Span]) -> list[Span]:
 
 
 def _rows(
-    variant: Variant, info: TagInfo, series: Series, others: Mapping[str, tuple[Series, TagInfo]]
+    variant: Variant,
+    info: TagInfo,
+    series: Series,
+    others: Mapping[str, tuple[Series, TagInfo]],
+    given: Mapping[str, FloatArray],
 ) -> tuple[Rows, FloatArray]:
     x = series.values.astype(np.float64) * (info.sign * info.scale)
     steps, walls = series.steps, series.wall_times
@@ -100,7 +109,8 @@ def _rows(
         keep = np.isfinite(x)
         if not keep.all():
             x, steps, walls = x[keep], steps[keep], walls[keep]
-    aligned = {}
+            given = {role: numbers[keep] for role, numbers in given.items()}
+    aligned = dict(given)
     for role, (other, other_info) in others.items():
         other_steps, values = other.finite()
         values = values * (other_info.sign * other_info.scale)

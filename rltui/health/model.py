@@ -146,6 +146,8 @@ class Report:
     skipped: tuple[Skipped, ...]
     judged: tuple[str, ...]
     """Rule ids that could judge."""
+    reference: str | None = None
+    """Name of the run that it was compared with."""
 
     def firing(self) -> tuple[Finding, ...]:
         """Findings that hold now."""

@@ -24,9 +24,12 @@ class Task:
 
 def make_plan(
     rules: Iterable[Rule], tags: Iterable[str], infos: Mapping[str, TagInfo],
-    recognition: Recognition,
+    recognition: Recognition, *, compared: bool = False,
 ) -> tuple[Task, ...]:  # fmt: skip
-    """The tasks for a run, in the order of the rules; rules that do not apply are left out."""
+    """The tasks for a run, in the order of the rules; rules that do not apply are left out.
+
+    ``compared``: whether there is a reference run; detectors that need one are left out else.
+    """
     by_key: dict[str, list[str]] = {}
     for tag in tags:
         info = infos.get(tag)
@@ -37,6 +40,8 @@ def make_plan(
         for variant in rule.variants:
             when = variant.when
             if not when.run_fits(recognition) or _logged(when.unlogged, by_key):
+                continue
+            if variant.detector.reference and not compared:
                 continue
             roles = {
                 role: by_key[key][0]

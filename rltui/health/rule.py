@@ -67,6 +67,8 @@ class Case:
     framework: str
     scenario: str
     line: int
+    reference: Mapping[str, str] = field(default_factory=dict)
+    """The same of the reference run, for detectors that compare with one."""
 
 
 @dataclass(frozen=True, slots=True)

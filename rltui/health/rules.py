@@ -11,7 +11,7 @@ from rltui.core.level import Level
 from rltui.core.shipped import shipped
 from rltui.core.template import read_template
 from rltui.core.yaml_document import Node, Table, nearest, read_document
-from rltui.health.detectors import decline, learning, levels, outcome, pace  # noqa: F401
+from rltui.health.detectors import decline, learning, levels, outcome, pace, reference  # noqa: F401
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words
 from rltui.health.parameters import Override, read_parameters
@@ -272,9 +272,14 @@ def _read_sources(node: Node | None, detector: Detector) -> dict[str, str]:
     return {name: value.text() for name, value in table.pairs()}
 
 
+def _read_series(node: Node) -> dict[str, str]:
+    return {key: str(value.value) for key, value in node.table().pairs()}
+
+
 def _read_case(node: Node, variants: list[Variant]) -> Case:
     table = node.table()
-    series = {key: str(node.value) for key, node in table.need("series").table().pairs()}
+    series = _read_series(table.need("series"))
+    past = table.read("reference", _read_series) or {}
     level = table.need("expect").choice(("ok", "watch", "bad"))
     case = Case(
         name=table.need("name").text(),
@@ -286,6 +291,7 @@ def _read_case(node: Node, variants: list[Variant]) -> Case:
         framework=table.read("framework", Node.text) or "generic",
         scenario=table.read("scenario", Node.text) or "llm-rl",
         line=node.line,
+        reference=past,
     )
     read = [v for v in variants if any(v.reads(k) is not None for k in series)]
     if not read:

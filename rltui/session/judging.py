@@ -56,6 +56,17 @@ class Judging:
             self._engine = Engine(open_rules(self._config, self._catalogue))
         return self._engine
 
+    def compare(self, view: RunView | None, align: str) -> None:
+        """Judge all runs anew, by comparison with a reference run; None: with none."""
+        reference = None
+        if view is not None:
+            from rltui.health.reference import Alignment, Reference
+
+            tokens = self._catalogue.roles.tokens
+            reference = Reference(view.data, view.infos, view.name, Alignment(align), tokens)
+        self.prepare().compare(reference)
+        self.mark(self._views)
+
     def mark(self, runs: Iterable[RunKey]) -> None:
         """Note that these runs changed."""
         self._dirty.update(runs)

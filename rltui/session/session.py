@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from rltui.catalogue import Catalogue
@@ -16,6 +17,7 @@ from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 from rltui.formats.base import STEP_KEYS
 from rltui.health.job_log import JobLogs
+from rltui.session.comparison import Wanted
 from rltui.session.documents import open_catalogue
 from rltui.session.judging import Judging
 from rltui.session.meaning import Interpreter
@@ -43,6 +45,10 @@ class Choice:
     framework: str | None = None
     algorithm: str | None = None
     verify: bool = False
+    reference: str | None = None
+    """Name or path of the run that the others are compared with."""
+    align: str = "step"
+    """What makes their rows comparable: an :class:`~rltui.health.reference.Alignment`."""
 
 
 class Session:
@@ -89,6 +95,10 @@ class Session:
         )
         self._store = Store()
         self._memory = Memory(config.watch.memory_bytes, self.views, self._reader.read_again)
+        self._wanted = Wanted(choice.reference, partial(_read_apart, config=config, choice=choice))
+        self._align = choice.align
+        self.reference: RunView | None = None
+        """The run that all others are compared with; see :meth:`compare`."""
         self._live = False
         self._pending: bool | None = None
         """Whether a file of a run is still to be read; None when that may have changed."""
@@ -111,6 +121,9 @@ class Session:
             if not batch.more and self._memory.is_full:
                 self._judging.judge()
                 self._memory.enforce(self.clock.monotonic())
+        self._find_reference()
+        if self._wanted.waits:
+            raise self._wanted.missing(self.runs())
         self._judging.judge()
 
     def start(self) -> None:
@@ -148,6 +161,8 @@ class Session:
             self.busy = len(batches) == _BATCHES or self._memory.busy
             if not self.busy or self.clock.monotonic() >= end:
                 break
+        if self._wanted.waits and changes:
+            self._find_reference()
         changes |= Changes(self._judging.judge(verdicts=verdicts, pace=self._live))
         if self._memory.is_full and self._memory.enforce(self.clock.monotonic()):
             changes |= Changes(frozenset(self.views))
@@ -186,6 +201,18 @@ class Session:
     def look_at(self, view: RunView) -> None:
         """Note that a screen shows this run: its points stay in memory."""
         self._memory.shown(view.key, self.clock.monotonic())
+
+    def compare(self, view: RunView | None) -> None:
+        """Compare all runs with this one, or with none: they are judged anew."""
+        self.reference = view
+        self._judging.compare(view, self._align)
+
+    def _find_reference(self) -> None:
+        """Compare with the run that the command line names, once it has been read. Raises
+        UsageError for a path without exactly one run."""
+        found = self._wanted.find(self.views.values())
+        if found is not None:
+            self.compare(found)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -273,6 +300,14 @@ class Session:
         for batch in self._memory.load(key):
             self._apply(batch)
         self._memory.enforce(self.clock.monotonic())
+
+
+def _read_apart(path: Path, config: Config, choice: Choice) -> list[RunView]:
+    """The runs at a path that is not among the logdirs, read whole."""
+    session = Session([path], config, choice=replace(choice, run_glob=None, reference=None))
+    session.scan()
+    session.read_all()
+    return session.runs()
 
 
 def _check(choice: Choice, catalogue: Catalogue) -> None:

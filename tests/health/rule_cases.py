@@ -16,6 +16,7 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
 from rltui.health.engine import Engine
 from rltui.health.model import Finding, FindingState
+from rltui.health.reference import Reference
 from rltui.health.rule import Case, Rule
 from rltui.store import RunData
 from tests.blocks import make_block
@@ -76,7 +77,12 @@ def _run_case(rule: Rule, case: Case) -> CaseResult:
     except ValueError as problem:
         return CaseResult(rule.id, case.name, False, str(problem), rule.path, case.line)
     run, infos, recognition = case_run(series, case.framework, case.scenario, case.estimator)
-    findings = Engine([rule]).evaluate(run, infos, recognition, 0.0).findings
+    engine = Engine([rule])
+    if case.reference:
+        past = {key: parse_series(text) for key, text in case.reference.items()}
+        other, meanings, _ = case_run(past, case.framework, case.scenario, case.estimator)
+        engine.compare(Reference(other, meanings, "reference"))
+    findings = engine.evaluate(run, infos, recognition, 0.0).findings
     message = _difference(case, findings)
     return CaseResult(rule.id, case.name, not message, message, rule.path, case.line, findings)
 

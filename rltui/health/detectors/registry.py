@@ -32,13 +32,19 @@ class Detector:
     """Numbers that the templates of a rule may name."""
     all_rows: bool
     """Whether it takes non-finite rows, too."""
+    reference: bool
+    """Whether it compares with a reference run: its roles come from there."""
 
 
 DETECTORS: dict[str, Detector] = {}
 
 
 def detector(
-    *, roles: tuple[str, ...] = (), facts: tuple[str, ...] = (), all_rows: bool = False
+    *,
+    roles: tuple[str, ...] = (),
+    facts: tuple[str, ...] = (),
+    all_rows: bool = False,
+    reference: bool = False,
 ) -> Callable[[Callable[..., Signal]], Callable[..., Signal]]:
     """Register a function as a detector under its own name."""
 
@@ -58,6 +64,7 @@ def detector(
             roles,
             facts,
             all_rows,
+            reference,
         )
         return function
 

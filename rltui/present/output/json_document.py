@@ -84,6 +84,7 @@ def _run(run: RunView) -> Json:
         "total_steps": progress.total_steps if progress else None,
         "last_wall_time": run.data.last_wall_time,
         "restarts": len(run.points.restarts),
+        "reference": run.report.reference if run.report else None,
         "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],
         "diagnoses": [],

@@ -65,6 +65,8 @@ def _standing(run: RunView) -> str:
         words.append(f"step {numbers.step(progress.last_step)}{total}")
     if progress is not None and (progress.last_step is not None or run.verdict.crash is not None):
         words.append(_state_words(run))
+    if run.report is not None and run.report.reference is not None:
+        words.append(f"compared with {run.report.reference}")
     text = ", ".join(w for w in words if w)
     return f" ({text})" if text else ""
 

@@ -144,6 +144,10 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
     what = dot.join(t for t in (title, algorithm) if t)
     if what and width >= 60:
         parts.append(_Part([(what, MUTED)], 30))
+    other = run.report.reference if run.report else None
+    if other is not None and width >= 110:
+        other = fit_middle(other, _NAME_CELLS, ellipsis=view.glyphs.ellipsis)
+        parts.append(_Part([("vs ", MUTED), (other, MUTED)], 85))
     state = state_spans(progress, view, words=width >= 150, in_header=reason)
     ends = [_Part(state, _STATE)]
     if progress and width < 150 and state[-1][0] == f" {numbers.age(progress.age_s)}":

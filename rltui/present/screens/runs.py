@@ -90,13 +90,20 @@ class RunRows:
     """The list of runs at one width."""
 
     def __init__(
-        self, runs: list[RunView], view: View, width: int, reading: float | None = None
+        self,
+        runs: list[RunView],
+        view: View,
+        width: int,
+        reading: float | None = None,
+        reference: RunKey | None = None,
     ) -> None:
-        """``reading`` is the share of the logs that has been read, None when all has been."""
+        """``reading`` is the share of the logs that has been read, None when all has been;
+        ``reference`` is the run that the others are compared with."""
         self._runs = runs
         self._view = view
         self._width = width
         self._reading = reading
+        self._reference = reference
         names = [r.name for r in runs]
         self._columns = _Columns(width, longest(names, 8))
         short = distinct(tuple(names), self._columns.name - 1, view.glyphs.ellipsis)
@@ -115,6 +122,9 @@ class RunRows:
 
     def _entry(self, run: RunView) -> Entry[RunKey]:
         below = _below(run, self._view, self._reading)
+        if run.key == self._reference:
+            gap: Line = [("   ", TEXT)] if below else []
+            below = [("the others are compared with it", MUTED), *gap, *below]
 
         def draw(cursor: bool) -> list[Line]:
             lines = [_line(run, self._names[run.key], self._columns, self._view, cursor)]

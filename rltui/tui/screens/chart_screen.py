@@ -17,7 +17,7 @@ from rltui.present.screens.header import run_header
 from rltui.present.screens.tabs import TABS, tab_named, tabs_of
 from rltui.present.screens.x_axis import axes_of
 from rltui.session import RunView, Session
-from rltui.tui.screens.screen import ShellScreen
+from rltui.tui.screens.screen import ShellScreen, compare
 from rltui.tui.widgets.tab_bar import TabBar
 
 #: Smoothing weights that ``s`` and ``S`` walk through.
@@ -73,6 +73,11 @@ class ChartScreen(ShellScreen[Any]):
 
     def _set(self, **changes: object) -> None:
         self.shell.view = replace(self.shell.view, **changes)  # type: ignore[arg-type]
+        self.update()
+
+    def action_compare(self) -> None:
+        """Make this run the reference, or clear it."""
+        compare(self.shell, self.session, self.run)
         self.update()
 
     # -- tabs, commands, the log ---------------------------------------------------------------

@@ -15,7 +15,7 @@ from rltui.present.screens.runs import RunRows, runs_shown
 from rltui.present.screens.waiting import tiny_lines, waiting_lines
 from rltui.session import RunView, Session
 from rltui.tui.screens.run import RunScreen
-from rltui.tui.screens.screen import LEAST, ListScreen
+from rltui.tui.screens.screen import LEAST, ListScreen, compare
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
@@ -77,7 +77,9 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self.status.display = not bare
         if listed:
             hidden = len(session.views) - len(self._shown)
-            self._rows = RunRows(self._shown, self.shell.view, width, session.reading())
+            reference = session.reference.key if session.reference else None
+            view, share = self.shell.view, session.reading()
+            self._rows = RunRows(self._shown, view, width, share, reference)
             self.items.show(self._rows.entries(hidden))
         for lines in self.query(Lines):
             lines.update()
@@ -145,6 +147,13 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """The next order: verdict, name, newest."""
         self._order = _ORDERS[(_ORDERS.index(self._order) + 1) % len(_ORDERS)]
         self.update()
+
+    def action_compare(self) -> None:
+        """Make the run at the cursor the reference, or clear it."""
+        run = self._session.views.get(self.items.cursor) if self.items.cursor else None
+        if run is not None:
+            compare(self.shell, self._session, run)
+            self.update()
 
     def copied_text(self) -> str:
         run = self._session.views.get(self.items.cursor) if self.items.cursor else None

@@ -15,6 +15,7 @@ from rltui.present.kit.choice import choose
 from rltui.present.kit.line import Line
 from rltui.present.screens.footer import footer_line
 from rltui.present.screens.keys import KEYS, MOVE, Key, keys_for
+from rltui.session import RunView, Session
 from rltui.tui.shell import ShellApp, check_handler, shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.status import Status
@@ -38,6 +39,13 @@ def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
             action = f"{handler}({name!r})" if key.by_key else handler
             found.append(Binding(name, action, key.words, show=False, id=key.action))
     return found
+
+
+def compare(shell: ShellApp[Any], session: Session, run: RunView) -> None:
+    """Compare all runs with this one; with none when it is the reference already."""
+    cleared = session.reference is run
+    session.compare(None if cleared else run)
+    shell.say("compared with no run" if cleared else f"all runs are compared with {run.name}")
 
 
 class ShellScreen(Screen[Result], inherit_bindings=False):

@@ -193,3 +193,13 @@ async def test_leaving_does_not_lead_back_to_the_picker() -> None:
     async with picked(grpo_batch(60)) as hand:
         await hand.press("q")
     assert not hand.app.return_value
+
+
+async def test_c_makes_the_run_at_the_cursor_the_reference_and_clears_it() -> None:
+    async with open_app(*several()) as hand:
+        await hand.press("j", "c")
+        assert hand.app.session.reference is hand.app.session.views[hand.ids[1]]
+        assert "the others are compared with it" in hand.text
+        await hand.press("c")
+        assert hand.app.session.reference is None
+        assert "compared with it" not in hand.text

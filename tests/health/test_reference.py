@@ -1,0 +1,106 @@
+"""A run beside the course of a reference run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.catalogue.model import TagInfo
+from rltui.core.level import Direction
+from rltui.health.reference import Alignment, Reference
+from rltui.store import RunData
+from tests.builders import a_run, steps
+from tests.health.rule_cases import case_run
+
+TAG = "reward.mean"
+
+
+def meanings(**tags: Direction) -> dict[str, TagInfo]:
+    _, infos, _ = case_run({t.replace("_", "."): np.ones(1) for t in tags}, "generic", "llm-rl", "")
+    return {t: replace(infos[t], direction=d) for t, d in zip(infos, tags.values(), strict=True)}
+
+
+UP = meanings(reward_mean=Direction.UP)
+
+
+def rising(n: int, end: float = 1.0) -> RunData:
+    return a_run({TAG: np.linspace(0, end, n).tolist()})
+
+
+def test_the_course_holds_where_the_reference_was() -> None:
+    past = Reference(rising(100), UP, "past")
+    at = past.at_rows(rising(100), UP, TAG)
+    here = np.linspace(0, 1, 100)
+    assert np.all(at["low"] <= here + 0.05)
+    assert np.all(at["high"] >= here - 0.05)
+    assert np.all(at["worse"] == -1)
+    assert at["reach"][0] == pytest.approx(0.94, abs=0.1)
+
+
+def test_beyond_its_end_the_reference_says_nothing() -> None:
+    at = Reference(rising(50), UP, "past").at_rows(rising(100), UP, TAG)
+    assert np.isfinite(at["low"][:50]).all()
+    assert np.isnan(at["low"][50:]).all()
+
+
+def test_a_run_is_not_compared_with_itself() -> None:
+    run = rising(50)
+    assert Reference(run, UP, "past").at_rows(run, UP, TAG) == {}
+
+
+def test_a_few_rows_are_no_course() -> None:
+    assert Reference(rising(7), UP, "past").at_rows(rising(50), UP, TAG) == {}
+
+
+def test_a_metric_that_the_reference_lacks_is_not_compared() -> None:
+    other = meanings(entropy=Direction.NONE)
+    past = Reference(a_run({"entropy": [1.0] * 50}), other, "past")
+    assert past.at_rows(rising(50), UP, TAG) == {}
+
+
+def test_runs_are_aligned_by_time_and_by_tokens() -> None:
+    """Twice as many steps, each half as long and with half the tokens."""
+    infos = meanings(reward_mean=Direction.UP, progress_tokens_total=Direction.NONE)
+    long = [{TAG: [i / 99], "progress.tokens.total": [100.0 * i]} for i in range(100)]
+    short = [{TAG: [i / 199], "progress.tokens.total": [50.0 * i]} for i in range(200)]
+    infos = {TAG: infos[TAG], "progress.tokens.total": infos["progress.tokens.total"]}
+    a = a_run(*(steps(i + 1, row) for i, row in enumerate(long)))
+    b = a_run(*(steps(i + 1, row) for i, row in enumerate(short)))
+    key = infos["progress.tokens.total"].metric
+    assert key is not None
+    by_tokens = Reference(a, infos, "a", Alignment.TOKENS, key.key).at_rows(b, infos, TAG)
+    by_step = Reference(a, infos, "a").at_rows(b, infos, TAG)
+    middle = (by_tokens["low"][100] + by_tokens["high"][100]) / 2
+    assert middle == pytest.approx(100 / 199, abs=0.03)
+    assert np.isnan(by_step["low"][150])
+    assert np.isfinite(by_tokens["low"][150])
+
+
+def test_without_times_nothing_is_aligned_by_time() -> None:
+    from tests.builders import a_block
+
+    walls = [float("nan")] * 20
+    run = a_run(a_block({TAG: [1.0] * 20}, walls=walls))
+    assert Reference(run, UP, "past", Alignment.TIME).at_rows(rising(20), UP, TAG) == {}
+
+
+def test_a_reference_may_grow() -> None:
+    run = rising(20)
+    past = Reference(run, UP, "past")
+    assert np.isnan(past.at_rows(rising(40), UP, TAG)["low"][30])
+    grown = rising(40)
+    past.run = grown
+    assert np.isfinite(past.at_rows(rising(40), UP, TAG)["low"][30])
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=8, max_size=60))
+def test_the_band_has_its_sides_in_order(values: list[float]) -> None:
+    run = a_run({TAG: values})
+    at = Reference(run, UP, "past").at_rows(rising(60), UP, TAG)
+    known = np.isfinite(at["low"])
+    assert np.all(at["low"][known] <= at["high"][known])
+    assert np.all(at["spread"][known] >= 0)

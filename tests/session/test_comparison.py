@@ -1,0 +1,94 @@
+"""Which run the others are compared with: by name, by path, by key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.core.errors import UsageError
+from rltui.core.level import Level
+from rltui.session import Session
+from rltui.session.session import Choice
+from tests.commands.conftest import write_jsonl
+from tests.fakes import grpo_tags
+
+GOOD = [0.1 + 0.8 * i / 59 for i in range(60)]
+WEAK = [0.1 + 0.2 * i / 59 for i in range(60)]
+
+
+def write(path: Path, reward: list[float]) -> Path:
+    tags = grpo_tags(60, collapse=None)
+    tags["critic/score/mean"] = reward
+    tags["critic/rewards/mean"] = reward
+    write_jsonl(path, tags)
+    return path
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    write(tmp_path / "logs" / "good.jsonl", GOOD)
+    write(tmp_path / "logs" / "weak.jsonl", WEAK)
+    return tmp_path / "logs"
+
+
+def read(logs: Path, reference: str | None) -> Session:
+    session = Session([logs], choice=Choice(reference=reference))
+    session.scan()
+    session.read_all()
+    return session
+
+
+def off(session: Session) -> dict[str, Level]:
+    return {
+        run.name: f.level
+        for run in session.runs()
+        for f in (run.report.findings if run.report else ())
+        if f.rule == "off_reference" and f.metric in ("reward.mean", "reward.raw.mean")
+    }
+
+
+def test_without_a_reference_nothing_is_compared(logs: Path) -> None:
+    session = read(logs, None)
+    assert off(session) == {}
+    assert all(r.report and r.report.reference is None for r in session.runs())
+
+
+def test_a_run_that_learns_less_is_off_the_reference(logs: Path) -> None:
+    session = read(logs, "good")
+    assert off(session) == {"weak": Level.WATCH}
+    good, weak = session.runs()
+    assert good.report is not None
+    assert weak.report is not None
+    assert (good.report.reference, weak.report.reference) == (None, "good")
+
+
+def test_the_reference_may_lie_elsewhere(logs: Path, tmp_path: Path) -> None:
+    past = write(tmp_path / "past.jsonl", GOOD)
+    session = read(logs, str(past))
+    assert off(session) == {"weak": Level.WATCH}
+    assert len(session.runs()) == 2
+
+
+def test_a_reference_that_is_not_there(logs: Path) -> None:
+    with pytest.raises(UsageError, match=r"no run and no path 'goood'.* 'good'"):
+        read(logs, "goood")
+
+
+def test_a_path_with_several_runs_is_no_reference(logs: Path) -> None:
+    with pytest.raises(UsageError, match="one run is needed, and there are: good, weak"):
+        read(logs, str(logs))
+
+
+def test_the_reference_can_be_changed_and_cleared(logs: Path) -> None:
+    session = read(logs, None)
+    good, weak = session.runs()
+    session.compare(good)
+    session.drain()
+    assert off(session) == {"weak": Level.WATCH}
+    session.compare(weak)
+    session.drain()
+    assert off(session) == {}
+    session.compare(None)
+    session.drain()
+    assert all(r.report and r.report.reference is None for r in session.runs())
