@@ -192,25 +192,27 @@ class ConsoleDecoder(LastLine):
     def _follow(
         self, known: tuple[Dialect, ...], done: dict[int, int], text: bytes, until: int
     ) -> int:
-        """Pass the lines up to ``until`` to the open dialects; returns where the last one that
-        completed a row ends, or -1. One that guesses waits whether a surer one takes a line."""
+        """Pass the lines up to ``until`` to the open dialects, line by line, so that it does not
+        matter where a piece ends; returns where the last line that completed a row ends, or -1.
+        One that guesses waits whether a surer one takes a line."""
         rows, find, size, last = self._rows, text.find, len(text), -1
-        for number, pos in tuple(done.items()):
-            dialect = known[number]
-            follow = dialect.follow
-            most = until - _is_guess(dialect)
-            while dialect.open and pos <= most and pos < size and self._wanted(dialect):
-                end = find(b"\n", pos)
-                taken = rows.taken
-                if end - pos <= dialect.longest:
-                    follow(text[pos:end], rows)
-                if rows.taken != taken:
-                    last = max(last, end)
-                    self._find(dialect)
-                pos = end + 1
-            done[number] = pos
-            if not dialect.open or not self._wanted(dialect):
-                del done[number]
+        while done:
+            pos = min(done.values())
+            ready = [n for n in done if done[n] == pos <= until - _is_guess(known[n])]
+            if pos >= size or not ready:
+                break
+            end = find(b"\n", pos)
+            for number in sorted(ready):
+                dialect = known[number]
+                if self._wanted(dialect) and end - pos <= dialect.longest:
+                    taken = rows.taken
+                    dialect.follow(text[pos:end], rows)
+                    if rows.taken != taken:
+                        last = end
+                        self._find(dialect)
+                done[number] = end + 1
+                if not dialect.open or not self._wanted(dialect):
+                    del done[number]
         return last
 
     def _wanted(self, dialect: Dialect) -> bool:
