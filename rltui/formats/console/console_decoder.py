@@ -17,6 +17,7 @@ from rltui.formats.console.generic import Generic
 from rltui.formats.console.keras import Keras
 from rltui.formats.console.legged_gym import LeggedGym, RlGames
 from rltui.formats.console.logger_record import LoggerRecord
+from rltui.formats.console.marker_search import places
 from rltui.formats.console.ml_agents import MlAgents
 from rltui.formats.console.prime_rl import PrimeRl
 from rltui.formats.console.progress_bar import ProgressBar
@@ -167,14 +168,14 @@ class ConsoleDecoder(LastLine):
         done = {number: 0 for number, dialect in enumerate(known) if dialect.open}
         """Number of an open dialect -> position of the next line for it."""
         claimed, before, last = 0, (-1, -1, -1), -1
-        for place in _places(text, known):
+        for place in places(text, known):
             start, number, end = place
             if done:
                 last = max(last, self._follow(known, done, text, start))
             if place == before or start < claimed or end - start > known[number].longest:
                 continue
             before, dialect = place, known[number]
-            if number in done or not self._wanted(dialect):
+            if number in done and not _is_guess(dialect) or not self._wanted(dialect):
                 continue
             taken = self._rows.taken
             if dialect.take(text[start:end], self._rows):
@@ -185,6 +186,8 @@ class ConsoleDecoder(LastLine):
                 last = max(last, end)
             if dialect.open and self._wanted(dialect):
                 done[number] = end + 1
+            else:
+                done.pop(number, None)
         if done:
             last = max(last, self._follow(known, done, text, len(text)))
         return last if last >= 0 else None
@@ -234,24 +237,3 @@ class ConsoleDecoder(LastLine):
 
 def _is_guess(dialect: Dialect) -> bool:
     return dialect.rank is Rank.GUESS
-
-
-def _places(text: bytes, dialects: tuple[Dialect, ...]) -> list[tuple[int, int, int]]:
-    """The lines with markers, in order: (start, number of the dialect, end)."""
-    places: list[tuple[int, int, int]] = []
-    find, rfind = text.find, text.rfind
-    seen: dict[bytes, list[tuple[int, int]]] = {}
-    for number, dialect in enumerate(dialects):
-        for marker in dialect.markers:
-            lines = seen.get(marker)
-            if lines is None:
-                lines = seen[marker] = []
-                pos = find(marker)
-                while pos >= 0:
-                    end = find(b"\n", pos)
-                    lines.append((rfind(b"\n", 0, pos) + 1, end))
-                    pos = find(marker, end + 1)
-            if lines:
-                places += [(start, number, end) for start, end in lines]
-    places.sort()
-    return places

@@ -30,6 +30,7 @@ from rltui.formats.console.pair_line import (
     are_settings,
     is_dump,
     is_metric,
+    may_have_counter,
     may_have_pairs,
     pairs_of,
     rank_of_counter,
@@ -70,10 +71,8 @@ _MANY = 3
 class Generic(Dialect):
     """The dialect of all other trainers."""
 
-    markers = (
-        *(b"tep", b"poch", b"ter", b"TEP", b"POCH", b"ITER", b"pdate", b"pisode", b"atch"),
-        *(b"t_env", b"rames", *RULES),
-    )
+    markers = RULES
+    words = (b"tep", b"poch", b"iter", b"nteract", b"pdate", b"pisode", b"atch", b"t_env", b"rames")
     rank = Rank.GUESS
 
     def __init__(self) -> None:
@@ -95,9 +94,7 @@ class Generic(Dialect):
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """A line below a heading."""
-        if len(line) > _MAX_LINE or self.take(line, rows):
-            return
-        if not self._block.open or line.endswith(RULE_ENDS):
+        if len(line) > _MAX_LINE or line.endswith(RULE_ENDS):
             return
         if not may_have_pairs(line):
             self._block.skip()
@@ -115,11 +112,17 @@ class Generic(Dialect):
         if line.endswith(RULE_ENDS) and is_rule(line):
             self._give(self._block.rule(), rows)
             return False
-        quick = b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES) is not None
-        return quick and self._counted(line, rows)
+        inside = self._block.open
+        if b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
+            taken = self._counted(line, rows)
+            if taken is not None:
+                return taken
+        if inside and self._block.open:
+            self.follow(line, rows)
+        return False
 
-    def _counted(self, line: bytes, rows: ConsoleRows) -> bool:
-        """A line with a counter."""
+    def _counted(self, line: bytes, rows: ConsoleRows) -> bool | None:
+        """A line with a counter: whether it is a row; None when it is not even a heading."""
         text = ungrouped(plain(line))
         rank, at = rank_of(text)
         text = text[at:]
@@ -127,19 +130,19 @@ class Generic(Dialect):
         names, values = self._known(text[place.end :]) if place is not None else ((), [])
         if not names:
             if is_dump(text) or _BAR.search(text):
-                return False
+                return None
             if place is not None:
                 names, values = self._read(text[place.end :])
         extras = BlockRow(0, (), [])
         if place is None or not names or place.rank > BATCH:
-            other = _anywhere(text)
+            other = _anywhere(text) if may_have_counter(text) else None
             if other is not None and (place is None or not names or other[0].rank == FINE):
                 if place is None or other[0].rank <= place.rank or other[2]:
                     place, extras = other[:2]
                 if other[2]:
                     names, values = extras.names, extras.values
         if place is None or (self._rank is not None and rank != self._rank):
-            return False
+            return None
         if not names:
             self._heading(text, place, extras, rows)
             return False
@@ -210,9 +213,10 @@ class Generic(Dialect):
                 break
         else:
             step, _ = self._headings.step_of(place)
+        if not self._block.opens(text, step):
+            return
         inner = not extras.names and _PAIR.fullmatch(unprefixed(text)) is not None
-        extras = extras._replace(step=step)
-        self._give(self._block.heading(text, step, extras, inner=inner), rows)
+        self._give(self._block.heading(step, extras._replace(step=step), inner=inner), rows)
 
     def _give(self, found: list[BlockRow], rows: ConsoleRows) -> None:
         for row in found:

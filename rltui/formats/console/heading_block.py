@@ -7,7 +7,6 @@ A name is believed when it stands below two headings of different steps, once be
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from rltui.formats.console.pair_line import (
@@ -23,7 +22,8 @@ _BETWEEN = 40
 _UNKNOWN = 15
 #: The same below a row.
 _BELOW_ROW = 2
-#: Rows below which pairs are sought while none are found.
+#: Rows, headings of one form, and forms of headings below which pairs are sought while none are
+#: found.
 _TRIED = 20
 #: Longer lines below a heading are text.
 _MAX_LINE = 500
@@ -32,7 +32,7 @@ _MAX_KNOWN = 10_000
 _MAX_SHAPES = 64
 _MAX_EXTRAS = 64
 _MAX_HELD = 4
-_DIGITS = re.compile(rb"\d+")
+_DIGITS = b"0123456789"
 
 
 class BlockRow(NamedTuple):
@@ -67,8 +67,11 @@ class HeadingBlock:
         """Names of the block that settings have, and the others."""
         self._fresh = False
         """Whether the newest heading has no pairs yet."""
-        self._shapes: dict[bytes, tuple[int, int]] = {}
-        """Heading without its digits -> newest step, and how often it fell back."""
+        self._shapes: dict[bytes, tuple[int, int, int]] = {}
+        """Heading without its digits -> newest step, how often it fell back, and how often it
+        came; the newest last."""
+        self._headings = 0
+        """Headings of different shapes."""
         self.guessed = False
         """Whether the step is that of a row above, not of a heading."""
 
@@ -96,18 +99,26 @@ class HeadingBlock:
         if not self._section and (self._known or self._rows < _TRIED):
             self._step, self._left, self._most, self.guessed = step, _BELOW_ROW, _BELOW_ROW, True
 
-    def heading(
-        self, text: bytes, step: int, extras: BlockRow, *, inner: bool = False
-    ) -> list[BlockRow]:
+    def opens(self, text: bytes, step: int) -> bool:
+        """Whether what stands below a heading is wanted; of those below which no name was ever
+        found only the first are tried."""
+        shape = text.translate(None, _DIGITS)
+        last, falls, tried = self._shapes.pop(shape, (step, 0, 0))
+        falls += step < last
+        if len(self._shapes) >= _MAX_SHAPES:
+            del self._shapes[next(iter(self._shapes))]
+        new = not tried
+        if falls > 1 and any(other[1] < falls for other in self._shapes.values()):
+            opens = False  # a counter within the steps of another heading
+        else:
+            opens = bool(self._known) or (self._headings < _TRIED if new else tried < _TRIED)
+            self._headings += opens and new
+        self._shapes[shape] = step, falls, tried + 1
+        return opens
+
+    def heading(self, step: int, extras: BlockRow, *, inner: bool = False) -> list[BlockRow]:
         """A heading, with the other pairs on it; returns the rows that are now sure. ``inner``:
         it is a pair, too, and counts for those above it in a section."""
-        shape = _DIGITS.sub(b"", text)
-        last, falls = self._shapes.get(shape, (step, 0))
-        falls += step < last
-        if len(self._shapes) < _MAX_SHAPES or shape in self._shapes:
-            self._shapes[shape] = step, falls
-        if falls > 1 and any(other[1] < falls for other in self._shapes.values()):
-            return []  # a counter within the steps of another heading
         self._counter_last |= inner and bool(self._pending)
         rows = self._end_section(step if inner and self._pending else self._step)
         self._forget()
@@ -127,8 +138,8 @@ class HeadingBlock:
         self._left -= 1
         if len(text) > _MAX_LINE:
             return []
-        found = pairs_of(unprefixed(text))
-        if found is None or not found.clean or found.counter():
+        found = pairs_of(unprefixed(text), alone=True)
+        if found is None or found.counter():
             return []
         self._left = self._most
         pairs = [

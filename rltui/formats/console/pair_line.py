@@ -107,6 +107,10 @@ _COUNTERS = {
     **dict.fromkeys(("epoch", "epochs"), EPOCH),
 }
 _LETTERS = re.compile(rb"[^a-z0-9]")
+#: The last letters of counters, and the letters before a number of a pair.
+_END = 4
+_ENDS = frozenset(name[-k:].encode() for name in _COUNTERS for k in range(1, _END + 1))
+_BEFORE_NUMBER = re.compile(rb"([A-Za-z]+)[^A-Za-z0-9:=]{0,8}\s{0,30}[:=]\s{0,60}\d")
 
 
 @dataclass(slots=True)
@@ -192,14 +196,22 @@ def may_have_pairs(text: bytes) -> bool:
     return _QUICK.search(text) is not None
 
 
-def pairs_of(text: bytes) -> PairLine | None:
-    """The pairs of a line without its prefixes; None when there are none."""
+def may_have_counter(text: bytes) -> bool:
+    """Whether a line may have a pair with the name of a counter."""
+    return any(found[1][-_END:].lower() in _ENDS for found in _BEFORE_NUMBER.finditer(text))
+
+
+def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
+    """The pairs of a line without its prefixes; None when there are none. ``alone``: or when it
+    has anything besides."""
     line = PairLine([], [], [], [], True)
     label = b""
     for field in _SEPARATOR.split(text.strip(b" \t|,;")):
         found = _FIELD.fullmatch(field)
         if found is None:
             line.clean = (_several(field, line) or not field) and line.clean
+            if alone and not line.clean:
+                return None
             continue
         if found[1] and not line.names:
             label = found[1] + b"/"
