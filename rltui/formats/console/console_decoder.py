@@ -201,8 +201,10 @@ class ConsoleDecoder(LastLine):
         rows, find, size, last = self._rows, text.find, len(text), -1
         while done:
             pos = min(done.values())
-            ready = [n for n in done if done[n] == pos <= until - _is_guess(known[n])]
-            if pos >= size or not ready:
+            if pos > until or pos >= size:
+                break
+            ready = [n for n in done if done[n] == pos < until + (not _is_guess(known[n]))]
+            if not ready:
                 break
             end = find(b"\n", pos)
             for number in sorted(ready):

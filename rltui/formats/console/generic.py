@@ -129,7 +129,7 @@ class Generic(Dialect):
         place = place_of(text)
         names, values = self._known(text[place.end :]) if place is not None else ((), [])
         if not names:
-            if is_dump(text) or _BAR.search(text):
+            if is_dump(text) or (b"[" in text and _BAR.search(text)):
                 return None
             if place is not None:
                 names, values = self._read(text[place.end :])

@@ -20,6 +20,8 @@ from rltui.formats.console.pair_line import (
 _BETWEEN = 40
 #: The same while no name is believed.
 _UNKNOWN = 15
+#: The same below a rule.
+_BELOW_RULE = 5
 #: The same below a row.
 _BELOW_ROW = 2
 #: Rows, headings of one form, and forms of headings below which pairs are sought while none are
@@ -85,8 +87,9 @@ class HeadingBlock:
         counter of a section may come last."""
         found = self._end_section(self._step)
         if not self._fresh:
-            most = _BETWEEN if self._known else _UNKNOWN
-            self._section, self._left, self._most, self.guessed = True, most, most, False
+            self._most = _BETWEEN if self._known else _UNKNOWN
+            self._left = self._most if self._known else _BELOW_RULE
+            self._section, self.guessed = True, False
         return found
 
     def close(self) -> list[BlockRow]:

@@ -49,6 +49,7 @@ _TEXT = re.compile(rb"[A-Za-z_\x80-\xff][^:=]{0,60}[:=]\s*\S.{0,100}")
 _DUMP = re.compile(
     rb"(?:^|[^\w])[A-Z]\w*\((?:[^()]*, ?)?[A-Za-z_]\w* ?=[^=]|^\s*[{<]|(?:^|\s)--[a-z]|\w=None\b"
 )
+_OPENING = (b"{", b"<")
 _SETTINGS = re.compile(
     rb"(?i)batch_?size|(?:^|_)seed$|^gamma$|gae_?lambda|_coef|clip_(?:eps|range|param|coef)"
     rb"|hidden|n(?:um)?_(?:layers|heads|workers|envs|procs|epochs|iters|actors|minibatches)"
@@ -107,10 +108,16 @@ _COUNTERS = {
     **dict.fromkeys(("epoch", "epochs"), EPOCH),
 }
 _LETTERS = re.compile(rb"[^a-z0-9]")
-#: The last letters of counters, and the letters before a number of a pair.
+#: The last letters of counters, and counters with fewer.
 _END = 4
-_ENDS = frozenset(name[-k:].encode() for name in _COUNTERS for k in range(1, _END + 1))
-_BEFORE_NUMBER = re.compile(rb"([A-Za-z]+)[^A-Za-z0-9:=]{0,8}\s{0,30}[:=]\s{0,60}\d")
+_ENDS = frozenset(name[-_END:].encode() for name in _COUNTERS if len(name) >= _END)
+_SHORTER = [name.encode() for name in _COUNTERS if len(name) < _END]
+_SHORT = frozenset(name[-2:] for name in _SHORTER)
+_SHORT_COUNTER = re.compile(rb"(?<![a-z])(?:" + b"|".join(_SHORTER) + rb")$")
+_WHOLE = re.compile(rb"[:=]\s{0,60}\d(?!x)")
+#: Bytes before a value in which the end of its name is, and what may stand between.
+_NEAR = 40
+_NO_LETTERS = b" \t_./@%()#+'-"
 
 
 @dataclass(slots=True)
@@ -160,6 +167,7 @@ def is_outcome(name: bytes) -> bool:
     return _OUTCOME.search(name) is not None and not is_setting(name)
 
 
+@lru_cache(maxsize=1024)
 def is_metric(name: bytes) -> bool:
     """Whether a name has a word of a usual metric."""
     return _METRIC.search(name) is not None
@@ -178,6 +186,8 @@ def are_settings(names: tuple[bytes, ...] | list[bytes]) -> bool:
 
 def is_dump(text: bytes) -> bool:
     """Whether a line has the form of printed settings."""
+    if not (text[:1] in _OPENING or b"--" in text or (b"=" in text and b"(" in text)):
+        return b"=None" in text and _DUMP.search(text) is not None
     return _DUMP.search(text) is not None
 
 
@@ -198,7 +208,14 @@ def may_have_pairs(text: bytes) -> bool:
 
 def may_have_counter(text: bytes) -> bool:
     """Whether a line may have a pair with the name of a counter."""
-    return any(found[1][-_END:].lower() in _ENDS for found in _BEFORE_NUMBER.finditer(text))
+    for found in _WHOLE.finditer(text):
+        at = found.start()
+        name = text[at - _NEAR if at > _NEAR else 0 : at].rstrip(_NO_LETTERS).lower()
+        if name.translate(None, _NO_LETTERS)[-_END:] in _ENDS:
+            return True
+        if name[-2:] in _SHORT and _SHORT_COUNTER.search(name):
+            return True
+    return False
 
 
 def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:

@@ -45,7 +45,7 @@ def place_of(text: bytes) -> Place | None:
     """The finest counter at the beginning of a line; ``steps`` beside an episode are its
     length."""
     head = text[:HEAD_BYTES]
-    within = _WITHIN.search(head)
+    within = _WITHIN.search(head) if b"och" in head or b"OCH" in head else None
     if within:
         epoch, epochs, step, total = (int(g) if g else None for g in within.groups())
         return Place(STEP, step or 0, total, epoch, epochs, within.end())
