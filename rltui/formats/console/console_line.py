@@ -25,7 +25,8 @@ NUMBER = (
 _GROUPED = re.compile(
     rb"(?<![\w.,\[(])[-+]?\d{1,3}(?:,\d{3}(?!\d))+(?!,?\d)|(?<![\w.,])[-+]?\d{1,3}(?:_\d{3})+(?!\w)"
 )
-_MAY_BE_GROUPED = re.compile(rb"[,_]\d\d\d")
+#: Found fast; the fractions of a clock are no thousands.
+_MAY_BE_GROUPED = re.compile(rb"[,_](?<!:\d\d.)\d\d\d(?!\d)")
 _WRAPPED = re.compile(
     rb"^(?:np|numpy|torch)?\.?(?:float|int|uint|bfloat|tensor|array|bool_?)\d*\(\[?([^()\[\],]*)\]?"
     rb"(?:, (?:device|dtype|grad_fn)=[^()]*)?\)$"

@@ -45,7 +45,7 @@ _MAX_PATTERNS = 8
 _MAX_SEEN = 1000
 #: A cheap test that rules out nearly all other lines.
 _QUICK = re.compile(
-    rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date|rame|_env|acts)\w{0,6}"
+    rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date|rame|_env|acts)(?:e?s)?(?:[_A-Z]\w{0,5})?"
     rb"(?: [Nn]um(?:ber)?)?\s?[:=#]?\s?[\[(]?\s{0,8}\d"
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
