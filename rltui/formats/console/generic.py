@@ -135,7 +135,7 @@ class Generic(Dialect):
                 names, values = self._read(text[place.end :])
         extras = BlockRow(0, (), [])
         if place is None or not names or place.rank > BATCH:
-            other = _anywhere(text) if may_have_counter(text) else None
+            other = _anywhere(text) if may_have_counter(text, place.end if place else 0) else None
             if other is not None and (place is None or not names or other[0].rank == FINE):
                 if place is None or other[0].rank <= place.rank or other[2]:
                     place, extras = other[:2]
@@ -207,16 +207,18 @@ class Generic(Dialect):
     def _heading(self, text: bytes, place: Place, extras: BlockRow, rows: ConsoleRows) -> None:
         if place.rank == EPOCH:
             self._counter.epoch_heading = place.step, place.total
+        shape = self._block.shape_of(text)
+        if shape is None:
+            return
         for counter in (self._counter, self._headings):
             if counter.is_finer_than(place.rank) and counter.newest is not None:
                 step = counter.newest
                 break
         else:
             step, _ = self._headings.step_of(place)
-        if not self._block.opens(text, step):
-            return
         inner = not extras.names and _PAIR.fullmatch(unprefixed(text)) is not None
-        self._give(self._block.heading(step, extras._replace(step=step), inner=inner), rows)
+        extras = extras._replace(step=step)
+        self._give(self._block.heading(shape, step, extras, inner=inner), rows)
 
     def _give(self, found: list[BlockRow], rows: ConsoleRows) -> None:
         for row in found:

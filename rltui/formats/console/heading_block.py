@@ -22,10 +22,10 @@ _BETWEEN = 40
 _UNKNOWN = 15
 #: The same below a rule.
 _BELOW_RULE = 5
-#: The same below a row.
+#: The same below a row, and below a heading of a form that had none so often.
 _BELOW_ROW = 2
-#: Rows, headings of one form, and forms of headings below which pairs are sought while none are
-#: found.
+#: Rows and forms of headings below which pairs are sought while none are found, and headings of
+#: one form below which they may come late.
 _TRIED = 20
 #: Longer lines below a heading are text.
 _MAX_LINE = 500
@@ -102,31 +102,38 @@ class HeadingBlock:
         if not self._section and (self._known or self._rows < _TRIED):
             self._step, self._left, self._most, self.guessed = step, _BELOW_ROW, _BELOW_ROW, True
 
-    def opens(self, text: bytes, step: int) -> bool:
-        """Whether what stands below a heading is wanted; of those below which no name was ever
-        found only the first are tried."""
+    def shape_of(self, text: bytes) -> bytes | None:
+        """The form of a heading; None when it is another new one after many below which no name
+        was found: it is remembered and read when it comes again."""
         shape = text.translate(None, _DIGITS)
-        last, falls, tried = self._shapes.pop(shape, (step, 0, 0))
-        falls += step < last
+        if shape in self._shapes or self._known or self._headings < _TRIED:
+            return shape
+        self._remember(shape, (-1, 0, 1))
+        self._left, self._section, self._pending = 0, False, []
+        return None
+
+    def _remember(self, shape: bytes, state: tuple[int, int, int]) -> None:
         if len(self._shapes) >= _MAX_SHAPES:
             del self._shapes[next(iter(self._shapes))]
-        new = not tried
-        if falls > 1 and any(other[1] < falls for other in self._shapes.values()):
-            opens = False  # a counter within the steps of another heading
-        else:
-            opens = bool(self._known) or (self._headings < _TRIED if new else tried < _TRIED)
-            self._headings += opens and new
-        self._shapes[shape] = step, falls, tried + 1
-        return opens
+        self._shapes[shape] = state
 
-    def heading(self, step: int, extras: BlockRow, *, inner: bool = False) -> list[BlockRow]:
+    def heading(
+        self, shape: bytes, step: int, extras: BlockRow, *, inner: bool = False
+    ) -> list[BlockRow]:
         """A heading, with the other pairs on it; returns the rows that are now sure. ``inner``:
         it is a pair, too, and counts for those above it in a section."""
+        last, falls, tried = self._shapes.pop(shape, (step, 0, 0))
+        falls += step < last
+        self._remember(shape, (step, falls, tried + 1))
+        if falls > 1 and any(other[1] < falls for other in self._shapes.values()):
+            return []  # a counter within the steps of another heading
+        self._headings += not tried
         self._counter_last |= inner and bool(self._pending)
         rows = self._end_section(step if inner and self._pending else self._step)
         self._forget()
         most = _BETWEEN if self._known else _UNKNOWN
-        self._step, self._left, self._most, self.guessed = step, most, most, False
+        self._left = most if self._known or tried < _TRIED else _BELOW_ROW
+        self._step, self._most, self.guessed = step, most, False
         self._fresh = not inner
         if extras.names and len(self._extras) < _MAX_EXTRAS:
             self._extras.append(extras)

@@ -115,6 +115,7 @@ _SHORTER = [name.encode() for name in _COUNTERS if len(name) < _END]
 _SHORT = frozenset(name[-2:] for name in _SHORTER)
 _SHORT_COUNTER = re.compile(rb"(?<![a-z])(?:" + b"|".join(_SHORTER) + rb")$")
 _WHOLE = re.compile(rb"[:=]\s{0,60}\d(?!x)")
+_VALUES = re.compile(rb"[:=]\s{0,60}(?:[-+]?\.?\d(?!x)|[nN]a[nN]|[-+]?[iI]nf)|\d/[-\d]")
 #: Bytes before a value in which the end of its name is, and what may stand between.
 _NEAR = 40
 _NO_LETTERS = b" \t_./@%()#+'-"
@@ -206,10 +207,13 @@ def may_have_pairs(text: bytes) -> bool:
     return _QUICK.search(text) is not None
 
 
-def may_have_counter(text: bytes) -> bool:
-    """Whether a line may have a pair with the name of a counter."""
-    for found in _WHOLE.finditer(text):
-        at = found.start()
+def may_have_counter(text: bytes, known: int = 0) -> bool:
+    """Whether a line may have a pair with the name of a counter, and if its first ``known``
+    bytes have been read as one, more than that."""
+    ends = [found.start() for found in _WHOLE.finditer(text)]
+    if not ends or (ends[-1] < known and len(_VALUES.findall(text)) < 2):
+        return False
+    for at in ends:
         name = text[at - _NEAR if at > _NEAR else 0 : at].rstrip(_NO_LETTERS).lower()
         if name.translate(None, _NO_LETTERS)[-_END:] in _ENDS:
             return True
