@@ -198,7 +198,7 @@ class ConsoleDecoder(LastLine):
         """Pass the lines up to ``until`` to the open dialects, line by line, so that it does not
         matter where a piece ends; returns where the last line that completed a row ends, or -1.
         One that guesses waits whether a surer one takes a line."""
-        rows, find, size, last = self._rows, text.find, len(text), -1
+        find, size, last = text.find, len(text), -1
         while done:
             pos = min(done.values())
             if pos > until or pos >= size:
@@ -206,19 +206,29 @@ class ConsoleDecoder(LastLine):
             ready = [n for n in done if done[n] == pos < until + (not _is_guess(known[n]))]
             if not ready:
                 break
-            end = find(b"\n", pos)
+            alone = len(done) == 1
             for number in sorted(ready):
-                dialect = known[number]
-                if self._wanted(dialect) and end - pos <= dialect.longest:
-                    taken = rows.taken
-                    dialect.follow(text[pos:end], rows)
-                    if rows.taken != taken:
+                dialect, at = known[number], pos
+                while dialect.open and self._wanted(dialect):
+                    end = find(b"\n", at)
+                    if self._pass(dialect, text, at, end):
                         last = end
-                        self._find(dialect)
-                done[number] = end + 1
+                    done[number] = at = end + 1
+                    if not alone or at >= min(size, until + (not _is_guess(dialect))):
+                        break
                 if not dialect.open or not self._wanted(dialect):
                     del done[number]
         return last
+
+    def _pass(self, dialect: Dialect, text: bytes, begin: int, end: int) -> bool:
+        """Pass a line to an open dialect; returns whether it completed a row."""
+        taken = self._rows.taken
+        if end - begin <= dialect.longest:
+            dialect.follow(text[begin:end], self._rows)
+        if self._rows.taken == taken:
+            return False
+        self._find(dialect)
+        return True
 
     def _wanted(self, dialect: Dialect) -> bool:
         """Whether a dialect still gets lines: only while no surer one has found a row."""

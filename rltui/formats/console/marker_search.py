@@ -13,9 +13,10 @@ from typing import NamedTuple
 from rltui.formats.console.console_dialect import Dialect
 
 #: Bytes that are rare in most text; memchr finds them many times as fast as a word.
-_RARE = (b"\xe2", b"{", b"%", b"|", b"[", b"(", b"]", b"+", b"_")
-#: Lines of which so many bytes each are few enough to be searched one by one.
-_SPARSE = 8
+_RARE = (b"\xe2", b"{", b"%", b"|", b"+")
+#: Lines are few enough to be searched one by one when there is one in so many bytes (a power of
+#: two), and a byte is rare.
+_FEW, _FEW_RARE = 8, 10
 
 Line = tuple[int, int]
 """Where a line begins and ends, without the end of the line."""
@@ -36,7 +37,7 @@ def places(text: bytes, dialects: Sequence[Dialect]) -> list[Place]:
     """The lines with markers, in order; ``text`` ends with the end of a line."""
     searches = _plan(tuple((dialect.markers, dialect.words) for dialect in dialects))
     lower = text.lower() if any(search.any_case for search in searches) else b""
-    few = len(text) >> _SPARSE
+    few = len(text) >> _FEW
     lines: list[list[Line] | None] = []
     """Of each search; None: it was given up because there are too many."""
     found_places: list[Place] = []
@@ -45,7 +46,7 @@ def places(text: bytes, dialects: Sequence[Dialect]) -> list[Place]:
         if within is not None and (not within or len(within) <= few):
             found = _among(text, needle, within) if within else within
         else:
-            most = few if not numbers else len(text)
+            most = len(text) >> _FEW_RARE if not numbers else len(text)
             found = _lines(lower if any_case else text, needle, most)
         lines.append(found)
         if found:
@@ -84,7 +85,7 @@ def _plan(markers: tuple[tuple[tuple[bytes, ...], tuple[bytes, ...]], ...]) -> l
         for word in words:
             owners.setdefault((word, True), []).append(number)
     for byte in _RARE:
-        if sum(byte in marker for marker, _ in owners) > 1 or (byte, False) in owners:
+        if len(owners) > len(_RARE) and any(byte in marker for marker, _ in owners):
             owners.setdefault((byte, False), [])
     searches: list[_Search] = []
     for needle, any_case in sorted(owners, key=lambda owner: (len(owner[0]), not owner[1])):
