@@ -152,15 +152,25 @@ class ConsoleDecoder(LastLine):
             text = text.replace(b"\r", b"\n")
         if self._offset == len(text) and text.startswith(_MARK):
             text = b"\n" * len(_MARK) + text[len(_MARK) :]
-        if self._offset - len(text) > _GUESSED and not self._found:
-            self._dialects = [d for d in self._dialects if not _is_guess(d)]
-        last = self._read(text)
+        left = _GUESSED - (self._offset - len(text))
+        if left >= len(text) or self._found:
+            last = self._read(text)
+        else:
+            last = self._read_to_limit(text, text.find(b"\n", left) + 1 if left >= 0 else 0)
         if last is not None:
             self._row_end = last - kept
         rest = data[end:]
         self._parts, self._have = [], 0
         if rest:
             self._wait(rest)
+
+    def _read_to_limit(self, text: bytes, limit: int) -> int | None:
+        """Read a piece in which the guesses end unless there is a row by then."""
+        first = self._read(text[:limit])
+        if not self._found:
+            self._dialects = [d for d in self._dialects if not _is_guess(d)]
+        last = self._read(text[limit:])
+        return first if last is None else limit + last
 
     def _read(self, text: bytes) -> int | None:
         """Pass the lines to the dialects; returns where the last line that completed a row ends."""
@@ -175,7 +185,7 @@ class ConsoleDecoder(LastLine):
             if place == before or start < claimed or end - start > known[number].longest:
                 continue
             before, dialect = place, known[number]
-            if number in done and not _is_guess(dialect) or not self._wanted(dialect):
+            if (number in done and not _is_guess(dialect)) or not self._wanted(dialect):
                 continue
             taken = self._rows.taken
             if dialect.take(text[start:end], self._rows):

@@ -44,7 +44,7 @@ def places(text: bytes, dialects: Sequence[Dialect]) -> list[Place]:
     for needle, any_case, numbers, root in searches:
         within = lines[root] if root is not None else None
         if within is not None and (not within or len(within) <= few):
-            found = _among(text, needle, within) if within else within
+            found: list[Line] | None = _among(text, needle, within) if within else []
         else:
             most = len(text) >> _FEW_RARE if not numbers else len(text)
             found = _lines(lower if any_case else text, needle, most)
