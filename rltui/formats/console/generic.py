@@ -23,10 +23,6 @@ from rltui.formats.console.console_line import (
 )
 from rltui.formats.console.heading_block import BlockRow, HeadingBlock
 from rltui.formats.console.pair_line import (
-    BATCH,
-    EPISODE,
-    EPOCH,
-    FINE,
     are_settings,
     is_dump,
     is_metric,
@@ -38,6 +34,7 @@ from rltui.formats.console.pair_line import (
 )
 from rltui.formats.console.row_forms import Form, RowForms, Waiting
 from rltui.formats.console.step_place import HEAD_BYTES, Place, StepCounter, place_of
+from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE
 
 #: Longer lines are text.
 _MAX_LINE = 2000

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rltui.formats.console.console_line import NUMBER
+from rltui.formats.words import EPISODE, words
 
 #: What loggers print before the text: times, levels, file names, brackets, bullets.
 _PREFIX = re.compile(
@@ -54,70 +55,9 @@ _DUMP = re.compile(
     rb"(?:^|[^\w])[A-Z]\w*\((?:[^()]*, ?)?[A-Za-z_]\w* ?=[^=]|^\s*[{<]|(?:^|\s)--[a-z]|\w=None\b"
 )
 _OPENING = (b"{", b"<")
-_SETTINGS = re.compile(
-    rb"(?i)batch_?size|(?:^|_)seed$|^gamma$|gae_?lambda|_coef|clip_(?:eps|range|param|coef)"
-    rb"|hidden|n(?:um)?_(?:layers|heads|workers|envs|procs|epochs|iters|actors|minibatches)"
-    rb"|weight_decay|dropout|warmup|max_(?:grad_norm|steps|episodes|epochs|iters|length|seq)"
-    rb"|_(?:interval|freq|frequency|dim|path|dir|size)$|buffer_size|^optim_|beta[s12]$|^frames$"
-    rb"|^epochs$|^recurrence$|^procs$|^device$|^tau$|^discount$|^total_timesteps$|_every$|^timestamp$|_weight$|_scale$|^v_num$"
-)
-#: A training row has at least one of these.
-_METRIC = re.compile(
-    rb"(?i)loss|reward|(?<![a-z])rew(?![a-z])|return|(?<![a-z])acc|(?<![a-z])lr|learning.?rate"
-    rb"|(?<![a-z])kl|entropy|grad"
-    rb"|score|ppl|perplex|advantage|(?<![a-z])adv|error|(?<![a-z])mse|(?<![a-z])mae|epsilon|value"
-    rb"|policy|success|win.?rate|tok|(?<![a-z])sps|(?<![a-z])fps|norm|length|(?<![a-z])len"
-    rb"|clip|margin|alpha|objective|f1|auc|bleu|rouge|critic|actor"
-)
-#: Words of metrics that nobody sets.
-_OUTCOME = re.compile(
-    rb"(?i)loss|reward|(?<![a-z])rew(?![a-z])|return|(?<![a-z])acc|(?<![a-z])kl(?![a-z])"
-    rb"|entropy|score|ppl|perplex|error|success|(?<![a-z])sps|(?<![a-z])fps|win.?rate|(?<![a-z])mse|(?<![a-z])mae"
-    rb"|f1|auc|bleu|rouge|margin|advantage|grad.?norm|len_?(?:gth)?.?mean|mean|average|(?<![a-z])avg"
-)
-#: Normal form of a counter -> rank: the lowest of a line is its step.
-FINE, STEP, BATCH, EPISODE, EPOCH = range(5)
-_COUNTERS = {
-    **dict.fromkeys(
-        (
-            *("globalstep", "globalsteps", "totaltimesteps", "totaltimestep", "timesteps"),
-            *("timestep", "timestepstotal", "envstep", "envsteps", "totalenvsteps", "tenv"),
-            *("totalenvinteracts", "totalsteps", "totalstep", "totalnumsteps", "totalt"),
-            *("numtimesteps", "numenvsteps", "numsteps", "currenttimestep", "currentstep"),
-            *("currentsteps", "frames", "frame", "totalframes", "numframes", "totalnumframes"),
-            *("environmentsteps", "environmentstep", "interactions", "trainingstep"),
-            *("trainingsteps", "trainstep", "trainsteps", "explorationnumstepstotal"),
-            *("numenvstepssampledlifetime", "stepstotal", "timetotaltimesteps"),
-            *("misctotaltimesteps", "tstep", "samplesteps", "agentsteps"),
-        ),
-        FINE,
-    ),
-    **dict.fromkeys(
-        (
-            *("step", "steps", "iteration", "iterations", "iter", "iters", "itr", "it"),
-            *("update", "updates", "nupdates", "numupdates", "miscnupdates", "gradstep"),
-            *("gradsteps", "gradientstep", "gradientsteps", "learningiteration", "generation"),
-            *("trainingiteration", "optimizerstep", "round"),
-        ),
-        STEP,
-    ),
-    **dict.fromkeys(("batch", "batches", "minibatch"), BATCH),
-    **dict.fromkeys(
-        (
-            *("episode", "episodes", "ep", "eps", "episodenum", "iepisode", "numepisodes"),
-            *("totalepisodes", "game", "games", "episodenumber"),
-        ),
-        EPISODE,
-    ),
-    **dict.fromkeys(("epoch", "epochs"), EPOCH),
-}
 _LETTERS = re.compile(rb"[^a-z0-9]")
-#: The last letters of counters, and counters with fewer.
+#: Letters at the end of a counter by which it may be one.
 _END = 4
-_ENDS = frozenset(name[-_END:].encode() for name in _COUNTERS if len(name) >= _END)
-_SHORTER = [name.encode() for name in _COUNTERS if len(name) < _END]
-_SHORT = frozenset(name[-2:] for name in _SHORTER)
-_SHORT_COUNTER = re.compile(rb"(?<![a-z])(?:" + b"|".join(_SHORTER) + rb")$")
 _WHOLE = re.compile(rb"[:=]\s{0,60}\d(?!x)")
 _VALUES = re.compile(rb"[:=]\s{0,60}(?:[-+]?\.?\d(?!x)|[nN]a[nN]|[-+]?[iI]nf)|\d/[-\d]")
 #: Bytes before a value in which the end of its name is, and what may stand between.
@@ -163,25 +103,25 @@ class PairLine:
 @lru_cache(maxsize=1024)
 def rank_of_counter(name: bytes) -> int | None:
     """The rank of a counter, finest first; None for other names."""
-    return _COUNTERS.get(_LETTERS.sub(b"", name.lower()).decode())
+    return words().counters.get(_LETTERS.sub(b"", name.lower()))
 
 
 @lru_cache(maxsize=1024)
 def is_outcome(name: bytes) -> bool:
     """Whether a name has a word of a usual metric that is never a setting."""
-    return _OUTCOME.search(name) is not None and not is_setting(name)
+    return words().outcomes.search(name) is not None and not is_setting(name)
 
 
 @lru_cache(maxsize=1024)
 def is_metric(name: bytes) -> bool:
     """Whether a name has a word of a usual metric."""
-    return _METRIC.search(name) is not None
+    return words().metrics.search(name) is not None
 
 
 @lru_cache(maxsize=1024)
 def is_setting(name: bytes) -> bool:
     """Whether a name is one that settings have and rows of metrics have not."""
-    return _SETTINGS.search(name.strip().replace(b" ", b"_")) is not None
+    return words().settings.search(name.strip().replace(b" ", b"_")) is not None
 
 
 def are_settings(names: tuple[bytes, ...] | list[bytes]) -> bool:
@@ -217,13 +157,23 @@ def may_have_counter(text: bytes, known: int = 0) -> bool:
     ends = [found.start() for found in _WHOLE.finditer(text)]
     if not ends or (ends[-1] < known and len(_VALUES.findall(text)) < 2):
         return False
+    last, short = _ends()
     for at in ends:
         name = text[at - _NEAR if at > _NEAR else 0 : at].rstrip(_NO_LETTERS).lower()
-        if name.translate(None, _NO_LETTERS)[-_END:] in _ENDS:
+        if name.translate(None, _NO_LETTERS)[-_END:] in last:
             return True
-        if name[-2:] in _SHORT and _SHORT_COUNTER.search(name):
+        if short.search(name):
             return True
     return False
+
+
+@lru_cache(maxsize=1)
+def _ends() -> tuple[frozenset[bytes], re.Pattern[bytes]]:
+    """How counters end, and the counters that are shorter."""
+    names = words().counters
+    shorter = b"|".join(name for name in names if len(name) < _END)
+    last = frozenset(name[-_END:] for name in names if len(name) >= _END)
+    return last, re.compile(rb"(?<![a-z])(?:" + shorter + rb")\Z")
 
 
 def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:

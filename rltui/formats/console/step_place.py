@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rltui.formats.console.pair_line import BATCH, EPISODE, EPOCH, FINE, STEP
+from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE, STEP
 
 #: Bytes of a line in which its step is searched, logger prefix included.
 HEAD_BYTES = 160
