@@ -124,6 +124,8 @@ class Generic(Dialect):
         rank, at = rank_of(text)
         text = text[at:]
         place = place_of(text)
+        if place is None and not may_have_counter(text):
+            return None
         names, values = self._known(text[place.end :]) if place is not None else ((), [])
         if not names:
             if is_dump(text) or (b"[" in text and _BAR.search(text)):
@@ -132,7 +134,8 @@ class Generic(Dialect):
                 names, values = self._read(text[place.end :])
         extras = BlockRow(0, (), [])
         if place is None or not names or place.rank > BATCH:
-            other = _anywhere(text) if may_have_counter(text, place.end if place else 0) else None
+            sought = place is None or may_have_counter(text, place.end)
+            other = _anywhere(text) if sought else None
             if other is not None and (place is None or not names or other[0].rank == FINE):
                 if place is None or other[0].rank <= place.rank or other[2]:
                     place, extras = other[:2]
