@@ -18,6 +18,7 @@ from rltui.core.batch import LogTail, Restart, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean, clean_bytes
+from rltui.formats.words import words
 
 #: Bytes of the beginning of a file by which a format recognises it.
 HEAD_BYTES = 1 << 16
@@ -25,19 +26,6 @@ HEAD_BYTES = 1 << 16
 MAX_TAG = 1024
 #: Longest text point that is kept, in bytes of the log.
 MAX_TEXT = 1 << 18
-#: Step keys of text logs, in order of preference when a row has several.
-STEP_KEYS = (
-    *("step", "global_step", "_step", "current_steps", "global_step/max_steps", "steps"),
-    *("global_steps", "train/global_step", "trainer/global_step", "time/total_timesteps"),
-    *("total_timesteps", "misc/total_timesteps", "timesteps_total", "total_env_steps"),
-    *("num_env_steps", "env_steps", "env_step", "num_timesteps", "timesteps", "timestep"),
-    *("actor_steps", "learner_steps", "frames", "frame"),
-    *("iteration", "training_iteration", "iterations", "iter", "update", "updates"),
-    *("num_updates", "total_steps", "epoch", "epochs", "episode", "episodes"),
-)
-#: Those that count passes or episodes. In a log with finer steps, a row that has only one of
-#: these gets the step of the row before it.
-COARSE_KEYS = frozenset(("epoch", "epochs", "episode", "episodes"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +34,7 @@ class Options:
 
     verify: bool = False
     """Check the checksum of every payload (slow), not only those that fail to decode."""
-    step_keys: tuple[str, ...] = STEP_KEYS
+    step_keys: tuple[str, ...] = field(default_factory=lambda: words().step_keys)
     """Names of the step in a row of a text log, best first."""
 
 

@@ -6,51 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from rltui.formats.base import COARSE_KEYS
+from rltui.formats.words import words
 
-#: Step columns of writers of tables, besides those of JSON lines; compared as plain words.
-#: TotalEnvInteracts: Spinning Up; TotalEnvSteps: garage; TimestepsSoFar: baselines; num steps
-#: total: rlkit; CumSteps: rlpyt; nb_steps: keras-rl; t_env: PyMARL.
-_MORE_STEP_NAMES = (
-    *("TotalEnvInteracts", "TotalEnvSteps", "TimestepsSoFar", "num steps total", "CumSteps"),
-    *("trainer_step", "env_frames", "total_frames", "nb_steps", "t_env", "env_interactions"),
-    *("evaluator_steps", "num_steps", "nsteps", "n_timesteps", "train_steps", "training_steps"),
-    *("gradient_steps", "updates_total", "nupdates", "itr", "generation"),
-)
-_MORE_COARSE_NAMES = (
-    *("EpisodesSoFar", "n_episodes", "num_episodes", "total_episodes", "nb_episodes"),
-)
 _WORDLESS = re.compile(r"[^a-z0-9]+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-#: Words of a counter, and words that show that a name is none.
-_COUNTERS = frozenset(
-    (
-        *("step", "steps", "timestep", "timesteps", "iter", "iters", "iteration", "iterations"),
-        *("itr", "epoch", "epochs", "episode", "episodes", "frame", "frames", "update", "updates"),
-        *("interaction", "interactions", "interacts", "round", "rounds", "trial", "trials"),
-        *("game", "games", "tick", "ticks", "generation", "generations", "batches"),
-    )
-)
-_NO_COUNTERS = frozenset(
-    (
-        *("reward", "rewards", "rew", "return", "ret", "loss", "len", "length", "mean", "avg"),
-        *("average", "per", "sec", "second", "seconds", "time", "fps", "std", "min", "max", "rate"),
-        *("score", "size", "lr", "eval", "test", "remaining", "id", "this"),
-    )
-)
-_FIGURES = re.compile(
-    r"loss|reward|return|entropy|perplexity|explainedvar|gradnorm|learningrate|successrate"
-    r"|tderror|epsilon|approxkl|kldiv|epre[wt]|rewmean|meanrew|avgrew|accuracy|winrate"
-)
-_FIGURE_WORDS = frozenset(("kl", "lr", "fps", "sps", "rew", "ret", "ppl", "acc", "ev", "auc"))
-#: Words of data sets and of predictions.
-_DATA = frozenset(
-    (
-        *("id", "ids", "label", "labels", "class", "target", "targets", "name", "date", "text"),
-        *("file", "filename", "path", "url", "image", "user", "item", "price", "prediction"),
-        *("predictions", "pred", "preds", "question", "answer", "country", "age", "gender"),
-    )
-)
 
 
 def plain(name: str) -> str:
@@ -58,7 +17,7 @@ def plain(name: str) -> str:
     return _WORDLESS.sub("", name.lower())
 
 
-def words(name: str) -> frozenset[str]:
+def words_of(name: str) -> frozenset[str]:
     """The words of a name, also of one in camel case."""
     return frozenset(w.lower() for w in _WORD.findall(name))
 
@@ -80,24 +39,29 @@ def step_names(names: Sequence[str], step_keys: Sequence[str]) -> list[int]:
 @lru_cache(maxsize=16)
 def _wanted(step_keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Plain names of steps, and those of passes and episodes with what follows them."""
-    coarse = next((i for i, k in enumerate(step_keys) if k in COARSE_KEYS), len(step_keys))
-    fine = dict.fromkeys(plain(k) for k in (*step_keys[:coarse], *_MORE_STEP_NAMES))
-    rest = dict.fromkeys(plain(k) for k in (*step_keys[coarse:], *_MORE_COARSE_NAMES))
+    known = words()
+    end = len(step_keys)
+    coarse = next((i for i, k in enumerate(step_keys) if k in known.coarse_step_keys), end)
+    fine = dict.fromkeys(plain(k) for k in (*step_keys[:coarse], *known.table_steps))
+    rest = dict.fromkeys(plain(k) for k in (*step_keys[coarse:], *known.coarse_table_steps))
     return tuple(fine), tuple(rest)
 
 
 def may_count(name: str) -> bool:
     """Whether a name may be that of a counter of steps."""
-    found = words(name)
-    return bool(found & _COUNTERS) and not found & _NO_COUNTERS
+    found, known = words_of(name), words()
+    return bool(found & known.counting) and not found & known.not_counting
 
 
 def is_figure(name: str) -> bool:
     """Whether a name is that of a figure of a training."""
-    return _FIGURES.search(plain(name)) is not None or bool(words(name) & _FIGURE_WORDS)
+    known = words()
+    return known.figures.search(plain(name).encode()) is not None or bool(
+        words_of(name) & known.figure_words
+    )
 
 
 def are_figures(names: Sequence[str]) -> bool:
     """Whether columns without a step are figures of a training rather than data."""
     known = sum(map(is_figure, names))
-    return known * 3 >= len(names) and not any(words(n) & _DATA for n in names)
+    return known * 3 >= len(names) and not any(words_of(n) & words().data for n in names)

@@ -15,7 +15,7 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
-from rltui.formats.base import STEP_KEYS
+from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
 from rltui.session.comparison import Wanted
 from rltui.session.documents import open_catalogue
@@ -89,7 +89,7 @@ class Session:
             verify=choice.verify,
             watch=config.watch,
             run_glob=choice.run_glob,
-            step_keys=(*STEP_KEYS, *self._catalogue.step_keys()),
+            step_keys=(*words().step_keys, *self._catalogue.step_keys()),
             pipe=pipe,
             ends=JobLogs(),
         )

@@ -155,6 +155,18 @@ def test_pairs_right_below_a_row_are_a_guess() -> None:
     assert guessed(text) == {"mean reward", "median reward", "min reward", "max reward"}
 
 
+def test_pairs_below_a_heading_may_come_late() -> None:
+    text = "".join(f"Epoch {n}/99\n" for n in range(60))
+    text += "".join(f"Epoch {n}/99\nhello\nval loss: 0.{n}\n" for n in range(60, 99))
+    assert [step for step, _ in values(text)["val loss"]] == list(range(60, 99))
+
+
+def test_a_heading_below_many_others_is_read_from_the_second_time() -> None:
+    text = "".join(f"moved {'x' * n} of epoch {n % 7}\n\n\n" for n in range(200))
+    text += "".join(f"Epoch {n} complete:\n  val loss: {n}.5\n" for n in range(1, 9))
+    assert [step for step, _ in values(text)["val loss"]] == list(range(2, 9))
+
+
 def test_a_name_that_comes_often_below_a_heading_is_not_read() -> None:
     text = "".join(
         f"Epoch {n}/3\n" + "batch loss: 0.5\n" * 5 + "val loss: 0.4\n" for n in (1, 2, 3)

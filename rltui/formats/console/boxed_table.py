@@ -16,26 +16,8 @@ from rltui.formats.console.console_dialect import ConsoleRows, Dialect
 from rltui.formats.console.console_line import is_rule, number, plain, ungrouped
 from rltui.formats.console.pair_line import rank_of_counter
 from rltui.formats.console.step_place import StepCounter, place_of
+from rltui.formats.words import words
 
-#: Keys of the step, best first. A box with one of them is believed at once.
-_STEPS = (
-    b"time/total_timesteps",
-    b"total_timesteps",
-    b"misc/total_timesteps",
-    b"TotalEnvInteracts",
-    b"TotalEnvSteps",
-    b"exploration/num steps total",
-    b"total_steps",
-    b"total/steps",
-    b"time/step",
-    b"time/iterations",
-    b"nupdates",
-    b"misc/nupdates",
-    b"training_step",
-    b"Iteration",
-    b"Itr",
-    b"Epoch",
-)
 _MAX_ROWS = 500
 #: Bytes of a row of a panel that goes on over several lines.
 _MAX_PANEL = 4000
@@ -71,7 +53,7 @@ class BoxedTable(Dialect):
         self._held: list[tuple[int, dict[bytes, float]]] = []
         """Boxes that wait for one of another step."""
         self._sure = False
-        self._key = _STEPS[0]
+        self._key = words().box_steps[0]
         """The counter of the newest box."""
 
     @property
@@ -176,7 +158,7 @@ class BoxedTable(Dialect):
                 self._cells[self._group + key if raw.startswith(b"    ") else key] = value
 
     def _row(self, cells: dict[bytes, bytes], rows: ConsoleRows) -> None:
-        for key in _STEPS:
+        for key in words().box_steps:
             step = number(cells[key]) if key in cells else None
             if step is not None and step.is_integer():
                 del cells[key]

@@ -17,6 +17,7 @@ from rltui.formats.console.generic import Generic
 from rltui.formats.console.keras import Keras
 from rltui.formats.console.legged_gym import LeggedGym, RlGames
 from rltui.formats.console.logger_record import LoggerRecord
+from rltui.formats.console.marker_search import places
 from rltui.formats.console.ml_agents import MlAgents
 from rltui.formats.console.prime_rl import PrimeRl
 from rltui.formats.console.progress_bar import ProgressBar
@@ -151,9 +152,11 @@ class ConsoleDecoder(LastLine):
             text = text.replace(b"\r", b"\n")
         if self._offset == len(text) and text.startswith(_MARK):
             text = b"\n" * len(_MARK) + text[len(_MARK) :]
-        if self._offset - len(text) > _GUESSED and not self._found:
-            self._dialects = [d for d in self._dialects if not _is_guess(d)]
-        last = self._read(text)
+        left = _GUESSED - (self._offset - len(text))
+        if left >= len(text) or self._found:
+            last = self._read(text)
+        else:
+            last = self._read_to_limit(text, text.find(b"\n", left) + 1 if left >= 0 else 0)
         if last is not None:
             self._row_end = last - kept
         rest = data[end:]
@@ -161,20 +164,28 @@ class ConsoleDecoder(LastLine):
         if rest:
             self._wait(rest)
 
+    def _read_to_limit(self, text: bytes, limit: int) -> int | None:
+        """Read a piece in which the guesses end unless there is a row by then."""
+        first = self._read(text[:limit])
+        if not self._found:
+            self._dialects = [d for d in self._dialects if not _is_guess(d)]
+        last = self._read(text[limit:])
+        return first if last is None else limit + last
+
     def _read(self, text: bytes) -> int | None:
         """Pass the lines to the dialects; returns where the last line that completed a row ends."""
         known = tuple(self._dialects)
         done = {number: 0 for number, dialect in enumerate(known) if dialect.open}
         """Number of an open dialect -> position of the next line for it."""
         claimed, before, last = 0, (-1, -1, -1), -1
-        for place in _places(text, known):
+        for place in places(text, known):
             start, number, end = place
             if done:
                 last = max(last, self._follow(known, done, text, start))
             if place == before or start < claimed or end - start > known[number].longest:
                 continue
             before, dialect = place, known[number]
-            if number in done or not self._wanted(dialect):
+            if (number in done and not _is_guess(dialect)) or not self._wanted(dialect):
                 continue
             taken = self._rows.taken
             if dialect.take(text[start:end], self._rows):
@@ -185,6 +196,8 @@ class ConsoleDecoder(LastLine):
                 last = max(last, end)
             if dialect.open and self._wanted(dialect):
                 done[number] = end + 1
+            else:
+                done.pop(number, None)
         if done:
             last = max(last, self._follow(known, done, text, len(text)))
         return last if last >= 0 else None
@@ -192,26 +205,40 @@ class ConsoleDecoder(LastLine):
     def _follow(
         self, known: tuple[Dialect, ...], done: dict[int, int], text: bytes, until: int
     ) -> int:
-        """Pass the lines up to ``until`` to the open dialects; returns where the last one that
-        completed a row ends, or -1. One that guesses waits whether a surer one takes a line."""
-        rows, find, size, last = self._rows, text.find, len(text), -1
-        for number, pos in tuple(done.items()):
-            dialect = known[number]
-            follow = dialect.follow
-            most = until - _is_guess(dialect)
-            while dialect.open and pos <= most and pos < size and self._wanted(dialect):
-                end = find(b"\n", pos)
-                taken = rows.taken
-                if end - pos <= dialect.longest:
-                    follow(text[pos:end], rows)
-                if rows.taken != taken:
-                    last = max(last, end)
-                    self._find(dialect)
-                pos = end + 1
-            done[number] = pos
-            if not dialect.open or not self._wanted(dialect):
-                del done[number]
+        """Pass the lines up to ``until`` to the open dialects, line by line, so that it does not
+        matter where a piece ends; returns where the last line that completed a row ends, or -1.
+        One that guesses waits whether a surer one takes a line."""
+        find, size, last = text.find, len(text), -1
+        while done:
+            pos = min(done.values())
+            if pos > until or pos >= size:
+                break
+            ready = [n for n in done if done[n] == pos < until + (not _is_guess(known[n]))]
+            if not ready:
+                break
+            alone = len(done) == 1
+            for number in sorted(ready):
+                dialect, at = known[number], pos
+                while dialect.open and self._wanted(dialect):
+                    end = find(b"\n", at)
+                    if self._pass(dialect, text, at, end):
+                        last = end
+                    done[number] = at = end + 1
+                    if not alone or at >= min(size, until + (not _is_guess(dialect))):
+                        break
+                if not dialect.open or not self._wanted(dialect):
+                    del done[number]
         return last
+
+    def _pass(self, dialect: Dialect, text: bytes, begin: int, end: int) -> bool:
+        """Pass a line to an open dialect; returns whether it completed a row."""
+        taken = self._rows.taken
+        if end - begin <= dialect.longest:
+            dialect.follow(text[begin:end], self._rows)
+        if self._rows.taken == taken:
+            return False
+        self._find(dialect)
+        return True
 
     def _wanted(self, dialect: Dialect) -> bool:
         """Whether a dialect still gets lines: only while no surer one has found a row."""
@@ -232,24 +259,3 @@ class ConsoleDecoder(LastLine):
 
 def _is_guess(dialect: Dialect) -> bool:
     return dialect.rank is Rank.GUESS
-
-
-def _places(text: bytes, dialects: tuple[Dialect, ...]) -> list[tuple[int, int, int]]:
-    """The lines with markers, in order: (start, number of the dialect, end)."""
-    places: list[tuple[int, int, int]] = []
-    find, rfind = text.find, text.rfind
-    seen: dict[bytes, list[tuple[int, int]]] = {}
-    for number, dialect in enumerate(dialects):
-        for marker in dialect.markers:
-            lines = seen.get(marker)
-            if lines is None:
-                lines = seen[marker] = []
-                pos = find(marker)
-                while pos >= 0:
-                    end = find(b"\n", pos)
-                    lines.append((rfind(b"\n", 0, pos) + 1, end))
-                    pos = find(marker, end + 1)
-            if lines:
-                places += [(start, number, end) for start, end in lines]
-    places.sort()
-    return places

@@ -158,7 +158,9 @@ class Dialect(ABC):
     """Recognises the rows of one family of trainers; owned by one decoder."""
 
     markers: tuple[bytes, ...]
-    """:meth:`take` only gets lines that contain one of these."""
+    """:meth:`take` only gets lines that contain one of these,"""
+    words: tuple[bytes, ...] = ()
+    """or one of these in capitals or small letters; in small letters here."""
     rank = Rank.SURE
     """It is dropped when a dialect of a surer rank finds a row."""
     longest = MAX_FORM
@@ -169,7 +171,8 @@ class Dialect(ABC):
 
     @property
     def open(self) -> bool:
-        """Whether it wants the following lines, whatever they contain."""
+        """Whether it wants the following lines, whatever they contain. One that guesses gets
+        those with a marker by :meth:`take` all the same."""
         return False
 
     @abstractmethod

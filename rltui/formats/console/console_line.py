@@ -25,6 +25,8 @@ NUMBER = (
 _GROUPED = re.compile(
     rb"(?<![\w.,\[(])[-+]?\d{1,3}(?:,\d{3}(?!\d))+(?!,?\d)|(?<![\w.,])[-+]?\d{1,3}(?:_\d{3})+(?!\w)"
 )
+#: Found fast; the fractions of a clock are no thousands.
+_MAY_BE_GROUPED = re.compile(rb"[,_](?<!:\d\d.)\d\d\d(?!\d)")
 _WRAPPED = re.compile(
     rb"^(?:np|numpy|torch)?\.?(?:float|int|uint|bfloat|tensor|array|bool_?)\d*\(\[?([^()\[\],]*)\]?"
     rb"(?:, (?:device|dtype|grad_fn)=[^()]*)?\)$"
@@ -63,7 +65,7 @@ def is_rule(line: bytes) -> bool:
 
 def ungrouped(line: bytes) -> bytes:
     """The line with thousands written without separators."""
-    if b"," not in line and b"_" not in line:
+    if _MAY_BE_GROUPED.search(line) is None:
         return line
     return _GROUPED.sub(lambda found: found[0].replace(b",", b"").replace(b"_", b""), line)
 

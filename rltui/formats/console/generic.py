@@ -23,13 +23,10 @@ from rltui.formats.console.console_line import (
 )
 from rltui.formats.console.heading_block import BlockRow, HeadingBlock
 from rltui.formats.console.pair_line import (
-    BATCH,
-    EPISODE,
-    EPOCH,
-    FINE,
     are_settings,
     is_dump,
     is_metric,
+    may_have_counter,
     may_have_pairs,
     pairs_of,
     rank_of_counter,
@@ -37,6 +34,7 @@ from rltui.formats.console.pair_line import (
 )
 from rltui.formats.console.row_forms import Form, RowForms, Waiting
 from rltui.formats.console.step_place import HEAD_BYTES, Place, StepCounter, place_of
+from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE
 
 #: Longer lines are text.
 _MAX_LINE = 2000
@@ -44,7 +42,7 @@ _MAX_PATTERNS = 8
 _MAX_SEEN = 1000
 #: A cheap test that rules out nearly all other lines.
 _QUICK = re.compile(
-    rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date|rame|_env|acts)\w{0,6}"
+    rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date|rame|_env|acts)(?:e?s)?(?:[_A-Z]\w{0,5})?"
     rb"(?: [Nn]um(?:ber)?)?\s?[:=#]?\s?[\[(]?\s{0,8}\d"
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
@@ -70,10 +68,8 @@ _MANY = 3
 class Generic(Dialect):
     """The dialect of all other trainers."""
 
-    markers = (
-        *(b"tep", b"poch", b"ter", b"TEP", b"POCH", b"ITER", b"pdate", b"pisode", b"atch"),
-        *(b"t_env", b"rames", *RULES),
-    )
+    markers = RULES
+    words = (b"tep", b"poch", b"iter", b"nteract", b"pdate", b"pisode", b"atch", b"t_env", b"rames")
     rank = Rank.GUESS
 
     def __init__(self) -> None:
@@ -95,9 +91,7 @@ class Generic(Dialect):
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """A line below a heading."""
-        if len(line) > _MAX_LINE or self.take(line, rows):
-            return
-        if not self._block.open or line.endswith(RULE_ENDS):
+        if len(line) > _MAX_LINE or line.endswith(RULE_ENDS):
             return
         if not may_have_pairs(line):
             self._block.skip()
@@ -115,31 +109,40 @@ class Generic(Dialect):
         if line.endswith(RULE_ENDS) and is_rule(line):
             self._give(self._block.rule(), rows)
             return False
-        quick = b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES) is not None
-        return quick and self._counted(line, rows)
+        inside = self._block.open
+        if b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
+            taken = self._counted(line, rows)
+            if taken is not None:
+                return taken
+        if inside and self._block.open:
+            self.follow(line, rows)
+        return False
 
-    def _counted(self, line: bytes, rows: ConsoleRows) -> bool:
-        """A line with a counter."""
+    def _counted(self, line: bytes, rows: ConsoleRows) -> bool | None:
+        """A line with a counter: whether it is a row; None when it is not even a heading."""
         text = ungrouped(plain(line))
         rank, at = rank_of(text)
         text = text[at:]
         place = place_of(text)
+        if place is None and not may_have_counter(text):
+            return None
         names, values = self._known(text[place.end :]) if place is not None else ((), [])
         if not names:
-            if is_dump(text) or _BAR.search(text):
-                return False
+            if is_dump(text) or (b"[" in text and _BAR.search(text)):
+                return None
             if place is not None:
                 names, values = self._read(text[place.end :])
         extras = BlockRow(0, (), [])
         if place is None or not names or place.rank > BATCH:
-            other = _anywhere(text)
+            sought = place is None or may_have_counter(text, place.end)
+            other = _anywhere(text) if sought else None
             if other is not None and (place is None or not names or other[0].rank == FINE):
                 if place is None or other[0].rank <= place.rank or other[2]:
                     place, extras = other[:2]
                 if other[2]:
                     names, values = extras.names, extras.values
         if place is None or (self._rank is not None and rank != self._rank):
-            return False
+            return None
         if not names:
             self._heading(text, place, extras, rows)
             return False
@@ -204,6 +207,9 @@ class Generic(Dialect):
     def _heading(self, text: bytes, place: Place, extras: BlockRow, rows: ConsoleRows) -> None:
         if place.rank == EPOCH:
             self._counter.epoch_heading = place.step, place.total
+        shape = self._block.shape_of(text)
+        if shape is None:
+            return
         for counter in (self._counter, self._headings):
             if counter.is_finer_than(place.rank) and counter.newest is not None:
                 step = counter.newest
@@ -212,7 +218,7 @@ class Generic(Dialect):
             step, _ = self._headings.step_of(place)
         inner = not extras.names and _PAIR.fullmatch(unprefixed(text)) is not None
         extras = extras._replace(step=step)
-        self._give(self._block.heading(text, step, extras, inner=inner), rows)
+        self._give(self._block.heading(shape, step, extras, inner=inner), rows)
 
     def _give(self, found: list[BlockRow], rows: ConsoleRows) -> None:
         for row in found:

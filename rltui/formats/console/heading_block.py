@@ -7,7 +7,6 @@ A name is believed when it stands below two headings of different steps, once be
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from rltui.formats.console.pair_line import (
@@ -21,9 +20,12 @@ from rltui.formats.console.pair_line import (
 _BETWEEN = 40
 #: The same while no name is believed.
 _UNKNOWN = 15
-#: The same below a row.
+#: The same below a rule.
+_BELOW_RULE = 5
+#: The same below a row, and below a heading of a form that had none so often.
 _BELOW_ROW = 2
-#: Rows below which pairs are sought while none are found.
+#: Rows and forms of headings below which pairs are sought while none are found, and headings of
+#: one form below which they may come late.
 _TRIED = 20
 #: Longer lines below a heading are text.
 _MAX_LINE = 500
@@ -32,7 +34,7 @@ _MAX_KNOWN = 10_000
 _MAX_SHAPES = 64
 _MAX_EXTRAS = 64
 _MAX_HELD = 4
-_DIGITS = re.compile(rb"\d+")
+_DIGITS = b"0123456789"
 
 
 class BlockRow(NamedTuple):
@@ -67,8 +69,11 @@ class HeadingBlock:
         """Names of the block that settings have, and the others."""
         self._fresh = False
         """Whether the newest heading has no pairs yet."""
-        self._shapes: dict[bytes, tuple[int, int]] = {}
-        """Heading without its digits -> newest step, and how often it fell back."""
+        self._shapes: dict[bytes, tuple[int, int, int]] = {}
+        """Heading without its digits -> newest step, how often it fell back, and how often it
+        came; the newest last."""
+        self._headings = 0
+        """Headings of different shapes."""
         self.guessed = False
         """Whether the step is that of a row above, not of a heading."""
 
@@ -82,8 +87,9 @@ class HeadingBlock:
         counter of a section may come last."""
         found = self._end_section(self._step)
         if not self._fresh:
-            most = _BETWEEN if self._known else _UNKNOWN
-            self._section, self._left, self._most, self.guessed = True, most, most, False
+            self._most = _BETWEEN if self._known else _UNKNOWN
+            self._left = self._most if self._known else _BELOW_RULE
+            self._section, self.guessed = True, False
         return found
 
     def close(self) -> list[BlockRow]:
@@ -96,23 +102,38 @@ class HeadingBlock:
         if not self._section and (self._known or self._rows < _TRIED):
             self._step, self._left, self._most, self.guessed = step, _BELOW_ROW, _BELOW_ROW, True
 
+    def shape_of(self, text: bytes) -> bytes | None:
+        """The form of a heading; None when it is another new one after many below which no name
+        was found: it is remembered and read when it comes again."""
+        shape = text.translate(None, _DIGITS)
+        if shape in self._shapes or self._known or self._headings < _TRIED:
+            return shape
+        self._remember(shape, (-1, 0, 1))
+        self._left, self._section, self._pending = 0, False, []
+        return None
+
+    def _remember(self, shape: bytes, state: tuple[int, int, int]) -> None:
+        if len(self._shapes) >= _MAX_SHAPES:
+            del self._shapes[next(iter(self._shapes))]
+        self._shapes[shape] = state
+
     def heading(
-        self, text: bytes, step: int, extras: BlockRow, *, inner: bool = False
+        self, shape: bytes, step: int, extras: BlockRow, *, inner: bool = False
     ) -> list[BlockRow]:
         """A heading, with the other pairs on it; returns the rows that are now sure. ``inner``:
         it is a pair, too, and counts for those above it in a section."""
-        shape = _DIGITS.sub(b"", text)
-        last, falls = self._shapes.get(shape, (step, 0))
+        last, falls, tried = self._shapes.pop(shape, (step, 0, 0))
         falls += step < last
-        if len(self._shapes) < _MAX_SHAPES or shape in self._shapes:
-            self._shapes[shape] = step, falls
+        self._remember(shape, (step, falls, tried + 1))
         if falls > 1 and any(other[1] < falls for other in self._shapes.values()):
             return []  # a counter within the steps of another heading
+        self._headings += not tried
         self._counter_last |= inner and bool(self._pending)
         rows = self._end_section(step if inner and self._pending else self._step)
         self._forget()
         most = _BETWEEN if self._known else _UNKNOWN
-        self._step, self._left, self._most, self.guessed = step, most, most, False
+        self._left = most if self._known or tried < _TRIED else _BELOW_ROW
+        self._step, self._most, self.guessed = step, most, False
         self._fresh = not inner
         if extras.names and len(self._extras) < _MAX_EXTRAS:
             self._extras.append(extras)
@@ -127,8 +148,8 @@ class HeadingBlock:
         self._left -= 1
         if len(text) > _MAX_LINE:
             return []
-        found = pairs_of(unprefixed(text))
-        if found is None or not found.clean or found.counter():
+        found = pairs_of(unprefixed(text), alone=True)
+        if found is None or found.counter():
             return []
         self._left = self._most
         pairs = [

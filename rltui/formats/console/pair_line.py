@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rltui.formats.console.console_line import NUMBER
+from rltui.formats.words import EPISODE, words
 
 #: What loggers print before the text: times, levels, file names, brackets, bullets.
 _PREFIX = re.compile(
@@ -25,7 +26,11 @@ _PREFIX = re.compile(
 _PREFIXES = 6
 #: Between two pairs: bars, semicolons, tabs, a comma or dash before a blank, several blanks
 #: that do not stand beside a colon.
-_SEPARATOR = re.compile(rb"\s*[|;\t]+\s*|,\s+|,(?=[A-Za-z_])|\s+-\s+|(?<![:=\s])\s{2,}(?![:=\s])")
+#: It begins with a set of bytes, which is found fast.
+_SEPARATOR = re.compile(
+    rb"[\s|;,](?:(?<=\s)\s*[|;\t]+\s*|(?<=[|;\t])[|;\t]*\s*|(?<=,)(?:\s+|(?=[A-Za-z_]))"
+    rb"|(?<=\s)(?:\s*-\s+|(?<![:=\s]\s)\s+(?![:=\s])))"
+)
 _NAME = rb"[A-Za-z_\x80-\xff][\w \./@%()#+'\x80-\xff-]{0,80}?"
 _UNIT = rb"(?:\s?[a-zA-Z%][\w%/]{0,11})?"
 _AFTER = rb"(?:\s?(?:\xc2\xb1|\+/-)\s?" + NUMBER + rb")?(?:\s?[\[(][^\])]{0,60}[\])])?[.!]?"
@@ -49,64 +54,15 @@ _TEXT = re.compile(rb"[A-Za-z_\x80-\xff][^:=]{0,60}[:=]\s*\S.{0,100}")
 _DUMP = re.compile(
     rb"(?:^|[^\w])[A-Z]\w*\((?:[^()]*, ?)?[A-Za-z_]\w* ?=[^=]|^\s*[{<]|(?:^|\s)--[a-z]|\w=None\b"
 )
-_SETTINGS = re.compile(
-    rb"(?i)batch_?size|(?:^|_)seed$|^gamma$|gae_?lambda|_coef|clip_(?:eps|range|param|coef)"
-    rb"|hidden|n(?:um)?_(?:layers|heads|workers|envs|procs|epochs|iters|actors|minibatches)"
-    rb"|weight_decay|dropout|warmup|max_(?:grad_norm|steps|episodes|epochs|iters|length|seq)"
-    rb"|_(?:interval|freq|frequency|dim|path|dir|size)$|buffer_size|^optim_|beta[s12]$|^frames$"
-    rb"|^epochs$|^recurrence$|^procs$|^device$|^tau$|^discount$|^total_timesteps$|_every$|^timestamp$|_weight$|_scale$|^v_num$"
-)
-#: A training row has at least one of these.
-_METRIC = re.compile(
-    rb"(?i)loss|reward|(?<![a-z])rew(?![a-z])|return|(?<![a-z])acc|(?<![a-z])lr|learning.?rate"
-    rb"|(?<![a-z])kl|entropy|grad"
-    rb"|score|ppl|perplex|advantage|(?<![a-z])adv|error|(?<![a-z])mse|(?<![a-z])mae|epsilon|value"
-    rb"|policy|success|win.?rate|tok|(?<![a-z])sps|(?<![a-z])fps|norm|length|(?<![a-z])len"
-    rb"|clip|margin|alpha|objective|f1|auc|bleu|rouge|critic|actor"
-)
-#: Words of metrics that nobody sets.
-_OUTCOME = re.compile(
-    rb"(?i)loss|reward|(?<![a-z])rew(?![a-z])|return|(?<![a-z])acc|(?<![a-z])kl(?![a-z])"
-    rb"|entropy|score|ppl|perplex|error|success|(?<![a-z])sps|(?<![a-z])fps|win.?rate|(?<![a-z])mse|(?<![a-z])mae"
-    rb"|f1|auc|bleu|rouge|margin|advantage|grad.?norm|len_?(?:gth)?.?mean|mean|average|(?<![a-z])avg"
-)
-#: Normal form of a counter -> rank: the lowest of a line is its step.
-FINE, STEP, BATCH, EPISODE, EPOCH = range(5)
-_COUNTERS = {
-    **dict.fromkeys(
-        (
-            *("globalstep", "globalsteps", "totaltimesteps", "totaltimestep", "timesteps"),
-            *("timestep", "timestepstotal", "envstep", "envsteps", "totalenvsteps", "tenv"),
-            *("totalenvinteracts", "totalsteps", "totalstep", "totalnumsteps", "totalt"),
-            *("numtimesteps", "numenvsteps", "numsteps", "currenttimestep", "currentstep"),
-            *("currentsteps", "frames", "frame", "totalframes", "numframes", "totalnumframes"),
-            *("environmentsteps", "environmentstep", "interactions", "trainingstep"),
-            *("trainingsteps", "trainstep", "trainsteps", "explorationnumstepstotal"),
-            *("numenvstepssampledlifetime", "stepstotal", "timetotaltimesteps"),
-            *("misctotaltimesteps", "tstep", "samplesteps", "agentsteps"),
-        ),
-        FINE,
-    ),
-    **dict.fromkeys(
-        (
-            *("step", "steps", "iteration", "iterations", "iter", "iters", "itr", "it"),
-            *("update", "updates", "nupdates", "numupdates", "miscnupdates", "gradstep"),
-            *("gradsteps", "gradientstep", "gradientsteps", "learningiteration", "generation"),
-            *("trainingiteration", "optimizerstep", "round"),
-        ),
-        STEP,
-    ),
-    **dict.fromkeys(("batch", "batches", "minibatch"), BATCH),
-    **dict.fromkeys(
-        (
-            *("episode", "episodes", "ep", "eps", "episodenum", "iepisode", "numepisodes"),
-            *("totalepisodes", "game", "games", "episodenumber"),
-        ),
-        EPISODE,
-    ),
-    **dict.fromkeys(("epoch", "epochs"), EPOCH),
-}
+_OPENING = (b"{", b"<")
 _LETTERS = re.compile(rb"[^a-z0-9]")
+#: Letters at the end of a counter by which it may be one.
+_END = 4
+_WHOLE = re.compile(rb"[:=]\s{0,60}\d(?!x)")
+_VALUES = re.compile(rb"[:=]\s{0,60}(?:[-+]?\.?\d(?!x)|[nN]a[nN]|[-+]?[iI]nf)|\d/[-\d]")
+#: Bytes before a value in which the end of its name is, and what may stand between.
+_NEAR = 40
+_NO_LETTERS = b" \t_./@%()#+'-"
 
 
 @dataclass(slots=True)
@@ -147,24 +103,25 @@ class PairLine:
 @lru_cache(maxsize=1024)
 def rank_of_counter(name: bytes) -> int | None:
     """The rank of a counter, finest first; None for other names."""
-    return _COUNTERS.get(_LETTERS.sub(b"", name.lower()).decode())
+    return words().counters.get(_LETTERS.sub(b"", name.lower()))
 
 
 @lru_cache(maxsize=1024)
 def is_outcome(name: bytes) -> bool:
     """Whether a name has a word of a usual metric that is never a setting."""
-    return _OUTCOME.search(name) is not None and not is_setting(name)
+    return words().outcomes.search(name) is not None and not is_setting(name)
 
 
+@lru_cache(maxsize=1024)
 def is_metric(name: bytes) -> bool:
     """Whether a name has a word of a usual metric."""
-    return _METRIC.search(name) is not None
+    return words().metrics.search(name) is not None
 
 
 @lru_cache(maxsize=1024)
 def is_setting(name: bytes) -> bool:
     """Whether a name is one that settings have and rows of metrics have not."""
-    return _SETTINGS.search(name.strip().replace(b" ", b"_")) is not None
+    return words().settings.search(name.strip().replace(b" ", b"_")) is not None
 
 
 def are_settings(names: tuple[bytes, ...] | list[bytes]) -> bool:
@@ -174,6 +131,8 @@ def are_settings(names: tuple[bytes, ...] | list[bytes]) -> bool:
 
 def is_dump(text: bytes) -> bool:
     """Whether a line has the form of printed settings."""
+    if not (text[:1] in _OPENING or b"--" in text or (b"=" in text and b"(" in text)):
+        return b"=None" in text and _DUMP.search(text) is not None
     return _DUMP.search(text) is not None
 
 
@@ -192,14 +151,42 @@ def may_have_pairs(text: bytes) -> bool:
     return _QUICK.search(text) is not None
 
 
-def pairs_of(text: bytes) -> PairLine | None:
-    """The pairs of a line without its prefixes; None when there are none."""
+def may_have_counter(text: bytes, known: int = 0) -> bool:
+    """Whether a line may have a pair with the name of a counter, and if its first ``known``
+    bytes have been read as one, more than that."""
+    ends = [found.start() for found in _WHOLE.finditer(text)]
+    if not ends or (ends[-1] < known and len(_VALUES.findall(text)) < 2):
+        return False
+    last, short = _ends()
+    for at in ends:
+        name = text[at - _NEAR if at > _NEAR else 0 : at].rstrip(_NO_LETTERS).lower()
+        if name.translate(None, _NO_LETTERS)[-_END:] in last:
+            return True
+        if short.search(name):
+            return True
+    return False
+
+
+@lru_cache(maxsize=1)
+def _ends() -> tuple[frozenset[bytes], re.Pattern[bytes]]:
+    """How counters end, and the counters that are shorter."""
+    names = words().counters
+    shorter = b"|".join(name for name in names if len(name) < _END)
+    last = frozenset(name[-_END:] for name in names if len(name) >= _END)
+    return last, re.compile(rb"(?<![a-z])(?:" + shorter + rb")\Z")
+
+
+def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
+    """The pairs of a line without its prefixes; None when there are none. ``alone``: or when it
+    has anything besides."""
     line = PairLine([], [], [], [], True)
     label = b""
     for field in _SEPARATOR.split(text.strip(b" \t|,;")):
-        found = _FIELD.fullmatch(field)
+        found = _FIELD.fullmatch(field) if _QUICK.search(field) else None
         if found is None:
             line.clean = (_several(field, line) or not field) and line.clean
+            if alone and not line.clean:
+                return None
             continue
         if found[1] and not line.names:
             label = found[1] + b"/"

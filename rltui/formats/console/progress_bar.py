@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
 from rltui.formats.console.console_line import NUMBER, plain
-from rltui.formats.console.pair_line import STEP, is_metric, rank_of_counter
+from rltui.formats.console.pair_line import is_metric, rank_of_counter
 from rltui.formats.console.row_forms import RowForms, Waiting
+from rltui.formats.words import STEP
 
 _BAR = re.compile(
     rb"([^\r\n]{0,300}?)(?:\d{1,3}%\|[^|]{0,400}\||(?<![\d.,%/])(?=\d+it \[))\s*"

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rltui.formats.console.pair_line import BATCH, EPISODE, EPOCH, FINE, STEP
+from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE, STEP
 
 #: Bytes of a line in which its step is searched, logger prefix included.
 HEAD_BYTES = 160
+#: Patterns of small letters: matching any case takes several times as long.
 _INDEX = re.compile(
-    rb"(?i)(?:^|[\s\[(|>:*#-])(train(?:ing)?[ _]|global[ _]|total[ _])?"
     rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?)\s?[:=#]?\s?[\[(]?\s{0,8}"
     rb"(\d{1,15})(?:\s?/\s{0,8}(\d{1,15}))?(?![\d.\w%])[\])]?"
 )
+#: What may stand before a counter.
+_BEFORE = re.compile(rb"(?:^|[\s\[(|>:*#-])(train(?:ing)?[ _]|global[ _]|total[ _])?$")
+_LONGEST_BEFORE = len("(training ")
 #: An epoch with the position inside it: ``Epoch:[1/3](20/4292)``, ``Train Epoch: 1 [640/60000``.
 _WITHIN = re.compile(
-    rb"(?i)epoch\s?[:=]?\s?\[?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?\s?[\[(](\d{1,15})/(\d{1,15})[^\])]{0,12}[\])]"
+    rb"epoch\s?[:=]?\s?\[?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?\s?[\[(](\d{1,15})/(\d{1,15})[^\])]{0,12}[\])]"
 )
 _ORDER = {
     b"step": STEP,
@@ -44,20 +47,23 @@ class Place:
 def place_of(text: bytes) -> Place | None:
     """The finest counter at the beginning of a line; ``steps`` beside an episode are its
     length."""
-    head = text[:HEAD_BYTES]
-    within = _WITHIN.search(head)
+    head = text[:HEAD_BYTES].lower()
+    within = _WITHIN.search(head) if b"epoch" in head else None
     if within:
         epoch, epochs, step, total = (int(g) if g else None for g in within.groups())
         return Place(STEP, step or 0, total, epoch, epochs, within.end())
     best: Place | None = None
     epoch = epochs = None
     for found in _INDEX.finditer(head):
-        word = found[2].lower()
+        before = _BEFORE.search(head, max(0, found.start() - _LONGEST_BEFORE), found.start())
+        if before is None:
+            continue
+        word = found[1]
         rank = _ORDER[word[:4]]
-        step, total = int(found[3]), int(found[4]) if found[4] else None
+        step, total = int(found[2]), int(found[3]) if found[3] else None
         if rank == EPOCH:
             epoch, epochs = step, total
-        if found[1] and rank == STEP:
+        if before[1] and rank == STEP:
             rank = FINE
         if best is not None and best.rank == EPISODE and word == b"steps" and rank == STEP:
             continue

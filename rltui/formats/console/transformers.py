@@ -33,7 +33,7 @@ class Transformers(Dialect):
     """The dialect of printed dicts."""
 
     longest = MAX_LINE
-    markers = (b"{'", b"it/s", b"s/it", b"logging_steps", b"Total optimization steps")
+    markers = (b"{'", b"%|", b"% ", b"logging_steps", b"Total optimization steps")
 
     def __init__(self) -> None:
         self._inference = StepInference()
@@ -50,7 +50,7 @@ class Transformers(Dialect):
         if b"\x1b" in line:
             line = ANSI.sub(b"", line)
         begin = line.find(b"{'")
-        bar = _BAR.match(line)
+        bar = _BAR.match(line) if b"it/s" in line or b"s/it" in line else None
         if bar:
             self._bar(int(bar[1]), int(bar[2]), rows)
             if begin < 0 and self._torn:

@@ -8,16 +8,13 @@ from collections.abc import Sequence
 from rltui.formats.base import HEAD_BYTES
 from rltui.formats.document.shape import histories
 from rltui.formats.json_value import parsed
+from rltui.formats.words import words
 
 #: What every history has in common: a list that begins with a number or null, an object or a list,
 #: or an object by step.
 _LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|null|-?Infinity|\{|\[)|"\d{1,15}"\s*:\s*\{')
-#: Names without which nothing is a history: steps and figures, as :mod:`..step_name` knows them.
-_HINTS = (
-    *(b"step", b"epo", b"epi", b"iter", b"frame", b"update", b"loss", b"rew", b"ret", b"entrop"),
-    *(b"perplex", b"variance", b"grad", b"learn", b"rate", b"error", b"kl", b"acc", b"lr", b"fps"),
-    *(b"sps", b"ppl", b"ev", b"auc", b"values", b"[[", b"[\n", b"[ "),
-)
+#: Lists of lists and of numbers, which need no names.
+_LISTS = (b"values", b"[[", b"[\n", b"[ ")
 #: Enough for some rows of a list.
 _LIST_BYTES = 1 << 14
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
@@ -33,7 +30,7 @@ def holds_history(head: bytes, step_keys: Sequence[str], *, is_log: bool) -> boo
     if cut and text.startswith(b"["):
         text = text[:_LIST_BYTES]
     known = text.lower()
-    if not is_log and not any(hint in known for hint in _HINTS):
+    if not is_log and not any(hint in known for hint in (*words().hints, *_LISTS)):
         return False
     whole = closed(text) if cut else text
     if whole is None:

@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 
 from rltui.core.level import Level
-from rltui.formats.base import COARSE_KEYS, Decoded, Decoder, NoteBook, Options, RowSpan
+from rltui.formats.base import Decoded, Decoder, NoteBook, Options, RowSpan
 from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import (
     STEPS,
@@ -30,6 +30,7 @@ from rltui.formats.jsonl.jsonl_row import (
 )
 from rltui.formats.last_line import LastLine
 from rltui.formats.row_sink import RowSink, layout_of
+from rltui.formats.words import words
 
 #: Longer lines are skipped: they are not metrics.
 MAX_LINE = 1 << 24
@@ -217,7 +218,7 @@ class JsonLinesDecoder(LastLine):
         except (ValueError, TypeError, LookupError, error, OverflowError):
             pass  # another kind of line, for the general path
         many = len(steps) - before
-        if many and key not in COARSE_KEYS:
+        if many and key not in words().coarse_step_keys:
             self._fine_step = steps[-1]
         self._walls += [math.nan] * many
         self._records += many
@@ -260,7 +261,7 @@ class JsonLinesDecoder(LastLine):
         step = find_step(row, self._step_keys)
         if step is None:
             return None
-        if step.key not in COARSE_KEYS:
+        if step.key not in words().coarse_step_keys:
             self._fine_step = step.step
         elif self._fine_step is not None:
             return step._replace(step=self._fine_step)  # its epoch is a figure like others

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from rltui.formats.base import STEP_KEYS, clean_tag
+from rltui.formats.base import clean_tag
 from rltui.formats.naming import RAY_LEFT_OUT, is_ray_result, ray_tag
 from rltui.formats.quantity import TIME_KEYS
 from rltui.formats.step_name import may_count, plain, step_names
@@ -61,7 +61,7 @@ class Columns:
 
 def columns_of(
     names: Sequence[str],
-    step_keys: Sequence[str] = STEP_KEYS,
+    step_keys: Sequence[str],
     file_name: str = "",
     step: int | None = None,
 ) -> Columns:

@@ -10,7 +10,6 @@ from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.stdin import PIPE
 from rltui.formats import FORMATS, Format, Options
-from rltui.formats.base import STEP_KEYS
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import LogFile, RunFiles
@@ -46,7 +45,7 @@ class Reader:
         verify: bool = False,
         watch: Watching | None = None,
         run_glob: str | None = None,
-        step_keys: Sequence[str] = STEP_KEYS,
+        step_keys: Sequence[str] | None = None,
         formats: Sequence[Format] = FORMATS,
         budget_bytes: int = BUDGET_BYTES,
         on_batch: Callable[[], None] | None = None,
@@ -57,7 +56,7 @@ class Reader:
         ``-`` means; ``ends`` knows the logs of jobs that died before their first row."""
         logdirs = tuple(Path(p) for p in logdirs)
         self._clock = clock or SystemClock()
-        self._options = Options(verify, tuple(step_keys))
+        self._options = Options(verify, tuple(step_keys)) if step_keys else Options(verify)
         self._formats = tuple(formats)
         self._pipe = pipe
         self._ends = ends
