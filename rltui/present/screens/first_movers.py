@@ -29,9 +29,11 @@ def _moves(run: RunView) -> tuple[int | None, list[Move]]:
         return None, []
     from rltui.health.first_movers import anchor, moved_first
 
-    step, moves = anchor(run.report.findings), []
+    # one axis only: a step of another one says nothing of the order
+    elsewhere = run.data.off_axis
+    step, moves = anchor(f for f in run.report.findings if f.tag not in elsewhere), []
     if step is not None:
-        tags = [r.tag for s in overview_sections(run) for r in s.rows]
+        tags = [r.tag for s in overview_sections(run) for r in s.rows if r.tag not in elsewhere]
         causes = frozenset(t for t in tags if run.infos[t].category is Category.HYPER)
         moves = moved_first((run.shown(t) for t in tags), step, causes)
     return step, moves
