@@ -134,6 +134,12 @@ class PointTable:
         return self._main_axis.others
 
     @property
+    def counts_rows(self) -> bool:
+        """Whether the steps are row numbers, because no log has steps."""
+        trusts = [s.trust for s in self.lineages.values() if s.trust.is_known]
+        return bool(trusts) and all(t.row_numbered for t in trusts)
+
+    @property
     def derived(self) -> Mapping[str, DerivedSeries]:
         """The derived series, by tag."""
         return self._derived

@@ -45,12 +45,12 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
     if step is None or not moves or height < 2:
         return []
     glyphs = view.glyphs
-    note = f"around step {numbers.step(step)}"
+    note = f"around {run.step_word} {numbers.step(step)}"
     lines = [heading("What moved first", width, view, note)]
     for rank, move in enumerate(moves[: height - 1], 1):
         title = glyphs.text(run.infos[move.tag].title)
         line: Line = [(f"{rank} ", ACCENT), column(title, 19, ellipsis=glyphs.ellipsis)]
-        line.append(column(f"step {numbers.step(move.step)}", 13, MUTED))
+        line.append(column(f"{run.step_word} {numbers.step(move.step)}", 13, MUTED))
         line.append((f"{numbers.aligned(move.before)} {glyphs.text('→')} ", MUTED))
         line.append((numbers.aligned(move.after) + " ", STRONG))
         if width >= 69 and move.before:

@@ -287,7 +287,7 @@ def list_head(
 
 def _spark_head(run: RunView, columns: Columns) -> str:
     first, last, _ = span_of(run)
-    steps = f"steps {numbers.step(first)} to {numbers.step(last)}"
+    steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
     return steps if len(steps) < columns.spark else "run"
 
 

@@ -111,7 +111,7 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
             steps_at, tokens = run.series(tag).finite()
             if len(tokens) > 1:
                 return Axis("number", "tokens", steps_at.astype(np.float64), tokens)
-    return Axis()
+    return Axis(unit=run.step_word)
 
 
 def axes_of(run: RunView) -> tuple[str, ...]:
