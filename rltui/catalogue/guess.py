@@ -6,7 +6,7 @@ Nothing is hidden: a tag that cannot be guessed goes to Other under its own name
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from rltui.catalogue.metrics import STATS
@@ -126,6 +126,35 @@ def short_title(tag: str) -> str:
 def full_title(tag: str) -> str:
     """All parts of a tag as words, for tags with the same short title."""
     return _words(p for p in tag.split("/") if p.strip()) or tag
+
+
+def distinct_titles(title: str, tags: Sequence[str]) -> list[str]:
+    """Different titles of tags that have the same one: with the part of the tag that differs.
+
+    The first tag keeps the title, unless the tags differ in one part alone (``best@2``,
+    ``best@4``). That part takes the place of a word of the title with which it begins.
+    """
+    if len(tags) == 1:
+        return [title]
+    parts = [tag.split("/") for tag in tags]
+    columns = list(zip(*parts, strict=False))
+    differing = [i for i, column in enumerate(columns) if len(set(column)) > 1]
+    at = differing[0] if differing else 0
+    siblings = len({len(p) for p in parts}) == 1 and len(differing) == 1
+    found = [_with_part(title, p[at]) for p in parts]
+    if not siblings:
+        found[0] = title
+    unique = len(set(found)) == len(found)
+    return found if unique else [title, *(f"{title}, {tag}" for tag in tags[1:])]
+
+
+def _with_part(title: str, part: str) -> str:
+    for word in title.split():
+        stem = word.rstrip(".,")
+        if stem and part.lower().startswith(stem.lower()) and part.lower() != stem.lower():
+            end = "," if word.endswith(",") else ""
+            return title.replace(word, f"{_words([part])}{end}", 1)
+    return f"{title}, {_words([part])}"
 
 
 def _words(parts: Iterable[str]) -> str:

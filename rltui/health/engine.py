@@ -146,7 +146,11 @@ class Engine:
 
 def _judge(memory: _Memory, task: Task, tag: str, reference: Reference | None) -> Answer:
     run, infos = memory.run, memory.infos
-    others = {role: (run.series(t), infos[t]) for role, t in task.roles.items() if t != tag}
+    others = {
+        role: (run.series(t), infos[t])
+        for role, t in task.roles.items()
+        if t != tag and (t in run.off_axis) == (tag in run.off_axis)
+    }
     outcome: Outcome | None = None
     error: str | None = None
     given = None

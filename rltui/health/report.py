@@ -33,7 +33,7 @@ Answers = Sequence[tuple[Task, tuple[Answer, ...]]]
 
 def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) -> Report:
     """The report of a run from the answers of all its tasks."""
-    findings = _sorted([*_findings(answers), *_broken(answers)])
+    findings = _sorted([*_findings(answers, run.off_axis), *_broken(answers)])
     tags = _judgements(infos, answers)
     judged, skipped = _judged_and_skipped(answers)
     level = worst(f.level for f in findings if f.state is FindingState.FIRING)
@@ -60,13 +60,15 @@ def _sorted(findings: Iterable[Finding]) -> list[Finding]:
     )
 
 
-def _findings(answers: Answers) -> list[Finding]:
-    """One finding per episode: several tags or variants that show the same are merged."""
-    groups: dict[tuple[str, str], list[Finding]] = {}
+def _findings(answers: Answers, off_axis: frozenset[str]) -> list[Finding]:
+    """One finding per episode: several tags or variants that show the same are merged, but for
+    tags whose steps cannot be compared."""
+    groups: dict[tuple[str, str, str | None], list[Finding]] = {}
     for _, answer in _each(answers):
         if answer.outcome is not None:
             for finding in answer.outcome.findings:
-                groups.setdefault((finding.rule, finding.title), []).append(finding)
+                axis = finding.tag if finding.tag in off_axis else None
+                groups.setdefault((finding.rule, finding.title, axis), []).append(finding)
     out: list[Finding] = []
     for found in groups.values():
         merged = _merge(found)

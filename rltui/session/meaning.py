@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rltui.catalogue import Catalogue
-from rltui.catalogue.guess import full_title
+from rltui.catalogue.guess import distinct_titles, full_title
 from rltui.catalogue.model import Metric, TagInfo
 from rltui.config import Config
 from rltui.session.documents import overridden
@@ -41,14 +41,24 @@ def derive(
 
 
 def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
-    """``infos`` with a longer title where several unknown tags would be called the same: all
-    parts of the tag as words, or the tag itself where these are the same too."""
+    """``infos`` with a longer title where several tags would be called the same. Unknown ones
+    get all parts of the tag as words, or the tag itself where these are the same too; known ones
+    the part of the tag that differs."""
     out = dict(infos)
     for longer in (full_title, str):
         seen = Counter((info.category, info.title) for info in out.values())
         for tag, info in out.items():
             if info.metric is None and seen[(info.category, info.title)] > 1:
                 out[tag] = replace(info, title=longer(tag))
+    by_title: dict[str, list[str]] = {}
+    for tag in sorted(out, key=lambda t: (out[t].metric is None, out[t].order)):
+        by_title.setdefault(out[tag].title, []).append(tag)
+    taken = set(by_title)
+    for title, tags in by_title.items():
+        for tag, longer_title in zip(tags, distinct_titles(title, tags), strict=True):
+            unique = longer_title == title or longer_title not in taken
+            taken.add(longer_title)
+            out[tag] = replace(out[tag], title=longer_title if unique else f"{title}, {tag}")
     return out
 
 

@@ -188,7 +188,8 @@ def _ended(exit_status: ExitStatus, state: RunState) -> RunState:
 
 def _clock_series(run: RunData) -> Series | None:
     """The series with the most points that carries wall times: the run's own clock."""
-    for tag in sorted(run.tags[:_CLOCKS], key=run.table.logged, reverse=True):
+    tags = [t for t in run.tags if t not in run.off_axis] or run.tags
+    for tag in sorted(tags[:_CLOCKS], key=run.table.logged, reverse=True):
         series = run.series(tag)
         if series.count and np.isfinite(series.wall_times[-1]):
             return series
@@ -202,7 +203,7 @@ def _stride(run: RunData, infos: Mapping[str, TagInfo]) -> int:
     """
     strides = [1]
     for tag, info in infos.items():
-        if info.category is Category.ACTOR:
+        if info.category is Category.ACTOR and tag not in run.off_axis:
             gaps = np.diff(run.series(tag).steps[-_RECENT:])
             gaps = gaps[gaps > 0]
             if len(gaps) > 3:

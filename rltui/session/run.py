@@ -67,6 +67,11 @@ class RunView:
         return self.key.name
 
     @property
+    def step_word(self) -> str:
+        """What its steps are called: "row" where the rows were counted for want of steps."""
+        return "row" if self.points.table.counts_rows else "step"
+
+    @property
     def verdict(self) -> Verdict:
         """The levels to show."""
         return Verdict(self.report, self.progress, self.infos)

@@ -36,6 +36,11 @@ class Reach:
     last: int
     """Highest step."""
 
+    def joined(self, other: Reach) -> Reach:
+        """Both, where ``other`` is of a later branch."""
+        first, last = min(self.first, other.first), max(self.last, other.last)
+        return Reach(self.count + other.count, self.begin, first, last)
+
 
 @dataclass(slots=True, eq=False)
 class Branch:

@@ -12,6 +12,7 @@ from rltui.store.branch import Branch
 from rltui.store.derived import Derived, DerivedSeries
 from rltui.store.extent import Extent, extent_of, ranked
 from rltui.store.lineage import Lineage
+from rltui.store.main_axis import MainAxis
 from rltui.store.merge import filled
 from rltui.store.points import Points
 from rltui.store.series import Series
@@ -35,6 +36,7 @@ class PointTable:
         self.lineages: dict[str, Lineage] = {}
         """Log format -> what was logged in it."""
         self._axes = AxisCheck(self.lineages)
+        self._main_axis = MainAxis(self.lineages)
         self._extent: tuple[int, Extent] | None = None
         """The extent, and the clock at which it was worked out."""
         self._clock = 0
@@ -52,6 +54,8 @@ class PointTable:
         if len(self.lineages) > 1 and self._axes.settle():
             changed = dict.fromkeys(self._changed_at)
             self.touch(changed)
+        if self._main_axis.settle():
+            self.touch(())
         if batch.replaced:
             self._forget_lost_tags()
         return frozenset(changed)
@@ -80,6 +84,7 @@ class PointTable:
             elif len(item.steps):
                 lineage.append(source, batch.generation, item)
                 self._axes.count(source.format, len(item.steps))
+                self._main_axis.count(len(item.steps))
                 changed.update(dict.fromkeys(item.tags))
         return changed
 
@@ -94,8 +99,10 @@ class PointTable:
         other = into.lineages.setdefault(source.format, Lineage())
         other.register(source)
         moved = lineage.move(source.path, other) if lineage is not None else []
-        self._axes.forget()
-        into._axes.forget()
+        for table in (self, into):
+            table._axes.forget()
+            table._main_axis.forget()
+            table._main_axis.settle()
         # what is left may count differently now: copies lose their original, steps their meaning
         self.touch(self.tags)
         into.touch((*into.tags, *(t for b in moved for t in b.columns)))
@@ -122,6 +129,17 @@ class PointTable:
         return tuple(t for t in self._changed_at if t not in doubles)
 
     @property
+    def off_axis(self) -> frozenset[str]:
+        """The tags whose steps are not those of the run: they count seconds, episodes, ..."""
+        return self._main_axis.others
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the steps are row numbers, because no log has steps."""
+        trusts = [s.trust for s in self.lineages.values() if s.trust.is_known]
+        return bool(trusts) and all(t.row_numbered for t in trusts)
+
+    @property
     def derived(self) -> Mapping[str, DerivedSeries]:
         """The derived series, by tag."""
         return self._derived
@@ -130,7 +148,7 @@ class PointTable:
     def extent(self) -> Extent:
         """From where to where the points go; the same object until they change."""
         if self._extent is None or self._extent[0] != self._clock:
-            self._extent = self._clock, extent_of(self.lineages)
+            self._extent = self._clock, extent_of(self.lineages, self.off_axis)
         return self._extent[1]
 
     def derive(self, derived: Derived) -> None:

@@ -105,13 +105,18 @@ class RunData:
         return self.memory.summary or self.table.extent
 
     @property
+    def off_axis(self) -> frozenset[str]:
+        """The tags whose steps are not those of the run: they count seconds, episodes, ..."""
+        return self.table.off_axis
+
+    @property
     def first_step(self) -> int | None:
-        """Lowest step of any tag."""
+        """Lowest step of any tag on the axis of the run."""
         return self._extent.first_step
 
     @property
     def last_step(self) -> int | None:
-        """Newest step: the highest one that no later branch has superseded."""
+        """Newest step on that axis: the highest one that no later branch has superseded."""
         return self._extent.last_step
 
     @property

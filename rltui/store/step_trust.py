@@ -65,6 +65,11 @@ class StepTrust:
         return self.aside_of is not None or self.row_numbered
 
     @property
+    def is_known(self) -> bool:
+        """Whether any file has said what its steps are."""
+        return bool(self._row_numbered)
+
+    @property
     def row_numbered(self) -> bool:
         """Whether none of its files has steps of its own."""
         return bool(self._row_numbered) and all(self._row_numbered.values())

@@ -6,7 +6,7 @@ tag counts (episodes beside environment steps) says nothing, so each tag is comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from rltui.store.branch import Branch, Reach
 
@@ -23,7 +23,7 @@ def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
         reach = branch.reaches.get(tag)
         found.append(_start(branch, reach, older))
         if reach is not None:
-            older = reach if older is None else _joined(older, reach)
+            older = reach if older is None else older.joined(reach)
     return found
 
 
@@ -36,16 +36,21 @@ def _start(branch: Branch, reach: Reach | None, older: Reach | None) -> int | No
     return begin if elsewhere else declared
 
 
-def _joined(reach: Reach, other: Reach) -> Reach:
-    first, last = min(reach.first, other.first), max(reach.last, other.last)
-    return Reach(reach.count + other.count, reach.begin, first, last)
-
-
-def last_step(branches: Sequence[Branch]) -> int | None:
-    """Highest step of any tag that no later branch has superseded; ``branches``: oldest first."""
-    if not _overlap(branches):
+def last_step(branches: Sequence[Branch], off_axis: Collection[str] = ()) -> int | None:
+    """Highest step of any tag that no later branch has superseded; ``branches``: oldest first.
+    Tags of ``off_axis`` do not count."""
+    if not off_axis and not _overlap(branches):
         return max((b.last_step for b in branches if b.last_step is not None), default=None)
-    return max((end for t in _tags(branches) for end in _ends(branches, t)), default=None)
+    tags = _tags(branches, off_axis)
+    return max((end for t in tags for end in _ends(branches, t)), default=None)
+
+
+def first_step(branches: Iterable[Branch], off_axis: Collection[str] = ()) -> int | None:
+    """Lowest step of any tag but those of ``off_axis``."""
+    if not off_axis:
+        return min((b.first_step for b in branches if b.first_step is not None), default=None)
+    reaches = ((t, r) for b in branches for t, r in b.reaches.items())
+    return min((r.first for t, r in reaches if t not in off_axis), default=None)
 
 
 def _ends(branches: Sequence[Branch], tag: str) -> Iterator[int]:
@@ -88,5 +93,5 @@ def _overlap(branches: Sequence[Branch]) -> bool:
     return False
 
 
-def _tags(branches: Iterable[Branch]) -> Iterable[str]:
-    return dict.fromkeys(t for b in branches for t in b.reaches)
+def _tags(branches: Iterable[Branch], without: Collection[str] = ()) -> Iterable[str]:
+    return dict.fromkeys(t for b in branches for t in b.reaches if t not in without)

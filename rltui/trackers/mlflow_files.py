@@ -21,6 +21,9 @@ META = "meta.yaml"
 _MOST_META = 1 << 16
 _MOST_NAME = 500
 _RUN = re.compile(rb"^run_(?:id|uuid): ", re.MULTILINE)
+_MODEL = re.compile(rb"^model_id: ", re.MULTILINE)
+#: Folders that every run has.
+_FOLDERS = frozenset(("metrics", "params", "tags"))
 _KEY = re.compile(rb"^(\w+): *(.*?) *$", re.MULTILINE)
 #: Places of runs that are remembered.
 _MOST_KNOWN = 100_000
@@ -45,15 +48,19 @@ class MlflowFiles:
         return False
 
     def claims_directory(self, path: Path, names: Collection[str]) -> bool:
-        """Whether the directory is that of a run: by its names, then by its meta.yaml."""
+        """Whether the directory is that of a run: by its names, then by its meta.yaml, unless
+        that is broken."""
         if META not in names or "metrics" not in names:
             return False
         if path in self._known:
             return True
         try:
-            claimed = _RUN.search(read_start(path / META, _MOST_META)) is not None
+            start = read_start(path / META, _MOST_META)
         except OSError:
             return False
+        claimed = _RUN.search(start) is not None or (
+            _FOLDERS.issubset(names) and not _MODEL.search(start)
+        )
         if claimed and len(self._known) < _MOST_KNOWN:
             self._known.add(path)
         return claimed

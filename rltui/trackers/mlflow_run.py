@@ -130,7 +130,10 @@ class MlflowRun:
         status = os.stat(self._path / META)  # noqa: PTH116 - called at every poll
         stamp = status.st_ino, status.st_mtime_ns
         if stamp != self._meta:
-            code = exit_code_of(meta_of(self._path).get(b"status", b""))
+            meta = meta_of(self._path)
+            if not meta.keys() & {b"run_id", b"run_uuid"}:
+                self._notes.add(0, f"{META} is broken", "name and state of the run are unknown")
+            code = exit_code_of(meta.get(b"status", b""))
             ended = code if code != self._exit_code else None
             self._meta, self._exit_code = stamp, code
         self._list()

@@ -42,8 +42,34 @@ def test_a_path_that_does_not_exist(cli: Cli, tmp_path: Path, command: str) -> N
 def test_a_file_that_is_no_log(cli: Cli, tmp_path: Path, command: str) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     result = cli(*arguments(command, tmp_path / "notes.txt"))
-    assert (result.code, result.out) == (2, "")
-    assert result.err.endswith("notes.txt: not a log that rltui can read\n")
+    assert (result.code, result.out) == (3, "")
+    assert "notes.txt: 1 line of text, no row with a step and numbers was" in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("train.log", b"hello world\n" * 4213, "4,213 lines of text, no row with a step and"),
+        (
+            "train.log",
+            b"hello\nworld",
+            "tried: console (no rows of metrics in it so far), ",
+        ),
+        ("data.csv", b"name,city\na,b\n", "formats tried: csv (no step column beside numbers, "),
+        ("model.bin", b"\x80\0\1\2" * 99, "holds bytes that are no text; formats tried: "),
+        ("train.log", b"", ": empty so far\n"),
+    ],
+)
+def test_a_named_file_that_is_not_understood(
+    cli: Cli, tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    for command in ("check", "snapshot"):
+        result = cli(command, tmp_path / name)
+        assert (result.code, result.out) == (3, "")
+        assert f"{name}: " in result.err
+        assert words in result.err
+        assert result.err.count("\n") == 1
 
 
 def test_one_wrong_path_among_good_ones(cli: Cli, well: Path, tmp_path: Path) -> None:

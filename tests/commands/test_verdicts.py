@@ -129,6 +129,7 @@ RUN = {
     "ending",
     "first_step",
     "last_step",
+    "step_unit",
     "total_steps",
     "last_wall_time",
     "restarts",
@@ -374,3 +375,17 @@ def test_a_job_that_died_beside_one_that_did_not(cli: Cli, well: Path) -> None:
     assert result.code == 1
     assert len(found) <= 2, "what is not a job's is no run"
     assert ("crashed", "bad") in found.values()
+
+
+@pytest.mark.parametrize(("head", "word"), [("", "row"), ("total_timesteps,", "step")])
+def test_rows_that_are_counted_are_called_rows(
+    cli: Cli, tmp_path: Path, head: str, word: str
+) -> None:
+    lines = [f"{head}eprewmean,explained_variance,approxkl"]
+    lines += [f"{2048 * n},"[: len(head) * 9] + f"{n},0.5,0.0{n:03d}" for n in range(1, 41)]
+    (tmp_path / "progress.csv").write_text("\n".join(lines) + "\n")
+    last = "40" if word == "row" else "81,920"
+    assert f"{word} {last}" in cli("check", tmp_path).out
+    (run,) = strict(cli("check", "--json", tmp_path).out)["runs"]
+    assert (run["step_unit"], run["last_step"]) == (word, int(last.replace(",", "")))
+    assert f"  {word}  " in cli("plot", tmp_path, "eprewmean").out.splitlines()[-1] + "  "

@@ -16,7 +16,7 @@ from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
 from rltui.present.kit import sentences
 from rltui.store.derived import Derived
-from tests.builders import START, a_batch, a_run, steps
+from tests.builders import START, a_batch, a_block, a_run, steps
 from tests.health.rule_cases import case_info, case_run, parse_series
 
 RULES = load_rules()
@@ -328,6 +328,18 @@ def test_two_tags_of_one_metric_are_one_finding() -> None:
     assert finding.since_step == 21
     assert finding.evidence.others == ("b",)
     assert report.tags["b"].level is Level.BAD
+
+
+def test_tags_on_two_axes_are_two_findings() -> None:
+    kl, walls = [0.01] * 20 + [0.5] * 9, [START + n for n in range(29)]
+    main = a_block(dict.fromkeys(("a", "b", "c"), kl), steps=range(1, 30), walls=walls)
+    other = a_block({"d": kl}, steps=[100 * n for n in range(1, 30)], walls=walls)
+    run = a_run(main)
+    run.apply(a_batch(other))
+    infos = {t: replace(case_info("kl.old_new"), tag=t) for t in "abcd"}
+    report = Engine(only("kl_blowup")).evaluate(run, infos, RECOGNITION, 0.0)
+    found = {f.tag: (f.since_step, f.evidence.others) for f in report.findings}
+    assert found == {"a": (21, ("b", "c")), "d": (2100, ())}
 
 
 def test_first_metric_that_is_logged_makes_the_finding() -> None:

@@ -137,6 +137,15 @@ def test_eta_counts_steps_and_not_rows() -> None:
     assert progress.eta_s == pytest.approx(50 * 2.0)
 
 
+def test_progress_and_eta_count_the_axis_of_most_tags() -> None:
+    tags = {t: [1.0] * 20 for t in ("a", "b", "c")}
+    losses = rows(20, tags=tags, hparams={"max_steps": 40})
+    seconds = rows(20, stride=10, tags={"reward/time": [1.0] * 20})
+    found = progress_of(replace(losses, items=losses.items + seconds.items), at=200)
+    assert (found.last_step, found.total_steps, found.share) == (20, 40, 0.5)
+    assert found.eta_s == pytest.approx(200)
+
+
 def test_eta_follows_the_present_pace() -> None:
     walls = [START + t for t in [*range(0, 1000, 10), *range(1000, 2000, 5)]]
     block = a_block({"x": [1.0] * 300}, walls=walls)

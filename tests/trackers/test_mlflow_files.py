@@ -69,6 +69,20 @@ def test_a_logged_model_is_no_run(tmp_path: Path) -> None:
     assert not MlflowFiles().claims_directory(tmp_path, {"meta.yaml", "metrics"})
 
 
+@pytest.mark.parametrize("content", [b"", b"a: [1,\n b", b"\0" * 40])
+def test_a_broken_description_costs_name_and_state_alone(tmp_path: Path, content: bytes) -> None:
+    store = MlflowFolder(tmp_path)
+    store.log("my run", [(1, {"loss": 2.0})])
+    (store.path / "meta.yaml").write_bytes(content)
+    tracker, names = tracker_of(store), {p.name for p in store.path.iterdir()}
+    assert tracker.claims_directory(store.path, names)
+    assert [r.name for r in tracker.runs(store.path)] == ["my run"]
+    polls = read_all(tracker.follow(store.path, ""))
+    assert values_of(*polls) == {"loss": [(1, 2.0)]}
+    notes = [n.message for p in polls for n in p.decoded.notes]
+    assert notes == ["meta.yaml is broken: name and state of the run are unknown"]
+
+
 def test_deleted_runs_are_left_out(tmp_path: Path) -> None:
     store = MlflowFolder(tmp_path)
     tracker = tracker_of(store)

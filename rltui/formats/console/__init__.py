@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 
 #: Suffixes and names of console logs; a name without a suffix must contain a word of these.
 _NAMES = re.compile(
-    r".*\.(?:log|out|stdout)"
-    r"|(?:slurm[-_].*|.*[-_.]\d{4,})\.err|[^.]*\.[oe]\d{3,}(?:[.-]\d{1,6})?"
-    r"|stdout.*"
+    r".*\.(?:log|out|stdout|err|stderr)|[^.]*\.[oe]\d{3,}(?:[.-]\d{1,6})?"
+    r"|std(?:out|err).*"
     r"|(?:.*[_.-])?(?:log|logs|c?out|output|console|stderr|nohup|train|training)(?:[_.-][^.]*)?\.txt"
     r"|(?:[^.]*[_-])?(?:train|training|log|console|output|nohup)(?:[_-][^.]*)?",
     re.IGNORECASE | re.DOTALL,
 )
 #: Names that do not identify a run: the directory does.
 _OF_DIRECTORY = re.compile(
-    r"(?:stdout|console|c?out|output|(?:sf_)?log|train|training|run|nohup|main|trainer|std)"
-    r"(?:\.(?:log|out|txt|stdout))?|stdout\.[\w.]*|log_\d{9,11}\.txt",
+    r"(?:stdout|stderr|console|c?out|output|(?:sf_)?log|train|training|run|nohup|main|trainer|std)"
+    r"(?:\.(?:log|out|err|txt|stdout|stderr))?|std(?:out|err)\.[\w.]*|log_\d{9,11}\.txt",
     re.IGNORECASE,
 )
 #: What a trainer prints long before its first row.
@@ -42,7 +41,7 @@ class Console(Format):
     """The format ``console``."""
 
     name = "console"
-    files = "`*.log`, `*.out`, `stdout*`, `slurm-*`, `log_*.txt`"
+    files = "`*.log`, `*.out`, `*.err`, `stdout*`, `stderr*`, `slurm-*`, `log_*.txt`"
     written_by = (
         "what is printed: verl and TinyZero, transformers and TRL, SB3's tables, CleanRL, "
         "torchtune, prime-rl, slime, ROLL, SkyRL, rsl_rl, rl_games, Sample Factory, Unity "

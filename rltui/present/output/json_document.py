@@ -81,6 +81,7 @@ def _run(run: RunView) -> Json:
         "categories": {k: v.word for k, v in report.categories.items()} if report else {},
         "first_step": run.data.first_step,
         "last_step": run.data.last_step,
+        "step_unit": run.step_word,
         "total_steps": progress.total_steps if progress else None,
         "last_wall_time": run.data.last_wall_time,
         "restarts": len(run.points.restarts),

@@ -71,7 +71,7 @@ def plot_text(
         low, high = _span(having, tag)
         ticks = x_ticks(low, high, width - 10)
         plotext.xticks([x for x, _ in ticks], [label for _, label in ticks])
-        plotext.xlabel("step")
+        plotext.xlabel("row" if {r.step_word for r in having} == {"row"} else "step")
         text = str(plotext.build())
     finally:
         plotext.clear_figure()

@@ -62,7 +62,7 @@ def _standing(run: RunView) -> str:
         words.append(" ".join(x for x in (known.title, known.algorithm) if x))
     if progress is not None and progress.last_step is not None:
         total = f"/{numbers.step(progress.total_steps)}" if progress.total_steps else ""
-        words.append(f"step {numbers.step(progress.last_step)}{total}")
+        words.append(f"{run.step_word} {numbers.step(progress.last_step)}{total}")
     if progress is not None and (progress.last_step is not None or run.verdict.crash is not None):
         words.append(_state_words(run))
     if run.report is not None and run.report.reference is not None:

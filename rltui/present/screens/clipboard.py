@@ -33,4 +33,4 @@ def metric_text(run: RunView, tag: str, at: int | None = None) -> str:
         return f"{run.name}\t{tag}"
     step, wall, value = point
     when = "" if math.isnan(wall) else f"\t{wall:.3f}"
-    return f"{run.name}\t{tag}\tstep {step}\t{value!r}{when}"
+    return f"{run.name}\t{tag}\t{run.step_word} {step}\t{value!r}{when}"

@@ -45,5 +45,9 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     ]
     last = run.shown(tag).last
     if last is not None:
-        facts.insert(2, ("newest", f"{numbers.value(last[2])} at step {numbers.step(last[0])}"))
+        facts.insert(
+            2, ("newest", f"{numbers.value(last[2])} at {run.step_word} {numbers.step(last[0])}")
+        )
+    if run.step_word != "step":
+        facts.append(("steps", "the log has none: its rows were counted"))
     return lines + fact_table(facts, width, 12)

@@ -193,7 +193,9 @@ def _judged(run: RunView) -> str:
     count = len(report.judged) if report else 0
     rules = "rule" if count == 1 else "rules"
     first, last = run.data.first_step, run.data.last_step
-    steps = "" if first is None else f", steps {numbers.step(first)} to {numbers.step(last)}"
+    steps = (
+        "" if first is None else f", {run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
+    )
     return f"{count} {rules}{steps}"
 
 

@@ -29,9 +29,11 @@ def _moves(run: RunView) -> tuple[int | None, list[Move]]:
         return None, []
     from rltui.health.first_movers import anchor, moved_first
 
-    step, moves = anchor(run.report.findings), []
+    # one axis only: a step of another one says nothing of the order
+    elsewhere = run.data.off_axis
+    step, moves = anchor(f for f in run.report.findings if f.tag not in elsewhere), []
     if step is not None:
-        tags = [r.tag for s in overview_sections(run) for r in s.rows]
+        tags = [r.tag for s in overview_sections(run) for r in s.rows if r.tag not in elsewhere]
         causes = frozenset(t for t in tags if run.infos[t].category is Category.HYPER)
         moves = moved_first((run.shown(t) for t in tags), step, causes)
     return step, moves
@@ -43,12 +45,12 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
     if step is None or not moves or height < 2:
         return []
     glyphs = view.glyphs
-    note = f"around step {numbers.step(step)}"
+    note = f"around {run.step_word} {numbers.step(step)}"
     lines = [heading("What moved first", width, view, note)]
     for rank, move in enumerate(moves[: height - 1], 1):
         title = glyphs.text(run.infos[move.tag].title)
         line: Line = [(f"{rank} ", ACCENT), column(title, 19, ellipsis=glyphs.ellipsis)]
-        line.append(column(f"step {numbers.step(move.step)}", 13, MUTED))
+        line.append(column(f"{run.step_word} {numbers.step(move.step)}", 13, MUTED))
         line.append((f"{numbers.aligned(move.before)} {glyphs.text('→')} ", MUTED))
         line.append((numbers.aligned(move.after) + " ", STRONG))
         if width >= 69 and move.before:

@@ -154,7 +154,7 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
         ends.append(_Part([("ago", MUTED)], 95, 1))
     if progress is None or progress.last_step is None:
         return [*parts, replace(ends[0], gap=3), *ends[1:]]
-    parts.append(_Part(_step_spans(progress, width), 20, 3 if width >= 110 else 2))
+    parts.append(_Part(_step_spans(run, progress, width), 20, 3 if width >= 110 else 2))
     if progress.share is not None and width >= 110:
         parts.append(_Part(_bar(progress.share, 18 if width >= 150 else 10, view), 80, 1))
     if progress.share is not None:
@@ -168,9 +168,9 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
     return parts + ends
 
 
-def _step_spans(progress: Progress, width: int) -> Line:
+def _step_spans(run: RunView, progress: Progress, width: int) -> Line:
     last = numbers.step(progress.last_step or 0)
-    line: Line = [("step ", MUTED), (last, STRONG)]
+    line: Line = [(f"{run.step_word} ", MUTED), (last, STRONG)]
     if progress.total_steps and width >= 80:
         line.append((f"/{numbers.step(progress.total_steps)}", MUTED))
     return line

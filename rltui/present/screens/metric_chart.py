@@ -19,7 +19,7 @@ from rltui.present.kit.line import Line, Token
 from rltui.present.screens.metric_rows import episodes
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.view import View
-from rltui.present.screens.x_axis import Axis, axis_of, is_live, padded_end, span_of
+from rltui.present.screens.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -66,7 +66,19 @@ def chart_lines(
     ones lack bars, marks and all but the ends of the y axis. Kept until the run, the view or the
     zoom changes.
     """
-    key = ("chart", tag, width, height, view, zoom, stacked, small, x_axis, band, span_of(run)[2])
+    key = (
+        "chart",
+        tag,
+        width,
+        height,
+        view,
+        zoom,
+        stacked,
+        small,
+        x_axis,
+        band,
+        span_of(run, tag)[2],
+    )
 
     def draw() -> list[Line]:
         chart = chart_of(run, tag, view, band=band, zoom=zoom)
@@ -99,14 +111,16 @@ def chart_of(
     low, high = run.verdict.limits(tag)
     # averages, quantiles and readings need every point, and so does a part that is enlarged
     exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
-    first, last = run.points.first_step, run.points.last_step
-    ends = None if first is None or last is None else (to_x(first), to_x(last))
-    marks = _marks(run, to_x)
+    ends = None
+    if run.points.first_step is not None:
+        first, last, _ = span_of(run, tag)
+        ends = to_x(first), to_x(last)
+    marks = _marks(run, tag, to_x)
     return Chart(
         curve=_curve(run, series, band, levels, axis, judged, exact),
         first=None if ends is None else ends[0],
         last=None if ends is None else ends[1],
-        end=_end(run, axis, ends),
+        end=_end(run, tag, axis, ends),
         window=None if zoom.window is None else (to_x(zoom.window[0]), to_x(zoom.window[1])),
         x_kind=axis.kind,
         x_unit=axis.unit,
@@ -123,11 +137,11 @@ def chart_of(
     )
 
 
-def _end(run: RunView, axis: Axis, ends: tuple[float, float] | None) -> float | None:
+def _end(run: RunView, tag: str, axis: Axis, ends: tuple[float, float] | None) -> float | None:
     """Where the x axis ends: a live run gets space for new points."""
     if ends is None or not is_live(run):
         return None
-    return span_of(run)[2] if axis.kind == "step" else padded_end(*ends)
+    return span_of(run, tag)[2] if axis.kind == "step" else padded_end(*ends)
 
 
 def _curve(
@@ -188,6 +202,7 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
     if run.report is None:
         return []
     found = [f for f in run.report.findings if f.since_step is not None]
+    found = [f for f in found if f.tag == tag or _same_axis(run, tag, f.tag)]
     found.sort(key=lambda f: (_rank(f), f.tag != tag, f.since_step or 0))
     found = sorted(found[:_MOST_BARS], key=lambda f: (f.since_step or 0, f.title, f.tag or ""))
     return [
@@ -203,6 +218,11 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
     ]
 
 
+def _same_axis(run: RunView, tag: str, other: str | None) -> bool:
+    own = has_own_axis(run, tag)
+    return not own and (other is None or not has_own_axis(run, other))
+
+
 def _rank(finding: Finding) -> int:
     """firing bad, resolved bad, watch."""
     if finding.level is Level.BAD:
@@ -210,11 +230,11 @@ def _rank(finding: Finding) -> int:
     return 2 if finding.state is FindingState.FIRING else 3
 
 
-def _marks(run: RunView, to_x: Callable[[float], float]) -> list[Mark]:
+def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Mark]:
     """Steps of validation, unless there are too many to be useful."""
-    for tag, info in run.infos.items():
-        if info.category is Category.VALIDATION:
-            steps = run.shown(tag).steps
+    for other, info in run.infos.items():
+        if info.category is Category.VALIDATION and _same_axis(run, tag, other):
+            steps = run.shown(other).steps
             distinct = steps[np.append(True, steps[1:] != steps[:-1])] if len(steps) else steps
             if len(distinct) <= _MOST_MARKS:
                 return [Mark(to_x(s), "v") for s in distinct.tolist()]

@@ -95,7 +95,7 @@ def row_line(
     ``name``: its title as cut among its neighbours, see :func:`~rltui.present.kit.names.distinct`.
     """
     name = name or row.title
-    key = (row.tag, row.level, name, columns, cursor, view.marker, span_of(run)[2])
+    key = (row.tag, row.level, name, columns, cursor, view.marker, span_of(run, row.tag)[2])
     return list(_ROWS.get(run, key, lambda: _row_line(run, row, name, columns, view, cursor)))
 
 
@@ -156,7 +156,7 @@ def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
 
 def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) -> Line:
     """The sparkline of a tag over the steps of the run, kept until its points change."""
-    first, last, end = span_of(run)
+    first, last, end = span_of(run, tag)
     spans = episodes(run, tag)
     name = (width, first, last, end, tuple(spans), judged, view.marker)
 
@@ -287,7 +287,7 @@ def list_head(
 
 def _spark_head(run: RunView, columns: Columns) -> str:
     first, last, _ = span_of(run)
-    steps = f"steps {numbers.step(first)} to {numbers.step(last)}"
+    steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
     return steps if len(steps) < columns.spark else "run"
 
 

@@ -185,7 +185,10 @@ def _facts(run: RunView, columns: _Columns, view: View) -> Line:
         line.append((" ", TEXT))
     if columns.step:
         last = progress.last_step if progress else None
-        line.append(column(numbers.step(last), columns.step, right=True))
+        text = numbers.step(last)
+        if last is not None and run.step_word != "step":
+            text = f"{run.step_word} {text}" if len(text) + 4 <= columns.step else text
+        line.append(column(text, columns.step, right=True))
     if columns.age:
         age = progress.age_s if progress else None
         line.append(column(numbers.age(age), columns.age, MUTED, right=True))

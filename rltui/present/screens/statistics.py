@@ -51,18 +51,18 @@ def _facts(
         median = (
             float(np.median(values[np.isfinite(values)].astype(np.float64))) if extent.low else None
         )
-    facts += _of_extent(extent, median)
+    facts += _of_extent(extent, median, run.step_word)
     if len(series.old_steps):
         facts.append(("superseded", numbers.step(len(series.old_steps)), "by a restart"))
     return facts
 
 
-def _of_extent(extent: Extent, median: float | None) -> Facts:
+def _of_extent(extent: Extent, median: float | None, step_word: str) -> Facts:
     facts = []
     if extent.low and extent.high:
         facts = [("mean", numbers.value(extent.mean), ""), ("median", numbers.value(median), "")]
         for name, (step, value) in (("min", extent.low), ("max", extent.high)):
-            facts.append((name, numbers.value(value), f"at step {numbers.step(step)}"))
+            facts.append((name, numbers.value(value), f"at {step_word} {numbers.step(step)}"))
         facts.append(("start", numbers.value(extent.start), ""))
     facts.append(("points", numbers.step(extent.points), "" if extent.nonfinite else "no NaN"))
     if extent.nonfinite:

@@ -1,7 +1,8 @@
 """What the x axis of a chart counts: steps, time since the start, wall time or tokens.
 
 Findings, restarts and crosshairs are known by step; every other axis is a mapping from steps,
-interpolated between the points of a series that has both.
+interpolated between the points of a series that has both. A tag that counts something else than
+the steps of its run keeps its own.
 
 The axis of a live run ends a little after its newest point, at a place that moves rarely: new
 points fill columns from left to right, and those that are drawn stay where they are.
@@ -20,7 +21,7 @@ from rltui.present.screens.run_cache import RunCache
 from rltui.session import RunView
 from rltui.store import Series
 
-_SPANS: RunCache[bool, tuple[int, int, float]] = RunCache()
+_SPANS: RunCache[tuple[bool, str], tuple[int, int, float]] = RunCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,15 +66,27 @@ def is_live(run: RunView) -> bool:
     return run.progress is not None and run.progress.state is RunState.LIVE
 
 
-def span_of(run: RunView) -> tuple[int, int, float]:
-    """First step, newest step and end of the x range that all sparklines of a run share."""
-    return _SPANS.get(run, is_live(run), lambda: _span(run))
+def has_own_axis(run: RunView, tag: str) -> bool:
+    """Whether a tag counts something else than the steps of the run."""
+    return tag in run.points.off_axis
 
 
-def _span(run: RunView) -> tuple[int, int, float]:
+def span_of(run: RunView, tag: str = "") -> tuple[int, int, float]:
+    """First step, newest step and end of the x range that all sparklines of a run share, or that
+    of a tag with an axis of its own."""
+    own = tag if has_own_axis(run, tag) else ""
+    return _SPANS.get(run, (is_live(run), own), lambda: _span(run, own))
+
+
+def _span(run: RunView, own: str) -> tuple[int, int, float]:
     first, last = run.points.first_step or 0, run.points.last_step or 0
+    if own:
+        steps = run.series(own).steps
+        first, last = (int(steps[0]), int(steps[-1])) if len(steps) else (0, 0)
     if not is_live(run):
         return first, last, float(last)
+    if own:
+        return first, last, padded_end(first, last)
     end, progress = padded_end(first, last), run.progress
     if progress is not None and progress.total_steps and progress.total_steps >= last:
         end = min(end, float(progress.total_steps))
@@ -91,12 +104,14 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
             if name == "wall":
                 return Axis("clock", "time", steps, walls)
             return Axis("time", "time", steps, walls - begin)
+    if has_own_axis(run, series.tag):
+        return Axis(unit="own step")
     if name == "tokens":
         for tag in run.tags_of_metrics((run.catalogue.roles.tokens,)):
             steps_at, tokens = run.series(tag).finite()
             if len(tokens) > 1:
                 return Axis("number", "tokens", steps_at.astype(np.float64), tokens)
-    return Axis()
+    return Axis(unit=run.step_word)
 
 
 def axes_of(run: RunView) -> tuple[str, ...]:

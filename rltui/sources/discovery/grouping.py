@@ -17,6 +17,7 @@ training, the store decides by the points.
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,7 +44,7 @@ NAMELESS = frozenset(
 )
 
 #: Suffix of what a job printed as errors, beside its output.
-_ERRORS = ".err"
+_ERRORS = re.compile(r"\.(?:err|stderr|e\d{3,})")
 
 Span = tuple[int, int]
 """First and last step."""
@@ -99,7 +100,9 @@ def units(candidates: Iterable[Candidate], owner: Mapping[str, str]) -> list[Uni
                 unit = directories[where] = Unit(where, where, [])
             unit.files.append(candidate)
         else:
-            kind = errors if candidate.rowless and candidate.path.suffix == _ERRORS else named
+            kind = (
+                errors if candidate.rowless and _ERRORS.fullmatch(candidate.path.suffix) else named
+            )
             kind.append(Unit(where, name_of(candidate), [candidate]))
     named += _without_output(errors, named)
     for unit in named:
@@ -114,7 +117,7 @@ def _without_output(errors: Sequence[Unit], named: Sequence[Unit]) -> list[Unit]
     ``slurm-7.err`` is of ``slurm-7.out``."""
     outputs: dict[tuple[str, str], list[Unit]] = defaultdict(list)
     for unit in named:
-        if unit.files[0].path.suffix != _ERRORS and not unit.files[0].rowless:
+        if not (_ERRORS.fullmatch(unit.files[0].path.suffix) or unit.files[0].rowless):
             outputs[unit.directory, unit.name].append(unit)
     left = []
     for unit in errors:

@@ -17,6 +17,7 @@ from pathlib import Path
 from rltui.files.trouble import is_missing, reason_of
 from rltui.formats import HEAD_BYTES, Format, Options
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
+from rltui.sources.discovery.not_understood import not_understood
 from rltui.sources.discovery.tracker_stores import Stores
 from rltui.sources.discovery.tree import (
     CHECKPOINT,
@@ -85,10 +86,10 @@ class Walker:
             found = self._form_of(path, status, (*forms, *others), named)
             if found is not None:
                 return [Candidate(path, "", found, status.st_size, status.st_mtime)]
+            tried = [(f.name, self.heads.refusal(f, path)[0]) for f in reversed(forms)]
+            raise not_understood(path, [*tried, *((f.name, "") for f in others)])
         except OSError as error:
             raise LogdirError(path, reason_of(error)) from error
-        reason = self.heads.refusal(forms[-1], path)[0] if forms else ""
-        raise LogdirError(path, reason or "not a log that rltui can read")
 
     def _form_of(
         self, path: Path, status: os.stat_result, forms: Sequence[Format], named: bool

@@ -15,6 +15,7 @@ from rltui.present.screens.keys import METRIC
 from rltui.present.screens.metric import metric_lines
 from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
 from rltui.present.screens.metric_rows import tab_sections
+from rltui.present.screens.x_axis import span_of
 from rltui.session import RunView, Session
 from rltui.tui.screens.chart_screen import ChartScreen
 from rltui.tui.screens.screen import LEAST, TINY, ShellScreen
@@ -85,8 +86,10 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
         tags = [r.tag for s in tab_sections(self.run, self._tab, self._filter) for r in s.rows]
         if tags:
             at = tags.index(self._tag) if self._tag in tags else 0
+            before = span_of(self.run, self._tag)
             self._tag = tags[max(0, min(len(tags) - 1, at + by))]
-            self._look(Zoom(window=self.zoom.window))
+            same_axis = span_of(self.run, self._tag) == before
+            self._look(Zoom(window=self.zoom.window if same_axis else None))
 
     def action_previous_metric(self) -> None:
         self._step_metric(-1)
@@ -134,8 +137,8 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
     def _enlarge(self, factor: float) -> None:
         if self.steps() is None:
             return
-        run = self.run
-        low, high = float(run.data.first_step or 0), float(run.data.last_step or 0)
+        first, last, _ = span_of(self.run, self.tag or "")
+        low, high = float(first), float(last)
         x0, x1 = self.zoom.window or (low, high)
         at = self.zoom.crosshair
         centre = at if at is not None else (x0 + x1) / 2

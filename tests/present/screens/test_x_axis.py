@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 
 import numpy as np
@@ -13,8 +14,13 @@ from rltui.core.level import Level
 from rltui.present.chart.render import Bar, Chart, Curve, render
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.kit.line import fit_line, plain
+from rltui.present.screens.first_movers import moves_of
+from rltui.present.screens.metric_chart import chart_of
+from rltui.present.screens.metric_table import spark_line
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import padded_end, span_of
+from rltui.session import RunView
+from tests.builders import START, a_batch, a_block
 from tests.fakes import a_session, grpo_batch, grpo_clock
 from tests.present.screens.parts import parts_of_run
 
@@ -71,3 +77,46 @@ def test_bars_that_go_on_end_at_the_newest_step() -> None:
     (bars,) = [plain(line) for line in lines if "━" in plain(line)]
     axis = next(plain(line) for line in lines if "└" in plain(line))
     assert len(bars.rstrip()) < len(axis.rstrip()) * 0.65
+
+
+def seconds_beside_iterations(
+    rows: int = 60, ill: int = 60, other: str = "Train/mean_reward/time"
+) -> RunView:
+    """Losses by iteration and a tag by second, four to an iteration, which is NaN from ``ill``."""
+    walls = [START + 4.0 * n for n in range(rows)]
+    tags = ("Loss/surrogate", "Loss/value", "Loss/x")
+    losses = {t: [float(n) for n in range(rows)] for t in tags}
+    main = a_block(losses, steps=range(rows), walls=walls)
+    returns = [float(n) if n < ill else math.nan for n in range(rows)]
+    seconds = a_block({other: returns}, steps=[4 * n for n in range(rows)], walls=walls)
+    (run,) = a_session(a_batch(main, seconds)).runs()
+    return run
+
+
+def test_a_tag_with_its_own_axis_fills_its_sparkline() -> None:
+    run = seconds_beside_iterations()
+    assert span_of(run)[:2] == span_of(run, "Loss/surrogate")[:2] == (0, 59)
+    assert span_of(run, "Train/mean_reward/time")[:2] == (0, 236)
+    sparks = [
+        plain(spark_line(run, tag, 16, View(), judged=True))
+        for tag in ("Loss/surrogate", "Train/mean_reward/time")
+    ]
+    assert sparks[0] == sparks[1]
+    assert len(set(sparks[0])) > 4
+
+
+def test_the_chart_of_a_tag_with_its_own_axis_spans_it() -> None:
+    run = seconds_beside_iterations()
+    chart = chart_of(run, "Train/mean_reward/time", View())
+    assert (chart.first, chart.last, chart.x_unit) == (0, 236, "own step")
+    chart = chart_of(run, "Loss/surrogate", View())
+    assert (chart.first, chart.last, chart.x_unit) == (0, 59, "step")
+
+
+def test_a_finding_on_another_axis_is_a_bar_of_its_own_chart_only() -> None:
+    run = seconds_beside_iterations(ill=50, other="Loss/entropy")
+    assert run.report is not None
+    assert [(f.tag, f.since_step) for f in run.report.findings] == [("Loss/entropy", 200)]
+    bars = {t: chart_of(run, t, View()).bars for t in ("Loss/surrogate", "Loss/entropy")}
+    assert [len(b) for b in bars.values()] == [0, 1]
+    assert moves_of(run) == (None, [])

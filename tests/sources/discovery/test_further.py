@@ -249,6 +249,26 @@ def test_the_errors_of_a_job_are_of_its_output(tmp_path: Path) -> None:
     assert runs(tmp_path) == {"slurm-7": 2, "slurm-8": 1, "slurm-9": 1}
 
 
+@pytest.mark.parametrize(
+    ("output", "errors", "run"),
+    [
+        ("train.out", "train.err", "."),
+        ("train.stdout", "train.stderr", "."),
+        ("stdout.log", "stderr.log", "."),
+        ("ppo.o4711", "ppo.e4711", "ppo"),
+        ("grid.out", "grid.err", "grid"),
+    ],
+)
+def test_errors_belong_to_the_output_of_their_job(
+    tmp_path: Path, output: str, errors: str, run: str
+) -> None:
+    chatty(tmp_path / output, between=100)
+    (tmp_path / errors).write_bytes(OOM)
+    for name in (output, errors):
+        os.utime(tmp_path / name, (1e9, 1e9))
+    assert runs(tmp_path) == {run: 2}
+
+
 def test_the_errors_of_a_job_that_dies_while_it_is_watched(tmp_path: Path) -> None:
     chatty(tmp_path / "slurm-7.out", between=100)
     (tmp_path / "slurm-7.err").write_bytes(b"loading\n")

@@ -1,0 +1,44 @@
+"""What to say of a file that the user names and no format reads: what it holds, what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rltui.sources.discovery.tree import LogdirError
+
+#: Bytes whose lines are counted, and of one piece of them.
+_MOST_BYTES, _PIECE = 64 << 20, 1 << 20
+
+
+class NotUnderstoodError(LogdirError):
+    """A file that can be read, but in which no format finds rows: exit code 3."""
+
+    exit_code = 3
+
+
+def not_understood(path: Path, tried: Iterable[tuple[str, str]]) -> NotUnderstoodError:
+    """The error for a file; ``tried``: names of formats, the likeliest first, and what each of
+    them lacks, or ``""``. Raises OSError."""
+    found = _content(path)
+    if not found:
+        return NotUnderstoodError(path, "empty so far")
+    names = [f"{name} ({lacks})" if lacks else name for name, lacks in tried]
+    return NotUnderstoodError(path, f"{found}; formats tried: {', '.join(names)}")
+
+
+def _content(path: Path) -> str:
+    """What a file holds, for people; empty when it holds nothing."""
+    lines, size, ended, blank = 0, 0, True, True
+    with path.open("rb", buffering=0) as file:
+        while size < _MOST_BYTES and (piece := file.read(_PIECE)):
+            if b"\0" in piece:
+                return "holds bytes that are no text"
+            blank = blank and not piece.strip()
+            lines, size, ended = lines + piece.count(b"\n"), size + len(piece), piece[-1:] == b"\n"
+        more = "more than " if size >= _MOST_BYTES and file.read(1) else ""
+    lines += not ended
+    if blank:
+        return ""
+    word = "line" if lines == 1 else "lines"
+    return f"{more}{lines:,} {word} of text, no row with a step and numbers was recognised"

@@ -1,0 +1,138 @@
+"""The step of a run is that of the axis on which most of its tags lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import pytest
+
+from rltui.core.batch import RunKey
+from rltui.core.block import Block
+from rltui.store import RunData
+from tests.builders import LOGDIR, START, a_batch, a_block, a_run, a_source
+
+ITERATIONS = ("Loss/surrogate", "Loss/value_function", "Policy/mean_std", "Train/mean_reward")
+SECONDS = ("Train/mean_reward/time",)
+
+Steps = Callable[[int], int]
+
+
+def rows(
+    tags: Iterable[str], step: Steps, numbers: Sequence[int], seconds: float | None = 2.5
+) -> Block:
+    """One row for each number; row n was written ``n * seconds`` after the start."""
+    walls = [math.nan if seconds is None else START + n * seconds for n in numbers]
+    values = {t: [float(n) for n in numbers] for t in tags}
+    return a_block(values, steps=[step(n) for n in numbers], walls=walls)
+
+
+def by_iteration(last: int = 40, seconds: float | None = 2.5) -> Block:
+    return rows(ITERATIONS, lambda n: n, range(last), seconds)
+
+
+def by_second(last: int = 40, seconds: float | None = 2.5) -> Block:
+    return rows(SECONDS, lambda n: round(2.5 * n), range(last), seconds)
+
+
+@pytest.mark.parametrize("seconds", [2.5, None])
+def test_seconds_beside_iterations_are_not_the_steps_of_a_run(seconds: float | None) -> None:
+    run = RunData(RunKey(0, "."), LOGDIR)
+    run.apply(a_batch(by_iteration(seconds=seconds), by_second(seconds=seconds)))
+    assert run.off_axis == frozenset(SECONDS)
+    assert (run.first_step, run.last_step) == (0, 39)
+    assert run.series(SECONDS[0]).steps[-1] == 98
+
+
+def test_episodes_beside_environment_steps_are_not_the_steps_of_a_run() -> None:
+    losses = rows(["loss", "entropy", "lr"], lambda n: 2048 * (n + 1), range(30))
+    episodes = rows(["return/episode", "length/episode"], lambda n: n + 1, range(30))
+    run = RunData(RunKey(0, "."), LOGDIR)
+    run.apply(a_batch(episodes, losses))
+    assert run.off_axis == {"return/episode", "length/episode"}
+    assert (run.first_step, run.last_step) == (2048, 61_440)
+
+
+def test_of_two_axes_with_about_as_many_tags_the_finer_one_counts() -> None:
+    episodes = rows(["a/episode", "b/episode", "c/info"], lambda n: 5 * n, range(1, 31))
+    frames = rows(["a", "b"], lambda n: 900 * n, range(1, 31))
+    run = RunData(RunKey(0, "."), LOGDIR)
+    run.apply(a_batch(episodes, frames))
+    assert (run.first_step, run.last_step) == (900, 27_000)
+
+
+def test_the_axis_is_known_while_a_run_grows() -> None:
+    run = RunData(RunKey(0, "."), LOGDIR)
+    lasts = []
+    for n in range(40):
+        for tags, step in ((ITERATIONS, n), (SECONDS, round(2.5 * n))):
+            row = rows(tags, lambda _, step=step: step, [n])
+            run.apply(a_batch(row, source="events.0"))
+        lasts.append(run.last_step)
+    assert lasts[12:] == list(range(12, 40))
+
+
+def test_a_resume_continues_both_axes() -> None:
+    run = RunData(RunKey(0, "."), LOGDIR)
+    for order, numbers in enumerate((range(30), range(20, 50))):
+        blocks = (
+            rows(ITERATIONS, lambda n: n, numbers),
+            rows(SECONDS, lambda n: round(2.5 * n), numbers),
+        )
+        run.apply(a_batch(*blocks, source=f"events.{order}", order=order))
+    assert (run.off_axis, run.last_step) == (frozenset(SECONDS), 49)
+    assert run.series(SECONDS[0]).restarts.tolist() == [50]
+
+
+def test_files_that_leave_take_their_axis_along() -> None:
+    run, other = RunData(RunKey(0, "."), LOGDIR), RunData(RunKey(0, "b"), LOGDIR)
+    source = a_source("events.1", 1)
+    run.apply(a_batch(by_iteration()))
+    run.apply(a_batch(by_second(), source=source))
+    assert run.off_axis
+    run.move(source.path, other)
+    assert (run.off_axis, other.off_axis) == (frozenset(), frozenset())
+    assert (run.last_step, other.last_step) == (39, 98)
+
+
+# --- what is on the axis of the run, however much it differs
+
+
+def one_axis(*blocks: Block) -> RunData:
+    run = RunData(RunKey(0, "."), LOGDIR)
+    run.apply(a_batch(*blocks))
+    assert run.off_axis == frozenset()
+    return run
+
+
+@pytest.mark.parametrize("seconds", [2.5, None])
+def test_a_tag_that_ended_early_or_is_logged_rarely(seconds: float | None) -> None:
+    many = by_iteration(last=400, seconds=seconds)
+    early = rows(["warmup/loss"], lambda n: n, range(60), seconds)
+    rare = rows(["eval/a", "eval/b"], lambda n: n, range(0, 300, 50), seconds)
+    assert one_axis(many, early, rare).last_step == 399
+
+
+@pytest.mark.parametrize("seconds", [2.5, None])
+def test_few_tags_that_go_on_after_all_others_ended(seconds: float | None) -> None:
+    early = by_iteration(last=100, seconds=seconds)
+    long = rows(["score"], lambda n: n, range(900), seconds)
+    assert one_axis(early, long).last_step == 899
+
+
+def test_an_evaluation_that_lags_behind() -> None:
+    late = rows(["eval/score"], lambda n: round(0.8 * n), range(50, 400, 10))
+    assert one_axis(by_iteration(last=400), late).last_step == 399
+
+
+def test_a_log_that_was_converted_tag_by_tag() -> None:
+    """All times are those of the conversion."""
+    first = a_block({"a": [1.0] * 40}, steps=range(40), walls=[START + 1e-3 * n for n in range(40)])
+    walls = [START + 1 + 1e-3 * n for n in range(400)]
+    second = a_block({"b": [1.0] * 400, "c": [1.0] * 400}, steps=range(400), walls=walls)
+    assert one_axis(first, second).last_step == 399
+
+
+def test_rows_of_one_log_with_all_tags() -> None:
+    run = a_run({"loss": [1.0] * 50, "sparse": [1.0, *[None] * 48, 1.0]})
+    assert (run.off_axis, run.last_step) == (frozenset(), 50)
