@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rltui.formats.console.pair_line import (
+    evaluation_of,
     is_outcome,
     is_setting,
     pairs_of,
@@ -148,7 +149,8 @@ class HeadingBlock:
         self._left -= 1
         if len(text) > _MAX_LINE:
             return []
-        found = pairs_of(unprefixed(text), alone=True)
+        text = unprefixed(text)
+        found = evaluation_of(text) or pairs_of(text, alone=True)
         if found is None or found.counter():
             return []
         self._left = self._most
