@@ -10,7 +10,7 @@ import math
 import re
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
-from rltui.formats.console.console_line import amount, is_rule, plain, ungrouped
+from rltui.formats.console.console_line import amount, is_rule, plain, ungrouped, whole
 from rltui.formats.console.pair_line import are_settings, is_metric, rank_of_counter, unprefixed
 from rltui.formats.console.row_forms import RowForms, Waiting
 
@@ -75,7 +75,7 @@ class ColumnTable(Dialect):
             return
         text = _inner(unprefixed(text)) if not text[:1].isdigit() else text
         cells = self._splits.split(text) if self._splits is _BARS else text.split()
-        step = _whole(cells[self._at]) if len(cells) == len(self._columns) else None
+        step = whole(cells[self._at]) if len(cells) == len(self._columns) else None
         if step is None:
             self.take(line, rows)
             return
@@ -94,13 +94,6 @@ class ColumnTable(Dialect):
         names = tuple(found)
         row = Waiting(step, list(found.values()), math.nan, None)
         self._add_believed(rows, names, self._forms.add(names, row))
-
-
-def _whole(cell: bytes) -> int | None:
-    """A step of at most 15 digits, also as ``2.37K``."""
-    value = amount(cell) if cell[:1].isdigit() and len(cell) < 16 else None
-    whole = value is not None and value.is_integer() and (cell.isdigit() or cell[-1:].isalpha())
-    return int(value) if whole and value is not None and value < 1e15 else None
 
 
 def _inner(text: bytes) -> bytes:

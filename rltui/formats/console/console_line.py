@@ -112,6 +112,14 @@ def amount(text: bytes) -> float | None:
     return found
 
 
+def whole(text: bytes) -> int | None:
+    """A step of at most 15 digits, also as ``2.37K``; None for anything else."""
+    value = amount(text) if text[:1].isdigit() and len(text) < 16 else None
+    if value is None or not value.is_integer() or value >= 1e15:
+        return None
+    return int(value) if text.isdigit() or text[-1:] in _SCALES else None
+
+
 def wall_time(line: bytes) -> float:
     """Seconds since the epoch where the line begins with a time and its zone, else NaN.
 

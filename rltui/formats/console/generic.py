@@ -63,7 +63,11 @@ _BARRED = re.compile(
 )
 #: ``mean/median reward 13.2/11.1``.
 _TWO_VALUES = re.compile(
-    rb"(?<![\w/])(\w{1,20})/(\w{1,20}) ([A-Za-z_][\w ]{0,40}?):? (" + NUMBER + rb")/(" + NUMBER + rb")"
+    rb"(?<![\w/])(\w{1,20})/(\w{1,20}) ([A-Za-z_][\w ]{0,40}?):? ("
+    + NUMBER
+    + rb")/("
+    + NUMBER
+    + rb")"
     rb"(?=$|[\s,;|)\]}])"
 )
 _TWO = re.compile(rb"^(.+)\(([^()/]+)/([^()/]+)\)$")
@@ -77,7 +81,19 @@ class Generic(Dialect):
     """The dialect of all other trainers."""
 
     markers = RULES
-    words = (b"ep ", b"ep:", b"tep", b"poch", b"iter", b"nteract", b"pdate", b"pisode", b"atch", b"t_env", b"rames")
+    words = (
+        b"ep ",
+        b"ep:",
+        b"tep",
+        b"poch",
+        b"iter",
+        b"nteract",
+        b"pdate",
+        b"pisode",
+        b"atch",
+        b"t_env",
+        b"rames",
+    )
     rank = Rank.GUESS
 
     def __init__(self) -> None:
