@@ -21,7 +21,7 @@ NUMBER = (
     rb"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
     rb"|nan|NaN|inf|Inf|infinity|Infinity)"
 )
-#: The same with thousands, millions or milliards in one letter: ``2.37K``.
+#: The same with a letter for thousands, millions or billions: ``2.37K``.
 QUANTITY = NUMBER + rb"(?:[kKMG](?![\w%/]))?"
 _SCALES = {b"k": 1e3, b"K": 1e3, b"M": 1e6, b"G": 1e9}
 #: Thousands in groups, ``1,020`` or ``23_700``: no part of a list or a name.
