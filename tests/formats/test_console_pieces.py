@@ -31,6 +31,10 @@ PARTS = (
     "Total timesteps: 4\n",
     "Step {n}:\n{{'loss': 0.{n}\n",
     "'kl': {n}}}\n",
+    "Ep {n} | Reward: {n} | Eps: 0.{n}\n",
+    "step: 2.{n}K, loss: 0.{n}\n",
+    "╭─── Step {n} ───╮\n│ Mean reward: 0.{n} │\n╰────────────────╯\n",
+    "Evaluation over 10 episodes: mean {n}.2, std 0.5\n",
     "hello\n",
 )
 

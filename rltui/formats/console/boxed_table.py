@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect
-from rltui.formats.console.console_line import is_rule, number, plain, ungrouped
-from rltui.formats.console.pair_line import rank_of_counter
+from rltui.formats.console.console_line import amount, is_rule, plain, ungrouped, whole
+from rltui.formats.console.pair_line import pairs_of, rank_of_counter
 from rltui.formats.console.step_place import StepCounter, place_of
 from rltui.formats.words import words
 
@@ -27,16 +27,17 @@ _FIRST = (b"|", b"-")
 #: The sides of frames drawn with other characters, and what their rules end with.
 _SIDES = re.compile(b"(?:" + b"|".join(c.encode() for c in "│┃║") + b")")
 _CORNERS = tuple((side + "\n").encode() for side in ("─╮", "─┐", "━┓", "═╕", "═╗"))
+_TOPS = tuple(corner.encode() for corner in "╭┌┏╒╔")
 _DASHES = (b"------\n", b"-+\n")
 _COLUMNS = re.compile(rb"\s*(\S+(?: \S+){0,5}?)\s{2,}(\S+)\s*")
-_CATEGORY = re.compile(rb"\s{0,3}(\S{1,60})\s+(?=\S+: )")
-_HEADING = re.compile(rb"(?i)(?:step|epoch|iteration|update)s?[ :#]")
+_CATEGORY = re.compile(rb"\s{0,3}(\S{1,60})\s{2,}(?=\S+: )")
+_HEADING = re.compile(rb"(?:[Ss]tep|[Ee]poch|[Ii]teration|[Uu]pdate)s?[ :#\[(]{1,4}\d")
 
 
 class BoxedTable(Dialect):
     """The dialect of boxed tables."""
 
-    markers = (*_DASHES, *_CORNERS, b"tep ")
+    markers = (*_DASHES, *_CORNERS, b"tep ", b"poch ", b"Iteration ", b"pdate ")
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,16 +64,23 @@ class BoxedTable(Dialect):
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """A rule may begin a box; the following lines show whether it does."""
+        if line[:1].isalnum() and not _HEADING.search(line):
+            return False
         text = ungrouped(plain(line))
         if self.markers is _DASHES and text[:1] not in (b"-", b"+"):
             return False  # found by a marker that is no longer one
-        if not is_rule(text) and not text.startswith("╭".encode()):
+        if is_rule(text) or text.startswith(_TOPS):
+            self._begin(text)
+        else:
             self._heading(text)
-            return False
-        self._open, self._dashes = True, text[:1] in (b"-", b"+")
+        return False
+
+    def _begin(self, top: bytes) -> None:
+        """The first line of a box, which may have a title with the step."""
+        self._heading(top)
+        self._open, self._dashes = True, top[:1] in (b"-", b"+")
         self._foreign, self._group = 0, b""
         self._cells, self._panel = {}, []
-        return False
 
     def follow(self, line: bytes, rows: ConsoleRows) -> None:
         """A line below a rule: a cell, the end of the box, or other output."""
@@ -98,7 +106,7 @@ class BoxedTable(Dialect):
     def _other(self, line: bytes) -> None:
         """Output that is in no frame: two columns, or of something else."""
         columns = _COLUMNS.fullmatch(line)
-        if columns and number(columns[2]) is not None and len(self._cells) < _MAX_ROWS:
+        if columns and amount(columns[2]) is not None and len(self._cells) < _MAX_ROWS:
             self._foreign = 0
             self._cells[columns[1]] = columns[2]
             return
@@ -116,7 +124,9 @@ class BoxedTable(Dialect):
         """A line in a frame of box-drawing characters."""
         parts = _SIDES.split(line)
         if len(parts) == 1:
-            if is_rule(line) and not line.startswith("├".encode()):
+            if line.startswith(_TOPS) and not is_rule(line):
+                self._begin(line)
+            elif is_rule(line) and not line.startswith("├".encode()):
                 self._rule(rows)
             return
         self._foreign = 0
@@ -124,15 +134,26 @@ class BoxedTable(Dialect):
             self._cell(parts)
         elif len(parts) == 3 and len(self._panel) < _MAX_ROWS:
             columns = _COLUMNS.fullmatch(parts[1])
-            if columns and number(columns[2]) is not None:
+            if columns and amount(columns[2]) is not None:
                 self._cells[columns[1]] = columns[2]
                 return
             category = _CATEGORY.match(parts[1])
             if category:
                 self._panel.append((category[1], parts[1][category.end() :].strip()))
-            elif self._panel and parts[1].strip() and len(self._panel[-1][1]) < _MAX_PANEL:
+            elif not self._panel:
+                self._pairs(parts[1].strip())
+            elif parts[1].strip() and len(self._panel[-1][1]) < _MAX_PANEL:
                 name, text = self._panel[-1]
                 self._panel[-1] = name, text + b" " + parts[1].strip()
+
+    def _pairs(self, text: bytes) -> None:
+        """Pairs in a frame without inner columns."""
+        found = pairs_of(text, alone=True)
+        if found is not None and len(self._cells) + len(found.names) <= _MAX_ROWS:
+            self._cells.update(
+                (name, b"%r" % value if whole is None else b"%d" % whole)
+                for name, value, whole in zip(found.names, found.values, found.whole, strict=True)
+            )
 
     def _rule(self, rows: ConsoleRows) -> None:
         """A rule: the end of the box when there are cells."""
@@ -159,7 +180,7 @@ class BoxedTable(Dialect):
 
     def _row(self, cells: dict[bytes, bytes], rows: ConsoleRows) -> None:
         for key in words().box_steps:
-            step = number(cells[key]) if key in cells else None
+            step = amount(cells[key]) if key in cells else None
             if step is not None and step.is_integer():
                 del cells[key]
                 self._key = key
@@ -172,14 +193,12 @@ class BoxedTable(Dialect):
     def _guess(self, cells: dict[bytes, bytes], rows: ConsoleRows) -> None:
         """A box with a counter of another name, or below a line with one."""
         ranks = {
-            key: rank_of_counter(key)
-            for key, text in cells.items()
-            if text.isdigit() and len(text) < 19
+            key: rank_of_counter(key) for key, text in cells.items() if whole(text) is not None
         }
         known = [(rank, key) for key, rank in ranks.items() if rank is not None]
         if known:
             key = min(known)[1]
-            step = int(cells.pop(key))
+            step = whole(cells.pop(key)) or 0
         elif self._above is not None:
             step = self._above
         else:
@@ -202,5 +221,5 @@ class BoxedTable(Dialect):
 
 
 def _numbers(cells: dict[bytes, bytes]) -> dict[bytes, float]:
-    found = ((name, number(text)) for name, text in cells.items())
+    found = ((name, amount(text)) for name, text in cells.items())
     return {name: value for name, value in found if value is not None}

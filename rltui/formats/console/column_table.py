@@ -10,7 +10,7 @@ import math
 import re
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
-from rltui.formats.console.console_line import is_rule, number, plain, ungrouped
+from rltui.formats.console.console_line import amount, is_rule, plain, ungrouped, whole
 from rltui.formats.console.pair_line import are_settings, is_metric, rank_of_counter, unprefixed
 from rltui.formats.console.row_forms import RowForms, Waiting
 
@@ -75,23 +75,24 @@ class ColumnTable(Dialect):
             return
         text = _inner(unprefixed(text)) if not text[:1].isdigit() else text
         cells = self._splits.split(text) if self._splits is _BARS else text.split()
-        if len(cells) != len(self._columns) or not cells[self._at].isdigit():
+        step = whole(cells[self._at]) if len(cells) == len(self._columns) else None
+        if step is None:
             self.take(line, rows)
             return
         found: dict[bytes, float] = {}
         for at, (name, cell) in enumerate(zip(self._columns, cells, strict=True)):
-            value = number(cell.rstrip(b"%s"))
+            value = amount(cell.rstrip(b"%s"))
             if value is None and cell not in _EMPTY:
                 if self._splits is _BLANKS:
                     return
                 continue
             if at != self._at and value is not None:
                 found[name] = value
-        if not found or len(cells[self._at]) > 15:
+        if not found:
             return
         self._left = _BETWEEN
         names = tuple(found)
-        row = Waiting(int(cells[self._at]), list(found.values()), math.nan, None)
+        row = Waiting(step, list(found.values()), math.nan, None)
         self._add_believed(rows, names, self._forms.add(names, row))
 
 

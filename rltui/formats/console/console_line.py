@@ -21,6 +21,9 @@ NUMBER = (
     rb"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
     rb"|nan|NaN|inf|Inf|infinity|Infinity)"
 )
+#: The same with a letter for thousands, millions or billions: ``2.37K``.
+QUANTITY = NUMBER + rb"(?:[kKMG](?![\w%/]))?"
+_SCALES = {b"k": 1e3, b"K": 1e3, b"M": 1e6, b"G": 1e9}
 #: Thousands in groups, ``1,020`` or ``23_700``: no part of a list or a name.
 _GROUPED = re.compile(
     rb"(?<![\w.,\[(])[-+]?\d{1,3}(?:,\d{3}(?!\d))+(?!,?\d)|(?<![\w.,])[-+]?\d{1,3}(?:_\d{3})+(?!\w)"
@@ -92,6 +95,29 @@ def number(text: bytes) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def quantity(text: bytes) -> float:
+    """What :data:`QUANTITY` matches as a number; raises ValueError for anything else."""
+    scale = _SCALES.get(text[-1:])
+    return float(text) if scale is None else round(float(text[:-1]) * scale, 6)
+
+
+def amount(text: bytes) -> float | None:
+    """A number as :func:`number` reads it, or a quantity; None for anything else."""
+    found = number(text)
+    if found is None and text[-1:] in _SCALES:
+        found = number(text[:-1])
+        return None if found is None else quantity(b"%r" % found + text[-1:])
+    return found
+
+
+def whole(text: bytes) -> int | None:
+    """A step of at most 15 digits, also as ``2.37K``; None for anything else."""
+    value = amount(text) if text[:1].isdigit() and len(text) < 16 else None
+    if value is None or not value.is_integer() or value >= 1e15:
+        return None
+    return int(value) if text.isdigit() or text[-1:] in _SCALES else None
 
 
 def wall_time(line: bytes) -> float:

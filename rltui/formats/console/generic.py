@@ -13,10 +13,12 @@ import re
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
 from rltui.formats.console.console_line import (
     NUMBER,
+    QUANTITY,
     RULE_ENDS,
     RULES,
     is_rule,
     plain,
+    quantity,
     rank_of,
     ungrouped,
     wall_time,
@@ -42,21 +44,31 @@ _MAX_PATTERNS = 8
 _MAX_SEEN = 1000
 #: A cheap test that rules out nearly all other lines.
 _QUICK = re.compile(
-    rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date|rame|_env|acts)(?:e?s)?(?:[_A-Z]\w{0,5})?"
+    rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date|rame|_env|acts"
+    rb"|p(?<=[Ee]p)(?<!\w.p)|P(?<=EP)(?<!\w.P))(?:e?s)?(?:[_A-Z]\w{0,5})?"
     rb"(?: [Nn]um(?:ber)?)?\s?[:=#]?\s?[\[(]?\s{0,8}\d"
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
 _PAIR = re.compile(
     rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_(][\w/.@%()-]{0,60}){0,3}?)\s?[:=]\s{0,12}"
-    rb"(" + NUMBER + rb")(/" + NUMBER + rb")?" + _UNIT + rb"(?=$|[\s,;|)\]}])"
+    rb"(" + QUANTITY + rb")(/" + NUMBER + rb")?" + _UNIT + rb"(?=$|[\s,;|)\]}])"
 )
 _SPACED = re.compile(
     rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_][\w/.@%()-]{0,60}){0,2}) {1,12}"
-    rb"(" + NUMBER + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
+    rb"(" + QUANTITY + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
 )
 #: A field between bars, whose name may have any number of words.
 _BARRED = re.compile(
-    rb"\|\s*([A-Za-z_][^|:=]{0,80}?)\s*[:=]\s*(" + NUMBER + rb")" + _UNIT + rb"\s*(?=\||$)"
+    rb"\|\s*([A-Za-z_][^|:=]{0,80}?)\s*[:=]\s*(" + QUANTITY + rb")" + _UNIT + rb"\s*(?=\||$)"
+)
+#: ``mean/median reward 13.2/11.1``.
+_TWO_VALUES = re.compile(
+    rb"(?<![\w/])(\w{1,20})/(\w{1,20}) ([A-Za-z_][\w ]{0,40}?):? ("
+    + NUMBER
+    + rb")/("
+    + NUMBER
+    + rb")"
+    rb"(?=$|[\s,;|)\]}])"
 )
 _TWO = re.compile(rb"^(.+)\(([^()/]+)/([^()/]+)\)$")
 #: The times of a progress bar, whose counters are those of another dialect.
@@ -69,7 +81,19 @@ class Generic(Dialect):
     """The dialect of all other trainers."""
 
     markers = RULES
-    words = (b"tep", b"poch", b"iter", b"nteract", b"pdate", b"pisode", b"atch", b"t_env", b"rames")
+    words = (
+        b"ep ",
+        b"ep:",
+        b"tep",
+        b"poch",
+        b"iter",
+        b"nteract",
+        b"pdate",
+        b"pisode",
+        b"atch",
+        b"t_env",
+        b"rames",
+    )
     rank = Rank.GUESS
 
     def __init__(self) -> None:
@@ -93,7 +117,7 @@ class Generic(Dialect):
         """A line below a heading."""
         if len(line) > _MAX_LINE or line.endswith(RULE_ENDS):
             return
-        if not may_have_pairs(line):
+        if not may_have_pairs(line) and b"valuat" not in line:
             self._block.skip()
         else:
             text = ungrouped(plain(line))
@@ -160,7 +184,7 @@ class Generic(Dialect):
             if found:
                 if number:
                     self._patterns.insert(0, self._patterns.pop(number))
-                return names, [float(g) for g in found.groups()]
+                return names, [quantity(g) for g in found.groups()]
         return (), []
 
     def _read(self, text: bytes) -> tuple[tuple[bytes, ...], list[float]]:
@@ -259,21 +283,25 @@ def _pairs(text: bytes) -> tuple[tuple[bytes, ...], list[float], list[tuple[int,
         fields = _BARRED.findall(text)
         if len(fields) == len(parts):
             found_at = [found.span(2) for found in _BARRED.finditer(text)]
-            return tuple(n for n, _ in fields), [float(v) for _, v in fields], found_at
+            return tuple(n for n, _ in fields), [quantity(v) for _, v in fields], found_at
     for found in _PAIR.finditer(text):
         two = _TWO.match(found[1])
         if found[3] is None:
             names.append(found[1])
-            values.append(float(found[2]))
+            values.append(quantity(found[2]))
             spans.append(found.span(2))
         elif two:
             names += [two[1] + b"(" + two[2] + b")", two[1] + b"(" + two[3] + b")"]
             values += [float(found[2]), float(found[3][1:])]
             spans += [found.span(2), (found.start(3) + 1, found.end(3))]
+    for found in _TWO_VALUES.finditer(text) if not names else ():
+        names += [found[1] + b" " + found[3], found[2] + b" " + found[3]]
+        values += [float(found[4]), float(found[5])]
+        spans += [found.span(4), found.span(5)]
     if not names:
         for found in _SPACED.finditer(text):
             names.append(found[1])
-            values.append(float(found[2]))
+            values.append(quantity(found[2]))
             spans.append(found.span(2))
     return tuple(names), values, spans
 
@@ -282,7 +310,7 @@ def _pattern(text: bytes, spans: list[tuple[int, int]]) -> re.Pattern[bytes]:
     """Matches lines of the same form: equal except for the values and runs of blanks."""
     parts, at = [], 0
     for begin, end in spans:
-        parts += [_literal(text[at:begin]), rb"(" + NUMBER + rb")"]
+        parts += [_literal(text[at:begin]), rb"(" + QUANTITY + rb")"]
         at = end
     parts.append(_literal(text[at:]))
     return re.compile(b"".join(parts))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rltui.formats.console.pair_line import (
+    evaluation_of,
     is_outcome,
     is_setting,
     pairs_of,
@@ -74,8 +75,9 @@ class HeadingBlock:
         came; the newest last."""
         self._headings = 0
         """Headings of different shapes."""
-        self.guessed = False
-        """Whether the step is that of a row above, not of a heading."""
+        self._below_row = self.guessed = False
+        """Whether the newest step, and that of what was returned, is that of a row above and not
+        of a heading."""
 
     @property
     def open(self) -> bool:
@@ -89,7 +91,7 @@ class HeadingBlock:
         if not self._fresh:
             self._most = _BETWEEN if self._known else _UNKNOWN
             self._left = self._most if self._known else _BELOW_RULE
-            self._section, self.guessed = True, False
+            self._section, self.guessed = True, self._below_row
         return found
 
     def close(self) -> list[BlockRow]:
@@ -99,8 +101,11 @@ class HeadingBlock:
     def row(self, step: int) -> None:
         """A row with a step of its own: what follows at once belongs to it."""
         self._rows += 1
+        if not self._pending:
+            self._section = False
         if not self._section and (self._known or self._rows < _TRIED):
             self._step, self._left, self._most, self.guessed = step, _BELOW_ROW, _BELOW_ROW, True
+            self._below_row = True
 
     def shape_of(self, text: bytes) -> bytes | None:
         """The form of a heading; None when it is another new one after many below which no name
@@ -133,7 +138,7 @@ class HeadingBlock:
         self._forget()
         most = _BETWEEN if self._known else _UNKNOWN
         self._left = most if self._known or tried < _TRIED else _BELOW_ROW
-        self._step, self._most, self.guessed = step, most, False
+        self._step, self._most, self.guessed, self._below_row = step, most, False, False
         self._fresh = not inner
         if extras.names and len(self._extras) < _MAX_EXTRAS:
             self._extras.append(extras)
@@ -148,7 +153,8 @@ class HeadingBlock:
         self._left -= 1
         if len(text) > _MAX_LINE:
             return []
-        found = pairs_of(unprefixed(text), alone=True)
+        text = unprefixed(text)
+        found = evaluation_of(text) or pairs_of(text, alone=True)
         if found is None or found.counter():
             return []
         self._left = self._most

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rltui.formats.console.console_line import NUMBER
+from rltui.formats.console.console_line import NUMBER, QUANTITY, quantity
 from rltui.formats.words import EPISODE, words
 
 #: What loggers print before the text: times, levels, file names, brackets, bullets.
@@ -36,16 +36,25 @@ _UNIT = rb"(?:\s?[a-zA-Z%][\w%/]{0,11})?"
 _AFTER = rb"(?:\s?(?:\xc2\xb1|\+/-)\s?" + NUMBER + rb")?(?:\s?[\[(][^\])]{0,60}[\])])?[.!]?"
 _FIELD = re.compile(
     rb"(?:([A-Za-z][\w ]{0,30}):\s+)?(" + _NAME + rb")\s{0,30}[:=]\s{0,60}"
-    rb"(" + NUMBER + rb")(?:\s?/\s{0,8}(\d{1,15}))?" + _UNIT + _AFTER
+    rb"(" + QUANTITY + rb")(?:\s?/\s{0,8}(\d{1,15}))?" + _UNIT + _AFTER
 )
 #: Pairs with one blank between them.
 _LOOSE = re.compile(
     rb"([A-Za-z_\x80-\xff][\w./@%()#\x80-\xff-]{0,60}(?: [A-Za-z_(][\w./@%()#-]{0,40}){0,4}?)"
-    rb"\s?[:=]\s{0,20}(" + NUMBER + rb")(?:/(\d{1,15}))?(?:[a-zA-Z%]{1,4})?(?=\s|$)"
+    rb"\s?[:=]\s{0,20}(" + QUANTITY + rb")(?:/(\d{1,15}))?(?:[a-zA-Z%]{1,4})?(?=\s|$)"
 )
 #: ``mean/median reward 13.2/11.1`` (pytorch-a2c-ppo-acktr).
 _TWO = re.compile(
     rb"(?:.*: )?(\w{1,20})/(\w{1,20}) ([A-Za-z_][\w ]{0,40}) (" + NUMBER + rb")/(" + NUMBER + rb")"
+)
+#: ``Evaluation over 10 episodes: mean 3.2, std 0.5``.
+_EVALUATION = re.compile(
+    rb"(?i)eval(?:uation|uated|uating)?(?: \w{1,20})? (?:over|on|of|for|after) \d{1,9}"
+    rb" (?:\w{1,20} )?(?:episodes?|games?|rollouts?)\W{1,4}(?=[A-Za-z])"
+)
+_SPACED = re.compile(
+    rb"([A-Za-z_]\w{0,30}(?: [A-Za-z_]\w{0,30}){0,2})\s?[:=]?\s?(" + QUANTITY + rb")"
+    rb"(?:\s?(?:\xc2\xb1|\+/-)\s?" + NUMBER + rb")?\W*"
 )
 #: A cheap test that rules out most lines of text.
 _QUICK = re.compile(rb"[:=]\s{0,60}[-+.\dnNiI]|\d/[-\d]")
@@ -81,8 +90,11 @@ class PairLine:
     def add(self, name: bytes, value: bytes, total: bytes | None = None) -> None:
         """Add a pair."""
         self.names.append(name)
-        self.values.append(float(value))
-        self.whole.append(int(value) if value.isdigit() and len(value) < 16 else None)
+        amount = quantity(value)
+        self.values.append(amount)
+        scaled = amount.is_integer() and value[-1:].isalpha() and 0 <= amount < 1e15
+        digits = value.isdigit() and len(value) < 16
+        self.whole.append(int(value) if digits else int(amount) if scaled else None)
         self.totals.append(int(total) if total else None)
 
     def counter(self) -> tuple[int, int] | None:
@@ -192,6 +204,21 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
             label = found[1] + b"/"
         line.add(label + found[2].strip(), found[3], found[4])
     return line if line.names else None
+
+
+def evaluation_of(text: bytes) -> PairLine | None:
+    """The figures of an evaluation in a line of words; None when it is none."""
+    found = _EVALUATION.match(text)
+    if found is None:
+        return None
+    line, at = PairLine([], [], [], [], True), found.end()
+    while at < len(text):
+        pair = _SPACED.match(text, at)
+        if pair is None:
+            return None
+        line.add(b"eval/" + pair[1], pair[2])
+        at = pair.end()
+    return line
 
 
 def _several(field: bytes, line: PairLine) -> bool:

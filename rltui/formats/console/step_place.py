@@ -11,7 +11,7 @@ from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE, STEP
 HEAD_BYTES = 160
 #: Patterns of small letters: matching any case takes several times as long.
 _INDEX = re.compile(
-    rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?)\s?[:=#]?\s?[\[(]?\s{0,8}"
+    rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)\s?[:=#]?\s?[\[(]?\s{0,8}"
     rb"(\d{1,15})(?:\s?/\s{0,8}(\d{1,15}))?(?![\d.\w%])[\])]?"
 )
 #: What may stand before a counter.
@@ -27,6 +27,7 @@ _ORDER = {
     b"upda": STEP,
     b"batc": BATCH,
     b"epis": EPISODE,
+    b"ep": EPISODE,
     b"epoc": EPOCH,
 }
 

@@ -1,0 +1,133 @@
+"""Forms of rows in consoles: short words, large numbers, panels, evaluations."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.formats.console.console_line import amount, quantity, whole
+from tests.formats.consoles import guessed, values
+
+STEPS = (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "line", ["Ep {n} | Reward: {n}.5 | Eps: 1", "EP: {n}, Reward: {n}.5, Eps: 1"]
+)
+def test_eps_beside_an_episode_is_epsilon(line: str) -> None:
+    text = "".join(line.format(n=n) + ".000\n" for n in STEPS)
+    assert values(text) == {
+        "Reward": [(n, n + 0.5) for n in STEPS],
+        "Eps": [(n, 1.0) for n in STEPS],
+    }
+
+
+def test_words_that_end_like_an_episode_are_none() -> None:
+    assert values("".join(f"sleep {n} | reward: {n}\n" for n in STEPS)) == {}
+    assert values("".join(f"keep: {n}, reward: {n}\n" for n in STEPS)) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [(b"900", 900.0), (b"2.37K", 2370.0), (b"12.3k", 12300.0), (b"1.5M", 1.5e6), (b"2G", 2e9)],
+)
+def test_large_numbers_may_end_with_a_letter(text: bytes, number: float) -> None:
+    assert quantity(text) == amount(text) == number
+    assert whole(text) == int(number)
+
+
+@pytest.mark.parametrize("text", [b"1.5", b"-3", b"1.2345K", b"9" * 16, b"K", b"nanK", b"12.3kB"])
+def test_what_is_no_whole_number_is_no_step(text: bytes) -> None:
+    assert whole(text) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "step: {step}, loss: {loss}",
+        "loss: {loss} | step: {step}",
+        "------\n| step | {step} |\n| loss | {loss} |\n------",
+    ],
+)
+def test_steps_and_values_in_thousands(line: str) -> None:
+    steps = {"900": 900, "1.2K": 1200, "2.37K": 2370, "1.5M": 1500000}
+    text = "".join(line.format(step=step, loss="12.3k") + "\n" for step in steps)
+    assert values(text) == {"loss": [(n, 12300.0) for n in steps.values()]}
+
+
+def test_cells_of_a_table_in_thousands() -> None:
+    text = "Iter  Loss  Tokens\n" + "".join(f"{n}k  0.5  {n}.3M\n" for n in STEPS)
+    assert values(text)["Tokens"] == [(n * 1000, pytest.approx(n * 1e6 + 3e5)) for n in STEPS]
+
+
+def test_a_unit_is_no_factor() -> None:
+    text = "".join(f"step {n} loss: 0.5 memory: 12.3kB rate: 5k/s\n" for n in STEPS)
+    assert values(text)["memory"] == [(n, 12.3) for n in STEPS]
+
+
+TOP, BOTTOM = "╭{:─^20}╮\n", "╰" + "─" * 20 + "╯\n"
+
+
+@pytest.mark.parametrize(
+    ("above", "title", "inside"),
+    [("", " Step {n} ", ""), ("", " Train ", "│ Step: {n} │\n"), ("Iteration {n}\n", "", "")],
+    ids=["title", "inside", "above"],
+)
+def test_a_panel_of_pairs(above: str, title: str, inside: str) -> None:
+    text = "".join(
+        (above + TOP.format(title) + inside).format(n=n)
+        + f"│ Mean reward: 0.{n} │\n│ loss: {n}.5   kl: 0.5 │\n"
+        + BOTTOM
+        for n in STEPS
+    )
+    assert values(text) == {
+        "Mean reward": [(n, pytest.approx(n / 10)) for n in STEPS],
+        "loss": [(n, n + 0.5) for n in STEPS],
+        "kl": [(n, 0.5) for n in STEPS],
+    }
+
+
+def test_one_panel_is_not_believed() -> None:
+    assert values(TOP.format(" Step 1 ") + "│ Mean reward: 0.5 │\n" + BOTTOM) == {}
+
+
+def test_two_values_behind_two_names() -> None:
+    text = "".join(f"Update {n}, mean/median reward {n}.0/2.5\n" for n in STEPS)
+    assert values(text) == {
+        "mean reward": [(n, float(n)) for n in STEPS],
+        "median reward": [(n, 2.5) for n in STEPS],
+    }
+
+
+@pytest.mark.parametrize(
+    ("rest", "names"),
+    [
+        (": mean {n}.5 std 0.25", {"eval/mean": None, "eval/std": 0.25}),
+        (": mean {n}.5, std 0.25, max 9", {"eval/mean": None, "eval/std": 0.25, "eval/max": 9.0}),
+        (" - mean reward = {n}.5 +/- 0.1", {"eval/mean reward": None}),
+        (": {n}.5", {"Evaluation over 10 episodes": None}),
+    ],
+)
+def test_an_evaluation_has_the_step_of_the_row_above(
+    rest: str, names: dict[str, float | None]
+) -> None:
+    text = "".join(
+        f"step {n} loss: 0.5\nEvaluation over 10 episodes{rest.format(n=n)}\n" for n in STEPS
+    )
+    expected = {
+        name: [(n, n + 0.5 if value is None else value) for n in STEPS]
+        for name, value in names.items()
+    }
+    assert values(text) == {"loss": [(n, 0.5) for n in STEPS], **expected}
+    assert guessed(text) == set(names)
+
+
+def test_an_evaluation_between_rules_belongs_to_the_row_above() -> None:
+    rule = "-" * 39 + "\n"
+    text = "".join(
+        f"Total T: {n * 100} Episode Num: {n} Episode T: 87 Reward: 1.200\n"
+        f"{rule}Evaluation over 10 episodes: {n}.5\n{rule}"
+        for n in STEPS
+    )
+    name = "Evaluation over 10 episodes"
+    assert values(text)[name] == [(n * 100, n + 0.5) for n in STEPS]
+    assert name in guessed(text)
