@@ -9,7 +9,7 @@ from pathlib import Path
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.stdin import PIPE
-from rltui.formats import FORMATS, Format, Options
+from rltui.formats import ALL_FORMATS, Format, Options
 from rltui.formats.base import STEP_KEYS
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.logdir import RunFinder
@@ -47,7 +47,7 @@ class Reader:
         watch: Watching | None = None,
         run_glob: str | None = None,
         step_keys: Sequence[str] = STEP_KEYS,
-        formats: Sequence[Format] = FORMATS,
+        formats: Sequence[Format] = ALL_FORMATS,
         budget_bytes: int = BUDGET_BYTES,
         on_batch: Callable[[], None] | None = None,
         pipe: int = 0,
