@@ -108,7 +108,7 @@ def _guarded(options: argparse.Namespace) -> int:
         sys.stdout.flush()
     except RltuiError as error:
         _complain(str(error))
-        code = error.exit_code
+        code = 2
     except KeyboardInterrupt:
         code = 130
     except OSError as error:

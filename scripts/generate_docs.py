@@ -14,7 +14,7 @@ from rltui.catalogue import Catalogue, load_catalogue
 from rltui.catalogue.model import Range
 from rltui.core.errors import DocumentError
 from rltui.core.level import Level
-from rltui.formats import FORMATS
+from rltui.formats import ALL_FORMATS, FORMATS
 from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
 from rltui.present.screens.keys import EVERYWHERE, KEYS
@@ -97,7 +97,9 @@ def formats_page() -> str:
         "",
         "A file is recognised by its name and its first 64 KiB, event files by their name.",
     ]
-    lines += ["Where rows have no step, they are counted, and the program says so.", ""]
+    lines += ["Where rows have no step, they are counted, and the program says so."]
+    names = ", ".join(f.name for f in ALL_FORMATS[len(FORMATS) :])
+    lines += [f"Files of {names} may be packed with gzip (`progress.csv.gz`).", ""]
     lines += ["## Not read", "", "| what | why |", "| --- | --- |"]
     lines += [f"| {what} | {why} |" for what, why in NOT_READ]
     return "\n".join(lines) + "\n"

@@ -19,8 +19,6 @@ from pathlib import Path
 class RltuiError(Exception):
     """Base of all expected errors; the user sees its text unchanged."""
 
-    exit_code = 2
-
 
 class UsageError(RltuiError):
     """The request is invalid: exit code 2. ``hint`` is the most similar valid word, if any."""
@@ -30,8 +28,7 @@ class UsageError(RltuiError):
 
 
 class SourceError(RltuiError):
-    """A path given by the user cannot be read as a log: exit code 2, or 3 if it was read and not
-    understood."""
+    """A path given by the user cannot be read as a log: exit code 2."""
 
 
 class DocumentError(RltuiError):

@@ -20,6 +20,7 @@ from rltui.formats.base import (
 )
 from rltui.formats.console import Console
 from rltui.formats.document import JsonDocument
+from rltui.formats.gzip_log import Gzipped
 from rltui.formats.jsonl import JsonLines
 from rltui.formats.series_csv import SeriesCsv
 from rltui.formats.swanlab import SwanLab
@@ -41,7 +42,14 @@ FORMATS: tuple[Format, ...] = (
     Console(),
 )
 
+#: Those, and the appended ones packed with gzip.
+ALL_FORMATS: tuple[Format, ...] = (
+    *FORMATS,
+    *(Gzipped(f) for f in FORMATS if isinstance(f, (TfEvents, JsonLines, CsvTable, Console))),
+)
+
 __all__ = [
+    "ALL_FORMATS",
     "FORMATS",
     "HEAD_BYTES",
     "Belonging",

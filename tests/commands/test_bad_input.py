@@ -42,7 +42,7 @@ def test_a_path_that_does_not_exist(cli: Cli, tmp_path: Path, command: str) -> N
 def test_a_file_that_is_no_log(cli: Cli, tmp_path: Path, command: str) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     result = cli(*arguments(command, tmp_path / "notes.txt"))
-    assert (result.code, result.out) == (3, "")
+    assert (result.code, result.out) == (2, "")
     assert "notes.txt: 1 line of text, no row with a step and numbers was" in result.err
 
 
@@ -66,7 +66,7 @@ def test_a_named_file_that_is_not_understood(
     (tmp_path / name).write_bytes(content)
     for command in ("check", "snapshot"):
         result = cli(command, tmp_path / name)
-        assert (result.code, result.out) == (3, "")
+        assert (result.code, result.out) == (2, "")
         assert f"{name}: " in result.err
         assert words in result.err
         assert result.err.count("\n") == 1

@@ -39,7 +39,7 @@ class TfEvents(Format):
 
     def claims_name(self, name: str) -> bool:
         """As in TensorBoard (tensorboard/backend/event_processing/io_wrapper.py)."""
-        return "tfevents" in name and not name.endswith(".profile-empty")
+        return "tfevents" in name and not name.endswith((".profile-empty", ".gz"))
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         """By name: an event file may be empty or corrupt from its first byte."""

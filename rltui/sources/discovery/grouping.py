@@ -261,7 +261,7 @@ def name_of(candidate: Candidate) -> str:
     if candidate.title:
         name = candidate.title
     elif candidate.format is not None:
-        name = os.path.splitext(name)[0]  # noqa: PTH122
+        name = os.path.splitext(name.removesuffix(".gz"))[0]  # noqa: PTH122
     return f"{candidate.directory}/{name}" if candidate.directory else name
 
 

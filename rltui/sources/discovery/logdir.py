@@ -28,7 +28,7 @@ from rltui.core.batch import Joined, RunKey
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.core.text import clean
 from rltui.files.trouble import VANISHED
-from rltui.formats import FORMATS, Belonging, Format, Options
+from rltui.formats import ALL_FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.event_places import EventPlaces, format_of
 from rltui.sources.discovery.grouping import Unit, continued, joined, name_of, units
 from rltui.sources.discovery.log_head import EndSigns
@@ -45,7 +45,7 @@ _SAME_END_S, _LATE_S = 900.0, 60.0
 
 
 def discover(
-    logdirs: Sequence[Path], formats: Sequence[Format] = FORMATS, options: Options | None = None
+    logdirs: Sequence[Path], formats: Sequence[Format] = ALL_FORMATS, options: Options | None = None
 ) -> Discovery:
     """Look once. Raises SourceError for a path that is missing, unreadable or no log."""
     return RunFinder(logdirs, formats, options).find()
@@ -57,7 +57,7 @@ class RunFinder:
     def __init__(
         self,
         logdirs: Sequence[Path],
-        formats: Sequence[Format] = FORMATS,
+        formats: Sequence[Format] = ALL_FORMATS,
         options: Options | None = None,
         trackers: Sequence[Tracker] = TRACKERS,
         ends: EndSigns | None = None,
@@ -68,7 +68,7 @@ class RunFinder:
         naming = [f.name for f in formats if f.names_run]
         others = [f.name for f in formats if not f.names_run]
         kinds = [*naming, *(t.name for t in trackers), *others]
-        self._rank = {kind: i for i, kind in enumerate(kinds)}
+        self._rank = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
         self._orders: dict[RunKey, dict[Path, int]] = {}
         self._names = RunNames()
         self._places = EventPlaces(self._walker.heads)

@@ -11,20 +11,14 @@ from rltui.sources.discovery.tree import LogdirError
 _MOST_BYTES, _PIECE = 64 << 20, 1 << 20
 
 
-class NotUnderstoodError(LogdirError):
-    """A file that can be read, but in which no format finds rows: exit code 3."""
-
-    exit_code = 3
-
-
-def not_understood(path: Path, tried: Iterable[tuple[str, str]]) -> NotUnderstoodError:
+def not_understood(path: Path, tried: Iterable[tuple[str, str]]) -> LogdirError:
     """The error for a file; ``tried``: names of formats, the likeliest first, and what each of
     them lacks, or ``""``. Raises OSError."""
     found = _content(path)
     if not found:
-        return NotUnderstoodError(path, "empty so far")
+        return LogdirError(path, "empty so far")
     names = [f"{name} ({lacks})" if lacks else name for name, lacks in tried]
-    return NotUnderstoodError(path, f"{found}; formats tried: {', '.join(names)}")
+    return LogdirError(path, f"{found}; formats tried: {', '.join(names)}")
 
 
 def _content(path: Path) -> str:

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean
-from rltui.formats import FORMATS, Belonging, Format, Options
+from rltui.formats import ALL_FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.log_writers import PROC, LogWriter, Processes
 from rltui.sources.discovery.quick_scan import NAMED, ScanResult, quick_scan
 from rltui.sources.discovery.tree import Candidate
@@ -95,7 +95,7 @@ class LogdirFinder:
         environment: Mapping[str, str],
         home: Path | None,
         *,
-        formats: Sequence[Format] = FORMATS,
+        formats: Sequence[Format] = ALL_FORMATS,
         trackers: Sequence[Tracker] = TRACKERS,
         clock: Clock | None = None,
         proc: Path = PROC,

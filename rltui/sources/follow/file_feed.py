@@ -84,14 +84,15 @@ class FileFeed(Feed):
             decoded = self._contained(
                 lambda: self._decoder.feed(polled.data, more=polled.more), begin
             )
-        if ends and not polled.more:
+        more = polled.more or self._decoder.holds_row  # a packed file is unpacked in pieces
+        if ends and not more:
             self.finished = True
             decoded = decoded.then(self._contained(self._decoder.finish, tail.offset))
         self._count(decoded)
         news = polled.changed or bool(decoded.items or decoded.notes)
-        if not (news or not self._begun or polled.more != self._more):
+        if not (news or more or not self._begun or more != self._more):
             return None
-        self._advance(more=polled.more and not self.given_up)
+        self._advance(more=more and not self.given_up)
         self.offset = tail.offset
         self.size = tail.offset if tail.gone or self.given_up else tail.size
         self.modified = tail.modified or self.modified

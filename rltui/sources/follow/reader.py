@@ -9,7 +9,7 @@ from pathlib import Path
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.stdin import PIPE
-from rltui.formats import FORMATS, Format, Options
+from rltui.formats import ALL_FORMATS, Format, Options
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import LogFile, RunFiles
@@ -46,7 +46,7 @@ class Reader:
         watch: Watching | None = None,
         run_glob: str | None = None,
         step_keys: Sequence[str] | None = None,
-        formats: Sequence[Format] = FORMATS,
+        formats: Sequence[Format] = ALL_FORMATS,
         budget_bytes: int = BUDGET_BYTES,
         on_batch: Callable[[], None] | None = None,
         pipe: int = 0,

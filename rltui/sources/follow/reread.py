@@ -75,6 +75,8 @@ class _Prefix(Tail):
 
     def poll(self, budget_bytes: int) -> Polled:
         """The next piece."""
+        if 0 < self.size <= self.offset:
+            return Polled()
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             try:

@@ -1,0 +1,115 @@
+"""Logs that were compressed with gzip when their training had ended: ``progress.csv.gz``.
+
+The decoder of the inner format gets the unpacked bytes piece by piece; offsets and sizes of the
+file are those of the packed bytes, those in notes of the unpacked ones.
+"""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+from rltui.core.level import Level
+from rltui.formats.base import HEAD_BYTES, Belonging, Decoded, Decoder, Format, NoteBook, Options
+
+SUFFIX = ".gz"
+#: Unpacked bytes of one piece, and of one call: the rest is held for the next one.
+_PIECE, _MOST = 1 << 20, 32 << 20
+#: Unpacked bytes of the beginning that are searched for rows after any amount of other text.
+_SEARCHED = 4 << 20
+#: Selects gzip's header for :func:`zlib.decompressobj`.
+_GZIP = 31
+
+
+class Gzipped(Format):
+    """An appended format, packed; the name of the format stays the same."""
+
+    def __init__(self, inner: Format) -> None:
+        self._inner = inner
+        self.name, self.lacks, self.common = inner.name, inner.lacks, inner.common
+        self.precision_rank, self.names_run = inner.precision_rank, inner.names_run
+        self.name_decides, self.sub_runs = inner.name_decides, inner.sub_runs
+        self.restarts = inner.restarts
+        self.files, self.written_by = f"{inner.files}, packed", inner.written_by
+
+    def belonging(self, name: str) -> Belonging:
+        return self._inner.belonging(name.removesuffix(SUFFIX))
+
+    def home(self, directory: str, path: Path) -> str:
+        return self._inner.home(directory, _unpacked(path))
+
+    def claims_name(self, name: str) -> bool:
+        return name.endswith(SUFFIX) and self._inner.claims_name(name.removesuffix(SUFFIX))
+
+    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+        if not self.claims_name(path.name):
+            return False
+        most = _SEARCHED if self._inner.anywhere else HEAD_BYTES
+        return self._inner.claims(_unpacked(path), _beginning(head, most), options)
+
+    def refusal(self, head: bytes, options: Options) -> tuple[str, bool]:
+        return self._inner.refusal(_beginning(head, HEAD_BYTES), options)
+
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+        inner = None if path is None else _unpacked(path)
+        return GzipDecoder(self._inner.decoder(options, inner))
+
+
+def _unpacked(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(SUFFIX))
+
+
+def _beginning(head: bytes, most: int) -> bytes:
+    """The first unpacked bytes of a file; empty when it is not packed."""
+    try:
+        return zlib.decompressobj(_GZIP).decompress(head, most)
+    except zlib.error:
+        return b""
+
+
+class GzipDecoder:
+    """Unpacks one file for the decoder of its format. Members may follow each other."""
+
+    def __init__(self, inner: Decoder) -> None:
+        self._inner = inner
+        self._unpack = zlib.decompressobj(_GZIP)
+        self._packed = b""
+        """What is still to be unpacked."""
+        self._broken = False
+        self._notes = NoteBook()
+
+    @property
+    def holds_row(self) -> bool:
+        return bool(self._packed) or self._inner.holds_row
+
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
+        self._packed += data
+        decoded, taken = Decoded(), 0
+        while self._packed and taken < _MOST:
+            piece = self._next()
+            taken += len(piece)
+            if piece:
+                decoded = decoded.then(self._inner.feed(piece, more=more or bool(self._packed)))
+        if not (self._packed or more) and self._inner.holds_row:
+            decoded = decoded.then(self._inner.feed(b""))
+        return decoded.then(Decoded(notes=self._notes.take()))
+
+    def _next(self) -> bytes:
+        """The next unpacked bytes; what cannot be unpacked ends the file."""
+        if self._unpack.eof:
+            self._packed = self._packed.lstrip(b"\0")
+            self._unpack = zlib.decompressobj(_GZIP)
+        try:
+            piece = b"" if self._broken else self._unpack.decompress(self._packed, _PIECE)
+        except zlib.error:
+            self._notes.add(0, "not valid gzip from here on", level=Level.WATCH)
+            self._broken, piece = True, b""
+        unpack = self._unpack
+        self._packed = b"" if self._broken else unpack.unconsumed_tail or unpack.unused_data
+        return piece
+
+    def finish(self) -> Decoded:
+        decoded = self.feed(b"")
+        while self._packed:
+            decoded = decoded.then(self.feed(b""))
+        return decoded.then(self._inner.finish())
