@@ -133,6 +133,7 @@ RUN = {
     "total_steps",
     "last_wall_time",
     "restarts",
+    "reference",
     "sources",
     "findings",
     "diagnoses",

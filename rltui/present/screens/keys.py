@@ -117,7 +117,7 @@ KEYS: tuple[Key, ...] = (
         "reference",
         ("c",),
         "c",
-        "compare all runs with this one, or no more",
+        "compare with this run",
         _SCREEN,
         EVERYWHERE,
         "compare",
