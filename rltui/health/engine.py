@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
+from rltui.core.level import Level
 from rltui.health.judge import Outcome, judge
-from rltui.health.model import Report
+from rltui.health.model import Judgement, Report
 from rltui.health.plan import Task, make_plan
 from rltui.health.report import Answer, make_report
 from rltui.health.rule import Rule
@@ -18,6 +19,8 @@ from rltui.store import RunData
 #: :data:`PATIENCE_S` per this many rows: the cost of a long live run stays bounded (240,000 rows of
 #: 76 judged tags take 2 s).
 LONG_ROWS = 20_000
+#: The answer of a variant that found nothing and gives no badge.
+QUIET = Outcome(True, (), Judgement(Level.OK), 0)
 #: Seconds per :data:`LONG_ROWS` rows after which a tag is judged again, however little it grew.
 PATIENCE_S = 5.0
 
@@ -135,11 +138,15 @@ class Engine:
 
 def _judge(memory: _Memory, task: Task, tag: str) -> Answer:
     run, infos = memory.run, memory.infos
+    series, variant = run.series(tag), task.variant
+    quiet = variant.detector.finite_is_quiet and not variant.badge_ok
+    if quiet and series.count >= variant.min_points and not series.nonfinite:
+        return Answer(tag, series.count, QUIET, None)
     others = {role: (run.series(t), infos[t]) for role, t in task.roles.items() if t != tag}
     outcome: Outcome | None = None
     error: str | None = None
     try:
-        outcome = judge(task.rule, task.variant, infos[tag], run.series(tag), others)
+        outcome = judge(task.rule, variant, infos[tag], series, others)
     except Exception as problem:  # noqa: BLE001  a broken rule must not stop the program
         error = f"{type(problem).__name__}: {problem}"
-    return Answer(tag, run.series(tag).count, outcome, error)
+    return Answer(tag, series.count, outcome, error)

@@ -30,10 +30,12 @@ def make_plan(
     by_key: dict[str, list[str]] = {}
     for tag in tags:
         info = infos.get(tag)
-        if info is not None and info.metric is not None:
-            by_key.setdefault(info.metric.key, []).append(tag)
+        if info is not None:
+            key = f"~{tag.lower()}" if info.metric is None else info.metric.key
+            by_key.setdefault(key, []).append(tag)
     tasks = []
     for rule in rules:
+        read: set[str] = set()
         for variant in rule.variants:
             when = variant.when
             if not when.run_fits(recognition) or _logged(when.unlogged, by_key):
@@ -43,7 +45,11 @@ def make_plan(
                 for role, patterns in variant.roles.items()
                 for key in _logged(patterns, by_key)[:1]
             }
-            tasks.append(Task(rule, variant, _tags_of(variant, by_key, infos), roles))
+            found = _tags_of(variant, by_key, infos)
+            if variant.remaining:
+                found = tuple(t for t in found if t not in read)
+            read.update(found)
+            tasks.append(Task(rule, variant, found, roles))
     return tuple(tasks)
 
 

@@ -77,7 +77,8 @@ class Variant:
     """``rule.variant``, or the id of the rule if it has only one variant."""
     title: str
     metrics: tuple[str, ...]
-    """Metric keys or patterns, best first: the first one that the run logs is judged."""
+    """Metric keys or patterns, best first: the first one that the run logs is judged. A tag that
+    the catalogue does not know counts as ``~`` and its name in lower case."""
     roles: Mapping[str, tuple[str, ...]]
     """Role of the detector -> metric keys, best first; the run need not log any."""
     when: When
@@ -92,6 +93,8 @@ class Variant:
     """Rows needed before the rule judges."""
     all_metrics: bool
     """Judge every metric of ``metrics`` rather than only the first that the run logs."""
+    remaining: bool
+    """Judge only tags that no variant before it in its rule reads."""
     badge_ok: bool
     """Whether a tag without a finding counts as ok; otherwise it stays not judged."""
     words: Words

@@ -11,7 +11,15 @@ from rltui.core.level import Level
 from rltui.core.shipped import shipped
 from rltui.core.template import read_template
 from rltui.core.yaml_document import Node, Table, nearest, read_document
-from rltui.health.detectors import decline, learning, levels, outcome, pace  # noqa: F401
+from rltui.health.detectors import (  # noqa: F401
+    decline,
+    learning,
+    levels,
+    outcome,
+    pace,
+    pairs,
+    stillness,
+)
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words
 from rltui.health.parameters import Override, read_parameters
@@ -174,6 +182,7 @@ def _read_variant(
         release=count("release", 5),
         min_points=count("min_points", 1),
         all_metrics=flag("all_metrics", default=False),
+        remaining=flag("remaining", default=False),
         badge_ok=flag("badge_ok", default=True),
         words=_read_words(need, find, detector),
         advice=need("advice").text(),
@@ -232,13 +241,19 @@ def _read_roles(
 
 
 def _read_when(*nodes: Node | None) -> When:
-    """Conditions of the rule, then of the variant: exclusions add up, others replace."""
+    """Conditions of the rule, then of the variant: exclusions add up, others replace.
+
+    What the variant demands beats what the rule excludes: ``scenario: preference`` in a variant of
+    a rule that is not for preference training.
+    """
     found: dict[str, tuple[str, ...]] = {}
     for node in nodes:
         if node is None:
             continue
         table = node.table()
         for word, attribute in _WHEN.items():
+            if word in table:
+                found.pop(f"not_{attribute}", None)
             for prefix in ("", "not_"):
                 value = table.get(prefix + word)
                 if value is not None:

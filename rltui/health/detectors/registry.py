@@ -32,13 +32,19 @@ class Detector:
     """Numbers that the templates of a rule may name."""
     all_rows: bool
     """Whether it takes non-finite rows, too."""
+    finite_is_quiet: bool = False
+    """Whether it can find nothing in rows that are all finite."""
 
 
 DETECTORS: dict[str, Detector] = {}
 
 
 def detector(
-    *, roles: tuple[str, ...] = (), facts: tuple[str, ...] = (), all_rows: bool = False
+    *,
+    roles: tuple[str, ...] = (),
+    facts: tuple[str, ...] = (),
+    all_rows: bool = False,
+    finite_is_quiet: bool = False,
 ) -> Callable[[Callable[..., Signal]], Callable[..., Signal]]:
     """Register a function as a detector under its own name."""
 
@@ -58,6 +64,7 @@ def detector(
             roles,
             facts,
             all_rows,
+            finite_is_quiet,
         )
         return function
 
