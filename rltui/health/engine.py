@@ -115,7 +115,10 @@ class Engine:
         return memory
 
     def _answer(self, memory: _Memory, task: Task, tag: str, now: float) -> Answer:
-        run, key = memory.run, (task.variant.id, tag)
+        run, variant, key = memory.run, task.variant, (task.variant.id, tag)
+        quiet = variant.detector.finite_is_quiet and not variant.badge_ok
+        if quiet and variant.min_points == 1 and run.table.is_finite(tag):
+            return Answer(tag, 1, QUIET, None)
         series = [run.series(t) for t in (tag, *task.roles.values())]
         content = tuple((s.epoch, s.count) for s in series)
         kept = memory.answers.get(key)
@@ -138,15 +141,12 @@ class Engine:
 
 def _judge(memory: _Memory, task: Task, tag: str) -> Answer:
     run, infos = memory.run, memory.infos
-    series, variant = run.series(tag), task.variant
-    quiet = variant.detector.finite_is_quiet and not variant.badge_ok
-    if quiet and series.count >= variant.min_points and not series.nonfinite:
-        return Answer(tag, series.count, QUIET, None)
+    series = run.series(tag)
     others = {role: (run.series(t), infos[t]) for role, t in task.roles.items() if t != tag}
     outcome: Outcome | None = None
     error: str | None = None
     try:
-        outcome = judge(task.rule, variant, infos[tag], series, others)
+        outcome = judge(task.rule, task.variant, infos[tag], series, others)
     except Exception as problem:  # noqa: BLE001  a broken rule must not stop the program
         error = f"{type(problem).__name__}: {problem}"
     return Answer(tag, series.count, outcome, error)

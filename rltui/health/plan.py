@@ -54,11 +54,14 @@ def make_plan(
 
 
 def _logged(patterns: Iterable[str], by_key: Mapping[str, list[str]]) -> list[str]:
-    """The metric keys of the run that match the patterns, best pattern first."""
-    out = []
+    """The metric keys of the run that match the patterns, best pattern first; those that match a
+    pattern after ``!`` are left out."""
+    out: list[str] = []
     for pattern in patterns:
         if pattern in by_key:
             out.append(pattern)
+        elif pattern.startswith("!"):
+            out = [k for k in out if not fnmatchcase(k, pattern[1:])]
         elif "*" in pattern:
             out.extend(k for k in by_key if fnmatchcase(k, pattern))
     return out

@@ -78,7 +78,8 @@ class Variant:
     title: str
     metrics: tuple[str, ...]
     """Metric keys or patterns, best first: the first one that the run logs is judged. A tag that
-    the catalogue does not know counts as ``~`` and its name in lower case."""
+    the catalogue does not know counts as ``~`` and its name in lower case; ``!`` before a pattern
+    leaves out what it matches."""
     roles: Mapping[str, tuple[str, ...]]
     """Role of the detector -> metric keys, best first; the run need not log any."""
     when: When
@@ -104,6 +105,8 @@ class Variant:
 
     def reads(self, key: str) -> int | None:
         """Position of the first pattern in ``metrics`` that matches this key, or None."""
+        if any(p[0] == "!" and fnmatchcase(key, p[1:]) for p in self.metrics):
+            return None
         for position, pattern in enumerate(self.metrics):
             if pattern == key or fnmatchcase(key, pattern):
                 return position

@@ -218,8 +218,9 @@ def _metric_keys(node: Node, known: frozenset[str]) -> tuple[str, ...]:
     if not keys:
         node.fail("no metric is named")
     for key in keys:
-        if known and "*" not in key and key not in known:
-            node.fail(f"unknown metric {key!r}", hint=nearest(key, known))
+        name = key.removeprefix("!")
+        if known and "*" not in name and name not in known:
+            node.fail(f"unknown metric {name!r}", hint=nearest(name, known))
     return keys
 
 

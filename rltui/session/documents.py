@@ -9,6 +9,7 @@ from rltui.catalogue import Catalogue, Category, Range, TagInfo, load_catalogue
 from rltui.config import Config, MetricOverride
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
+from rltui.session.stall import RULE as STALLED
 
 if TYPE_CHECKING:
     from rltui.health.rule import Rule
@@ -29,6 +30,7 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
         config.rule_files, (), config.rules.override, catalogue.metrics, config.rules.add
     )
     known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
+    known.append(STALLED)
     for name in config.rules.mute:
         if name not in known:
             _unknown_rule(config, name, nearest(name, known))

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from rltui.core.batch import RunKey
-from rltui.core.level import Level, RunState
-from rltui.health.crash import ExitKind
 from rltui.health.model import Evidence, Finding, FindingState
 from rltui.session.run import RunView
 from rltui.session.session import Session
@@ -48,7 +46,7 @@ class Watcher:
                 known.update({k: v for k, v in self._known.items() if k[0] == run.key})
                 continue
             judged = run.report.findings if run.report else ()
-            for finding in (*state_findings(run), *judged):
+            for finding in (*_crashes(run), *judged):
                 identity = (run.key, finding.rule, finding.tag, finding.since_step)
                 known[identity] = finding
                 kind = _kind(self._known.get(identity), finding)
@@ -64,32 +62,20 @@ class Watcher:
         return found
 
 
-def state_findings(run: RunView) -> list[Finding]:
-    """A run that stopped writing, as a finding: only a live watcher sees that happen."""
-    progress = run.progress
-    if progress is None or progress.state not in (RunState.STALLED, RunState.CRASHED):
-        return []
-    last = progress.last_step
-    step = 0 if last is None else last
-    evidence = Evidence("seconds since the newest write", progress.age_s, None, step, step)
-    if progress.state is RunState.STALLED:
-        return [_state("stalled", "Stalled", Level.WATCH, last, evidence)]
-    crash = progress.exit_status
+def _crashes(run: RunView) -> list[Finding]:
+    """The end of a run that crashed or was cancelled, as a finding."""
+    crash, last = run.verdict.crash, run.data.last_step
     if crash is None:
-        return [_state("crashed", "Crashed", Level.BAD, last, evidence)]
+        return []
+    step = 0 if last is None else last
     facts: dict[str, float | int | str | None] = {"reason": crash.reason, "line": crash.line}
     evidence = Evidence("how it ended", None, None, step, step, facts)
-    title = "Cancelled" if crash.kind is ExitKind.CANCELLED else "Crashed"
-    return [_state("crashed", title, run.verdict.exit_level, last, evidence, crash.advice)]
-
-
-def _state(
-    rule: str, title: str, level: Level, since: int | None, evidence: Evidence, advice: str = ""
-) -> Finding:
-    firing = FindingState.FIRING
-    return Finding(
-        rule, title, level, firing, None, None, since, None, None, evidence, None, advice
-    )
+    return [
+        Finding(
+            "crashed", crash.kind.value, run.verdict.exit_level, FindingState.FIRING, None, None,
+            last, None, None, evidence, None, crash.advice,
+        )
+    ]  # fmt: skip
 
 
 def _kind(before: Finding | None, now: Finding) -> EventKind | None:

@@ -25,8 +25,8 @@ def left_behind(
     """A held-out score has fallen from its best while the training reward went on rising.
 
     The median of ``window`` rows has lost the share ``lost`` of the range that it has covered, and
-    ``noise`` times the median step between neighbours. With ``gain``: its best lay that share of the
-    range and as many steps above its start. With ``rise``: the ``reward`` has gained
+    ``noise`` times the median step between neighbours. With ``gain``: its best lay that share of
+    the range and as many steps above its start. With ``rise``: the ``reward`` has gained
     that share of its own range since the score was best; never without a ``reward``. With
     ``below_start``: the score is also below its first value. Shift and scale of both change
     nothing.
@@ -58,7 +58,8 @@ def left_behind(
         onset=last_run_start(rows.x <= floor, window),
         window=window,
         facts={"best": np.where(settled, best, np.nan), "start": start, "middle": middle,
-               "lost": part, "rise": np.where(np.isfinite(gained), gained, 0.0), "count": _count(n)},
+               "lost": part, "count": _count(n),
+               "rise": np.where(np.isfinite(gained), gained, 0.0)},
     )  # fmt: skip
 
 
@@ -92,10 +93,10 @@ def flat_beside(
 
 
 @detector(roles=("train",), facts=("best", "factor", "train_best", "train_now"))
-def overtaken(rows: Rows, *, factor: float, train_share: float) -> Signal:
+def overtaken(rows: Rows, *, factor: float, train_share: float, least_rows: int = 2) -> Signal:
     """A held-out loss is ``factor`` times its lowest while the training loss (``train``) has
-    fallen to ``train_share`` of what it was at that row. Two rows are enough, because two signals
-    agree. Not judged without the training loss, or where one of the two is not positive.
+    fallen to ``train_share`` of what it was at that row. ``least_rows`` may be 2, because two
+    signals agree. Not judged without the training loss, or where one of the two is not positive.
     """
     n = rows.count
     best, at_best = _running(rows.x, np.minimum), _newest_best(-rows.x)
@@ -104,7 +105,7 @@ def overtaken(rows: Rows, *, factor: float, train_share: float) -> Signal:
     with np.errstate(invalid="ignore", divide="ignore"):
         times = np.where(best > 0, rows.x / best, np.nan)
         part = np.where(then > 0, train / then, np.nan)
-        beyond = (times >= factor) & (part <= train_share)
+        beyond = (times >= factor) & (part <= train_share) & (np.arange(n) >= least_rows - 1)
     return Signal(
         beyond=beyond,
         statistic=times,

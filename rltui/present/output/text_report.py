@@ -78,7 +78,8 @@ def _state_words(run: RunView) -> str:
         return "log deleted"
     if progress.state is RunState.UNKNOWN:
         return f"ended {age} ago" if age else "state unknown"
-    return f"{progress.state.value} {age} ago".strip() if age else progress.state.value
+    word = run.verdict.state_word
+    return f"{word} {age} ago" if age else word
 
 
 def check_text(session: Session) -> str:
@@ -94,8 +95,8 @@ def check_text(session: Session) -> str:
     if len(runs) > 1:
         counts = Counter(r.verdict.level for r in runs)
         words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
-        crashed = sum(r.verdict.crash is not None for r in runs)
-        words += [f"{crashed} crashed"] if crashed else []
+        ends = Counter(r.verdict.state_word for r in runs if r.verdict.crash is not None)
+        words += [f"{count} {word}" for word, count in ends.items()]
         lines.append(f"{len(runs)} runs, worst {level.word}: {', '.join(words)}")
     return "\n".join(lines) + "\n"
 
