@@ -103,13 +103,17 @@ def check_text(session: Session) -> str:
 
 def event_text(event: Event, now: float) -> str:
     """One change of the verdict in one line, with the time of day (UTC) at which it was seen."""
-    at = datetime.fromtimestamp(now, timezone.utc).strftime("%H:%M:%S")
+    return f"{datetime.fromtimestamp(now, timezone.utc):%H:%M:%S} {event_words(event)}"
+
+
+def event_words(event: Event) -> str:
+    """One change of the verdict in one line."""
     finding = event.finding
     over = event.kind is EventKind.RESOLVED
     glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
     level = "" if over else f" {finding.level.word}"
     what = f"{finding.title} {event.kind.value}{level}, {_when(finding)}"
-    return f"{at} {glyph} {event.run.name}: {what}: {sentences.summary(finding)}"
+    return f"{glyph} {event.run.name}: {what}: {sentences.summary(finding)}"
 
 
 def _ending_lines(run: RunView) -> list[str]:
