@@ -173,7 +173,7 @@ class Config:
 
 def config_dirs(path: Path | None, environ: Mapping[str, str]) -> ConfigDirs:
     """The directories beside the config file that ``path`` or the environment names."""
-    base = _location(path, environ).parent
+    base = config_path(path, environ).parent
     return ConfigDirs(base, base / "dialects", base / "rules", base / "themes")
 
 
@@ -188,7 +188,7 @@ def load_config(
 
     Raises DocumentError for a wrong file, UsageError for a wrong variable or flag.
     """
-    location = _location(path, environ)
+    location = config_path(path, environ)
     named_by_variable = path is None and bool(environ.get("RLTUI_CONFIG"))
     if named_by_variable and not location.is_file():
         raise UsageError(f"RLTUI_CONFIG: no such file: {location}")
@@ -207,7 +207,8 @@ def _readable(location: Path) -> bool:
         return False
 
 
-def _location(path: Path | None, environ: Mapping[str, str]) -> Path:
+def config_path(path: Path | None, environ: Mapping[str, str]) -> Path:
+    """The config file that ``path`` or the environment names; it need not exist."""
     if path is not None:
         return _expanded(path)
     if named := environ.get("RLTUI_CONFIG"):

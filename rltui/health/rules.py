@@ -68,7 +68,7 @@ def load_rules(
     changes = {k: Override(node) for k, node in nodes.items()}
     rules: dict[str, Rule] = {}
     for path in (*sorted(shipped("health", "data", "rules").glob("*.yaml")), *extra_files):
-        for rule in _read_file(path, changes, known):
+        for rule in read_rules(path, known, changes):
             rules[rule.id] = rule
     for node in add:
         rule = _read_rule(node, changes, known)
@@ -102,12 +102,15 @@ def without(rules: Iterable[Rule], mute: Iterable[str]) -> Iterable[Rule]:
             yield replace(rule, variants=kept)
 
 
-def _read_file(path: Path, changes: Mapping[str, Override], known: frozenset[str]) -> list[Rule]:
+def read_rules(
+    path: Path, known: frozenset[str], changes: Mapping[str, Override] | None = None
+) -> list[Rule]:
+    """The rules of one document; ``known``: metric keys. Raises DocumentError."""
     document = read_document(path).table()
     document.get("schema")
     rules: dict[str, Rule] = {}
     for node in document.need("rules").items():
-        rule = _read_rule(node, changes, known)
+        rule = _read_rule(node, changes or {}, known)
         if rule.id in rules:
             node.fail(f"rule {rule.id!r} stands twice")
         rules[rule.id] = rule
@@ -214,14 +217,14 @@ def _read_levels(
 
 
 def _metric_keys(node: Node, known: frozenset[str]) -> tuple[str, ...]:
-    keys = node.texts()
+    keys = [node] if isinstance(node.value, str) else node.items()
     if not keys:
         node.fail("no metric is named")
     for key in keys:
-        name = key.removeprefix("!")
+        name = key.text().removeprefix("!")
         if known and "*" not in name and name not in known:
-            node.fail(f"unknown metric {name!r}", hint=nearest(name, known))
-    return keys
+            key.fail(f"unknown metric {name!r}", hint=nearest(name, known))
+    return tuple(key.text() for key in keys)
 
 
 def _read_roles(

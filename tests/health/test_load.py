@@ -10,8 +10,8 @@ from rltui.config import load_config
 from rltui.core.errors import DocumentError
 from rltui.core.level import Level
 from rltui.core.yaml_document import parse_document, read_document
+from rltui.health.cases import run_cases
 from rltui.health.rules import load_rules
-from tests.health.rule_cases import run_cases
 from tests.places import ROOT
 
 GOOD = """\

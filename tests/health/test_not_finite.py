@@ -9,10 +9,10 @@ import pytest
 from rltui.catalogue.guess import unknown_tag
 from rltui.catalogue.model import Recognition
 from rltui.core.level import Level
+from rltui.health.cases import case_run
 from rltui.health.engine import Engine
 from rltui.health.model import FindingState, Report
 from rltui.health.rules import load_rules
-from tests.health.rule_cases import case_run
 
 NAN = math.nan
 RULES = [r for r in load_rules() if r.id == "nan"]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
+from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.model import Evidence, Finding, FindingState, Skipped, Words
 from rltui.health.rules import load_rules
 from rltui.present.kit.sentences import facts, short, summary, why_skipped
-from tests.health.rule_cases import case_run, parse_series
 
 RULES = load_rules()
 
