@@ -14,7 +14,7 @@ from rltui.session.documents import open_rules
 from rltui.session.meaning import Interpreter
 from rltui.session.progress import aged, progress, renewed
 from rltui.session.run import RunView
-from rltui.session.stall import RULE, with_stall
+from rltui.session.stall import STALLED, with_stall
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
@@ -112,7 +112,7 @@ class Judging:
         """Report a run that stopped writing, or that it goes on."""
         if not self.live or view.report is None or view.progress is None:
             return
-        if RULE not in self._config.rules.mute:
+        if STALLED.id not in self._config.rules.mute:
             view.report = with_stall(view.report, view.progress)
 
     def _waits(self, key: RunKey) -> bool:
