@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -24,6 +25,8 @@ from rltui.core.yaml_document import Node, nearest, read_document
 MARKERS = ("auto", "braille", "block", "ascii")
 MOUSE = ("auto", "on", "off")
 X_AXES = ("step", "relative", "wall", "tokens")
+FORMATS = ("json", "text")
+ALERTS = ("off", "watch", "bad")
 
 
 def _setting(
@@ -64,6 +67,30 @@ class WatchConfig:
     memory_bytes: int = _setting(1 << 30, low=1 << 20, high=1 << 50)
     """Bytes of points in memory. Beyond that, runs not viewed for longest are unloaded, and read
     again when viewed."""
+
+
+@dataclass(frozen=True, slots=True)
+class HooksConfig:
+    """Who is told of a change of the verdict, besides the screen."""
+
+    terminal: str = _setting("bad", choices=ALERTS)
+    """Level from which ``watch`` rings the bell and sends a notification of the terminal."""
+    on_finding: tuple[str, ...] = _setting(())
+    """A command (one text, split like a shell does, or its words), or one URL; empty: off."""
+    level: str = _setting("watch", choices=("watch", "bad"))
+    """Findings below this level are not handed to ``on_finding``."""
+    format: str = _setting("json", choices=FORMATS)
+    """What is handed over: the event as JSON, or one line of text."""
+    per_minute: int = _setting(10, low=1, high=600)
+    """Most messages in a minute; newer states of a finding replace those that wait."""
+    timeout_s: float = _setting(10.0, low=0.1, high=600)
+    """Seconds after which a command is killed and a request given up."""
+
+    @property
+    def url(self) -> str | None:
+        """``on_finding`` if it is a URL."""
+        first = self.on_finding[0] if len(self.on_finding) == 1 else ""
+        return first if first.startswith(("http://", "https://")) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +146,7 @@ class Config:
     rules: RulesConfig = RulesConfig()
     dialects: tuple[Path, ...] = ()
     """Directories with further dialects, beside the user's own ``dialects/``."""
+    hooks: HooksConfig = HooksConfig()
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NOTHING)
     """{action id: keys}; an action that is not named keeps its keys, an empty list has none."""
     keys_node: Node | None = field(default=None, compare=False, repr=False)
@@ -145,7 +173,7 @@ class Config:
 
 def config_dirs(path: Path | None, environ: Mapping[str, str]) -> ConfigDirs:
     """The directories beside the config file that ``path`` or the environment names."""
-    base = _location(path, environ).parent
+    base = config_path(path, environ).parent
     return ConfigDirs(base, base / "dialects", base / "rules", base / "themes")
 
 
@@ -160,7 +188,7 @@ def load_config(
 
     Raises DocumentError for a wrong file, UsageError for a wrong variable or flag.
     """
-    location = _location(path, environ)
+    location = config_path(path, environ)
     named_by_variable = path is None and bool(environ.get("RLTUI_CONFIG"))
     if named_by_variable and not location.is_file():
         raise UsageError(f"RLTUI_CONFIG: no such file: {location}")
@@ -179,7 +207,8 @@ def _readable(location: Path) -> bool:
         return False
 
 
-def _location(path: Path | None, environ: Mapping[str, str]) -> Path:
+def config_path(path: Path | None, environ: Mapping[str, str]) -> Path:
+    """The config file that ``path`` or the environment names; it need not exist."""
     if path is not None:
         return _expanded(path)
     if named := environ.get("RLTUI_CONFIG"):
@@ -209,6 +238,7 @@ def _from_document(root: Node) -> Config:
         metrics=_metrics(top.get("metrics")),
         rules=_rules(top.get("rules")),
         dialects=_directories(top.get("dialects"), root.path.parent),
+        hooks=_section(top.get("hooks"), HooksConfig()),
         keys=_keys(top.get("keys")),
         keys_node=top.get("keys"),
     )
@@ -216,7 +246,7 @@ def _from_document(root: Node) -> Config:
     return config
 
 
-_Section = TypeVar("_Section", ViewConfig, WatchConfig)
+_Section = TypeVar("_Section", ViewConfig, WatchConfig, HooksConfig)
 
 
 def _section(node: Node | None, defaults: _Section) -> _Section:
@@ -240,8 +270,12 @@ def _checked_node(node: Node, default: object, limits: Mapping[str, Any]) -> obj
         value = node.integer()
     elif isinstance(default, float):
         value = node.number()
-    elif isinstance(node.value, bool) and limits["choices"] == MOUSE:
-        value = _switch(node.value)  # YAML takes the words on and off for true and false
+    elif isinstance(default, tuple):
+        value = node.texts()
+    elif node.value is False and "off" in limits["choices"]:
+        value = "off"  # YAML takes the words on and off for true and false
+    elif node.value is True and "on" in limits["choices"]:
+        value = "on"
     else:
         value = node.choice(limits["choices"]) if limits["choices"] else node.text()
     if problem := _outside(value, limits):
@@ -251,6 +285,8 @@ def _checked_node(node: Node, default: object, limits: Mapping[str, Any]) -> obj
 
 def _outside(value: object, limits: Mapping[str, Any]) -> str | None:
     """What is wrong with a value of the right type, or None."""
+    if isinstance(value, tuple):
+        return "must not be empty" if "" in value else _wrong_address(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return "must not be empty" if value == "" else None
     low, high = limits["low"], limits["high"]
@@ -261,6 +297,19 @@ def _outside(value: object, limits: Mapping[str, Any]) -> str | None:
     if value > high:
         return f"must be at most {high:g}, found {value:g}"
     return None
+
+
+def _wrong_address(words: tuple[str, ...]) -> str | None:
+    """What is wrong with a command or URL, or None."""
+    if len(words) != 1:
+        return None
+    scheme, colon, _ = words[0].partition("://")
+    if colon and scheme.isalpha() and scheme not in ("http", "https"):
+        return f"a URL begins with http:// or https://, found {scheme}://"
+    try:
+        return None if shlex.split(words[0]) else "must not be empty"
+    except ValueError as error:
+        return f"not a command: {str(error).lower()}"
 
 
 def _metrics(node: Node | None) -> Mapping[str, MetricOverride]:
@@ -339,7 +388,11 @@ def _keys(node: Node | None) -> Mapping[str, tuple[str, ...]]:
 # --- environment and flags
 
 
-_SECTIONS: dict[str, ViewConfig | WatchConfig] = {"view": ViewConfig(), "watch": WatchConfig()}
+_SECTIONS: dict[str, ViewConfig | WatchConfig | HooksConfig] = {
+    "view": ViewConfig(),
+    "watch": WatchConfig(),
+    "hooks": HooksConfig(),
+}
 #: Sections with free names, which have no environment variable.
 _FILE_ONLY = ("metrics", "keys")
 
@@ -412,6 +465,8 @@ def _converted(value: object, default: object, origin: str) -> object:
         if text.lower() not in _WORDS:
             raise UsageError(f"{origin}: expected true or false, found {text!r}")
         return _WORDS[text.lower()]
+    if isinstance(default, tuple):
+        return (text,)
     if isinstance(default, (int, float)):
         kind, name = (int, "a whole number") if isinstance(default, int) else (float, "a number")
         try:

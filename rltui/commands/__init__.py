@@ -3,7 +3,7 @@
 To add a verb, write a module with a ``COMMAND`` and name it in ``COMMANDS``.
 """
 
-from rltui.commands import check, demo, explain, export, plot, snapshot, watch
+from rltui.commands import check, demo, explain, export, lint, plot, snapshot, watch
 from rltui.commands.command import Command
 
 COMMANDS: tuple[Command, ...] = (
@@ -13,6 +13,7 @@ COMMANDS: tuple[Command, ...] = (
     plot.COMMAND,
     export.COMMAND,
     explain.COMMAND,
+    lint.COMMAND,
     demo.COMMAND,
 )
 

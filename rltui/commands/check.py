@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,14 @@ from rltui.commands.command import (
     add_reference,
     emit,
     nothing_readable,
+    open_config,
     open_session,
     report_notes,
 )
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
 
 if TYPE_CHECKING:
+    from rltui.config import HooksConfig
     from rltui.session import Session
 
 
@@ -27,15 +30,21 @@ if TYPE_CHECKING:
 _LOOK_S = 1.0
 
 
-def follow(session: Session, *, json: bool) -> None:
+#: Seconds at the end for what is still to be handed to the hook.
+_LAST_S = 15.0
+
+
+def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
     """Print changes until interrupted, or until all input has ended."""
-    from rltui.present.output.json_document import event_line
+    from rltui.present.output.json_document import event_line, event_message
     from rltui.present.output.text_report import event_text
     from rltui.session.event import Watcher
+    from rltui.session.hook import open_hook
 
     news = threading.Event()
     session.on_news(news.set)
     watcher = Watcher(session)
+    hook = open_hook(hooks, session.clock, _complain)
     session.start()
     try:
         while True:
@@ -45,6 +54,8 @@ def follow(session: Session, *, json: bool) -> None:
             for event in watcher.events():
                 line = event_line(event) if json else event_text(event, session.clock.now())
                 emit(line + "\n")
+                if hook is not None and hook.wants(event):
+                    hook.post(event_message(event))
             if ended and not session.busy and not session.unsettled:
                 return
             if not session.busy:
@@ -54,6 +65,14 @@ def follow(session: Session, *, json: bool) -> None:
         return
     finally:
         session.stop()
+        if hook is not None:
+            hook.close(_LAST_S)
+
+
+def _complain(text: str) -> None:
+    from rltui.core.text import clean
+
+    sys.stderr.write(f"rltui: {clean(text)}\n")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,9 +106,10 @@ def _check(options: argparse.Namespace) -> int:
     from rltui.present.output.json_document import check_document, dump
     from rltui.present.output.text_report import check_text
 
-    session = open_session(options)
+    config = open_config(options)
+    session = open_session(options, config)
     if options.follow:
-        follow(session, json=options.json)
+        follow(session, config.hooks, json=options.json)
     else:
         session.read_all()
     runs = session.runs()

@@ -11,6 +11,9 @@ from rltui.commands.command import Command, Exit, emit, open_config
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="tag, metric key or rule id")
     parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument(
+        "--reasons", action="store_true", help="of a rule, also where each limit comes from"
+    )
     parser.add_argument("--framework", metavar="ID", help="whose tag it is")
     parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
 
@@ -24,7 +27,7 @@ def _run(options: argparse.Namespace) -> int:
     catalogue = open_catalogue(config)
     rules = open_rules(config, catalogue)
     document = explain_document(catalogue, rules, options.name, options.framework)
-    emit(dump(document) if options.json else explain_text(document))
+    emit(dump(document) if options.json else explain_text(document, reasons=options.reasons))
     return Exit.OK
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -33,7 +35,11 @@ class Node:
 
     def fail(self, message: str, *, hint: str | None = None) -> NoReturn:
         """Raise a DocumentError at this node."""
-        raise DocumentError(message, path=self.path, line=self.line, column=self.column, hint=hint)
+        error = DocumentError(
+            message, path=self.path, line=self.line, column=self.column, hint=hint
+        )
+        error.node = self
+        raise error
 
     def plain(self) -> Any:
         """The value without positions: dict, list or scalar."""
@@ -147,6 +153,27 @@ class Table:
                 node.fail(f"unknown key {key!r}", hint=hint)
 
 
+Edit = Callable[[Node], None]
+_EDIT: ContextVar[Edit | None] = ContextVar("edit", default=None)
+
+
+@contextmanager
+def edited(edit: Edit) -> Iterator[None]:
+    """Documents that are parsed meanwhile are handed to ``edit``, which may change them."""
+    token = _EDIT.set(edit)
+    try:
+        yield
+    finally:
+        _EDIT.reset(token)
+
+
+def _edited(root: Node) -> Node:
+    edit = _EDIT.get()
+    if edit is not None:
+        edit(root)
+    return root
+
+
 def nearest(word: str, options: Iterable[str]) -> str | None:
     """The option most similar to ``word``, or None when none is close."""
     import difflib
@@ -180,8 +207,8 @@ def parse_document(text: str, path: Path) -> Node:
     try:
         root = loader.get_single_node()
         if root is None:
-            return Node({}, path, 1, 1)
-        return _Converter(loader, path).convert(root, 0)
+            return _edited(Node({}, path, 1, 1))
+        return _edited(_Converter(loader, path).convert(root, 0))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise DocumentError(

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
+from rltui.core.level import Level
 from rltui.health.judge import Outcome, judge
-from rltui.health.model import Report
+from rltui.health.model import Judgement, Report
 from rltui.health.plan import Task, make_plan
 from rltui.health.reference import Reference
 from rltui.health.report import Answer, make_report
@@ -19,6 +20,8 @@ from rltui.store import RunData
 #: :data:`PATIENCE_S` per this many rows: the cost of a long live run stays bounded (240,000 rows of
 #: 76 judged tags take 2 s).
 LONG_ROWS = 20_000
+#: The answer of a variant that found nothing and gives no badge.
+QUIET = Outcome(True, (), Judgement(Level.OK), 0)
 #: Seconds per :data:`LONG_ROWS` rows after which a tag is judged again, however little it grew.
 PATIENCE_S = 5.0
 
@@ -123,7 +126,10 @@ class Engine:
         return memory
 
     def _answer(self, memory: _Memory, task: Task, tag: str, now: float) -> Answer:
-        run, key = memory.run, (task.variant.id, tag)
+        run, variant, key = memory.run, task.variant, (task.variant.id, tag)
+        quiet = variant.detector.finite_is_quiet and not variant.badge_ok
+        if quiet and variant.min_points == 1 and run.table.is_finite(tag):
+            return Answer(tag, 1, QUIET, None)
         series = [run.series(t) for t in (tag, *task.roles.values())]
         content = tuple((s.epoch, s.count) for s in series)
         kept = memory.answers.get(key)
@@ -146,6 +152,7 @@ class Engine:
 
 def _judge(memory: _Memory, task: Task, tag: str, reference: Reference | None) -> Answer:
     run, infos = memory.run, memory.infos
+    series = run.series(tag)
     others = {
         role: (run.series(t), infos[t])
         for role, t in task.roles.items()
@@ -157,7 +164,7 @@ def _judge(memory: _Memory, task: Task, tag: str, reference: Reference | None) -
     try:
         if reference is not None and task.variant.detector.reference:
             given = reference.at_rows(run, infos, tag)
-        outcome = judge(task.rule, task.variant, infos[tag], run.series(tag), others, given)
+        outcome = judge(task.rule, task.variant, infos[tag], series, others, given)
     except Exception as problem:  # noqa: BLE001  a broken rule must not stop the program
         error = f"{type(problem).__name__}: {problem}"
-    return Answer(tag, run.series(tag).count, outcome, error)
+    return Answer(tag, series.count, outcome, error)

@@ -33,10 +33,12 @@ def make_plan(
     by_key: dict[str, list[str]] = {}
     for tag in tags:
         info = infos.get(tag)
-        if info is not None and info.metric is not None:
-            by_key.setdefault(info.metric.key, []).append(tag)
+        if info is not None:
+            key = f"~{tag.lower()}" if info.metric is None else info.metric.key
+            by_key.setdefault(key, []).append(tag)
     tasks = []
     for rule in rules:
+        read: set[str] = set()
         for variant in rule.variants:
             when = variant.when
             if not when.run_fits(recognition) or _logged(when.unlogged, by_key):
@@ -48,16 +50,23 @@ def make_plan(
                 for role, patterns in variant.roles.items()
                 for key in _logged(patterns, by_key)[:1]
             }
-            tasks.append(Task(rule, variant, _tags_of(variant, by_key, infos), roles))
+            found = _tags_of(variant, by_key, infos)
+            if variant.remaining:
+                found = tuple(t for t in found if t not in read)
+            read.update(found)
+            tasks.append(Task(rule, variant, found, roles))
     return tuple(tasks)
 
 
 def _logged(patterns: Iterable[str], by_key: Mapping[str, list[str]]) -> list[str]:
-    """The metric keys of the run that match the patterns, best pattern first."""
-    out = []
+    """The metric keys of the run that match the patterns, best pattern first; those that match a
+    pattern after ``!`` are left out."""
+    out: list[str] = []
     for pattern in patterns:
         if pattern in by_key:
             out.append(pattern)
+        elif pattern.startswith("!"):
+            out = [k for k in out if not fnmatchcase(k, pattern[1:])]
         elif "*" in pattern:
             out.extend(k for k in by_key if fnmatchcase(k, pattern))
     return out

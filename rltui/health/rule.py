@@ -79,7 +79,9 @@ class Variant:
     """``rule.variant``, or the id of the rule if it has only one variant."""
     title: str
     metrics: tuple[str, ...]
-    """Metric keys or patterns, best first: the first one that the run logs is judged."""
+    """Metric keys or patterns, best first: the first one that the run logs is judged. A tag that
+    the catalogue does not know counts as ``~`` and its name in lower case; ``!`` before a pattern
+    leaves out what it matches."""
     roles: Mapping[str, tuple[str, ...]]
     """Role of the detector -> metric keys, best first; the run need not log any."""
     when: When
@@ -94,6 +96,8 @@ class Variant:
     """Rows needed before the rule judges."""
     all_metrics: bool
     """Judge every metric of ``metrics`` rather than only the first that the run logs."""
+    remaining: bool
+    """Judge only tags that no variant before it in its rule reads."""
     badge_ok: bool
     """Whether a tag without a finding counts as ok; otherwise it stays not judged."""
     words: Words
@@ -103,6 +107,8 @@ class Variant:
 
     def reads(self, key: str) -> int | None:
         """Position of the first pattern in ``metrics`` that matches this key, or None."""
+        if any(p[0] == "!" and fnmatchcase(key, p[1:]) for p in self.metrics):
+            return None
         for position, pattern in enumerate(self.metrics):
             if pattern == key or fnmatchcase(key, pattern):
                 return position

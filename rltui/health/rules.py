@@ -11,7 +11,16 @@ from rltui.core.level import Level
 from rltui.core.shipped import shipped
 from rltui.core.template import read_template
 from rltui.core.yaml_document import Node, Table, nearest, read_document
-from rltui.health.detectors import decline, learning, levels, outcome, pace, reference  # noqa: F401
+from rltui.health.detectors import (  # noqa: F401
+    decline,
+    learning,
+    levels,
+    outcome,
+    pace,
+    pairs,
+    reference,
+    stillness,
+)
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words
 from rltui.health.parameters import Override, read_parameters
@@ -60,7 +69,7 @@ def load_rules(
     changes = {k: Override(node) for k, node in nodes.items()}
     rules: dict[str, Rule] = {}
     for path in (*sorted(shipped("health", "data", "rules").glob("*.yaml")), *extra_files):
-        for rule in _read_file(path, changes, known):
+        for rule in read_rules(path, known, changes):
             rules[rule.id] = rule
     for node in add:
         rule = _read_rule(node, changes, known)
@@ -94,12 +103,15 @@ def without(rules: Iterable[Rule], mute: Iterable[str]) -> Iterable[Rule]:
             yield replace(rule, variants=kept)
 
 
-def _read_file(path: Path, changes: Mapping[str, Override], known: frozenset[str]) -> list[Rule]:
+def read_rules(
+    path: Path, known: frozenset[str], changes: Mapping[str, Override] | None = None
+) -> list[Rule]:
+    """The rules of one document; ``known``: metric keys. Raises DocumentError."""
     document = read_document(path).table()
     document.get("schema")
     rules: dict[str, Rule] = {}
     for node in document.need("rules").items():
-        rule = _read_rule(node, changes, known)
+        rule = _read_rule(node, changes or {}, known)
         if rule.id in rules:
             node.fail(f"rule {rule.id!r} stands twice")
         rules[rule.id] = rule
@@ -174,6 +186,7 @@ def _read_variant(
         release=count("release", 5),
         min_points=count("min_points", 1),
         all_metrics=flag("all_metrics", default=False),
+        remaining=flag("remaining", default=False),
         badge_ok=flag("badge_ok", default=True),
         words=_read_words(need, find, detector),
         advice=need("advice").text(),
@@ -205,13 +218,14 @@ def _read_levels(
 
 
 def _metric_keys(node: Node, known: frozenset[str]) -> tuple[str, ...]:
-    keys = node.texts()
+    keys = [node] if isinstance(node.value, str) else node.items()
     if not keys:
         node.fail("no metric is named")
     for key in keys:
-        if known and "*" not in key and key not in known:
-            node.fail(f"unknown metric {key!r}", hint=nearest(key, known))
-    return keys
+        name = key.text().removeprefix("!")
+        if known and "*" not in name and name not in known:
+            key.fail(f"unknown metric {name!r}", hint=nearest(name, known))
+    return tuple(key.text() for key in keys)
 
 
 def _read_roles(
@@ -232,13 +246,19 @@ def _read_roles(
 
 
 def _read_when(*nodes: Node | None) -> When:
-    """Conditions of the rule, then of the variant: exclusions add up, others replace."""
+    """Conditions of the rule, then of the variant: exclusions add up, others replace.
+
+    What the variant demands beats what the rule excludes: ``scenario: preference`` in a variant of
+    a rule that is not for preference training.
+    """
     found: dict[str, tuple[str, ...]] = {}
     for node in nodes:
         if node is None:
             continue
         table = node.table()
         for word, attribute in _WHEN.items():
+            if word in table:
+                found.pop(f"not_{attribute}", None)
             for prefix in ("", "not_"):
                 value = table.get(prefix + word)
                 if value is not None:

@@ -9,6 +9,7 @@ from rltui.catalogue import Catalogue, Category, Range, TagInfo, load_catalogue
 from rltui.config import Config, MetricOverride
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
+from rltui.session.stall import STALLED
 
 if TYPE_CHECKING:
     from rltui.health.rule import Rule
@@ -29,10 +30,12 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
         config.rule_files, (), config.rules.override, catalogue.metrics, config.rules.add
     )
     known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
+    known.append(STALLED.id)
     for name in config.rules.mute:
         if name not in known:
             _unknown_rule(config, name, nearest(name, known))
-    return tuple(without(rules, config.rules.mute))
+    kept = tuple(without(rules, config.rules.mute))
+    return kept if STALLED.id in config.rules.mute else (*kept, STALLED)
 
 
 def _unknown_rule(config: Config, name: str, hint: str | None) -> NoReturn:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from rltui.core.batch import RunKey
-from rltui.core.level import Level, RunState
-from rltui.health.crash import ExitKind
-from rltui.health.model import Evidence, Finding, FindingState
+from rltui.health.crash import ExitStatus
+from rltui.health.model import Evidence, Finding, FindingState, Report
 from rltui.session.run import RunView
 from rltui.session.session import Session
 
-_Id = tuple[RunKey, str, str | None, int | None]
+_Id = tuple[str, str | None, int | None]
 
 
 class EventKind(str, Enum):
@@ -30,6 +31,14 @@ class Event:
     kind: EventKind
     run: RunView
     finding: Finding
+    is_news: bool = True
+    """Whether it happened while the run was watched: False for what was found in a run that had
+    been written before."""
+
+    @property
+    def identity(self) -> tuple[RunKey, str, str | None, int | None]:
+        """Which finding of which run it is about."""
+        return (self.run.key, *_identity(self.finding))
 
 
 class Watcher:
@@ -37,59 +46,73 @@ class Watcher:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._known: dict[_Id, Finding] = {}
+        self._begun_at = session.clock.now()
+        self._seen: dict[RunKey, _Seen] = {}
 
     def events(self) -> list[Event]:
         """What changed since the last call, in the order of the runs."""
         found: list[Event] = []
-        known: dict[_Id, Finding] = {}
         for run in self._session.runs():
             if not (run.report or run.verdict.crash) or run.data.files.reading:
-                known.update({k: v for k, v in self._known.items() if k[0] == run.key})
                 continue
-            judged = run.report.findings if run.report else ()
-            for finding in (*state_findings(run), *judged):
-                identity = (run.key, finding.rule, finding.tag, finding.since_step)
-                known[identity] = finding
-                kind = _kind(self._known.get(identity), finding)
-                if kind is not None:
-                    found.append(Event(kind, run, finding))
-        for k, finding in self._known.items():
-            gone = self._session.views.get(k[0])
-            if gone is not None and k not in known and _fires(finding):  # it is not there any more
-                last = gone.data.last_step
-                over = replace(finding, state=FindingState.RESOLVED, until_step=last)
-                found.append(Event(EventKind.RESOLVED, gone, over))
-        self._known = known
+            seen = self._seen.get(run.key)
+            crash = run.verdict.crash
+            if seen is not None and seen.report is run.report and seen.crash is crash:
+                continue
+            findings = (*_crashes(run), *(run.report.findings if run.report else ()))
+            now = _Seen(run.report, crash, {_identity(f): f for f in findings})
+            is_news = seen is not None or _written_at(run) >= self._begun_at
+            before = seen.findings if seen is not None else {}
+            found += [Event(k, run, f, is_news) for k, f in _changes(before, now.findings, run)]
+            self._seen[run.key] = now
         return found
 
 
-def state_findings(run: RunView) -> list[Finding]:
-    """A run that stopped writing, as a finding: only a live watcher sees that happen."""
-    progress = run.progress
-    if progress is None or progress.state not in (RunState.STALLED, RunState.CRASHED):
-        return []
-    last = progress.last_step
-    step = 0 if last is None else last
-    evidence = Evidence("seconds since the newest write", progress.age_s, None, step, step)
-    if progress.state is RunState.STALLED:
-        return [_state("stalled", "Stalled", Level.WATCH, last, evidence)]
-    crash = progress.exit_status
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was last seen of a run."""
+
+    report: Report | None
+    crash: ExitStatus | None
+    findings: dict[_Id, Finding]
+
+
+def _written_at(run: RunView) -> float:
+    at = run.progress.written_at if run.progress is not None else None
+    return math.inf if at is None else at
+
+
+def _identity(finding: Finding) -> _Id:
+    return finding.rule, finding.tag, finding.since_step
+
+
+def _changes(
+    before: dict[_Id, Finding], now: dict[_Id, Finding], run: RunView
+) -> Iterator[tuple[EventKind, Finding]]:
+    for identity, finding in now.items():
+        kind = _kind(before.get(identity), finding)
+        if kind is not None:
+            yield kind, finding
+    for identity, finding in before.items():
+        if identity not in now and _fires(finding):  # it is not there any more
+            over = replace(finding, state=FindingState.RESOLVED, until_step=run.data.last_step)
+            yield EventKind.RESOLVED, over
+
+
+def _crashes(run: RunView) -> list[Finding]:
+    """The end of a run that crashed or was cancelled, as a finding."""
+    crash, last = run.verdict.crash, run.data.last_step
     if crash is None:
-        return [_state("crashed", "Crashed", Level.BAD, last, evidence)]
+        return []
+    step = 0 if last is None else last
     facts: dict[str, float | int | str | None] = {"reason": crash.reason, "line": crash.line}
     evidence = Evidence("how it ended", None, None, step, step, facts)
-    title = "Cancelled" if crash.kind is ExitKind.CANCELLED else "Crashed"
-    return [_state("crashed", title, run.verdict.exit_level, last, evidence, crash.advice)]
-
-
-def _state(
-    rule: str, title: str, level: Level, since: int | None, evidence: Evidence, advice: str = ""
-) -> Finding:
-    firing = FindingState.FIRING
-    return Finding(
-        rule, title, level, firing, None, None, since, None, None, evidence, None, advice
-    )
+    return [
+        Finding(
+            "crashed", crash.kind.value, run.verdict.exit_level, FindingState.FIRING, None, None,
+            last, None, None, evidence, None, crash.advice,
+        )
+    ]  # fmt: skip
 
 
 def _kind(before: Finding | None, now: Finding) -> EventKind | None:

@@ -14,6 +14,7 @@ from rltui.session.documents import open_rules
 from rltui.session.meaning import Interpreter
 from rltui.session.progress import aged, progress, renewed
 from rltui.session.run import RunView
+from rltui.session.stall import STALLED, with_stall
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
@@ -42,6 +43,8 @@ class Judging:
         self._engine: Engine | None = None
         self._dirty: set[RunKey] = set()
         self._not_before = -math.inf
+        self.live = False
+        """Whether runs are watched: one that stops writing is then a finding."""
 
     @property
     def waiting(self) -> bool:
@@ -113,7 +116,15 @@ class Judging:
             self._interpreter.interpret(view)
         assert view.recognition is not None
         view.report = self.prepare().evaluate(view.data, view.infos, view.recognition, now)
+        self._note_stall(view)
         view.version += 1
+
+    def _note_stall(self, view: RunView) -> None:
+        """Report a run that stopped writing, or that it goes on."""
+        if not self.live or view.report is None or view.progress is None:
+            return
+        if STALLED.id not in self._config.rules.mute:
+            view.report = with_stall(view.report, view.progress)
 
     def _waits(self, key: RunKey) -> bool:
         if self._views[key].data.files.reading:
@@ -127,6 +138,7 @@ class Judging:
             if view.progress is None:
                 continue
             fresh = aged(view.progress, now)
-            changed = changed or fresh is not view.progress
-            view.progress = fresh
+            if fresh is not view.progress:
+                changed, view.progress = True, fresh
+                self._note_stall(view)
         return changed

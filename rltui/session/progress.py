@@ -47,6 +47,9 @@ def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
 
 #: A run whose newest write is older than this many usual intervals is not live (product rule).
 _LIVE_INTERVALS = 5.0
+#: ... or than this many of the second longest pause between rows: validation and checkpoints come
+#: again. The longest may be the gap before a restart.
+_LIVE_PAUSES = 1.5
 #: ... but never sooner than this, seconds.
 _LIVE_LEAST_S = 60.0
 #: Beyond this age a silent run may have died or finished, seconds.
@@ -71,6 +74,8 @@ class Progress:
     eta_s: float | None
     interval_s: float | None
     """Usual time between two logged steps."""
+    quiet_s: float
+    """Time without a write after which the run is not live."""
     age_s: float | None
     """Time since the newest write, in the coarse steps that are shown: 0, 5, 10, 30 s, minutes."""
     state: RunState
@@ -100,7 +105,7 @@ def progress(
 ) -> Progress:
     """The progress of ``run`` at the time ``now`` (seconds since the epoch)."""
     clock = _clock_series(run)
-    interval, per_step = _intervals(clock)
+    interval, per_step, pause = _intervals(clock)
     elapsed, derived = _elapsed(run, infos, roles.step_time, clock)
     if interval is None and (times := _values(run, infos, roles.step_time)) is not None:
         interval = _median(times[-_RECENT:])
@@ -121,6 +126,7 @@ def progress(
         derived,
         eta,
         interval,
+        max(_LIVE_LEAST_S, _LIVE_INTERVALS * (interval or 0.0), _LIVE_PAUSES * (pause or 0.0)),
         None,
         RunState.UNKNOWN,
         newest,
@@ -149,7 +155,7 @@ def renewed(known: Progress, run: RunData, now: float) -> Progress:
 def aged(known: Progress, now: float) -> Progress:
     """``known`` at another time; the same object when nothing that is shown differs."""
     age = None if known.written_at is None else max(0.0, now - known.written_at)
-    state = _state(known.done, age, known.interval_s, known.last_step is not None)
+    state = _state(known, age)
     if known.exit_status is not None:
         state = _ended(known.exit_status, state)
     shown = _coarse(age)
@@ -167,13 +173,12 @@ def _coarse(age: float | None) -> float | None:
     return max(step for step in (0.0, 5.0, 10.0, 30.0) if step <= age)
 
 
-def _state(done: bool, age: float | None, interval: float | None, started: bool) -> RunState:
-    if done:
+def _state(known: Progress, age: float | None) -> RunState:
+    if known.done:
         return RunState.FINISHED
-    if age is None or not started or age > _UNKNOWN_AFTER_S:
+    if age is None or known.last_step is None or age > _UNKNOWN_AFTER_S:
         return RunState.UNKNOWN
-    limit = max(_LIVE_LEAST_S, _LIVE_INTERVALS * (interval or 0.0))
-    return RunState.LIVE if age <= limit else RunState.STALLED
+    return RunState.LIVE if age <= known.quiet_s else RunState.STALLED
 
 
 def _ended(exit_status: ExitStatus, state: RunState) -> RunState:
@@ -217,18 +222,19 @@ def _median(values: FloatArray | IntArray) -> float:
     return float(ordered[half] / 2 + ordered[~half] / 2)
 
 
-def _intervals(clock: Series | None) -> tuple[float | None, float | None]:
-    """(usual seconds between two logged rows, usual seconds per step)."""
+def _intervals(clock: Series | None) -> tuple[float | None, float | None, float | None]:
+    """Seconds: usual between two logged rows, usual per step, second longest between two rows."""
     if clock is None or clock.count < 2:
-        return None, None
+        return None, None, None
     steps, walls = clock.steps[-_RECENT:], clock.wall_times[-_RECENT:]
     ahead = np.diff(steps) > 0
     gaps = np.diff(walls)[ahead]
     keep = gaps > 0
     if not keep.any():
-        return None, None
+        return None, None, None
     per_step = gaps[keep] / np.diff(steps)[ahead][keep]
-    return _median(gaps[keep]), _median(per_step)
+    longest = np.sort(gaps[keep])[-2:]
+    return _median(gaps[keep]), _median(per_step), float(longest[0]) if len(longest) > 1 else None
 
 
 def _elapsed(

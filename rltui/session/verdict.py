@@ -35,6 +35,14 @@ class Verdict:
         return self.progress.exit_status
 
     @property
+    def state_word(self) -> str:
+        """The state for people: a run that was cancelled did not crash."""
+        if self.progress is None:
+            return RunState.UNKNOWN.value
+        crash = self.crash
+        return self.progress.state.value if crash is None else crash.kind.value
+
+    @property
     def exit_level(self) -> Level:
         """BAD for a run that crashed, or that was cancelled before its first row; WATCH for
         another one that was cancelled; else UNKNOWN."""

@@ -62,6 +62,8 @@ class Branch:
     """tag -> [(index of block, column)], in file order."""
     reaches: dict[str, Reach] = field(default_factory=dict)
     """Where the points of each tag are."""
+    not_finite: set[str] = field(default_factory=set)
+    """Tags that have a NaN or infinite point."""
 
     @property
     def first_wall_time(self) -> float:
@@ -92,6 +94,7 @@ class Branch:
             self.begin = int(block.steps[0])
         self.first_step = low if self.first_step is None else min(self.first_step, low)
         self.last_step = high if self.last_step is None else max(self.last_step, high)
+        self.not_finite.update(_not_finite(block))
         for tag, reach in _reaches(block, low, high):
             known = self.reaches.get(tag)
             if known is None:
@@ -161,6 +164,16 @@ def _reaches(block: Block, low: int, high: int) -> Iterator[tuple[str, Reach]]:
                 own = steps[there]
                 first, last = int(own.min()), int(own.max())
             yield tag, Reach(len(there), begin, first, last)
+
+
+def _not_finite(block: Block) -> list[str]:
+    """The tags of a block with a point that is NaN or infinite."""
+    wrong = ~np.isfinite(block.values)
+    if not wrong.any():
+        return []
+    if block.absent is not None:
+        wrong &= ~block.absent
+    return [block.tags[column] for column in np.flatnonzero(wrong.any(axis=0))]
 
 
 def _mergeable(older: Block, newer: Block) -> bool:

@@ -176,6 +176,11 @@ class PointTable:
             kept = self._series[tag] = self._build(tag, changed_at, kept)
         return kept.series
 
+    def is_finite(self, tag: str) -> bool:
+        """Whether all logged points of a tag are known to be finite; builds no series."""
+        known = tag in self._changed_at and tag not in self._derived
+        return known and not any(tag in b.not_finite for b in self._branches())
+
     def logged(self, tag: str) -> int:
         """Number of points of a tag in all files, superseded ones too; merges nothing."""
         return sum(b.count(tag) for b in self._branches())

@@ -6,8 +6,10 @@ from typing import Any
 
 from textual.screen import Screen
 
+from rltui.config import HooksConfig
 from rltui.present.screens.keys import EVERYWHERE
 from rltui.session import Session
+from rltui.tui.alerts import Alerts
 from rltui.tui.pump import Pump
 from rltui.tui.screens.runs import RunsScreen
 from rltui.tui.screens.screen import ShellScreen
@@ -20,8 +22,16 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
     Returns True when the user went back to the picker.
     """
 
-    def __init__(self, session: Session, look: Look, *, from_picker: bool = False) -> None:
+    def __init__(
+        self,
+        session: Session,
+        look: Look,
+        hooks: HooksConfig | None = None,
+        *,
+        from_picker: bool = False,
+    ) -> None:
         super().__init__(look)
+        self._alerts = Alerts(self, session, hooks or HooksConfig(terminal="off"))
         self.session = session
         self._from_picker = from_picker
         self.pump = Pump(self, session, self._show_news)
@@ -36,9 +46,11 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
     def on_unmount(self) -> None:
         """End the reader thread."""
         self.session.stop()
+        self._alerts.close()
 
     def _show_news(self, new_run: bool) -> None:
         """Have every visible screen show the present facts."""
+        self._alerts.look()
         for screen in reversed(self.screen_stack):
             if isinstance(screen, ShellScreen):
                 screen.on_news()

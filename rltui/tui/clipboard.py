@@ -1,4 +1,4 @@
-"""Copying a text to where the user can paste it: the terminal, tmux, a file.
+"""Texts for the terminal itself: its clipboard, its notifications; also through tmux and screen.
 
 A terminal takes a text by OSC 52. tmux and screen swallow that unless it is wrapped for the
 terminal outside of them; tmux has a buffer of its own besides. Whether any of them listens cannot
@@ -22,7 +22,11 @@ _TMUX_S = 2.0
 def terminal_sequence(text: str, environ: Mapping[str, str]) -> str:
     """What sets the clipboard of the terminal, through a multiplexer if there is one."""
     encoded = base64.b64encode(text.encode()).decode()
-    sequence = f"\x1b]52;c;{encoded}\x07"
+    return passed_through(f"\x1b]52;c;{encoded}\x07", environ)
+
+
+def passed_through(sequence: str, environ: Mapping[str, str]) -> str:
+    """A control sequence that reaches the terminal outside of tmux or screen."""
     if environ.get("TMUX"):
         return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
     if environ.get("TERM", "").startswith("screen"):

@@ -29,8 +29,24 @@ def test_a_metric_and_who_writes_it(cli: Cli) -> None:
 def test_a_rule_with_thresholds_advice_and_sources(cli: Cli) -> None:
     result = cli("explain", "entropy_collapse")
     assert result.code == 0
-    for word in ("reads", "bad", "check:", "fires after"):
+    for word in ("reads", "fine    ≥ 15 % of start", "speaks", "check", "watch", "bad"):
         assert word in result.out
+    assert "dev run" not in result.out
+    reasons = cli("explain", "entropy_collapse", "--reasons")
+    assert "dev run" in reasons.out
+
+
+def test_a_run_state_is_explained_like_a_rule(cli: Cli) -> None:
+    result = cli("explain", "stalled")
+    assert result.code == 0
+    assert "Nothing new was written" in result.out
+    assert "rules.override" not in result.out
+
+
+def test_a_metric_that_no_rule_reads_says_why(cli: Cli) -> None:
+    result = cli("explain", "action_std")
+    assert "judged by no rule: It shrinks in sound runs" in result.out
+    assert "judged by no rule" not in cli("explain", "entropy").out
 
 
 def test_the_list(cli: Cli) -> None:

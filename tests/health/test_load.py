@@ -10,8 +10,8 @@ from rltui.config import load_config
 from rltui.core.errors import DocumentError
 from rltui.core.level import Level
 from rltui.core.yaml_document import parse_document, read_document
+from rltui.health.cases import run_cases
 from rltui.health.rules import load_rules
-from tests.health.rule_cases import run_cases
 from tests.places import ROOT
 
 GOOD = """\
@@ -85,7 +85,7 @@ def test_unknown_metric(tmp_path: Path) -> None:
     known = [k for r in load_rules() for v in r.variants for k in v.metrics]
     roles = [k for r in load_rules() for v in r.variants for ks in v.roles.values() for k in ks]
     with pytest.raises(DocumentError, match=r"unknown metric 'kl\.coef'"):
-        load(tmp_path, GOOD, metrics=[*known, *roles, "kl.coeff"])
+        load(tmp_path, GOOD, metrics={*known, *roles, "kl.coeff"} - {"kl.coef"})
 
 
 def test_rule_twice(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Direction
+from rltui.health.cases import case_run
 from rltui.health.reference import Alignment, Reference
 from rltui.store import RunData
 from tests.builders import a_run, steps
-from tests.health.rule_cases import case_run
 
 TAG = "reward.mean"
 

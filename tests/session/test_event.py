@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from rltui.config import Config, RulesConfig
 from rltui.core.batch import Batch, LogTail
 from rltui.core.level import Level
 from rltui.present.kit.sentences import summary
 from rltui.present.output.json_document import event_line
-from rltui.present.output.text_report import event_text
+from rltui.present.output.text_report import check_text, event_text, verdict_line
+from rltui.present.screens.header import verdict_spans
+from rltui.present.screens.view import View
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
 from tests.builders import a_batch, a_source, steps
@@ -88,3 +91,65 @@ def test_the_words_of_an_event() -> None:
     document = json.loads(event_line(event))
     assert (document["schema"], document["event"]) == ("rltui.event/1", "fired")
     assert document["rule"] == "entropy_collapse"
+
+
+def test_a_stalled_run_is_never_ok_for_who_watches_it() -> None:
+    session, _, watcher, clock = watched(rows(1, 60))
+    (run,) = session.runs()
+    assert run.verdict.level is Level.OK
+    clock.advance(3600)
+    session.refresh_progress()
+    assert run.verdict.level is Level.WATCH
+    assert run.report is not None
+    assert [f.rule for f in run.report.firing()] == ["stalled"]
+    assert "stalled (watch since 60)" in verdict_line(session)
+    chip = "".join(text for text, _ in verdict_spans(run, View(), words=True))
+    assert "1 watch" in chip
+    assert "ok" not in chip
+    (event,) = watcher.events()
+    assert "nothing written for more than 1 m" in event_text(event, clock.now())
+
+
+def test_a_run_that_ended_long_ago_is_not_stalled() -> None:
+    session, _, watcher, clock = watched(rows(1, 60))
+    clock.advance(25 * 3600)
+    session.refresh_progress()
+    (run,) = session.runs()
+    assert run.verdict.level is Level.OK
+    assert watcher.events() == []
+
+
+def test_a_single_look_does_not_report_a_stall() -> None:
+    clock = ManualClock()
+    session = a_session(rows(1, 60), clock=clock)
+    clock.advance(3600)
+    session.refresh_progress()
+    (run,) = session.runs()
+    assert run.verdict.state_word == "stalled"
+    assert run.verdict.level is Level.OK
+
+
+def test_a_stall_can_be_muted() -> None:
+    reader, clock = FakeReader(), ManualClock()
+    config = replace(Config(), rules=RulesConfig(mute=("stalled",)))
+    session = a_session(reader=reader, clock=clock, config=config)
+    session.start()
+    reader.feed(rows(1, 60))
+    session.drain()
+    clock.advance(3600)
+    session.refresh_progress()
+    assert session.runs()[0].verdict.level is Level.OK
+
+
+def test_cancelled_is_not_crashed_anywhere() -> None:
+    session, reader, watcher, _ = watched(rows(1, 60))
+    source = a_source("slurm-7.out", format="console", precision_rank=1)
+    tail = LogTail(("slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T00:00:00 ***",), 1)
+    reader.feed(replace(a_batch(source=source), tail=tail))
+    session.drain()
+    (run,) = session.runs()
+    assert run.verdict.state_word == "cancelled"
+    (event,) = (e for e in watcher.events() if e.finding.rule == "crashed")
+    text = check_text(session) + verdict_line(session) + event_text(event, 0.0)
+    assert "crashed" not in text
+    assert "cancelled" in text

@@ -24,7 +24,7 @@ from rltui.health.detectors.windows import (
 )
 
 
-@detector(all_rows=True, facts=("count",))
+@detector(all_rows=True, finite_is_quiet=True, facts=("count",))
 def non_finite(rows: Rows, *, after_finite: bool = False) -> Signal:
     """NaN or infinite. ``after_finite``: only after a finite value was seen; silent until then."""
     wrong = ~np.isfinite(rows.x)

@@ -32,8 +32,10 @@ class Detector:
     """Numbers that the templates of a rule may name."""
     all_rows: bool
     """Whether it takes non-finite rows, too."""
-    reference: bool
+    reference: bool = False
     """Whether it compares with a reference run: its roles come from there."""
+    finite_is_quiet: bool = False
+    """Whether it can find nothing in rows that are all finite."""
 
 
 DETECTORS: dict[str, Detector] = {}
@@ -45,6 +47,7 @@ def detector(
     facts: tuple[str, ...] = (),
     all_rows: bool = False,
     reference: bool = False,
+    finite_is_quiet: bool = False,
 ) -> Callable[[Callable[..., Signal]], Callable[..., Signal]]:
     """Register a function as a detector under its own name."""
 
@@ -65,6 +68,7 @@ def detector(
             facts,
             all_rows,
             reference,
+            finite_is_quiet,
         )
         return function
 

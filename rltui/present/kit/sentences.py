@@ -14,8 +14,6 @@ Fact = float | int | str | None
 
 #: How the templates of rules call a limit; a field may have the same name.
 _LIMIT = re.compile(r"(?<!\{)\b(limit|floor)\b")
-#: Id -> sentence for findings about the state of a run, which no rule makes.
-_STATES = {"stalled": "nothing was written", "crashed": "it has ended"}
 
 
 def summary(finding: Finding) -> str:
@@ -48,8 +46,11 @@ def _limit_named(finding: Finding, template: str) -> str:
 
 def _state(finding: Finding) -> str:
     known = finding.evidence.facts
-    said = [str(known[k]) for k in ("reason", "line") if known.get(k)]
-    return ": ".join(said) or _STATES.get(finding.rule, "")
+    limit, interval = known.get("limit_s"), known.get("interval_s")
+    if isinstance(limit, (int, float)):
+        rows = f"; rows usually come every {numbers.age(float(interval))}" if interval else ""
+        return f"nothing written for more than {numbers.age(limit)}{rows}"
+    return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
 
 
 def _others(evidence: Evidence) -> str:

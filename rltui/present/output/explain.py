@@ -9,9 +9,12 @@ from rltui.catalogue import Catalogue
 from rltui.catalogue.model import Metric, TagInfo
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
+from rltui.core.template import parse
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
-from rltui.health.rule import Rule
+from rltui.health.model import Judgement
+from rltui.health.rule import Rule, Variant, When
+from rltui.health.unread import why_unread
 from rltui.present.kit import sentences
 from rltui.present.kit.prose import wrap
 
@@ -58,9 +61,16 @@ def explain_document(
     readers = [
         r
         for r in known.values()
-        if any(v.reads(k) is not None for v in r.variants for k in _keys(document))
+        if any(
+            v.reads(k) is not None
+            for v in r.variants
+            for k in _keys(document)
+            if not v.remaining and not v.detector.finite_is_quiet
+        )
     ]
     document["rules"] = {r.id: r.title for r in readers}
+    if "metric" in document:
+        document["unread"] = None if readers else why_unread(name)
     return document
 
 
@@ -122,6 +132,8 @@ def _rule(rule: Rule) -> Json:
                 "id": v.id,
                 "title": v.title,
                 "metrics": list(v.metrics),
+                "applies": _applies(v.when),
+                "healthy": _healthy(v),
                 "detector": v.detector.name,
                 "watch": dict(v.levels.get(Level.WATCH, {})),
                 "bad": dict(v.levels.get(Level.BAD, {})),
@@ -137,8 +149,39 @@ def _rule(rule: Rule) -> Json:
     }
 
 
-def explain_text(document: Json) -> str:
-    """The document for people."""
+def _applies(when: When) -> str:
+    """For which runs a variant is, in words; "" for all."""
+    words = []
+    for only, never in (
+        (when.scenarios, when.not_scenarios),
+        (when.frameworks, when.not_frameworks),
+        (when.algorithms, when.not_algorithms),
+    ):
+        words += [", ".join(only)] if only else []
+        words += [f"not {', '.join(never)}"] if never else []
+    if when.unlogged:
+        words.append(f"without {', '.join(when.unlogged)}")
+    return "; ".join(words)
+
+
+def _healthy(variant: Variant) -> str:
+    """The watch limit in words, where it does not depend on the run; else ""."""
+    level = min(variant.levels)
+    values: dict[str, float | None] = {
+        name: None if p.default is None else float(p.default)
+        for name, p in variant.detector.parameters.items()
+    }
+    values |= {name: float(value) for name, value in variant.levels[level].items()}
+    template = variant.words.healthy
+    known = all(isinstance(x, str) or values.get(x.name) is not None for x in parse(template))
+    rules = (variant.id,)
+    return sentences.healthy(
+        Judgement(level, None, None, rules, template if known else "", "", values)
+    )
+
+
+def explain_text(document: Json, *, reasons: bool = False) -> str:
+    """The document for people; ``reasons``: also where each limit of a rule comes from."""
     if "name" not in document:
         return _listing(document)
     lines: list[str] = []
@@ -149,10 +192,12 @@ def explain_text(document: Json) -> str:
     for entry in _grouped(document.get("tags", ())):
         lines += _tag_lines(entry)
     if "rule" in document:
-        lines += _rule_lines(document["rule"])
+        lines += _rule_lines(document["rule"], reasons=reasons)
     if document["rules"] and "rule" not in document:
         names = ", ".join(f"{title} ({key})" for key, title in document["rules"].items())
         lines += ["", *wrap(f"judged by {names}", _WIDTH)]
+    if document.get("unread"):
+        lines += ["", *wrap(f"judged by no rule: {document['unread']}", _WIDTH)]
     return "\n".join(lines).strip("\n") + "\n"
 
 
@@ -203,22 +248,39 @@ def _tag_lines(entry: Json) -> list[str]:
     return lines
 
 
-def _rule_lines(rule: Json) -> list[str]:
+def _rule_lines(rule: Json, *, reasons: bool) -> list[str]:
     lines = [f"{rule['title']} ({rule['id']}): {rule['category']}", ""]
     lines += wrap(rule["meaning"], _WIDTH)
     for variant in rule["variants"]:
         lines += ["", f"{variant['title']} ({variant['id']})"]
-        lines.append(f"  reads   {', '.join(variant['metrics'])}")
-        for level in ("watch", "bad"):
-            if variant[level]:
-                words = ", ".join(f"{k} {v}" for k, v in variant[level].items())
-                lines.append(f"  {level:7} {variant['detector']}: {words}")
-        lines.append(
-            f" fires after {variant['hold']} rows, over after {variant['release']}, "
-            f"needs {variant['min_points']} points"
-        )
-        lines += [f"  {x}" for x in wrap(f"check: {variant['advice']}", _WIDTH - 2)]
-        for name, why in variant["sources"].items():
-            text = f"{name + ': ' if name else ''}{why}"
-            lines += [f"    {x}" for x in wrap(text, _WIDTH - 4)]
-    return lines
+        facts = [
+            ("reads", ", ".join(variant["metrics"])),
+            ("for", variant["applies"]),
+            ("fine", variant["healthy"]),
+            ("speaks", _when(variant)),
+            ("check", variant["advice"]),
+            *((word, _limits(variant, word)) for word in ("watch", "bad")),
+        ]
+        lines += [line for name, text in facts if text for line in _fact(name, text)]
+        for name, why in variant["sources"].items() if reasons else ():
+            lines += [f"    {x}" for x in wrap(f"{name + ': ' if name else ''}{why}", _WIDTH - 4)]
+    if not rule["variants"]:
+        return lines
+    hint = "" if reasons else "; --reasons says where they come from"
+    return [*lines, "", f"rules.override changes the limits{hint}"]
+
+
+def _fact(name: str, text: str) -> list[str]:
+    first, *rest = wrap(text, _WIDTH - 10)
+    return [f"  {name:8}{first}", *(f"{'':10}{x}" for x in rest)]
+
+
+def _when(variant: Json) -> str:
+    """After how many rows a variant speaks, and is silent again."""
+    rows = f"after {variant['hold']} rows in a row" if variant["hold"] > 1 else "at once"
+    least = f", from row {variant['min_points']} on" if variant["min_points"] > 1 else ""
+    return f"{rows}{least}; over after {variant['release']} rows inside the limit"
+
+
+def _limits(variant: Json, level: str) -> str:
+    return ", ".join(f"{name} {value}" for name, value in variant[level].items())

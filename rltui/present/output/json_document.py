@@ -15,9 +15,11 @@ from rltui.core.level import Level, worst
 from rltui.health.crash import ExitStatus
 from rltui.health.model import Evidence, Finding
 from rltui.present.kit import sentences
+from rltui.present.output.text_report import event_words
 from rltui.present.screens.log import last_lines
 from rltui.session import RunView, Session
 from rltui.session.event import Event
+from rltui.session.hook import Message
 
 Json = dict[str, Any]
 
@@ -127,6 +129,11 @@ def _note(note: Note) -> Json:
     }
 
 
+def event_message(event: Event) -> Message:
+    """One change of the verdict, to be handed to a command or a URL."""
+    return Message(event.identity, event_line(event), event_words(event))
+
+
 def event_line(event: Event) -> str:
     """One change of the verdict, ``rltui.event/1``: one line of strict JSON."""
     import json
@@ -135,6 +142,7 @@ def event_line(event: Event) -> str:
         "schema": "rltui.event/1",
         "run": event.run.key.name,
         "event": event.kind.value,
+        "text": event_words(event),
         **_finding(event.finding),
     }
     return json.dumps(_finite(document), allow_nan=False)

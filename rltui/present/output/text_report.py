@@ -80,7 +80,8 @@ def _state_words(run: RunView) -> str:
         return "log deleted"
     if progress.state is RunState.UNKNOWN:
         return f"ended {age} ago" if age else "state unknown"
-    return f"{progress.state.value} {age} ago".strip() if age else progress.state.value
+    word = run.verdict.state_word
+    return f"{word} {age} ago" if age else word
 
 
 def check_text(session: Session) -> str:
@@ -96,21 +97,25 @@ def check_text(session: Session) -> str:
     if len(runs) > 1:
         counts = Counter(r.verdict.level for r in runs)
         words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
-        crashed = sum(r.verdict.crash is not None for r in runs)
-        words += [f"{crashed} crashed"] if crashed else []
+        ends = Counter(r.verdict.state_word for r in runs if r.verdict.crash is not None)
+        words += [f"{count} {word}" for word, count in ends.items()]
         lines.append(f"{len(runs)} runs, worst {level.word}: {', '.join(words)}")
     return "\n".join(lines) + "\n"
 
 
 def event_text(event: Event, now: float) -> str:
     """One change of the verdict in one line, with the time of day (UTC) at which it was seen."""
-    at = datetime.fromtimestamp(now, timezone.utc).strftime("%H:%M:%S")
+    return f"{datetime.fromtimestamp(now, timezone.utc):%H:%M:%S} {event_words(event)}"
+
+
+def event_words(event: Event) -> str:
+    """One change of the verdict in one line."""
     finding = event.finding
     over = event.kind is EventKind.RESOLVED
     glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
     level = "" if over else f" {finding.level.word}"
     what = f"{finding.title} {event.kind.value}{level}, {_when(finding)}"
-    return f"{at} {glyph} {event.run.name}: {what}: {sentences.summary(finding)}"
+    return f"{glyph} {event.run.name}: {what}: {sentences.summary(finding)}"
 
 
 def _ending_lines(run: RunView) -> list[str]:

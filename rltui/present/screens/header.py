@@ -209,7 +209,7 @@ def _between(left: Line, right: Line, width: int) -> Line:
 
 def runs_header(runs: list[RunView], label: str, view: View, width: int, expected: int = 0) -> Line:
     """Line 1 of the list of runs; ``expected`` is how many there are, read or not."""
-    states = [r.progress.state for r in runs if r.progress]
+    states = [r.verdict.state_word for r in runs if r.progress]
     parts = [_Part([(label, TITLE)], 0, 0 if width < 150 else 2)]
     if width >= 150:
         parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
@@ -218,10 +218,10 @@ def runs_header(runs: list[RunView], label: str, view: View, width: int, expecte
     runs_word = "run" if total == 1 else "runs"
     words = f"{done} of {total} read" if done < total else f"{total} {runs_word}"
     parts.append(_Part([(words, TEXT)], 10))
-    for state in (RunState.LIVE, RunState.STALLED, RunState.CRASHED, RunState.FINISHED):
+    for state in ("live", "stalled", "crashed", "cancelled", "finished"):
         count = states.count(state)
         if count:
-            parts.append(_Part([(f"{count} {state.value}", MUTED)], 20))
+            parts.append(_Part([(f"{count} {state}", MUTED)], 20))
     levels = [r.verdict.level for r in runs]
     right = _level_counts(levels.count(Level.BAD), levels.count(Level.WATCH), view, words=True)
     if not right and Level.OK in levels:

@@ -76,7 +76,7 @@ def _searched_words(run: RunView) -> str:
     if known is not None:
         words += [known.framework, known.title, known.algorithm or ""]
     if progress is not None:
-        words.append(progress.state.value)
+        words.append(run.verdict.state_word)
     return " ".join(words)
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rltui.health.cases import case_run
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.detectors.windows import (
     latched,
@@ -19,7 +20,6 @@ from rltui.health.engine import Engine
 from rltui.health.episodes import spans
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules
-from tests.health.rule_cases import case_run
 
 RULES = load_rules()
 SETTINGS = [(v, level) for r in RULES for v in r.variants for level in v.levels]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
+from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.model import Evidence, Finding, FindingState, Skipped, Words
 from rltui.health.rules import load_rules
 from rltui.present.kit.sentences import facts, short, summary, why_skipped
-from tests.health.rule_cases import case_run, parse_series
 
 RULES = load_rules()
 
@@ -163,7 +163,9 @@ def test_other_tags_of_an_episode_are_named_or_counted() -> None:
 
 
 def test_what_no_rule_found_has_a_sentence_too() -> None:
-    assert summary(replace(_FINDING, rule="stalled")) == "nothing was written"
+    facts: dict[str, float | int | str | None] = {"limit_s": 150.0, "interval_s": 30.0}
+    stalled = replace(_FINDING, rule="stalled", evidence=replace(_EVIDENCE, facts=facts))
+    assert summary(stalled) == "nothing written for more than 2 m; rows usually come every 30 s"
     ended = replace(_EVIDENCE, facts={"reason": "CUDA out of memory", "line": "E {oom}"})
     crashed = replace(_FINDING, rule="crashed", evidence=ended)
     assert summary(crashed) == short(crashed) == "CUDA out of memory: E {oom}"

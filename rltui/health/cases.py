@@ -12,14 +12,13 @@ import numpy as np
 
 from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo
 from rltui.core.batch import Batch, RunKey, SourceInfo
-from rltui.core.block import FloatArray
+from rltui.core.block import Block, FloatArray
 from rltui.core.level import Direction, Level, worst
 from rltui.health.engine import Engine
 from rltui.health.model import Finding, FindingState
 from rltui.health.reference import Reference
 from rltui.health.rule import Case, Rule
 from rltui.store import RunData
-from tests.blocks import make_block
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|nan|inf)"
 _PART = re.compile(rf"({_NUMBER})(?:\.\.({_NUMBER})|~({_NUMBER}))?(?:x(\d+))?$", re.IGNORECASE)
@@ -118,7 +117,7 @@ def case_run(
     blocks = []
     for key, values in series.items():
         steps = np.arange(1, len(values) + 1, dtype=np.int64)
-        blocks.append(make_block([key], steps, steps.astype(np.float64), values.reshape(-1, 1)))
+        blocks.append(Block((key,), steps, steps.astype(np.float64), values.reshape(-1, 1)))
     source = SourceInfo(path, "case", 0, 0, 0, 0, 0.0)
     run.apply(Batch(run.key, path, source, tuple(blocks)))
     infos = {key: case_info(key, estimator) for key in series}

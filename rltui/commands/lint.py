@@ -1,0 +1,179 @@
+"""``rltui lint``: every error of configuration, dialects, rules and themes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rltui.commands.command import Command, Exit, emit
+from rltui.core.errors import DocumentError, UsageError
+
+if TYPE_CHECKING:
+    from rltui.core.yaml_document import Node
+    from rltui.health.cases import CaseResult
+
+_ENDINGS = (".yaml", ".yml")
+#: Keys that only one kind of document has at its top.
+_KINDS = {
+    "dialect": ("id", "entries", "fingerprint", "inherits"),
+    "theme": ("colours", "dark", "ansi"),
+    "config": ("view", "watch", "metrics", "dialects", "keys", "hooks"),
+}
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", type=Path,
+        help="documents, or directories of them; without any, yours",
+    )  # fmt: skip
+    parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
+    parser.add_argument(
+        "--run",
+        dest="run_cases",
+        action="store_true",
+        help="run the cases of rules; without FILE the shipped ones, too",
+    )
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rltui.core.text import clean
+
+    documents = _documents(options)
+    lines = [line for path in documents for line in _errors(path)]
+    said = [_count(len(documents), "document")]
+    if options.run_cases and not lines:
+        results = _case_results(options, documents)
+        said.append(_count(len(results), "case"))
+        lines += [
+            f"{c.path}:{c.line}: {c.rule}, case {c.case!r}: {c.message}"
+            for c in results
+            if not c.ok
+        ]
+    said.append(_count(len(lines), "error") if lines else "no error")
+    emit("".join(f"{clean(line)}\n" for line in [*lines, ", ".join(said)]))
+    return Exit.USAGE if lines else Exit.OK
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word if number == 1 else word + 's'}"
+
+
+def _documents(options: argparse.Namespace) -> list[Path]:
+    """The documents to check. Raises UsageError for a path that does not exist."""
+    from rltui.config import config_dirs, config_path
+
+    if not options.files:
+        config, dirs = (
+            config_path(options.config, os.environ),
+            config_dirs(options.config, os.environ),
+        )
+        own = [config] if config.is_file() or options.config is not None else []
+        return [*own, *(p for d in (dirs.dialects, dirs.rules, dirs.themes) for p in _yaml(d))]
+    found: list[Path] = []
+    for path in options.files:
+        if not path.exists():
+            raise UsageError(f"no such file: {path}")
+        found += _yaml(path) if path.is_dir() else [path]
+    return found
+
+
+def _yaml(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*") if p.suffix in _ENDINGS) if folder.is_dir() else []
+
+
+def _errors(path: Path) -> list[str]:
+    """Every error of a document, one line each."""
+    from rltui.core.every_error import every_error
+    from rltui.core.yaml_document import read_document
+
+    try:
+        read = _READERS[_kind(read_document(path))]
+    except DocumentError as error:
+        return [str(error)]
+    errors = every_error(path, lambda: read(path))
+    return [str(e) if isinstance(e, DocumentError) else f"{path}: {e}" for e in errors]
+
+
+def _kind(root: Node) -> str:
+    """What a document is for, by its keys. Raises DocumentError when it is no mapping."""
+    keys = set(root.table())
+    rules = root.value and next((v for k, v in root.value.items() if k.value == "rules"), None)
+    if rules is not None and isinstance(rules.value, list):
+        return "rules"
+    return next((kind for kind, words in _KINDS.items() if keys & set(words)), "config")
+
+
+def _read_config(path: Path) -> None:
+    from rltui.config import load_config
+    from rltui.present.kit.theme import load_theme
+    from rltui.present.screens.keys import keys_of
+    from rltui.session.documents import open_catalogue, open_rules
+
+    config = load_config(path, {}, {})
+    try:
+        catalogue = open_catalogue(config)
+        open_rules(config, catalogue)
+    except DocumentError as error:
+        if error.path == path:
+            raise
+        bare = replace(config, dirs=None)  # the other documents have errors of their own
+        open_rules(bare, open_catalogue(bare))
+    keys_of(config)
+    load_theme(config.view.theme, config.theme_dirs)
+
+
+def _read_dialect(path: Path) -> None:
+    from rltui.catalogue import load_catalogue
+    from rltui.catalogue.dialect import read_body, read_head, read_text
+
+    known, text = load_catalogue(), read_text(path)
+    head = read_head(path, text, tuple(known.scenarios))
+    read_body(path, text, known.metrics)
+    parent = head.inherits_at
+    if parent is not None and parent.text() != head.id:
+        parent.choice(known.dialects)
+
+
+def _read_rules(path: Path) -> None:
+    from rltui.catalogue import load_catalogue
+    from rltui.health.rules import read_rules
+
+    read_rules(path, frozenset(load_catalogue().metrics))
+
+
+def _read_theme(path: Path) -> None:
+    from rltui.present.kit.theme import load_theme
+
+    load_theme(path)
+
+
+_READERS: dict[str, Callable[[Path], None]] = {
+    "config": _read_config,
+    "dialect": _read_dialect,
+    "rules": _read_rules,
+    "theme": _read_theme,
+}
+
+
+def _case_results(options: argparse.Namespace, documents: Iterable[Path]) -> list[CaseResult]:
+    """The results of the cases of rules: those of the documents; without FILE the shipped ones,
+    too."""
+    from rltui.core.yaml_document import read_document
+    from rltui.health.cases import run_cases
+    from rltui.health.rules import load_rules
+
+    own = [path for path in documents if _kind(read_document(path)) == "rules"]
+    return run_cases(r for r in load_rules(own) if not options.files or r.path in own)
+
+
+COMMAND = Command(
+    "lint",
+    "check configuration, dialects, rules and themes",
+    "rltui lint my-rules.yaml --run",
+    _arguments,
+    _run,
+)

@@ -1,0 +1,146 @@
+"""Detectors of values that break off, stand still or sink. Same contract as in ``levels``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.windows import (
+    last_run_start,
+    rolling_extreme,
+    rolling_median,
+    run_start,
+)
+
+
+@detector(all_rows=True, finite_is_quiet=True, facts=("count",))
+def broke_off(rows: Rows, *, gaps: int = 2) -> Signal:
+    """NaN or infinite after a finite value. Not judged once the value has come back from ``gaps``
+    such stretches: it is not computed at every row."""
+    wrong = ~np.isfinite(rows.x)
+    n = rows.count
+    seen = np.maximum.accumulate(~wrong) if n else ~wrong
+    wrong &= seen
+    back = ~wrong & np.concatenate([[False], wrong[:-1]]) if n else wrong
+    return Signal(
+        beyond=wrong & (np.cumsum(back) < gaps),
+        statistic=rows.x,
+        threshold=constant(n, np.nan),
+        name="non-finite values",
+        facts={"count": np.cumsum(wrong).astype(np.float64)},
+        silent=not seen.any(),
+    )
+
+
+@detector(facts=("top", "count"))
+def never_above(rows: Rows, *, least_rows: int, limit: float = 0.0) -> Signal:
+    """No row of ``least_rows`` or more was above ``limit``, sign dropped."""
+    n = rows.count
+    top = np.maximum.accumulate(np.abs(rows.x)) if n else rows.x
+    count = np.arange(1, n + 1, dtype=np.float64)
+    return Signal(
+        beyond=(top <= limit) & (count >= least_rows),
+        statistic=np.where(top <= limit, count, np.nan),
+        threshold=constant(n, least_rows),
+        name="rows at or below the limit",
+        onset=np.zeros(n, dtype=np.int64),
+        facts={"top": top, "count": count},
+    )
+
+
+@detector(roles=("gradient",), facts=("count",))
+def unchanged(
+    rows: Rows, *, window: int, width: float = 0.0, most: float = np.inf, gradient: float = 0.0
+) -> Signal:
+    """The same value, to within ``width`` of its size, in ``window`` rows, and at most ``most``.
+
+    With a ``gradient`` norm: only while that is at most ``gradient``. A value that is printed with
+    few digits may be equal from row to row although weights change.
+    """
+    n = rows.count
+    high = rolling_extreme(rows.x, window, least=False)
+    low = rolling_extreme(rows.x, window, least=True)
+    still = (high - low <= width * np.abs(high)) & (high <= most)
+    still[: window - 1] = False
+    other = rows.others.get("gradient")
+    if other is not None:
+        size = np.where(np.isfinite(other), np.abs(other), np.inf)
+        still &= rolling_extreme(size, window, least=False) <= gradient
+    since = run_start(still)
+    count = np.arange(n) - since + window
+    return Signal(
+        beyond=still,
+        statistic=np.where(still, count, np.nan),
+        threshold=constant(n, window),
+        name="rows of one value",
+        onset=np.where(still, np.maximum(since - window + 1, 0), np.arange(n)),
+        window=window,
+        facts={"count": count.astype(np.float64)},
+    )
+
+
+@detector(facts=("usual", "middle", "share"))
+def under_usual(rows: Rows, *, share: float, window: int = 10, usual: int = 20) -> Signal:
+    """The median of ``window`` rows is ``share`` of the best median of ``usual`` rows, or less.
+
+    A long window for the best: the luckiest few rows are not what is usual. Not judged until there
+    are ``usual`` rows, and while nothing but zeros has been logged.
+    """
+    n = rows.count
+    middle, long = rolling_median(rows.x, window), rolling_median(rows.x, usual)
+    long[: usual - 1] = -np.inf
+    best = np.maximum.accumulate(long) if n else long
+    known = best > 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(known, middle / best, np.nan)
+        limit = np.where(known, share * best, np.nan)
+        beyond = part <= share
+        raw = rows.x <= limit
+    return Signal(
+        beyond=beyond,
+        statistic=part,
+        threshold=constant(n, share),
+        name=f"share of the best {usual}-row median",
+        low=limit,
+        onset=last_run_start(raw, window),
+        window=window,
+        facts={"usual": np.where(known, best, np.nan), "middle": middle, "share": part},
+        silent=not known.any(),
+    )
+
+
+@detector(facts=("best", "middle", "share"))
+def lost_gain(
+    rows: Rows, *, share: float, window: int = 5, noise: float = 4.0, least_rows: int = 10
+) -> Signal:
+    """The median of ``window`` rows, once well above zero, is ``share`` of its best or less.
+
+    Well above zero: its best is ``noise`` times the usual step between neighbours. From
+    ``least_rows`` rows on.
+    """
+    n = rows.count
+    middle = rolling_median(rows.x, window)
+    settled = np.where(np.arange(n) >= window - 1, middle, -np.inf)
+    best = np.maximum.accumulate(settled) if n else middle
+    step = np.zeros(n)
+    if n > 1:
+        step[1:] = rolling_median(np.abs(np.diff(rows.x)), 30)
+    was = (best > 0) & (best >= noise * step) & (np.arange(n) >= least_rows - 1)
+    was = np.maximum.accumulate(was) if n else was
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(best > 0, middle / best, np.nan)
+        limit = np.where(best > 0, share * best, np.nan)
+        beyond = was & (part <= share)
+        raw = rows.x <= limit
+    return Signal(
+        beyond=beyond,
+        statistic=part,
+        threshold=constant(n, share),
+        name="share of the best",
+        low=np.where(was, limit, np.nan),
+        onset=last_run_start(raw, window),
+        window=window,
+        facts={"best": np.where(best > 0, best, np.nan), "middle": middle, "share": part},
+        silent=not (best > 0).any(),
+    )

@@ -1,0 +1,189 @@
+"""Hands changes of the verdict to a command or a URL of the user.
+
+Delivered on a thread of its own: whoever posts never waits for a slow command or server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+from rltui.config import HooksConfig
+from rltui.core.clock import Clock
+from rltui.core.level import Level
+from rltui.session.event import Event
+
+#: Most changes that wait; beyond that the oldest ones are dropped.
+_MOST_WAITING = 200
+#: Characters of an error that are shown.
+_ERROR_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One change of the verdict."""
+
+    about: Hashable
+    """Identity of the finding: a newer message about the same one replaces one that waits."""
+    document: str
+    """One line of JSON."""
+    text: str
+    """The same in one line for people."""
+
+
+class Outbox:
+    """What waits to be delivered, and when the next may go. Pure; times are monotonic seconds."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._per_minute = per_minute
+        self._waiting: dict[Hashable, Message] = {}
+        self._sent: deque[float] = deque(maxlen=per_minute)
+
+    def put(self, message: Message) -> None:
+        """Let a message wait, in place of an older one about the same finding."""
+        self._waiting.pop(message.about, None)
+        self._waiting[message.about] = message
+        while len(self._waiting) > _MOST_WAITING:
+            del self._waiting[next(iter(self._waiting))]
+
+    def wait(self, now: float) -> float | None:
+        """Seconds until the next message may go, 0 for at once; None when none waits."""
+        if not self._waiting:
+            return None
+        if len(self._sent) < self._per_minute:
+            return 0.0
+        return max(0.0, self._sent[0] + 60.0 - now)
+
+    def take(self, now: float) -> Message:
+        """The oldest message. Call it only when :meth:`wait` returned 0."""
+        self._sent.append(now)
+        return self._waiting.pop(next(iter(self._waiting)))
+
+
+def open_hook(settings: HooksConfig, clock: Clock, trouble: Callable[[str], None]) -> Hook | None:
+    """The hook that the user configured, or None. Starts nothing."""
+    return Hook(settings, clock, trouble) if settings.on_finding else None
+
+
+class Hook:
+    """Owned by a command. ``trouble`` is called on the hook's thread with the first error after
+    a success; later ones are the same trouble."""
+
+    def __init__(self, settings: HooksConfig, clock: Clock, trouble: Callable[[str], None]) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._trouble = trouble
+        self._outbox = Outbox(settings.per_minute)
+        self._changed = threading.Condition()
+        self._closing = self._failed = False
+        self._thread: threading.Thread | None = None
+
+    def wants(self, event: Event) -> bool:
+        """Whether an event is to be handed over: news, of the level that the user wants."""
+        least = Level.BAD if self._settings.level == "bad" else Level.WATCH
+        return event.is_news and event.finding.level >= least
+
+    def post(self, message: Message) -> None:
+        """Deliver a message soon. Does no I/O."""
+        with self._changed:
+            self._outbox.put(message)
+            self._changed.notify()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="hook", daemon=True)
+            self._thread.start()
+
+    def close(self, within_s: float) -> None:
+        """Deliver what the rate allows, for at most ``within_s`` seconds, and end the thread."""
+        if self._thread is None:
+            return
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(within_s)
+
+    def _work(self) -> None:
+        while (message := self._next()) is not None:
+            error = deliver(self._settings, message)
+            if error is not None and not self._failed:
+                self._trouble(f"hooks.on_finding: {error}")
+            self._failed = error is not None
+
+    def _next(self) -> Message | None:
+        """The next message, when it may go; None at the end."""
+        with self._changed:
+            while True:
+                now = self._clock.monotonic()
+                left = self._outbox.wait(now)
+                if left == 0:
+                    return self._outbox.take(now)
+                if self._closing:
+                    return None
+                self._changed.wait(left)
+
+
+def deliver(settings: HooksConfig, message: Message) -> str | None:
+    """Deliver one message; returns what went wrong, or None."""
+    body = message.text if settings.format == "text" else message.document
+    if settings.url is not None:
+        return _send(settings.url, body, settings)
+    return _run(settings.on_finding, body, settings.timeout_s)
+
+
+def _send(url: str, body: str, settings: HooksConfig) -> str | None:
+    """POST to a URL. It may hold a secret, so errors name the host only."""
+    import http.client
+    from urllib.error import HTTPError, URLError
+    from urllib.parse import urlsplit
+    from urllib.request import Request, urlopen
+
+    kind = "text/plain; charset=utf-8" if settings.format == "text" else "application/json"
+    headers = {"Content-Type": kind, "User-Agent": "rltui"}
+    host = "the server"
+    try:
+        host = urlsplit(url).hostname or host
+        request = Request(url, body.encode(), headers, method="POST")
+        with urlopen(request, timeout=settings.timeout_s) as answer:
+            answer.read(1)
+    except HTTPError as error:
+        return f"{host} answered {error.code}"
+    except URLError as error:
+        return _short(f"{host}: {error.reason}")
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        return _short(f"{host}: {type(error).__name__}")
+    return None
+
+
+def _run(command: tuple[str, ...], body: str, timeout_s: float) -> str | None:
+    """Run a command with the message on its standard input; it and its children are killed when
+    it takes too long."""
+    words = shlex.split(command[0]) if len(command) == 1 else list(command)
+    try:
+        process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            start_new_session=True,
+        )  # fmt: skip
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        return _short(f"{words[0]}: {reason}")
+    try:
+        _, errors = process.communicate(body.encode() + b"\n", timeout_s)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return f"{words[0]}: took more than {timeout_s:g} s"
+    if process.returncode == 0:
+        return None
+    said = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return _short(f"{words[0]}: exit code {process.returncode}" + (f": {said}" if said else ""))
+
+
+def _short(text: str) -> str:
+    return text[:_ERROR_CHARS]

@@ -1,0 +1,80 @@
+"""Reports changes of the verdict to who does not look at the screen: bell, terminal, hook."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from rltui.config import HooksConfig
+from rltui.core.level import Level
+from rltui.core.text import clean
+from rltui.session import Session
+from rltui.session.event import Event, EventKind, Watcher
+from rltui.session.hook import open_hook
+from rltui.tui.clipboard import passed_through
+from rltui.tui.shell import ShellApp
+
+#: Seconds at the end for what is still to be handed to the hook: leaving is quick.
+_LAST_S = 1.0
+#: Characters of a notification.
+_TEXT_CHARS = 200
+#: Terminals (by the beginning of TERM) that know one of the two sequences, or none.
+_ONLY_9 = ("xterm-kitty", "xterm-ghostty")
+_ONLY_777 = ("rxvt", "foot")
+_NEITHER = ("linux", "dumb", "vt")
+
+
+class Alerts:
+    """Owned by the app."""
+
+    def __init__(self, app: ShellApp[Any], session: Session, settings: HooksConfig) -> None:
+        self._app = app
+        self._watcher = Watcher(session)
+        self._hook = open_hook(settings, session.clock, self._complain)
+        self._least = {"watch": Level.WATCH, "bad": Level.BAD}.get(settings.terminal)
+
+    def look(self) -> None:
+        """Report what changed since the last call."""
+        events = [e for e in self._watcher.events() if e.is_news]
+        if not events:
+            return
+        from rltui.present.output.json_document import event_message
+        from rltui.present.output.text_report import event_words
+
+        for event in events:
+            if self._hook is not None and self._hook.wants(event):
+                self._hook.post(event_message(event))
+        loud = [e for e in events if self._is_loud(e)]
+        if loud:
+            more = f" and {len(loud) - 1} more" if len(loud) > 1 else ""
+            self._app.bell()
+            self._app.write_terminal(notification(event_words(loud[0]) + more, os.environ))
+
+    def close(self) -> None:
+        """Hand over what is left."""
+        if self._hook is not None:
+            self._hook.close(_LAST_S)
+
+    def _is_loud(self, event: Event) -> bool:
+        begun = event.kind is not EventKind.RESOLVED
+        return self._least is not None and begun and event.finding.level >= self._least
+
+    def _complain(self, text: str) -> None:
+        """Called on the thread of the hook; the loop may be closed already."""
+        with contextlib.suppress(RuntimeError):
+            self._app.call_later(self._app.say, text)
+
+
+def notification(text: str, environ: Mapping[str, str]) -> str:
+    """The control sequences with which terminals show a notification: OSC 9 and OSC 777. A
+    terminal ignores the one it does not know. "" where neither can be shown."""
+    text = clean(text)[:_TEXT_CHARS].replace(";", ",")
+    term = environ.get("TERM", "")
+    sequences = []
+    if not term.startswith((*_ONLY_777, *_NEITHER)):
+        sequences.append(f"\x1b]9;rltui: {text}\x07")
+    if not term.startswith((*_ONLY_9, *_NEITHER)):
+        sequences.append(f"\x1b]777;notify;rltui;{text}\x07")
+    return "".join(passed_through(sequence, environ) for sequence in sequences)

@@ -1,0 +1,137 @@
+"""A command or a URL gets the changes of a verdict, and never holds anything up."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rltui.config import HooksConfig
+from rltui.core.clock import SystemClock
+from rltui.session.hook import Hook, Message, Outbox, deliver
+from tests.servers import Inbox, receiving
+
+MESSAGE = Message("one", '{"text": "✖ run: nan fired"}', "✖ run: nan fired")
+
+
+@pytest.fixture
+def inbox(monkeypatch: pytest.MonkeyPatch) -> Iterator[Inbox]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with receiving() as server:
+        yield server
+
+
+def a_message(about: str, text: str = "") -> Message:
+    return Message(about, json.dumps({"text": text}), text)
+
+
+# -- what waits ----------------------------------------------------------------------------
+
+
+def test_a_newer_state_replaces_one_that_waits() -> None:
+    outbox = Outbox(10)
+    for about, text in (("a", "fired"), ("b", "fired"), ("a", "over")):
+        outbox.put(a_message(about, text))
+    assert [outbox.take(0.0).text for _ in range(2)] == ["fired", "over"]
+    assert outbox.wait(0.0) is None
+
+
+def test_no_more_than_the_rate() -> None:
+    outbox = Outbox(2)
+    for i in range(4):
+        outbox.put(a_message(str(i)))
+    for _ in range(2):
+        assert outbox.wait(100.0) == 0.0
+        outbox.take(100.0)
+    assert outbox.wait(130.0) == 30.0
+    assert outbox.wait(161.0) == 0.0
+
+
+def test_what_waits_is_bounded() -> None:
+    outbox = Outbox(600)
+    for i in range(500):
+        outbox.put(a_message(str(i), str(i)))
+    assert outbox.take(0.0).text == "300"
+
+
+# -- delivery ------------------------------------------------------------------------------
+
+
+def test_a_url_gets_the_event_as_json(inbox: Inbox) -> None:
+    assert deliver(HooksConfig(on_finding=(inbox.url,)), MESSAGE) is None
+    ((kind, body),) = inbox.bodies
+    assert kind == "application/json"
+    assert json.loads(body) == {"text": "✖ run: nan fired"}
+
+
+def test_a_url_gets_text(inbox: Inbox) -> None:
+    assert deliver(HooksConfig(on_finding=(inbox.url,), format="text"), MESSAGE) is None
+    assert inbox.bodies == [("text/plain; charset=utf-8", "✖ run: nan fired")]
+
+
+def test_errors_name_the_host_and_no_secret(inbox: Inbox) -> None:
+    inbox.answer = 500
+    assert deliver(HooksConfig(on_finding=(inbox.url,)), MESSAGE) == "127.0.0.1 answered 500"
+    for url in ("http://127.0.0.1:1/secret", "http://[secret", "http://127.0.0.1:99999/secret"):
+        error = deliver(HooksConfig(on_finding=(url,), timeout_s=2.0), MESSAGE)
+        assert error
+        assert "/secret" not in error
+
+
+def test_a_command_gets_the_event_on_standard_input(tmp_path: Path) -> None:
+    code = "import sys, pathlib; pathlib.Path(sys.argv[1]).write_bytes(sys.stdin.buffer.read())"
+    command = (sys.executable, "-c", code, str(tmp_path / "got"))
+    assert deliver(HooksConfig(on_finding=command), MESSAGE) is None
+    assert (tmp_path / "got").read_text("utf-8") == MESSAGE.document + "\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("import sys; sys.exit('no route\\nto host')", "exit code 1: to host"),
+        ("import time; time.sleep(60)", "took more than 0.5 s"),
+        ("import subprocess; subprocess.run(['sleep', '60'])", "took more than 0.5 s"),
+    ],
+)
+def test_what_goes_wrong_in_a_command(code: str, error: str) -> None:
+    settings = HooksConfig(on_finding=(sys.executable, "-c", code), timeout_s=0.5)
+    said = deliver(settings, MESSAGE)
+    assert said is not None
+    assert error in said
+
+
+def test_a_command_that_does_not_exist() -> None:
+    said = deliver(HooksConfig(on_finding=("/no/such/command --flag",)), MESSAGE)
+    assert said == "/no/such/command: No such file or directory"
+
+
+# -- the thread ----------------------------------------------------------------------------
+
+
+def test_posting_does_not_wait_and_closing_delivers(inbox: Inbox) -> None:
+    hook = Hook(HooksConfig(on_finding=(inbox.url,)), SystemClock(), pytest.fail)
+    for i in range(5):
+        hook.post(a_message(str(i), str(i)))
+    hook.close(10.0)
+    assert [json.loads(body)["text"] for _, body in inbox.bodies] == list("01234")
+
+
+def test_trouble_is_reported_once_until_it_works_again(inbox: Inbox) -> None:
+    said: list[str] = []
+    hook = Hook(HooksConfig(on_finding=(inbox.url,)), SystemClock(), said.append)
+    inbox.answer = 503
+    for i in range(3):
+        hook.post(a_message(str(i)))
+    hook.close(10.0)
+    assert said == ["hooks.on_finding: 127.0.0.1 answered 503"]
+
+
+def test_nothing_is_started_for_nothing() -> None:
+    before = threading.active_count()
+    hook = Hook(HooksConfig(on_finding=("true",)), SystemClock(), pytest.fail)
+    hook.close(1.0)
+    assert threading.active_count() == before
