@@ -86,7 +86,8 @@ class Engine:
             for task in memory.plan
         ]
         memory.version = run.version
-        memory.report = make_report(run, infos, answers)
+        vital = tuple(k for q in recognition.scenario.questions for k in q.metrics)
+        memory.report = make_report(run, infos, answers, vital)
         return memory.report
 
     def _recall(

@@ -8,6 +8,7 @@ from typing import Any
 
 from rltui.catalogue.model import Range, TagInfo
 from rltui.core.level import Level, worst
+from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.judge import Outcome
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Report, Skipped
 from rltui.health.plan import Task
@@ -31,10 +32,17 @@ class Answer:
 Answers = Sequence[tuple[Task, tuple[Answer, ...]]]
 
 
-def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) -> Report:
-    """The report of a run from the answers of all its tasks."""
+def make_report(
+    run: RunData, infos: Mapping[str, TagInfo], answers: Answers, vital: tuple[str, ...] = ()
+) -> Report:
+    """The report of a run from the answers of all its tasks.
+
+    ``vital``: metric keys whose moves are worth naming beside a finding.
+    """
     findings = _sorted([*_findings(answers), *_broken(answers)])
     tags = _judgements(infos, answers)
+    diagnosed = diagnose(findings, Facts(run, infos, vital, tags))
+    findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
     level = worst(f.level for f in findings if f.state is FindingState.FIRING)
     return Report(
@@ -45,6 +53,7 @@ def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) ->
         tags=tags,
         skipped=skipped,
         judged=judged,
+        diagnosed=diagnosed,
     )
 
 

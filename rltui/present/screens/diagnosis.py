@@ -1,0 +1,231 @@
+"""A diagnosis in words: its cause, what to check first and then, each with its value and badge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width, fit
+from rltui.health.model import Diagnosis, Finding, Move
+from rltui.health.symptoms import SETTING_CHANGED, Check
+from rltui.present.kit import numbers
+from rltui.present.kit.line import (
+    ACCENT,
+    LEVEL_TOKEN,
+    MUTED,
+    STRONG,
+    TEXT,
+    Line,
+    Style,
+    column,
+    fit_line,
+    line_width,
+    style,
+)
+from rltui.present.kit.prose import paragraph
+from rltui.present.screens.first_movers import change_words
+from rltui.present.screens.metric_rows import make_row
+from rltui.present.screens.metric_table import spark_line
+from rltui.present.screens.run_cache import RunCache
+from rltui.present.screens.view import View
+from rltui.session import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class CheckItem:
+    """One thing to check, with its present state in this run."""
+
+    check: Check
+    metric: str
+    """Key of the metric; the first that would do when none is logged."""
+    title: str
+    tag: str | None
+    """None when the run logs none of the metrics."""
+    level: Level
+    value: float | None
+    step: int | None
+    """Step of the value."""
+    hint: str
+    """What stands out: "× 200 at step 30", "usually ≤ 0.02"; "" for nothing."""
+
+
+_ITEMS: RunCache[str, list[CheckItem]] = RunCache()
+
+
+def diagnosis_of(run: RunView, finding: Finding) -> Diagnosis | None:
+    """The diagnosis of the symptom that a finding shows."""
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    return next((d for d in found if finding in d.findings), None)
+
+
+def title_of(run: RunView, diagnosis: Diagnosis) -> str:
+    """ "learning rate × 200" for a setting that jumped, else the name of the symptom."""
+    move = cause_of(run) if diagnosis.symptom.id == SETTING_CHANGED else None
+    if move is None:
+        return diagnosis.symptom.title
+    return f"{run.infos[move.tag].title} {change_words(move)}"
+
+
+def cause_of(run: RunView) -> Move | None:
+    """The setting whose jump began the worst story."""
+    return None if run.report is None else run.report.diagnosed.cause
+
+
+def worst_story(run: RunView) -> Diagnosis | None:
+    """The diagnosis to begin with: the cause of the worst story that is not over."""
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    return found[0] if found and found[0].level >= Level.WATCH else None
+
+
+def summary_of(run: RunView, diagnosis: Diagnosis) -> str:
+    """One sentence: the cause and what it brought about."""
+    since = numbers.step(diagnosis.since_step)
+    move = cause_of(run) if diagnosis.symptom.id == SETTING_CHANGED else None
+    if move is not None:
+        change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
+        size = "" if move.factor is None else f" ({numbers.factor(move.factor)})"
+        text = f"{run.infos[move.tag].title} {change}{size} at step {numbers.step(move.step)}"
+    elif diagnosis.until_step is not None:
+        until = numbers.step(diagnosis.until_step)
+        text = f"{diagnosis.symptom.title} from step {since} to {until}"
+    else:
+        text = diagnosis.symptom.title
+        text += f" since step {since}" if diagnosis.since_step is not None else ""
+    effects = effects_of(run, diagnosis)
+    return f"{text}; then {', '.join(effects)}" if effects else text
+
+
+def effects_of(run: RunView, diagnosis: Diagnosis) -> list[str]:
+    """Titles of the findings that a diagnosis explains, in the order of cause and effect."""
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    own = {f.title for f in diagnosis.findings}
+    titles = (
+        f.title
+        for d in found
+        if d.explained_by == diagnosis.symptom.id
+        for f in d.findings
+        if f.title not in own
+    )
+    return list(dict.fromkeys(titles))
+
+
+def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
+    """What to check, in order, each metric once; made once per version of the run."""
+    return list(_ITEMS.get(run, diagnosis.symptom.id, lambda: _items(run, diagnosis)))
+
+
+def _items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
+    items: list[CheckItem] = []
+    for check in diagnosis.symptom.checks:
+        item = _item(run, check)
+        if item.tag is None or all(item.tag != i.tag for i in items):
+            items.append(item)
+    return items
+
+
+def _item(run: RunView, check: Check) -> CheckItem:
+    tags = run.tags_of_metrics(("|".join(check.metrics),))
+    if not tags:
+        key = check.metrics[0].removesuffix(".*")
+        metric = run.catalogue.metrics.get(key)
+        title = key if metric is None else metric.title
+        return CheckItem(check, key, title, None, Level.UNKNOWN, None, None, "")
+    tag = tags[0]
+    info, row = run.infos[tag], make_row(run, tag)
+    key = info.metric.key if info.metric else tag
+    last = run.shown(tag).last
+    level, hint = _standing_out(run, check, tag, row.level, row.value)
+    return CheckItem(
+        check, key, info.title, tag, level, row.value, None if last is None else last[0], hint
+    )
+
+
+def _standing_out(
+    run: RunView, check: Check, tag: str, level: Level, value: float | None
+) -> tuple[Level, str]:
+    """The level of a check and why: it jumped before the symptom, or it is far from usual."""
+    cause = cause_of(run)
+    if cause is not None and cause.tag == tag:
+        return Level.BAD, f"{change_words(cause)} at {numbers.step(cause.step)}"
+    if value is not None and level < Level.WATCH:
+        scaled = value * run.infos[tag].scale
+        if check.high is not None and scaled > check.high:
+            return Level.WATCH, f"usually ≤ {numbers.plain(check.high)}"
+        if check.low is not None and scaled < check.low:
+            return Level.WATCH, f"usually ≥ {numbers.plain(check.low)}"
+    return level, ""
+
+
+def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
+    """A numbered table of what to check: badge, metric, question, value now, sparkline."""
+    glyphs, items = view.glyphs, check_items(run, diagnosis)
+    spark = 14 if width >= 66 else 10 if width >= 52 else 0
+    name = max((min(19, cell_width(i.title)) for i in items), default=0) + 1
+    lines = []
+    for rank, item in enumerate(items, 1):
+        look = _look(item)
+        lead = "first" if rank == 1 else "then" if rank == _then(items) else ""
+        line: Line = [(f"{lead:6}", MUTED), (f"{glyphs.badge(item.level)} ", look)]
+        line.append(column(glyphs.text(item.title), name, STRONG, ellipsis=glyphs.ellipsis))
+        right = _value(run, item, view, spark)
+        room = width - line_width(line) - line_width(right) - 1
+        words = f"{item.check.ask}  {item.hint}" if item.hint else item.check.ask
+        text = fit(glyphs.text(words), max(0, room), ellipsis=glyphs.ellipsis)
+        line.append((text, look if item.hint else TEXT))
+        lines.append([*fit_line(line, width - line_width(right)), *right])
+    return lines
+
+
+def _look(item: CheckItem) -> Style:
+    return style(LEVEL_TOKEN[item.level], bold=item.level >= Level.WATCH)
+
+
+def _then(items: list[CheckItem]) -> int:
+    """Rank of the first item that is not to be checked first."""
+    return next((n for n, i in enumerate(items, 1) if not i.check.first), 0)
+
+
+def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
+    if item.tag is None:
+        return [("not logged".rjust(10 + (spark + 1 if spark else 0)), MUTED)]
+    look = _look(item) if item.level >= Level.WATCH else STRONG
+    line: Line = [(numbers.aligned(item.value), look)]
+    if spark:
+        judged = item.level is not Level.UNKNOWN
+        line += [(" ", TEXT), *spark_line(run, item.tag, spark, view, judged=judged)]
+    return line
+
+
+def check_sentences(run: RunView, diagnosis: Diagnosis) -> tuple[str, str]:
+    """("learning rate 0.2 (did it change?)", "clip fraction 0.0038, gradient norm 0.0038"): what
+    to check first, and then; names of what is not logged at the end."""
+    items = check_items(run, diagnosis)
+    first = [_words(i) for i in items if i.check.first and i.tag is not None]
+    then = [_words(i) for i in items if not i.check.first and i.tag is not None]
+    missing = [i.title for i in items if i.tag is None]
+    if missing:
+        then.append(f"not logged: {', '.join(missing)}")
+    return ", ".join(first), ", ".join(then)
+
+
+def _words(item: CheckItem) -> str:
+    value = numbers.value(item.value)
+    return f"{item.title} {value} ({item.hint or item.check.ask})"
+
+
+def check_paragraph(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """ "check first ... then ..." of the worst story in at most ``height`` lines."""
+    diagnosis = worst_story(run)
+    if diagnosis is None or height < 1 or width < 30:
+        return []
+    glyphs, lines = view.glyphs, []
+    for lead, text in zip(("check first", "then"), check_sentences(run, diagnosis), strict=True):
+        if not text or len(lines) >= height:
+            continue
+        limit = 2 if height - len(lines) >= 3 else 1
+        body = paragraph(
+            glyphs.text(text), width - 12, TEXT, limit=limit, ellipsis=glyphs.ellipsis
+        )
+        for n, line in enumerate(body):
+            lines.append([(f"{lead if n == 0 else '':12}", ACCENT if n == 0 else TEXT), *line])
+    return lines[:height]
