@@ -10,7 +10,6 @@ from rltui.health.model import Diagnosis, Finding, Move
 from rltui.health.symptoms import SETTING_CHANGED, Check
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
-    ACCENT,
     LEVEL_TOKEN,
     MUTED,
     STRONG,
@@ -218,14 +217,13 @@ def check_paragraph(run: RunView, view: View, width: int, height: int) -> list[L
     diagnosis = worst_story(run)
     if diagnosis is None or height < 1 or width < 30:
         return []
-    glyphs, lines = view.glyphs, []
+    glyphs = view.glyphs
+    lines: list[Line] = []
     for lead, text in zip(("check first", "then"), check_sentences(run, diagnosis), strict=True):
         if not text or len(lines) >= height:
             continue
         limit = 2 if height - len(lines) >= 3 else 1
-        body = paragraph(
-            glyphs.text(text), width - 12, TEXT, limit=limit, ellipsis=glyphs.ellipsis
-        )
+        body = paragraph(glyphs.text(text), width - 12, TEXT, limit=limit, ellipsis=glyphs.ellipsis)
         for n, line in enumerate(body):
-            lines.append([(f"{lead if n == 0 else '':12}", ACCENT if n == 0 else TEXT), *line])
+            lines.append([(f"{lead if n == 0 else '':12}", MUTED if n == 0 else TEXT), *line])
     return lines[:height]

@@ -12,12 +12,12 @@ from rltui.present.screens.view import View
 from rltui.session import RunView
 
 
-def explain_finding(finding: Finding, view: View, width: int) -> list[Line]:
+def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
     """A finding: its sentence, the evidence and the advice."""
     head: Line = [(finding.title, TITLE), (f"   {finding.rule}", MUTED)]
     rule: Line = [(view.glyphs.rule * width, RULE)]
     text = paragraph(view.glyphs.text(sentences.summary(finding)), width)
-    return [head, rule, *text, [], *advice_lines(finding, view, width)]
+    return [head, rule, *text, [], *advice_lines(run, finding, view, width)]
 
 
 def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:

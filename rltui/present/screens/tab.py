@@ -11,14 +11,9 @@ from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, fit_line, style
 from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.entries import Entry, beside, fixed, indented
-from rltui.present.screens.findings import (
-    calm_lines,
-    finding_block,
-    findings_pane,
-    heading,
-    short_lines,
-)
-from rltui.present.screens.first_movers import first_mover_lines, first_mover_sentence
+from rltui.present.screens.findings import calm_lines, finding_block, heading
+from rltui.present.screens.findings_pane import findings_pane, short_lines
+from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import died_lines
 from rltui.present.screens.metric_chart import WHOLE_RUN, chart_lines
 from rltui.present.screens.metric_rows import (
@@ -107,11 +102,7 @@ def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
         return []
-    limit = 4 if height >= 20 else 3
-    sentence = first_mover_sentence(run, view)
-    lines = short_lines(run, width, view, limit - 1 if sentence else limit)
-    if lines and sentence:
-        lines.append([("  moved first  ", MUTED), (sentence, TEXT)])
+    lines = short_lines(run, width, view, 4 if height >= 20 else 3)
     return lines or calm_lines(run, width, view)[:1]
 
 
