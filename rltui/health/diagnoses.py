@@ -24,6 +24,8 @@ _SLACK = 3
 _REACH = 20
 #: Settings that change by design all the time.
 _NO_CAUSE = ("hyper.exploration", "hyper.seed", "hyper.other", "hyper.window")
+#: Metrics whose moves only repeat those of the return.
+_NO_NEWS = ("episode_length.mean",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,10 @@ def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     step = settings[0].step if settings else _begin(_stories(found)[0])
     if step is None:
         return Diagnosed(tuple(ordered))
-    return Diagnosed(tuple(ordered), _moves(settings, step, facts, present), step)
+    moves = _moves(settings, step, facts, present)
+    if not moves or min(m.step for m in moves) > step + stride:
+        return Diagnosed(tuple(ordered))  # the symptom itself moved first
+    return Diagnosed(tuple(ordered), moves, step)
 
 
 def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Finding]:
@@ -212,7 +217,8 @@ def _moves(
 ) -> tuple[Move, ...]:
     """Settings first, then the vital signs that moved around ``step``."""
     known = {m.tag for m in settings}
-    tags = dict.fromkeys(present[k] for k in select(facts.vital, present.keys()))
+    keys = (k for k in select(facts.vital, present.keys()) if k not in _NO_NEWS)
+    tags = dict.fromkeys(present[k] for k in keys)
     series = [facts.series(t) for t in tags if t not in known]
     limits = {t: j for t, j in facts.tags.items() if facts.infos[t].sign > 0}
     moved = moved_first(series, step, limits)

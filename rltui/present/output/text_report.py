@@ -9,9 +9,12 @@ from rltui.catalogue.model import Category
 from rltui.core.batch import Note
 from rltui.core.level import Level, RunState, worst
 from rltui.core.text import cell_width, clean, pad
-from rltui.health.model import Finding, FindingState
+from rltui.health.model import Diagnosis, Finding, FindingState
+from rltui.health.symptoms import SETTING_CHANGED
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.glyph import glyph_set
+from rltui.present.screens.diagnosis import cause_of, check_sentences, summary_of
+from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.log import exit_words, last_lines
 from rltui.present.screens.metric_rows import Row, fold
 from rltui.session import RunView, Session
@@ -48,6 +51,9 @@ def run_verdict(run: RunView) -> str:
     )
     if len(firing) > 4:
         what += f", and {len(firing) - 4} more"
+    if (cause := cause_of(run)) is not None:
+        at = numbers.step(cause.step)
+        what = f"{run.infos[cause.tag].title} {change_words(cause)} at {at}, then {what}"
     if run.verdict.crash is not None:
         what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
     if not what:
@@ -125,12 +131,15 @@ def _finding_lines(run: RunView) -> list[str]:
     if report is None:
         return _rowless_lines(run)
     lines = []
-    for finding in report.findings:
-        over = finding.state is FindingState.RESOLVED
-        glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
-        lines.append(f"  {glyph} {finding.title}, {_when(finding)}: {sentences.summary(finding)}")
-        if not over and finding.advice:
-            lines.append(f"      check: {finding.advice}")
+    for story in report.diagnosed.stories():
+        lines += _story_lines(run, story)
+    known = {id(f) for d in report.diagnosed.diagnoses for f in d.findings}
+    for finding in report.findings:  # of rules that no symptom knows
+        if id(finding) not in known:
+            lines.append(f"  {_finding_line(finding)}")
+            if finding.advice and finding.state is FindingState.FIRING:
+                lines.append(f"      advice: {finding.advice}")
+    lines += _moved_lines(run)
     if not report.findings:
         count = len(report.judged)
         rules = "rule" if count == 1 else "rules"
@@ -141,6 +150,43 @@ def _finding_lines(run: RunView) -> list[str]:
         count = len(report.skipped)
         rules = "rule" if count == 1 else "rules"
         lines.append(f"    {count} {rules} could not judge it (snapshot and --json name them)")
+    return lines
+
+
+def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
+    """A cause, the findings that it explains below it, and what to check."""
+    top, lines = story[0], []
+    cause = top.symptom.id == SETTING_CHANGED
+    if cause:
+        lines.append(f"  {_GLYPHS.badge(top.level)} {summary_of(run, top)}")
+    findings = [f for d in story for f in d.findings]
+    for finding in findings:
+        indent = "    " if cause or finding is not findings[0] else "  "
+        lines.append(f"{indent}{_finding_line(finding)}")
+    if top.level < Level.WATCH:
+        return lines
+    first, then = check_sentences(run, top, _GLYPHS)
+    advice = next((f.advice for f in top.findings if f.advice), top.symptom.advice)
+    facts = [("check first", first), ("then", then), ("usual causes", top.symptom.causes)]
+    facts.append(("advice", advice))
+    return lines + [f"      {name}: {text}" for name, text in facts if text]
+
+
+def _finding_line(finding: Finding) -> str:
+    over = finding.state is FindingState.RESOLVED
+    glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
+    return f"{glyph} {finding.title}, {_when(finding)}: {sentences.summary(finding)}"
+
+
+def _moved_lines(run: RunView) -> list[str]:
+    """What moved first, one line per metric."""
+    moves = run.report.diagnosed.moves if run.report else ()
+    lines = ["    moved first:"] if moves else []
+    for rank, move in enumerate(moves, 1):
+        change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
+        size = "" if move.factor is None else f" ({change_words(move)})"
+        at = numbers.step(move.step)
+        lines.append(f"      {rank} {run.infos[move.tag].title} at {at}: {change}{size}")
     return lines
 
 

@@ -9,6 +9,7 @@ from rltui.core.text import cell_width, fit
 from rltui.health.model import Diagnosis, Finding, Move
 from rltui.health.symptoms import SETTING_CHANGED, Check
 from rltui.present.kit import numbers
+from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -46,6 +47,11 @@ class CheckItem:
     """Step of the value."""
     hint: str
     """What stands out: "× 200 at step 30", "usually ≤ 0.02"; "" for nothing."""
+
+    @property
+    def first(self) -> bool:
+        """Whether to check it first: the symptom says so, or it stands out."""
+        return self.check.first or bool(self.hint)
 
 
 _ITEMS: RunCache[str, list[CheckItem]] = RunCache()
@@ -109,7 +115,8 @@ def effects_of(run: RunView, diagnosis: Diagnosis) -> list[str]:
 
 
 def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
-    """What to check, in order, each metric once; made once per version of the run."""
+    """What to check, each metric once: what stands out by itself, then in the order of the
+    symptom. Made once per version of the run."""
     return list(_ITEMS.get(run, diagnosis.symptom.id, lambda: _items(run, diagnosis)))
 
 
@@ -119,7 +126,7 @@ def _items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
         item = _item(run, check)
         if item.tag is None or all(item.tag != i.tag for i in items):
             items.append(item)
-    return items
+    return sorted(items, key=lambda i: (not i.first, not i.hint))
 
 
 def _item(run: RunView, check: Check) -> CheckItem:
@@ -158,7 +165,7 @@ def _standing_out(
 def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
     """A numbered table of what to check: badge, metric, question, value now, sparkline."""
     glyphs, items = view.glyphs, check_items(run, diagnosis)
-    spark = 14 if width >= 66 else 10 if width >= 52 else 0
+    spark = 14 if width >= 84 else 10 if width >= 52 else 0
     name = max((min(19, cell_width(i.title)) for i in items), default=0) + 1
     lines = []
     for rank, item in enumerate(items, 1):
@@ -181,7 +188,7 @@ def _look(item: CheckItem) -> Style:
 
 def _then(items: list[CheckItem]) -> int:
     """Rank of the first item that is not to be checked first."""
-    return next((n for n, i in enumerate(items, 1) if not i.check.first), 0)
+    return next((n for n, i in enumerate(items, 1) if not i.first), 0)
 
 
 def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
@@ -195,21 +202,23 @@ def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
     return line
 
 
-def check_sentences(run: RunView, diagnosis: Diagnosis) -> tuple[str, str]:
+def check_sentences(run: RunView, diagnosis: Diagnosis, glyphs: GlyphSet) -> tuple[str, str]:
     """("learning rate 0.2 (did it change?)", "clip fraction 0.0038, gradient norm 0.0038"): what
     to check first, and then; names of what is not logged at the end."""
     items = check_items(run, diagnosis)
-    first = [_words(i) for i in items if i.check.first and i.tag is not None]
-    then = [_words(i) for i in items if not i.check.first and i.tag is not None]
+    logged = [i for i in items if i.tag is not None]
+    first = [_words(i, i.hint or i.check.ask, glyphs) for i in logged if i.first]
+    then = [_words(i, i.hint, glyphs) for i in logged if not i.first]
     missing = [i.title for i in items if i.tag is None]
     if missing:
         then.append(f"not logged: {', '.join(missing)}")
     return ", ".join(first), ", ".join(then)
 
 
-def _words(item: CheckItem) -> str:
-    value = numbers.value(item.value)
-    return f"{item.title} {value} ({item.hint or item.check.ask})"
+def _words(item: CheckItem, remark: str, glyphs: GlyphSet) -> str:
+    """ "learning rate 0.2 ✖ (× 200 at 30)"."""
+    badge = f" {glyphs.badge(item.level)}" if item.level >= Level.OK else ""
+    return f"{item.title} {numbers.value(item.value)}{badge}" + (f" ({remark})" if remark else "")
 
 
 def check_paragraph(run: RunView, view: View, width: int, height: int) -> list[Line]:
@@ -219,7 +228,9 @@ def check_paragraph(run: RunView, view: View, width: int, height: int) -> list[L
         return []
     glyphs = view.glyphs
     lines: list[Line] = []
-    for lead, text in zip(("check first", "then"), check_sentences(run, diagnosis), strict=True):
+    for lead, text in zip(
+        ("check first", "then"), check_sentences(run, diagnosis, glyphs), strict=True
+    ):
         if not text or len(lines) >= height:
             continue
         limit = 2 if height - len(lines) >= 3 else 1

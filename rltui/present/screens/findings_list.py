@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rltui.core.text import cell_width, pad
-from rltui.health.model import Diagnosis, Finding, Report, Skipped
+from rltui.health.model import Diagnosis, Finding, FindingState, Report, Skipped
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
@@ -25,6 +25,7 @@ from rltui.present.screens.diagnosis import (
     cause_of,
     check_lines,
     diagnosis_of,
+    effects_of,
     summary_of,
     title_of,
 )
@@ -112,11 +113,11 @@ def findings_layout(width: int, height: int, lines: int) -> FindingsLayout:
 
 def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
     """The list: how the run ended, what caused what fires, what is over or not judged."""
-    entries = _ending_entries(run, view, width, margin)
+    entries = _cause_entries(run, view, width, margin)
+    entries += _ending_entries(run, entries, view, width, margin)
     report = run.report
     if report is None:
         return [*entries, fixed([(f"  {no_verdict(run)}", MUTED)])]
-    entries += _cause_entries(run, view, width, margin)
     depths = _depths(report)
     for title, group in (("Firing", report.firing()), ("Over", report.resolved())):
         if not group and title == "Over":
@@ -139,7 +140,9 @@ def _head(
     return [*blank, fixed(*indented([heading(title, width, view, note)], margin))]
 
 
-def _ending_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
+def _ending_entries(
+    run: RunView, above: list[Entry[ItemId]], view: View, width: int, margin: int
+) -> list[Entry[ItemId]]:
     crash = run.verdict.crash
     if crash is None:
         return []
@@ -148,7 +151,7 @@ def _ending_entries(run: RunView, view: View, width: int, margin: int) -> list[E
     words = pad(view.glyphs.text(exit_words(crash)), width - 2, ellipsis=view.glyphs.ellipsis)
     line: Line = [(f"{view.glyphs.badge(level)} ", look), (words, look)]
     return [
-        *_head("Ended", "", [], view, width, margin),
+        *_head("Ended", "", above, view, width, margin),
         _drawn(EndingId(crash.reason), line, width, margin, view),
     ]
 
@@ -158,20 +161,20 @@ def _cause_entries(run: RunView, view: View, width: int, margin: int) -> list[En
     move, line = cause_of(run), cause_line(run, view, width)
     if move is None or not line:
         return []
-    above = _ending_entries(run, view, width, margin)
-    head = _head("Cause", "before all below", above, view, width, margin)
+    count = len(effects_of(run, run.report.diagnosed.diagnoses[0])) if run.report else 0
+    note = f"of {count} finding{'s' if count != 1 else ''}"
+    head = _head("Cause", note, [], view, width, margin)
     return [*head, _drawn(CauseId(move.tag), line, width, margin, view)]
 
 
 def _depths(report: Report) -> dict[int, int]:
-    """id of a finding -> 1 when another finding of the list explains it, else 0."""
+    """id of a firing finding -> 1 when it stands below another one that explains it."""
     depths: dict[int, int] = {}
     for story in report.diagnosed.stories():
-        listed = [f for d in story for f in d.findings]
-        top = next((f for f in listed if f in report.firing()), None)
-        folded = top is not None and story[0].symptom.id != SETTING_CHANGED
-        depths.update({id(f): int(folded and f is not top) for f in listed})
-    return {k: d for k, d in depths.items() if d}
+        if story[0].symptom.id != SETTING_CHANGED:
+            firing = [f for d in story for f in d.findings if f.state is FindingState.FIRING]
+            depths.update({id(f): 1 for f in firing[1:]})
+    return depths
 
 
 def _drawn(item: ItemId, line: Line, width: int, margin: int, view: View) -> Entry[ItemId]:
