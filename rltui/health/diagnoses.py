@@ -24,6 +24,8 @@ _SLACK = 3
 _REACH = 20
 #: Settings that change by design all the time.
 _NO_CAUSE = ("hyper.exploration", "hyper.seed", "hyper.other", "hyper.window")
+#: How often the search for what moved first begins again, at an earlier step.
+_ANCHORED = 4
 #: Metrics whose moves only repeat those of the return.
 _NO_NEWS = ("episode_length.mean",)
 
@@ -79,7 +81,7 @@ def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     moves = _moves(settings, step, facts, present)
     if not moves or min(m.step for m in moves) > step + stride:
         return Diagnosed(tuple(ordered))  # the symptom itself moved first
-    return Diagnosed(tuple(ordered), moves, step)
+    return Diagnosed(tuple(ordered), moves, min(step, *(m.step for m in moves)))
 
 
 def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Finding]:
@@ -215,13 +217,23 @@ def _by_story(found: list[Diagnosis]) -> list[Diagnosis]:
 def _moves(
     settings: list[Move], step: int, facts: Facts, present: Mapping[str, str]
 ) -> tuple[Move, ...]:
-    """Settings first, then the vital signs that moved around ``step``."""
+    """Settings first, then the vital signs that moved around ``step``.
+
+    Without a setting the search begins again around the first thing that moved: rules are sure of
+    a symptom only some rows after it began.
+    """
     known = {m.tag for m in settings}
     keys = (k for k in select(facts.vital, present.keys()) if k not in _NO_NEWS)
     tags = dict.fromkeys(present[k] for k in keys)
     series = [facts.series(t) for t in tags if t not in known]
     limits = {t: j for t, j in facts.tags.items() if facts.infos[t].sign > 0}
     moved = moved_first(series, step, limits)
+    for _ in range(0 if settings else _ANCHORED):
+        first = min((m.step for m in moved), default=step)
+        if first >= step:
+            break
+        step = first
+        moved = moved_first(series, step, limits)
     return (*settings, *(m for m in moved if not _is_gain(m, facts.infos[m.tag])))
 
 
