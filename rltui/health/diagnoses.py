@@ -18,8 +18,9 @@ from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Judg
 from rltui.health.symptoms import SETTING_CHANGED, Symptom, symptoms
 from rltui.store import RunData, Series
 
-#: Rows by which a symptom may be noticed before what causes it: rules wait for different times.
-_SLACK = 3
+#: Rows by which a symptom may be noticed before what causes it, for rules wait for different
+#: times: this share of the run, within limits.
+_SLACK_SHARE, _SLACK_LEAST, _SLACK_MOST = 0.05, 3.0, 20.0
 #: Rows after the end of a symptom in which it may still bring another one about.
 _REACH = 20
 #: Settings that change by design all the time.
@@ -28,6 +29,16 @@ _NO_CAUSE = ("hyper.exploration", "hyper.seed", "hyper.other", "hyper.window")
 _ANCHORED = 4
 #: Metrics whose moves only repeat those of the return.
 _NO_NEWS = ("episode_length.mean",)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many steps count as near each other."""
+
+    stride: float
+    """Steps between two rows."""
+    slack: float
+    """Rows by which a symptom may be noticed before what causes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +64,35 @@ class Facts:
         series = self.run.series(tag)
         return series.negated() if self.infos[tag].sign < 0 else series
 
-    def stride(self, findings: Iterable[Finding]) -> float:
-        """Steps between two rows: of the tag among ``findings`` that is logged most often."""
-        strides = []
+    def pace(self, findings: Iterable[Finding]) -> Pace:
+        """How often rows come: of the tag among ``findings`` that is logged most often."""
+        strides, rows = [], 0
         for tag in {f.tag for f in findings if f.tag is not None}:
             steps = self.run.series(tag).steps
+            rows = max(rows, len(steps))
             if len(steps) > 1:
                 strides.append((float(steps[-1]) - float(steps[0])) / (len(steps) - 1))
-        return max(1.0, min(strides, default=1.0))
+        slack = min(max(_SLACK_SHARE * rows, _SLACK_LEAST), _SLACK_MOST)
+        return Pace(max(1.0, min(strides, default=1.0)), slack)
 
 
 def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     """The stories of the findings of a run, and what moved first."""
     if not findings:
         return Diagnosed()
-    present, stride = facts.by_metric(), facts.stride(findings)
-    found = _folded(_shown(findings, present, stride), stride)
+    present, pace = facts.by_metric(), facts.pace(findings)
+    found = _folded(_shown(findings, present, pace), pace)
     if not any(d.level >= Level.WATCH for d in found):
         return Diagnosed(tuple(found))
     settings = _settings(found, facts, present)
     if settings:
-        found = _below_setting(found, settings[0], stride)
+        found = _below_setting(found, settings[0], pace)
     ordered = _by_story(found)
     step = settings[0].step if settings else _begin(_stories(found)[0])
     if step is None:
         return Diagnosed(tuple(ordered))
     moves = _moves(settings, step, facts, present)
-    if not moves or min(m.step for m in moves) > step + stride:
+    if not moves or min(m.step for m in moves) > step + pace.stride:
         return Diagnosed(tuple(ordered))  # the symptom itself moved first
     return Diagnosed(tuple(ordered), moves, min(step, *(m.step for m in moves)))
 
@@ -94,9 +107,7 @@ def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Findi
     )
 
 
-def _shown(
-    findings: Sequence[Finding], present: Mapping[str, str], stride: float
-) -> list[Diagnosis]:
+def _shown(findings: Sequence[Finding], present: Mapping[str, str], pace: Pace) -> list[Diagnosis]:
     """One diagnosis per symptom that the findings show, in the order of cause and effect."""
     left = [f for f in findings if f.error is None]
     out = []
@@ -105,18 +116,18 @@ def _shown(
             continue
         own = [f for f in left if symptom.shown_by(f.rule, f.metric)]
         if symptom.together > 1:
-            own = _together(own, symptom.together, stride)
+            own = _together(own, symptom.together, pace)
         if own:
             out.append(_diagnosis(symptom, own))
             left = [f for f in left if f not in own]
     return out
 
 
-def _together(findings: list[Finding], rules: int, stride: float) -> list[Finding]:
+def _together(findings: list[Finding], rules: int, pace: Pace) -> list[Finding]:
     """Those findings of so many rules that began near the first of them; else none."""
     known = sorted((f for f in findings if f.since_step is not None), key=_since)
     for first in known:
-        near = [f for f in known if 0 <= _since(f) - _since(first) <= NEAR * stride]
+        near = [f for f in known if 0 <= _since(f) - _since(first) <= NEAR * pace.stride]
         if len({f.rule for f in near}) >= rules:
             return [f for f in findings if f in near]
     return []
@@ -130,12 +141,12 @@ def _diagnosis(symptom: Symptom, findings: list[Finding]) -> Diagnosis:
     return Diagnosis(symptom, level, tuple(findings), min(begun, default=None), until)
 
 
-def _folded(found: list[Diagnosis], stride: float) -> list[Diagnosis]:
+def _folded(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
     """Each symptom that another one explains, with the id of the one at the top."""
     tops: dict[str, str] = {}
     out: list[Diagnosis] = []
     for diagnosis in found:
-        cause = next((d for d in out if _explains(d, diagnosis, stride)), None)
+        cause = next((d for d in out if _explains(d, diagnosis, pace)), None)
         if cause is not None:
             tops[diagnosis.symptom.id] = tops.get(cause.symptom.id, cause.symptom.id)
             diagnosis = replace(diagnosis, explained_by=tops[diagnosis.symptom.id])
@@ -143,13 +154,13 @@ def _folded(found: list[Diagnosis], stride: float) -> list[Diagnosis]:
     return out
 
 
-def _explains(cause: Diagnosis, effect: Diagnosis, stride: float) -> bool:
+def _explains(cause: Diagnosis, effect: Diagnosis, pace: Pace) -> bool:
     if not cause.symptom.can_explain(effect.symptom):
         return False
     begun, since = cause.since_step, effect.since_step
-    if begun is None or since is None or begun > since + _SLACK * stride:
+    if begun is None or since is None or begun > since + pace.slack * pace.stride:
         return False
-    return cause.until_step is None or since <= cause.until_step + _REACH * stride
+    return cause.until_step is None or since <= cause.until_step + _REACH * pace.stride
 
 
 def _settings(found: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> list[Move]:
@@ -170,9 +181,10 @@ def _settings(found: list[Diagnosis], facts: Facts, present: Mapping[str, str]) 
     return []
 
 
-def _below_setting(found: list[Diagnosis], setting: Move, stride: float) -> list[Diagnosis]:
+def _below_setting(found: list[Diagnosis], setting: Move, pace: Pace) -> list[Diagnosis]:
     """The stories that began with the jump of a setting, folded below it."""
-    first, last = setting.step - _SLACK * stride, setting.step + SETTING_BEFORE * stride
+    first = setting.step - _SLACK_LEAST * pace.stride
+    last = setting.step + SETTING_BEFORE * pace.stride
     below: set[str] = set()
     for story in _stories(found):
         begun = _begin(story)

@@ -33,7 +33,7 @@ _SHARE = 0.25
 #: 1.4826 makes the median absolute deviation an estimate of sigma for a normal distribution.
 _MAD = 1.4826
 #: A move that keeps this distance from the limit it moves towards, as a factor, is a trifle.
-_FAR_INSIDE = 5.0
+_FAR_INSIDE = 10.0
 
 
 def moved_first(
