@@ -1,4 +1,4 @@
-"""Diagnoses: the findings of a run as stories, each told from its cause. Pure.
+"""Diagnoses: the findings of a run as stories, each beginning with its cause. Pure.
 
 Every finding shows one symptom. A symptom that another one explains (it began soon after, or while
 the other lasted) is folded below it; what is left at the top are the causes. A setting that jumped
