@@ -116,6 +116,8 @@ class Judgement:
     """Numbers for the templates, in units of the metric."""
     pending: bool = False
     """Ok, yet the newest row is beyond a limit: not for long enough, or spared."""
+    doubt: str = ""
+    """Why the badge is not ok although no rule has found anything, for people; "" for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,12 @@ class Report:
     def firing(self) -> tuple[Finding, ...]:
         """Findings that hold now."""
         return tuple(f for f in self.findings if f.state is FindingState.FIRING)
+
+    def alarms(self, level: Level | None = None) -> int:
+        """How many findings hold now at level watch or bad, or at ``level`` alone. A rule that
+        broke is no alarm."""
+        levels = [f.level for f in self.firing() if f.level >= Level.WATCH]
+        return len(levels) if level is None else levels.count(level)
 
     def resolved(self) -> tuple[Finding, ...]:
         """Findings that are over."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from rltui.catalogue.model import Range, TagInfo
 from rltui.core.level import Level, worst
+from rltui.health.badges import doubt
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.judge import Outcome
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Report, Skipped
@@ -40,7 +41,7 @@ def make_report(
     ``vital``: metric keys whose moves are worth naming beside a finding.
     """
     findings = _sorted([*_findings(answers), *_broken(answers)])
-    tags = _judgements(infos, answers)
+    tags = _with_doubts(run, infos, _judgements(infos, answers))
     diagnosed = diagnose(findings, Facts(run, infos, vital, tags))
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
@@ -161,6 +162,18 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
     for tag, info in infos.items():
         if tag not in tags and info.healthy is not None:
             tags[tag] = _documented(info, info.healthy)
+    return tags
+
+
+def _with_doubts(
+    run: RunData, infos: Mapping[str, TagInfo], tags: dict[str, Judgement]
+) -> dict[str, Judgement]:
+    """The judgements, with what the newest rows say against those that are ok."""
+    for tag, judgement in tags.items():
+        if judgement.level is Level.OK:
+            reason = doubt(infos[tag], run.series(tag), judgement)
+            if reason:
+                tags[tag] = replace(judgement, doubt=reason)
     return tags
 
 

@@ -38,6 +38,7 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
         ("metric", info.metric.key if info.metric else "unknown"),
         ("direction", info.direction.value),
         ("healthy", words(sentences.healthy(judgement))),
+        ("badge", words(judgement.doubt and f"no tick: {judgement.doubt}")),
         ("rules", ", ".join(judgement.rules)),
         ("matched by", info.where or ""),
         ("source", info.source),

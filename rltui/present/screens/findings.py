@@ -37,10 +37,9 @@ def counts(run: RunView) -> str:
     """ "3 bad  2 watch  1 over", or "none"."""
     if run.report is None:
         return "none" if run.verdict.crash is not None else "reading"
-    firing = run.report.firing()
     parts = [
-        (sum(f.level is Level.BAD for f in firing), "bad"),
-        (sum(f.level is Level.WATCH for f in firing), "watch"),
+        (run.report.alarms(Level.BAD), "bad"),
+        (run.report.alarms(Level.WATCH), "watch"),
         (len(run.report.resolved()), "over"),
     ]
     return "  ".join(f"{n} {word}" for n, word in parts if n) or "none"

@@ -64,8 +64,10 @@ class Section:
 
     @property
     def level(self) -> Level:
-        """Worst level of the rows."""
-        return max((r.level for r in self.rows), default=Level.UNKNOWN)
+        """Worst level of the rows. The first evidence against one turns it to watch."""
+        level = max((r.level for r in self.rows), default=Level.UNKNOWN)
+        doubted = any(r.judgement.doubt for r in self.rows)
+        return max(level, Level.WATCH) if doubted else level
 
 
 _SECTIONS: RunCache[tuple[str, str], list[Section]] = RunCache()
