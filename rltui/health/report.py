@@ -44,6 +44,9 @@ def make_report(
     tags = _with_doubts(run, infos, _judgements(infos, answers))
     diagnosed = diagnose(findings, Facts(run, infos, vital, tags))
     findings = story_order(findings, diagnosed)
+    if (cause := diagnosed.cause) is not None:
+        known = tags.get(cause.tag, Judgement(Level.UNKNOWN))
+        tags[cause.tag] = replace(known, level=diagnosed.diagnoses[0].level)
     judged, skipped = _judged_and_skipped(answers)
     level = worst(f.level for f in findings if f.state is FindingState.FIRING)
     return Report(
