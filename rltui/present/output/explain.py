@@ -1,4 +1,4 @@
-"""What a tag, metric or rule means, as a document and as text."""
+"""What a tag, metric, rule or symptom means, as a document and as text."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 from rltui.health.rule import Rule
+from rltui.health.symptoms import Symptom, symptoms
 from rltui.present.kit import sentences
 from rltui.present.kit.prose import wrap
 
@@ -32,11 +33,12 @@ def explain_document(
             "schema": "rltui.explain/1",
             "metrics": {k: m.title for k, m in catalogue.metrics.items()},
             "rules": {k: r.title for k, r in known.items()},
+            "symptoms": {k: s.title for k, s in symptoms().items()},
             "frameworks": {k: d.title for k, d in catalogue.dialects.items()},
         }
     name = clean(name)
     found = catalogue.explain(name, framework)
-    if found.metric is None and not found.tags and name not in known:
+    if found.metric is None and not found.tags and name not in {*known, *symptoms()}:
         name = _by_title(catalogue, known, name)
         found = catalogue.explain(name, framework)
     document: Json = {"schema": "rltui.explain/1", "name": name}
@@ -49,10 +51,12 @@ def explain_document(
         document["tags"] = [{"framework": f, **_tag(info)} for f, info in found.tags]
     if name in known:
         document["rule"] = _rule(known[name])
+    if name in symptoms():
+        document["symptom"] = _symptom(catalogue, symptoms()[name])
     if len(document) == 2:
-        hint = nearest(name, [*found.nearest, *known])
+        hint = nearest(name, [*found.nearest, *known, *symptoms()])
         raise UsageError(
-            f"unknown name {name!r}: no tag, metric or rule"
+            f"unknown name {name!r}: no tag, metric, rule or symptom"
             + (f"; did you mean {hint!r}?" if hint else "")
         )
     readers = [
@@ -65,8 +69,11 @@ def explain_document(
 
 
 def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str:
-    """The metric key or rule id whose title on screen is ``name``; else ``name``."""
+    """The metric key, rule or symptom whose title on screen is ``name``; else ``name``."""
     wanted = name.lower()
+    for symptom in symptoms().values():
+        if symptom.title.lower() == wanted:
+            return symptom.id
     for rule in rules.values():
         if wanted in (rule.title.lower(), *(v.title.lower() for v in rule.variants)):
             return rule.id
@@ -137,6 +144,31 @@ def _rule(rule: Rule) -> Json:
     }
 
 
+def _symptom(catalogue: Catalogue, symptom: Symptom) -> Json:
+    def title(key: str) -> str:
+        metric = catalogue.metrics.get(key)
+        return key if metric is None else metric.title
+
+    return {
+        "id": symptom.id,
+        "title": symptom.title,
+        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found)),
+        "check": [
+            {
+                "first": c.first,
+                "question": c.ask,
+                "metrics": list(c.metrics),
+                "titles": list(dict.fromkeys(title(k) for k in c.metrics)),
+            }
+            for c in symptom.checks
+        ],
+        "causes": symptom.causes,
+        "advice": symptom.advice,
+        "explains": list(symptom.explains),
+        "source": symptom.source,
+    }
+
+
 def explain_text(document: Json) -> str:
     """The document for people."""
     if "name" not in document:
@@ -150,6 +182,8 @@ def explain_text(document: Json) -> str:
         lines += _tag_lines(entry)
     if "rule" in document:
         lines += _rule_lines(document["rule"])
+    if "symptom" in document:
+        lines += _symptom_lines(document["symptom"])
     if document["rules"] and "rule" not in document:
         names = ", ".join(f"{title} ({key})" for key, title in document["rules"].items())
         lines += ["", *wrap(f"judged by {names}", _WIDTH)]
@@ -158,7 +192,7 @@ def explain_text(document: Json) -> str:
 
 def _listing(document: Json) -> str:
     lines = []
-    for section in ("rules", "metrics", "frameworks"):
+    for section in ("symptoms", "rules", "metrics", "frameworks"):
         lines += ["", section]
         lines += [f"  {key:28} {title}" for key, title in document[section].items()]
     return "\n".join(lines).strip("\n") + "\n"
@@ -221,4 +255,19 @@ def _rule_lines(rule: Json) -> list[str]:
         for name, why in variant["sources"].items():
             text = f"{name + ': ' if name else ''}{why}"
             lines += [f"    {x}" for x in wrap(text, _WIDTH - 4)]
+    return lines
+
+
+def _symptom_lines(symptom: Json) -> list[str]:
+    lines = [f"{symptom['title']} ({symptom['id']})", ""]
+    for first, lead in ((True, "check first"), (False, "then")):
+        for check in symptom["check"]:
+            if check["first"] is first:
+                lines.append(f"  {lead:11} {', '.join(check['titles'])}: {check['question']}")
+                lead = ""
+    facts = [(name, symptom[name]) for name in ("causes", "advice", "source")]
+    facts.append(("shown by", ", ".join(symptom["shown_by"])))
+    for name, text in facts:
+        for at, line in enumerate(wrap(text, _WIDTH - 14)):
+            lines.append(f"  {'' if at else name:11} {line}")
     return lines
