@@ -47,7 +47,7 @@ def explain_document(
         document["logged_as"] = [
             {"framework": f, "pattern": p, "where": w} for f, p, w in found.patterns
         ]
-    if found.tags:
+    if found.tags and name not in symptoms():
         document["tags"] = [{"framework": f, **_tag(info)} for f, info in found.tags]
     if name in known:
         document["rule"] = _rule(known[name])

@@ -79,8 +79,10 @@ def cause_line(run: RunView, view: View, width: int) -> Line:
     look, words = style(LEVEL_TOKEN[level], bold=True), view.glyphs.text
     change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
     size = "" if move.factor is None else f" {numbers.factor(move.factor)}"
-    right = f" {change}  at {numbers.step(move.step)}"
-    title = f"{run.infos[move.tag].title}{size}"
+    title, at = f"{run.infos[move.tag].title}{size}", f"  at {numbers.step(move.step)}"
+    right = f" {change}{at}"
+    if 2 + cell_width(title) + cell_width(right) > width:
+        right = at
     room = width - 2 - cell_width(right)
     left = pad(words(title), max(0, room), ellipsis=view.glyphs.ellipsis)
     line: Line = [(f"{view.glyphs.badge(level)} ", look), (left, look), (words(right), look)]

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from rltui.catalogue.model import Category
 from rltui.core.block import IntArray
 from rltui.core.level import Level
 from rltui.health.model import Finding, FindingState
@@ -18,6 +15,7 @@ from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
 from rltui.present.screens.metric_rows import episodes
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
+from rltui.present.screens.timeline import timeline
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import Axis, axis_of, is_live, padded_end, span_of
 from rltui.session import RunView
@@ -26,8 +24,6 @@ from rltui.store import Series
 _LINES: RunCache[object, list[Line]] = RunCache()
 _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 
-#: With more validation marks than this, none are drawn: every step would have one.
-_MOST_MARKS = 60
 #: Bars of findings under a chart, at most.
 _MOST_BARS = 6
 #: Cells of the y labels and of the right margin of charts below each other: any value fits.
@@ -101,7 +97,7 @@ def chart_of(
     exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
     first, last = run.points.first_step, run.points.last_step
     ends = None if first is None or last is None else (to_x(first), to_x(last))
-    marks = _marks(run, to_x)
+    marks, marks_title = _marks(run, to_x)
     return Chart(
         curve=_curve(run, series, band, levels, axis, judged, exact),
         first=None if ends is None else ends[0],
@@ -118,7 +114,7 @@ def chart_of(
         restarts=[to_x(int(s)) for s in series.restarts],
         bars=_bars(run, tag, to_x),
         marks=marks,
-        marks_title="val" if marks else "restart",
+        marks_title=marks_title,
         crosshair=None if zoom.crosshair is None else to_x(zoom.crosshair),
     )
 
@@ -210,16 +206,12 @@ def _rank(finding: Finding) -> int:
     return 2 if finding.state is FindingState.FIRING else 3
 
 
-def _marks(run: RunView, to_x: Callable[[float], float]) -> list[Mark]:
-    """Steps of validation, unless there are too many to be useful."""
-    for tag, info in run.infos.items():
-        if info.category is Category.VALIDATION:
-            steps = run.shown(tag).steps
-            distinct = steps[np.append(True, steps[1:] != steps[:-1])] if len(steps) else steps
-            if len(distinct) <= _MOST_MARKS:
-                return [Mark(to_x(s), "v") for s in distinct.tolist()]
-            return []
-    return []
+def _marks(run: RunView, to_x: Callable[[float], float]) -> tuple[list[Mark], str]:
+    """What happened to the run, and the name of the line: "val" for evaluations alone."""
+    found = timeline(run)
+    letters = {h.letter for h in found}
+    title = "val" if letters == {"v"} else "events" if letters else "restart"
+    return [Mark(to_x(h.step), h.letter) for h in found], title
 
 
 def smoothed_last(series: Series, weight: float) -> float | None:
