@@ -68,6 +68,6 @@ def _legend(place: str, view: View) -> list[Line]:
     letters = list(LEGEND.items())
     below = [
         [part for k, word in row for part in ((k, STRONG), (f" {word}  ", TEXT))]
-        for row in (letters[:3], letters[3:])
+        for row in (letters[:2], letters[2:4], letters[4:])
     ]
     return [[("Badges", TITLE)], badges, marks, [("Below charts", TITLE)], *below]
