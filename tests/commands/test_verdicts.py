@@ -137,6 +137,7 @@ RUN = {
     "findings",
     "diagnoses",
     "first_movers",
+    "projections",
     "skipped",
 }
 SOURCE = {"path", "format", "bytes", "records", "notes"}

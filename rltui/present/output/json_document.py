@@ -14,7 +14,9 @@ from rltui.core.batch import Note, SourceInfo
 from rltui.core.level import Level, worst
 from rltui.health.crash import ExitStatus
 from rltui.health.model import Diagnosis, Evidence, Finding, Move
+from rltui.health.projection import Projection
 from rltui.present.kit import sentences
+from rltui.present.screens.ahead import projections
 from rltui.present.screens.diagnosis import CheckItem, check_items, summary_of
 from rltui.present.screens.log import last_lines
 from rltui.session import RunView, Session
@@ -89,6 +91,7 @@ def _run(run: RunView) -> Json:
         "findings": [_finding(f) for f in report.findings] if report else [],
         "diagnoses": [_diagnosis(run, d) for d in report.diagnosed.diagnoses] if report else [],
         "first_movers": [_move(run, m) for m in report.diagnosed.moves] if report else [],
+        "projections": [_projection(p) for p in projections(run)],
         "skipped": [
             {"rule": s.rule, "missing": list(s.missing)} for s in (report.skipped if report else ())
         ],
@@ -136,6 +139,15 @@ def _move(run: RunView, move: Move) -> Json:
         "after": move.after,
         "factor": move.factor,
         "setting": move.is_setting,
+    }
+
+
+def _projection(projection: Projection) -> Json:
+    return {
+        "tag": projection.tag,
+        "limit": projection.limit,
+        "earliest_step": projection.earliest,
+        "latest_step": projection.latest,
     }
 
 

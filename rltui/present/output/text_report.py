@@ -13,6 +13,7 @@ from rltui.health.model import Diagnosis, Finding, FindingState
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.glyph import glyph_set
+from rltui.present.screens.ahead import ahead_sentence, projections
 from rltui.present.screens.diagnosis import cause_of, check_sentences, summary_of
 from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.log import exit_words, last_lines
@@ -140,6 +141,7 @@ def _finding_lines(run: RunView) -> list[str]:
             if finding.advice and finding.state is FindingState.FIRING:
                 lines.append(f"      advice: {finding.advice}")
     lines += _moved_lines(run)
+    lines += [f"    ahead: {ahead_sentence(run, p)}" for p in projections(run)]
     if not report.findings:
         count = len(report.judged)
         rules = "rule" if count == 1 else "rules"
@@ -166,9 +168,8 @@ def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
     if top.level < Level.WATCH:
         return lines
     first, then = check_sentences(run, top, _GLYPHS)
-    advice = next((f.advice for f in top.findings if f.advice), top.symptom.advice)
     facts = [("check first", first), ("then", then), ("usual causes", top.symptom.causes)]
-    facts.append(("advice", advice))
+    facts.append(("advice", top.symptom.advice))
     return lines + [f"      {name}: {text}" for name, text in facts if text]
 
 

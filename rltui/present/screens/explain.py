@@ -7,6 +7,7 @@ from rltui.health.model import Finding
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import MUTED, RULE, TITLE, Line
 from rltui.present.kit.prose import fact_table, paragraph
+from rltui.present.screens.ahead import ahead_sentence, projection_of
 from rltui.present.screens.findings import advice_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -32,13 +33,14 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
     lines += paragraph(words(meaning), width)
     lines.append([])
-    judgement = run.verdict.judgement(tag)
+    judgement, ahead = run.verdict.judgement(tag), projection_of(run, tag)
     facts = [
         ("tag", info.tag),
         ("metric", info.metric.key if info.metric else "unknown"),
         ("direction", info.direction.value),
         ("healthy", words(sentences.healthy(judgement))),
         ("badge", words(judgement.doubt and f"no tick: {judgement.doubt}")),
+        ("ahead", words(ahead_sentence(run, ahead)) if ahead else ""),
         ("rules", ", ".join(judgement.rules)),
         ("matched by", info.where or ""),
         ("source", info.source),

@@ -1,4 +1,4 @@
-"""The Findings tab: causes and findings in a list, and the one at the cursor in detail."""
+"""The list of the Findings tab: causes, findings, what lies ahead, what could not be judged."""
 
 from __future__ import annotations
 
@@ -6,43 +6,36 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rltui.core.text import cell_width, pad
-from rltui.health.model import Diagnosis, Finding, FindingState, Report, Skipped
+from rltui.health.model import Finding, FindingState, Report, Skipped
+from rltui.health.projection import Projection
 from rltui.health.symptoms import SETTING_CHANGED
-from rltui.present.kit import numbers, sentences
+from rltui.present.kit import sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
-    RULE,
-    STRONG,
     TEXT,
     Line,
     column,
-    line_width,
     style,
 )
-from rltui.present.kit.prose import fact_table, paragraph
+from rltui.present.screens.ahead import (
+    projections,
+    steps_words,
+)
 from rltui.present.screens.diagnosis import (
     cause_of,
-    check_lines,
-    diagnosis_of,
     effects_of,
-    summary_of,
-    title_of,
 )
 from rltui.present.screens.entries import Entry, fixed, indented, with_margin
 from rltui.present.screens.findings import (
-    badge_of,
     calm_lines,
     cause_line,
     counts,
     finding_line,
     heading,
     no_verdict,
-    since_words,
 )
-from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import exit_words
-from rltui.present.screens.metric_chart import chart_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -73,8 +66,14 @@ class EndingId(NamedTuple):
     reason: str
 
 
+class AheadId(NamedTuple):
+    """Names a metric that is going to cross its limit."""
+
+    tag: str
+
+
 #: What the cursor of the list stands on.
-ItemId = FindingId | SkippedId | CauseId | EndingId
+ItemId = FindingId | SkippedId | CauseId | EndingId | AheadId
 
 
 def finding_id(finding: Finding) -> FindingId:
@@ -127,6 +126,9 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
         entries += [_entry(f, depths.get(id(f), 0), width, margin, view) for f in group]
         if not group:
             entries.append(fixed(*indented(calm_lines(run, width, view)[:2], margin)))
+    if ahead := projections(run):
+        entries += _head("Ahead", "if it goes on like this", entries, view, width, margin)
+        entries += [_ahead_entry(run, p, width, margin, view) for p in ahead]
     if report.skipped:
         entries += _head("Not judged", str(len(report.skipped)), entries, view, width, margin)
         entries += [_skipped_entry(run, s, width, margin, view) for s in report.skipped]
@@ -190,6 +192,17 @@ def _entry(finding: Finding, depth: int, width: int, margin: int, view: View) ->
     return _drawn(finding_id(finding), line, width, margin, view)
 
 
+def _ahead_entry(
+    run: RunView, projection: Projection, width: int, margin: int, view: View
+) -> Entry[ItemId]:
+    words, right = view.glyphs.text, f" {steps_words(projection)}"
+    title = words(run.infos[projection.tag].title)
+    left = pad(title, width - 2 - cell_width(right), ellipsis=view.glyphs.ellipsis)
+    arrow = view.glyphs.down if projection.falling else view.glyphs.up
+    line: Line = [(f"{arrow} ", MUTED), (left, TEXT), (words(right), MUTED)]
+    return _drawn(AheadId(projection.tag), line, width, margin, view)
+
+
 def _skipped_entry(
     run: RunView, skipped: Skipped, width: int, margin: int, view: View
 ) -> Entry[ItemId]:
@@ -200,11 +213,14 @@ def _skipped_entry(
 def _skipped_line(run: RunView, skipped: Skipped, width: int, view: View) -> Line:
     ellipsis = view.glyphs.ellipsis
     name = column(view.glyphs.text(skipped.title), 23, MUTED, ellipsis=ellipsis)
-    text = pad(view.glyphs.text(_why(run, skipped)), width - 25, right=True, ellipsis=ellipsis)
+    text = pad(
+        view.glyphs.text(why_skipped(run, skipped)), width - 25, right=True, ellipsis=ellipsis
+    )
     return [(f"{view.glyphs.unknown} ", MUTED), name, (text, MUTED)]
 
 
-def _why(run: RunView, skipped: Skipped) -> str:
+def why_skipped(run: RunView, skipped: Skipped) -> str:
+    """Why a rule could not judge, with the titles of the metrics that it lacks."""
     names = dict.fromkeys(_title_of(run, m) for m in skipped.missing)
     return sentences.why_skipped(skipped, ", ".join(names))
 
@@ -228,113 +244,6 @@ def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
         return finding.tag, finding.since_step
     if isinstance(item, CauseId) and cause is not None and cause.tag == item.tag:
         return cause.tag, cause.step
+    if isinstance(item, AheadId) and item.tag in run.infos:
+        return item.tag, None
     return None
-
-
-# -- the item at the cursor ------------------------------------------------------------------
-
-
-def detail_lines(
-    run: RunView, item: ItemId | None, view: View, width: int, height: int
-) -> list[Line]:
-    """The item at the cursor: what was found, what to check first, usual causes, a chart."""
-    finding = find(run, item)
-    if finding is not None:
-        return _finding_detail(run, finding, view, width, height)
-    if isinstance(item, EndingId):
-        return _ending_detail(run, view, width)[:height]
-    if isinstance(item, CauseId) and run.report is not None and cause_of(run) is not None:
-        return _cause_detail(run, run.report.diagnosed.diagnoses[0], view, width, height)
-    skipped = run.report.skipped if run.report else ()
-    found = next((s for s in skipped if SkippedId(s.rule) == item), None)
-    return [] if found is None else _skipped_detail(run, found, view, width)[:height]
-
-
-def _skipped_detail(run: RunView, skipped: Skipped, view: View, width: int) -> list[Line]:
-    """A rule that could not judge: its title, and why in full."""
-    title = view.glyphs.text(skipped.title)
-    head = heading(title, width, view, skipped.rule)
-    why = paragraph(view.glyphs.text(f"not judged: {_why(run, skipped)}"), width)
-    return [head, *why]
-
-
-def _ending_detail(run: RunView, view: View, width: int) -> list[Line]:
-    crash = run.verdict.crash
-    if crash is None:
-        return []
-    words, look = view.glyphs.text, style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
-    lines = paragraph(words(exit_words(crash)), width, look)
-    if crash.line:
-        lines += paragraph(words(crash.line), width, STRONG)
-    if crash.advice:
-        lines += [[], *paragraph(words(crash.advice), width)]
-    return [*lines, [], [("t shows the end of the log", MUTED)]]
-
-
-def _cause_detail(
-    run: RunView, diagnosis: Diagnosis, view: View, width: int, height: int
-) -> list[Line]:
-    words, look = view.glyphs.text, style(LEVEL_TOKEN[diagnosis.level], bold=True)
-    head: Line = [(f"{view.glyphs.badge(diagnosis.level)} ", look)]
-    head += [(f"{words(title_of(run, diagnosis))} ", look)]
-    note = f" {diagnosis.symptom.id}"
-    room = width - line_width(head) - cell_width(note)
-    head += [(view.glyphs.rule * max(0, room), RULE), (note, MUTED)]
-    lines = [head, *paragraph(words(summary_of(run, diagnosis)), width, STRONG)]
-    lines += _checks(run, diagnosis, diagnosis.symptom.advice, view, width)
-    moved = first_mover_lines(run, view, width, min(7, height - len(lines) - 10))
-    lines += [[], *moved] if moved else []
-    move = cause_of(run)
-    chart = _chart(run, move.tag, view, width, height - len(lines)) if move else []
-    return [*lines, *chart][:height]
-
-
-def _finding_detail(
-    run: RunView, finding: Finding, view: View, width: int, height: int
-) -> list[Line]:
-    glyph, token, bold = badge_of(finding, view)
-    look, words = style(token, bold=bold), view.glyphs.text
-    title: Line = [(f"{glyph} ", look), (words(finding.title), look)]
-    room = width - line_width(title) - cell_width(finding.rule) - 2
-    head: Line = [*title, (" ", TEXT), (view.glyphs.rule * max(0, room), RULE)]
-    head.append((f" {finding.rule}", MUTED))
-    lines = [head, *paragraph(words(sentences.summary(finding)), width, STRONG)]
-    diagnosis = diagnosis_of(run, finding)
-    facts = [("since", since_words(run, finding)), ("because", _because(run, diagnosis))]
-    lines += fact_table([(name, words(text)) for name, text in facts], width, 10)
-    if finding.error:
-        lines += fact_table([("rule broke", words(finding.error))], width, 12)
-    elif diagnosis is not None:
-        lines += _checks(run, diagnosis, finding.advice, view, width)
-    elif finding.advice:
-        lines += fact_table([("advice", words(finding.advice))], width, 10)
-    if finding.tag in run.infos:
-        lines += _chart(run, finding.tag, view, width, height - len(lines))
-    return lines[:height]
-
-
-def _because(run: RunView, diagnosis: Diagnosis | None) -> str:
-    """What explains a finding: "learning rate × 200, step 30"."""
-    found = run.report.diagnosed.diagnoses if run.report else ()
-    top = next((d for d in found if diagnosis and d.symptom.id == diagnosis.explained_by), None)
-    if top is None:
-        return ""
-    return f"{title_of(run, top)}, step {numbers.step(top.since_step)}"
-
-
-def _checks(run: RunView, diagnosis: Diagnosis, advice: str, view: View, width: int) -> list[Line]:
-    symptom, words = diagnosis.symptom, view.glyphs.text
-    head = heading("Check", width, view, "now and over the run")
-    facts = [("usual", symptom.causes), ("advice", advice or symptom.advice)]
-    table = fact_table([(name, words(text)) for name, text in facts], width, 10)
-    return [[], head, *check_lines(run, diagnosis, view, width), *table]
-
-
-def _chart(run: RunView, tag: str, view: View, width: int, room: int) -> list[Line]:
-    """A blank line, the title and the chart of a tag, where there is room for it."""
-    if room < 10:
-        return []
-    info = run.infos[tag]
-    note = "   ".join(x for x in (view.glyphs.text(info.unit), info.tag) if x)
-    head = heading(view.glyphs.text(info.title), width, view, note)
-    return [[], head, *chart_lines(run, tag, view, width, min(room - 2, 24))]

@@ -10,9 +10,9 @@ from rltui.core.batch import RunKey
 from rltui.health.model import Finding
 from rltui.present.kit.line import Line
 from rltui.present.screens.entries import indented
+from rltui.present.screens.findings_detail import detail_lines
 from rltui.present.screens.findings_list import (
     ItemId,
-    detail_lines,
     find,
     finding_entries,
     findings_layout,

@@ -10,8 +10,8 @@ from rltui.core.text import cell_width
 from rltui.present.kit.line import Line, fit_line, plain
 from rltui.present.screens.entries import Entry
 from rltui.present.screens.explain import explain_finding, explain_tag
+from rltui.present.screens.findings_detail import detail_lines
 from rltui.present.screens.findings_list import (
-    detail_lines,
     finding_entries,
     findings_layout,
 )
