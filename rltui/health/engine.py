@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
 from rltui.health.judge import Outcome, judge
-from rltui.health.model import Report
+from rltui.health.model import Finding, Report
 from rltui.health.plan import Task, make_plan
 from rltui.health.report import Answer, make_report
 from rltui.health.rule import Rule
@@ -35,6 +35,7 @@ class _Memory:
     planned: tuple[str, ...] = ()
     answers: dict[tuple[str, str], _Kept] = field(default_factory=dict)
     report: Report | None = None
+    extra: tuple[Finding, ...] = ()
     waiting: bool = False
 
 
@@ -66,15 +67,22 @@ class Engine:
         return memory is not None and memory.waiting
 
     def evaluate(
-        self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition, now: float
+        self,
+        run: RunData,
+        infos: Mapping[str, TagInfo],
+        recognition: Recognition,
+        now: float,
+        extra: tuple[Finding, ...] = (),
     ) -> Report:
         """The judgement of ``run`` by all rows it has now.
 
         ``infos`` gives the meaning of each tag; tags without an entry are not judged. ``now``
-        (seconds since the epoch) paces the judging of very long tags.
+        (seconds since the epoch) paces the judging of very long tags. ``extra`` are findings that
+        no rule makes.
         """
         memory = self._recall(run, infos, recognition)
-        if memory.report is not None and memory.version == run.version and not memory.waiting:
+        same = memory.version == run.version and memory.extra == extra
+        if memory.report is not None and same and not memory.waiting:
             return memory.report
         tags = tuple(infos)
         if memory.planned != tags:
@@ -85,9 +93,9 @@ class Engine:
             (task, tuple(self._answer(memory, task, tag, now) for tag in task.tags))
             for task in memory.plan
         ]
-        memory.version = run.version
+        memory.version, memory.extra = run.version, extra
         vital = tuple(k for q in recognition.scenario.questions for k in q.metrics)
-        memory.report = make_report(run, infos, answers, vital)
+        memory.report = make_report(run, infos, answers, vital, extra)
         return memory.report
 
     def _recall(

@@ -9,7 +9,7 @@ import numpy as np
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
 from rltui.health.model import Diagnosis, Finding, Move
-from rltui.health.symptoms import SETTING_CHANGED, Check
+from rltui.health.symptoms import SETTING_CHANGED, Check, symptoms
 from rltui.present.kit import numbers
 from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import (
@@ -65,9 +65,17 @@ _ITEMS: RunCache[str, list[CheckItem]] = RunCache()
 
 
 def diagnosis_of(run: RunView, finding: Finding) -> Diagnosis | None:
-    """The diagnosis of the symptom that a finding shows."""
+    """The diagnosis of the symptom that a finding shows; None for a rule that no symptom knows."""
     found = run.report.diagnosed.diagnoses if run.report else ()
-    return next((d for d in found if finding in d.findings), None)
+    known = next((d for d in found if finding in d.findings), None)
+    if known is not None:
+        return known
+    shown = (s for s in symptoms().values() if s.shown_by(finding.rule, finding.metric))
+    symptom = next(shown, None)  # of the state of the run, which is judged by itself
+    if symptom is None or finding.error is not None:
+        return None
+    since, until = finding.since_step, finding.until_step
+    return Diagnosis(symptom, finding.level, (finding,), since, until)
 
 
 def title_of(run: RunView, diagnosis: Diagnosis) -> str:

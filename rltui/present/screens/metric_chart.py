@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from rltui.core.block import IntArray
 from rltui.core.level import Level
 from rltui.health.model import Finding, FindingState
@@ -142,15 +144,28 @@ def _curve(
         return axis.places(points.steps[index]), points.values[index]
 
     ends = [drawn(run.shown(t)) for t in band] if band else []
-    old = (axis.places(series.old_steps), series.old_values)
+    old = _ghost(run, series, axis)
     return Curve(
         *drawn(series),
         low=ends[0] if ends else None,
         high=ends[1] if ends else None,
         levels=levels,
         known=judged or not levels,
-        old=old if len(series.old_steps) else None,
+        old=old,
     )
+
+
+def _ghost(run: RunView, series: Series, axis: Axis) -> XY | None:
+    """What lies dimmed under the curve: points that a restart superseded, else the reference
+    run where the axis counts steps."""
+    if len(series.old_steps):
+        return axis.places(series.old_steps), series.old_values
+    reference, tag = run.reference, series.tag
+    if reference is None or reference is run or axis.kind != "step" or tag not in reference.infos:
+        return None
+    ghost, last = reference.shown(tag), run.points.last_step
+    here = slice(0, None if last is None else int(np.searchsorted(ghost.steps, last, "right")))
+    return (ghost.steps[here], ghost.values[here]) if len(ghost.steps[here]) else None
 
 
 def outline_of(run: RunView, series: Series) -> IntArray | None:
