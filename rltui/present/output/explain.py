@@ -12,9 +12,10 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 from rltui.health.rule import Rule
-from rltui.health.symptoms import Symptom, symptoms
+from rltui.health.symptoms import symptoms
 from rltui.present.kit import sentences
 from rltui.present.kit.prose import wrap
+from rltui.present.output.explain_symptom import symptom_document, symptom_lines
 
 Json = dict[str, Any]
 _WIDTH = 78
@@ -52,7 +53,7 @@ def explain_document(
     if name in known:
         document["rule"] = _rule(known[name])
     if name in symptoms():
-        document["symptom"] = _symptom(catalogue, symptoms()[name])
+        document["symptom"] = symptom_document(catalogue, symptoms()[name])
     if len(document) == 2:
         hint = nearest(name, [*found.nearest, *known, *symptoms()])
         raise UsageError(
@@ -144,31 +145,6 @@ def _rule(rule: Rule) -> Json:
     }
 
 
-def _symptom(catalogue: Catalogue, symptom: Symptom) -> Json:
-    def title(key: str) -> str:
-        metric = catalogue.metrics.get(key)
-        return key if metric is None else metric.title
-
-    return {
-        "id": symptom.id,
-        "title": symptom.title,
-        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found)),
-        "check": [
-            {
-                "first": c.first,
-                "question": c.ask,
-                "metrics": list(c.metrics),
-                "titles": list(dict.fromkeys(title(k) for k in c.metrics)),
-            }
-            for c in symptom.checks
-        ],
-        "causes": symptom.causes,
-        "advice": symptom.advice,
-        "explains": list(symptom.explains),
-        "source": symptom.source,
-    }
-
-
 def explain_text(document: Json) -> str:
     """The document for people."""
     if "name" not in document:
@@ -183,7 +159,7 @@ def explain_text(document: Json) -> str:
     if "rule" in document:
         lines += _rule_lines(document["rule"])
     if "symptom" in document:
-        lines += _symptom_lines(document["symptom"])
+        lines += symptom_lines(document["symptom"])
     if document["rules"] and "rule" not in document:
         names = ", ".join(f"{title} ({key})" for key, title in document["rules"].items())
         lines += ["", *wrap(f"judged by {names}", _WIDTH)]
@@ -255,19 +231,4 @@ def _rule_lines(rule: Json) -> list[str]:
         for name, why in variant["sources"].items():
             text = f"{name + ': ' if name else ''}{why}"
             lines += [f"    {x}" for x in wrap(text, _WIDTH - 4)]
-    return lines
-
-
-def _symptom_lines(symptom: Json) -> list[str]:
-    lines = [f"{symptom['title']} ({symptom['id']})", ""]
-    for first, lead in ((True, "check first"), (False, "then")):
-        for check in symptom["check"]:
-            if check["first"] is first:
-                lines.append(f"  {lead:11} {', '.join(check['titles'])}: {check['question']}")
-                lead = ""
-    facts = [(name, symptom[name]) for name in ("causes", "advice", "source")]
-    facts.append(("shown by", ", ".join(symptom["shown_by"])))
-    for name, text in facts:
-        for at, line in enumerate(wrap(text, _WIDTH - 14)):
-            lines.append(f"  {'' if at else name:11} {line}")
     return lines
