@@ -27,6 +27,8 @@ _REACH = 20
 _NO_CAUSE = ("hyper.exploration", "hyper.seed", "hyper.other", "hyper.window")
 #: How often the search for what moved first begins again, at an earlier step.
 _ANCHORED = 4
+#: How fast a run is and what it takes of the machine.
+_MACHINE = (Category.TIMING, Category.PERF, Category.SYSTEM, Category.BALANCE)
 #: Metrics whose moves only repeat those of the return.
 _NO_NEWS = ("episode_length.mean",)
 
@@ -91,7 +93,7 @@ def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     step = settings[0].step if settings else _begin(_stories(found)[0])
     if step is None:
         return Diagnosed(tuple(ordered))
-    moves = _moves(settings, step, facts, present)
+    moves = _moves(settings, step, facts, _vital(_stories(found)[0], facts, present))
     if not moves or min(m.step for m in moves) > step + pace.stride:
         return Diagnosed(tuple(ordered))  # the symptom itself moved first
     return Diagnosed(tuple(ordered), moves, min(step, *(m.step for m in moves)))
@@ -226,18 +228,23 @@ def _by_story(found: list[Diagnosis]) -> list[Diagnosis]:
     return out
 
 
-def _moves(
-    settings: list[Move], step: int, facts: Facts, present: Mapping[str, str]
-) -> tuple[Move, ...]:
+def _vital(story: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> list[str]:
+    """The tags whose moves may matter to a story: those of the machine in a story about it only."""
+    tags = {f.tag for d in story for f in d.findings}
+    machine = any(facts.infos[t].category in _MACHINE for t in tags if t in facts.infos)
+    keys = (k for k in select(facts.vital, present.keys()) if k not in _NO_NEWS)
+    vital = dict.fromkeys(present[k] for k in keys)
+    return [t for t in vital if machine or facts.infos[t].category not in _MACHINE]
+
+
+def _moves(settings: list[Move], step: int, facts: Facts, vital: list[str]) -> tuple[Move, ...]:
     """Settings first, then the vital signs that moved around ``step``.
 
     Without a setting the search begins again around the first thing that moved: rules are sure of
     a symptom only some rows after it began.
     """
     known = {m.tag for m in settings}
-    keys = (k for k in select(facts.vital, present.keys()) if k not in _NO_NEWS)
-    tags = dict.fromkeys(present[k] for k in keys)
-    series = [facts.series(t) for t in tags if t not in known]
+    series = [facts.series(t) for t in vital if t not in known]
     limits = {t: j for t, j in facts.tags.items() if facts.infos[t].sign > 0}
     moved = moved_first(series, step, limits)
     for _ in range(0 if settings else _ANCHORED):
