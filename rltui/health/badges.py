@@ -25,7 +25,7 @@ _CHANCE = {
 _GAINS = ("reward.", "episode_return.", "success_rate", "accuracy.", "dpo.", "rm.")
 #: Rows whose median is the present level, and the fewest that show a gain at all.
 _NOW, _LEAST = 3, 8
-#: Rows that are looked at, evenly over the run: the cost does not grow with it.
+#: Rows that are read, evenly over the run: the cost does not grow with it.
 _MOST = 256
 #: A gain is lost when this share of it is gone ...
 _LOST = 0.5

@@ -126,7 +126,7 @@ def _shown(findings: Sequence[Finding], present: Mapping[str, str], pace: Pace) 
 
 
 def _together(findings: list[Finding], rules: int, pace: Pace) -> list[Finding]:
-    """Those findings of so many rules that began near the first of them; else none."""
+    """The findings that began near the first of them, if they are of that many rules; else none."""
     known = sorted((f for f in findings if f.since_step is not None), key=_since)
     for first in known:
         near = [f for f in known if 0 <= _since(f) - _since(first) <= NEAR * pace.stride]
@@ -230,8 +230,8 @@ def _by_story(found: list[Diagnosis]) -> list[Diagnosis]:
 
 def _vital(story: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> list[str]:
     """The tags whose moves may matter to a story: those of the machine in a story about it only."""
-    tags = {f.tag for d in story for f in d.findings}
-    machine = any(facts.infos[t].category in _MACHINE for t in tags if t in facts.infos)
+    tags = {f.tag for d in story for f in d.findings if f.tag is not None}
+    machine = any(t in facts.infos and facts.infos[t].category in _MACHINE for t in tags)
     keys = (k for k in select(facts.vital, present.keys()) if k not in _NO_NEWS)
     vital = dict.fromkeys(present[k] for k in keys)
     return [t for t in vital if machine or facts.infos[t].category not in _MACHINE]

@@ -25,7 +25,7 @@ _ROWS, _SHARE = 5, 0.05
 #: Half the width of the envelope: this many robust standard deviations of the reference around its
 #: course, this share of the range of its course, this share of its largest value.
 _SIGMAS, _RANGE, _SCALE = 4.0, 0.25, 0.05
-#: Newest rows in a row that must be outside: at least so many, and this share of all compared.
+#: Newest consecutive rows that must be outside: at least this many, and this share of all.
 _HOLD, _HOLD_SHARE = 5, 0.05
 #: Steps per row may differ by this factor and still count the same thing.
 _SAME_STEPS = 5.0

@@ -17,7 +17,12 @@ from rltui.health.model import Diagnosis, Evidence, Finding, Move
 from rltui.health.projection import Projection
 from rltui.present.kit import sentences
 from rltui.present.screens.ahead import projections
-from rltui.present.screens.diagnosis import CheckItem, check_items, summary_of
+from rltui.present.screens.diagnosis import (
+    CheckItem,
+    check_items,
+    ending_diagnosis,
+    summary_of,
+)
 from rltui.present.screens.log import last_lines
 from rltui.session import RunView, Session
 from rltui.session.event import Event
@@ -89,13 +94,19 @@ def _run(run: RunView) -> Json:
         "restarts": len(run.points.restarts),
         "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],
-        "diagnoses": [_diagnosis(run, d) for d in report.diagnosed.diagnoses] if report else [],
+        "diagnoses": [_diagnosis(run, d) for d in _diagnoses(run)],
         "first_movers": [_move(run, m) for m in report.diagnosed.moves] if report else [],
         "projections": [_projection(p) for p in projections(run)],
         "skipped": [
             {"rule": s.rule, "missing": list(s.missing)} for s in (report.skipped if report else ())
         ],
     }
+
+
+def _diagnoses(run: RunView) -> list[Diagnosis]:
+    ending = ending_diagnosis(run)
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    return [*([ending] if ending is not None else []), *found]
 
 
 def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:

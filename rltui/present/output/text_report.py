@@ -14,7 +14,12 @@ from rltui.health.symptoms import SETTING_CHANGED
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.screens.ahead import ahead_sentence, projections
-from rltui.present.screens.diagnosis import cause_of, check_sentences, summary_of
+from rltui.present.screens.diagnosis import (
+    cause_of,
+    check_sentences,
+    ending_diagnosis,
+    summary_of,
+)
 from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.log import exit_words, last_lines
 from rltui.present.screens.metric_rows import Row, fold
@@ -124,7 +129,9 @@ def _ending_lines(run: RunView) -> list[str]:
         return []
     lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {exit_words(ending)}"]
     lines += [f"      {ending.line}"] if ending.line else []
-    return lines + ([f"      check: {ending.advice}"] if ending.advice else [])
+    lines += [f"      check: {ending.advice}"] if ending.advice else []
+    diagnosis = ending_diagnosis(run) if run.infos else None
+    return lines + (_check_lines(run, diagnosis) if diagnosis is not None else [])
 
 
 def _finding_lines(run: RunView) -> list[str]:
@@ -167,10 +174,14 @@ def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
         lines.append(f"{indent}{_finding_line(finding)}")
     if top.level < Level.WATCH:
         return lines
-    first, then = check_sentences(run, top, _GLYPHS)
-    facts = [("check first", first), ("then", then), ("usual causes", top.symptom.causes)]
-    facts.append(("advice", top.symptom.advice))
-    return lines + [f"      {name}: {text}" for name, text in facts if text]
+    facts = [("usual causes", top.symptom.causes), ("advice", top.symptom.advice)]
+    return [*lines, *_check_lines(run, top), *(f"      {name}: {text}" for name, text in facts)]
+
+
+def _check_lines(run: RunView, diagnosis: Diagnosis) -> list[str]:
+    first, then = check_sentences(run, diagnosis, _GLYPHS)
+    facts = (("check first", first), ("then", then))
+    return [f"      {name}: {text}" for name, text in facts if text]
 
 
 def _finding_line(finding: Finding) -> str:

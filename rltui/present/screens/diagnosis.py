@@ -78,6 +78,20 @@ def diagnosis_of(run: RunView, finding: Finding) -> Diagnosis | None:
     return Diagnosis(symptom, finding.level, (finding,), since, until)
 
 
+def ending_diagnosis(run: RunView) -> Diagnosis | None:
+    """The diagnosis that the reason of a crash shows (out of memory), unless findings show it,
+    too."""
+    crash = run.verdict.crash
+    if crash is None:
+        return None
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    known = {d.symptom.id for d in found}
+    for symptom in symptoms().values():
+        if symptom.ending and symptom.ending in crash.reason and symptom.id not in known:
+            return Diagnosis(symptom, run.verdict.exit_level, (), run.data.last_step, None)
+    return None
+
+
 def title_of(run: RunView, diagnosis: Diagnosis) -> str:
     """ "learning rate × 200" for a setting that jumped, else the name of the symptom."""
     move = cause_of(run) if diagnosis.symptom.id == SETTING_CHANGED else None

@@ -12,6 +12,7 @@ from rltui.present.screens.diagnosis import (
     cause_of,
     check_lines,
     diagnosis_of,
+    ending_diagnosis,
     summary_of,
     title_of,
 )
@@ -79,6 +80,8 @@ def _ending_detail(run: RunView, view: View, width: int) -> list[Line]:
         lines += paragraph(words(crash.line), width, STRONG)
     if crash.advice:
         lines += [[], *paragraph(words(crash.advice), width)]
+    diagnosis = ending_diagnosis(run) if run.infos else None
+    lines += _checks(run, diagnosis, view, width) if diagnosis is not None else []
     return [*lines, [], [("t shows the end of the log", MUTED)]]
 
 

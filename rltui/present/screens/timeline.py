@@ -67,6 +67,28 @@ class _Jumps:
         return _Jumps(series.count, (*self.steps, *found)[: _MOST + 1])
 
 
+@dataclass(frozen=True, slots=True)
+class _Pauses:
+    """Rows of a series that came unusually late, extended by what is appended."""
+
+    rows: int = 0
+    steps: tuple[int, ...] = ()
+
+    def extended(self, series: Series) -> _Pauses:
+        recent = np.diff(series.wall_times[-_RECENT - 1 :])
+        recent = recent[np.isfinite(recent) & (recent > 0)]
+        if not len(recent):
+            return _Pauses(series.count, self.steps)
+        limit = max(_PAUSE_LEAST_S, _PAUSE * float(np.median(recent)))
+        begin = max(0, self.rows - 1)
+        gaps = np.diff(series.wall_times[begin:])
+        with np.errstate(invalid="ignore"):
+            rows = begin + 1 + np.flatnonzero(gaps > limit)
+        found = series.steps[rows].tolist()
+        return _Pauses(series.count, (*self.steps, *found)[: _MOST + 1])
+
+
+_PAUSES: RunSeriesCache[_Pauses] = RunSeriesCache()
 _JUMPS: RunSeriesCache[_Jumps] = RunSeriesCache()
 
 
@@ -135,16 +157,8 @@ def _pauses(run: RunView) -> list[int]:
     tag = next((t for t in run.infos if _is_clock(run.shown(t))), None)
     if tag is None:
         return []
-    series = run.shown(tag)
-    gaps = np.diff(series.wall_times)
-    recent = gaps[-_RECENT:]
-    recent = recent[np.isfinite(recent) & (recent > 0)]
-    if not len(recent):
-        return []
-    limit = max(_PAUSE_LEAST_S, _PAUSE * float(np.median(recent)))
-    with np.errstate(invalid="ignore"):
-        rows = np.flatnonzero(gaps > limit) + 1
-    return [int(s) for s in series.steps[rows[: _MOST + 1]]]
+    pauses = _PAUSES.of(run).get(run.shown(tag), _Pauses().extended, extend=_Pauses.extended)
+    return list(pauses.steps)
 
 
 def _is_clock(series: Series) -> bool:
