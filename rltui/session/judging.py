@@ -10,7 +10,6 @@ from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import RunKey
 from rltui.core.clock import Clock
-from rltui.session.comparison import Comparison
 from rltui.session.documents import open_rules
 from rltui.session.meaning import Interpreter
 from rltui.session.progress import aged, progress, renewed
@@ -18,6 +17,7 @@ from rltui.session.run import RunView
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
+    from rltui.health.model import Finding
 
 #: After a verdict of a live run the next one waits this many times as long as it took, and at
 #: most this many seconds: a stream of steps is judged all the time, but for 1 % of it.
@@ -43,7 +43,8 @@ class Judging:
         self._engine: Engine | None = None
         self._dirty: set[RunKey] = set()
         self._not_before = -math.inf
-        self.comparison = Comparison(views)
+        self._reference: RunKey | str | None = None
+        """Key or name of the run that the others are compared with; None for none."""
 
     @property
     def waiting(self) -> bool:
@@ -61,9 +62,24 @@ class Judging:
     def mark(self, runs: Iterable[RunKey]) -> None:
         """Note that these runs changed; with the reference run all others do."""
         self._dirty.update(runs)
-        reference = self.comparison.reference
+        reference = self.reference
         if reference is not None and reference.key in self._dirty:
             self._dirty.update(self._views)
+
+    @property
+    def reference(self) -> RunView | None:
+        """The run that the others are compared with; None while it is not known."""
+        wanted = self._reference
+        if wanted is None:
+            return None
+        if isinstance(wanted, RunKey):
+            return self._views.get(wanted)
+        return next((v for v in self._views.values() if _is_named(v, wanted)), None)
+
+    def compare_with(self, run: RunKey | str | None) -> None:
+        """Compare all runs with the one of this key or name from now on; None ends it."""
+        self._reference = run
+        self._dirty.update(self._views)
 
     def judge(self, *, verdicts: bool = True, pace: bool = False) -> frozenset[RunKey]:
         """Update the runs that changed or whose rules still wait; returns which were judged.
@@ -106,9 +122,21 @@ class Judging:
             view.sample = None
             self._interpreter.interpret(view)
         assert view.recognition is not None
-        extra = self.comparison.findings(view)
+        extra = self._departures(view)
         view.report = self.prepare().evaluate(view.data, view.infos, view.recognition, now, extra)
         view.version += 1
+
+    def _departures(self, view: RunView) -> tuple[Finding, ...]:
+        """Where a run has left the course of the reference run."""
+        reference = view.reference = self.reference
+        if reference is None or reference is view or view.recognition is None:
+            return ()
+        from rltui.health.reference import Compared, departure
+
+        vital = tuple(k for q in view.recognition.scenario.questions for k in q.metrics)
+        own = Compared(view.data, view.infos)
+        found = departure(own, Compared(reference.data, reference.infos), vital)
+        return () if found is None else (found,)
 
     def _waits(self, key: RunKey) -> bool:
         if self._views[key].data.files.reading:
@@ -125,3 +153,8 @@ class Judging:
             changed = changed or fresh is not view.progress
             view.progress = fresh
         return changed
+
+
+def _is_named(view: RunView, name: str) -> bool:
+    """Whether ``name`` is that of a run, or the end of its path."""
+    return name in (view.name, view.key.name) or view.key.name.endswith(f"/{name}")

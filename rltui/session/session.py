@@ -78,7 +78,7 @@ class Session:
         self._judging = Judging(config, self._catalogue, self._interpreter, self.views, self.clock)
         self._choice = choice
         if choice.reference is not None:
-            self._judging.comparison.wanted = choice.reference
+            self._judging.compare_with(choice.reference)
         custom = config.rules
         if custom.mute or custom.override or custom.add or config.rule_files:
             self.prepare()
@@ -189,12 +189,11 @@ class Session:
     @property
     def reference(self) -> RunView | None:
         """The run that the others are compared with."""
-        return self._judging.comparison.reference
+        return self._judging.reference
 
     def compare_with(self, run: RunKey | str | None) -> None:
         """Compare all runs with the one of this key or name from now on; None ends it."""
-        self._judging.comparison.wanted = run
-        self._judging.mark(self.views)
+        self._judging.compare_with(run)
 
     def runs(self) -> list[RunView]:
         """The runs, in the order of their keys."""
