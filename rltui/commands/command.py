@@ -58,9 +58,6 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--algorithm", metavar="NAME", help="say which algorithm trains: PPO, DPO ..."
     )
     parser.add_argument(
-        "--reference", metavar="RUN", help="a good past run to compare the others with"
-    )
-    parser.add_argument(
         "--verify", action="store_true", help="check the checksum of every record of event files"
     )
 
@@ -106,13 +103,7 @@ def open_session(options: argparse.Namespace, config: Config | None = None) -> S
     from rltui.session import Session
     from rltui.session.session import Choice
 
-    choice = Choice(
-        options.run_glob,
-        options.framework,
-        options.algorithm,
-        options.verify,
-        options.reference,
-    )
+    choice = Choice(options.run_glob, options.framework, options.algorithm, options.verify)
     config = config or open_config(options)
     session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))
     session.scan()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
 from rltui.health.judge import Outcome, judge
-from rltui.health.model import Finding, Report
+from rltui.health.model import Report
 from rltui.health.plan import Task, make_plan
 from rltui.health.report import Answer, make_report
 from rltui.health.rule import Rule
@@ -35,7 +35,6 @@ class _Memory:
     planned: tuple[str, ...] = ()
     answers: dict[tuple[str, str], _Kept] = field(default_factory=dict)
     report: Report | None = None
-    extra: tuple[Finding, ...] = ()
     waiting: bool = False
 
 
@@ -67,22 +66,15 @@ class Engine:
         return memory is not None and memory.waiting
 
     def evaluate(
-        self,
-        run: RunData,
-        infos: Mapping[str, TagInfo],
-        recognition: Recognition,
-        now: float,
-        extra: tuple[Finding, ...] = (),
+        self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition, now: float
     ) -> Report:
         """The judgement of ``run`` by all rows it has now.
 
         ``infos`` gives the meaning of each tag; tags without an entry are not judged. ``now``
-        (seconds since the epoch) paces the judging of very long tags. ``extra`` are findings that
-        no rule makes.
+        (seconds since the epoch) paces the judging of very long tags.
         """
         memory = self._recall(run, infos, recognition)
-        same = memory.version == run.version and memory.extra == extra
-        if memory.report is not None and same and not memory.waiting:
+        if memory.report is not None and memory.version == run.version and not memory.waiting:
             return memory.report
         tags = tuple(infos)
         if memory.planned != tags:
@@ -93,9 +85,9 @@ class Engine:
             (task, tuple(self._answer(memory, task, tag, now) for tag in task.tags))
             for task in memory.plan
         ]
-        memory.version, memory.extra = run.version, extra
+        memory.version = run.version
         vital = tuple(k for q in recognition.scenario.questions for k in q.metrics)
-        memory.report = make_report(run, infos, answers, vital, extra)
+        memory.report = make_report(run, infos, answers, vital)
         return memory.report
 
     def _recall(

@@ -34,23 +34,14 @@ Answers = Sequence[tuple[Task, tuple[Answer, ...]]]
 
 
 def make_report(
-    run: RunData,
-    infos: Mapping[str, TagInfo],
-    answers: Answers,
-    vital: tuple[str, ...] = (),
-    extra: tuple[Finding, ...] = (),
+    run: RunData, infos: Mapping[str, TagInfo], answers: Answers, vital: tuple[str, ...] = ()
 ) -> Report:
     """The report of a run from the answers of all its tasks.
 
-    ``vital``: metric keys whose moves are worth naming beside a finding. ``extra``: findings that
-    no rule makes.
+    ``vital``: metric keys whose moves are worth naming beside a finding.
     """
-    findings = _sorted([*_findings(answers), *_broken(answers), *extra])
+    findings = _sorted([*_findings(answers), *_broken(answers)])
     tags = _with_doubts(run, infos, _judgements(infos, answers))
-    for finding in extra:
-        if finding.tag is not None:
-            known = tags.get(finding.tag, Judgement(Level.UNKNOWN))
-            tags[finding.tag] = replace(known, level=max(known.level, finding.level))
     diagnosed = diagnose(findings, Facts(run, infos, vital, tags))
     findings = story_order(findings, diagnosed)
     if (cause := diagnosed.cause) is not None:

@@ -17,7 +17,6 @@ from rltui.session.run import RunView
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
-    from rltui.health.model import Finding
 
 #: After a verdict of a live run the next one waits this many times as long as it took, and at
 #: most this many seconds: a stream of steps is judged all the time, but for 1 % of it.
@@ -43,8 +42,6 @@ class Judging:
         self._engine: Engine | None = None
         self._dirty: set[RunKey] = set()
         self._not_before = -math.inf
-        self._reference: RunKey | str | None = None
-        """Key or name of the run that the others are compared with; None for none."""
 
     @property
     def waiting(self) -> bool:
@@ -60,26 +57,8 @@ class Judging:
         return self._engine
 
     def mark(self, runs: Iterable[RunKey]) -> None:
-        """Note that these runs changed; with the reference run all others do."""
+        """Note that these runs changed."""
         self._dirty.update(runs)
-        reference = self.reference
-        if reference is not None and reference.key in self._dirty:
-            self._dirty.update(self._views)
-
-    @property
-    def reference(self) -> RunView | None:
-        """The run that the others are compared with; None while it is not known."""
-        wanted = self._reference
-        if wanted is None:
-            return None
-        if isinstance(wanted, RunKey):
-            return self._views.get(wanted)
-        return next((v for v in self._views.values() if _is_named(v, wanted)), None)
-
-    def compare_with(self, run: RunKey | str | None) -> None:
-        """Compare all runs with the one of this key or name from now on; None ends it."""
-        self._reference = run
-        self._dirty.update(self._views)
 
     def judge(self, *, verdicts: bool = True, pace: bool = False) -> frozenset[RunKey]:
         """Update the runs that changed or whose rules still wait; returns which were judged.
@@ -122,21 +101,8 @@ class Judging:
             view.sample = None
             self._interpreter.interpret(view)
         assert view.recognition is not None
-        extra = self._departures(view)
-        view.report = self.prepare().evaluate(view.data, view.infos, view.recognition, now, extra)
+        view.report = self.prepare().evaluate(view.data, view.infos, view.recognition, now)
         view.version += 1
-
-    def _departures(self, view: RunView) -> tuple[Finding, ...]:
-        """Where a run has left the course of the reference run."""
-        reference = view.reference = self.reference
-        if reference is None or reference is view or view.recognition is None:
-            return ()
-        from rltui.health.reference import Compared, departure
-
-        vital = tuple(k for q in view.recognition.scenario.questions for k in q.metrics)
-        own = Compared(view.data, view.infos)
-        found = departure(own, Compared(reference.data, reference.infos), vital)
-        return () if found is None else (found,)
 
     def _waits(self, key: RunKey) -> bool:
         if self._views[key].data.files.reading:
@@ -153,8 +119,3 @@ class Judging:
             changed = changed or fresh is not view.progress
             view.progress = fresh
         return changed
-
-
-def _is_named(view: RunView, name: str) -> bool:
-    """Whether ``name`` is that of a run, or the end of its path."""
-    return name in (view.name, view.key.name) or view.key.name.endswith(f"/{name}")

@@ -43,8 +43,6 @@ class Choice:
     framework: str | None = None
     algorithm: str | None = None
     verify: bool = False
-    reference: str | None = None
-    """Name of a good past run, to compare the others with."""
 
 
 class Session:
@@ -76,9 +74,6 @@ class Session:
         _check(choice, self._catalogue)
         self._interpreter = Interpreter(self._catalogue, config, choice.framework, choice.algorithm)
         self._judging = Judging(config, self._catalogue, self._interpreter, self.views, self.clock)
-        self._choice = choice
-        if choice.reference is not None:
-            self._judging.compare_with(choice.reference)
         custom = config.rules
         if custom.mute or custom.override or custom.add or config.rule_files:
             self.prepare()
@@ -110,20 +105,13 @@ class Session:
         self._reader.scan()
 
     def read_all(self) -> None:
-        """Read every file to its end and judge every run (headless commands).
-
-        Raises UsageError when no run is the reference run that was chosen.
-        """
+        """Read every file to its end and judge every run (headless commands)."""
         for batch in self._reader.read_all():
             self._apply(batch)
             if not batch.more and self._memory.is_full:
                 self._judging.judge()
                 self._memory.enforce(self.clock.monotonic())
         self._judging.judge()
-        if self._choice.reference is not None and self.reference is None:
-            names = [v.name for v in self.views.values()]
-            hint = nearest(self._choice.reference, names)
-            raise UsageError(f"no run is named {self._choice.reference!r}", hint=hint)
 
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
@@ -185,15 +173,6 @@ class Session:
         return min(1.0, done / known) if known else None
 
     # -- runs ------------------------------------------------------------------------------
-
-    @property
-    def reference(self) -> RunView | None:
-        """The run that the others are compared with."""
-        return self._judging.reference
-
-    def compare_with(self, run: RunKey | str | None) -> None:
-        """Compare all runs with the one of this key or name from now on; None ends it."""
-        self._judging.compare_with(run)
 
     def runs(self) -> list[RunView]:
         """The runs, in the order of their keys."""

@@ -21,7 +21,6 @@ from rltui.present.kit.line import Token
 from rltui.present.kit.theme import DEFAULT, Theme, list_themes, load_theme
 from rltui.present.screens.keys import KEYS, Key
 from rltui.present.screens.view import View
-from rltui.session import RunView, Session
 from rltui.tui import clipboard
 from rltui.tui.cell_diff import CellDiffApp
 from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, tokens_of
@@ -146,13 +145,6 @@ class ShellApp(CellDiffApp[Result]):
         """A notice over the footer, in place of the one before; ``text`` may come from a log."""
         self.clear_notifications()
         self.notify(clean(text), timeout=_NOTICE_S, markup=False)
-
-    def compare_with(self, session: Session, run: RunView) -> None:
-        """Make a run the one that all others are compared with, or end the comparison when it is
-        that run already."""
-        ended = session.reference is run
-        session.compare_with(None if ended else run.key)
-        self.say("no reference run" if ended else f"reference run: {run.name}; c ends it")
 
     def copy(self, text: str) -> None:
         """Copy to wherever the user can paste it, and say where that is."""

@@ -217,10 +217,6 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         self.update()
         self.findings.findings.put(ids[index])
 
-    def action_reference(self) -> None:
-        """Compare all runs with this one, or end that."""
-        self.shell.compare_with(self.session, self.run)
-
     # -- more about it ---------------------------------------------------------------------
 
     def action_explain(self) -> None:

@@ -141,12 +141,6 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if not self.leave_line() and self.leads_back:
             self.shell.exit(True)
 
-    def action_reference(self) -> None:
-        """Compare all runs with the one at the cursor, or end that."""
-        run = self._session.views.get(self.items.cursor) if self.items.cursor else None
-        if run is not None:
-            self.shell.compare_with(self._session, run)
-
     def action_order(self) -> None:
         """The next order: verdict, name, newest."""
         self._order = _ORDERS[(_ORDERS.index(self._order) + 1) % len(_ORDERS)]

@@ -61,18 +61,6 @@ async def test_order_of_runs() -> None:
         assert "by verdict" in hand.footer
 
 
-async def test_c_compares_all_runs_with_the_one_at_the_cursor() -> None:
-    async with open_app(*several()) as hand:
-        session = hand.runs._session
-        await hand.press("j", "c")
-        calm = session.views[hand.runs.items.cursor]
-        assert session.reference is calm
-        assert "reference run: calm" in hand.notices
-        await hand.press("enter", "c")
-        assert session.reference is None
-        assert "no reference run" in hand.notices
-
-
 async def test_filter_of_runs() -> None:
     async with open_app(*several()) as hand:
         await hand.press("slash", *"calm", "enter")
