@@ -17,6 +17,7 @@ from rltui.core.level import Level
 from rltui.formats import ALL_FORMATS, FORMATS
 from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
+from rltui.health.symptoms import symptoms
 from rltui.present.screens.keys import EVERYWHERE, KEYS
 from rltui.trackers import TRACKERS
 
@@ -157,6 +158,30 @@ def rules_page(rules: tuple[Rule, ...]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def diagnoses_page(catalogue: Catalogue) -> str:
+    """Every symptom with what to check, causes before effects."""
+    lines = [
+        "# Diagnoses",
+        "",
+        "Generated from `rltui/health/data/diagnoses.yaml`. Findings of a run form stories: a",
+        "symptom that an earlier one of this list explains, because it began soon after it or",
+        "while it lasted, stands below it. Each check shows the value now, its badge and its",
+        "sparkline.",
+    ]
+    for symptom in symptoms().values():
+        lines += ["", f"## {symptom.title} (`{symptom.id}`)", ""]
+        for check in symptom.checks:
+            keys = [k for k in check.metrics if k in catalogue.metrics]
+            titles = dict.fromkeys(catalogue.metrics[k].title for k in keys)
+            names = " or ".join(titles) or ", ".join(f"`{k}`" for k in check.metrics)
+            lines.append(f"- {'check first' if check.first else 'then'}: {names}: {check.ask}")
+        lines += ["", f"Usual causes: {symptom.causes}. {symptom.advice}"]
+        rules = ", ".join(f"`{s}`" for s in dict.fromkeys(s.rule for s in symptom.found))
+        shown = f"Shown by {rules}. " if rules else ""
+        lines += ["", f"{shown}Source: {symptom.source}."]
+    return "\n".join(lines) + "\n"
+
+
 def keys_page() -> str:
     """The table of keys, with the action ids that the config's ``keys`` section names."""
     lines = ["# Keys", "", "Generated from the table of keys by `scripts/generate_docs.py`.", ""]
@@ -187,6 +212,7 @@ def documents() -> dict[Path, str]:
     return {
         readme: text,
         ROOT / "docs" / "formats.md": formats_page(),
+        ROOT / "docs" / "diagnoses.md": diagnoses_page(catalogue),
         ROOT / "docs" / "keys.md": keys_page(),
         ROOT / "docs" / "metrics.md": metrics_page(catalogue),
         ROOT / "docs" / "rules.md": rules_page(load_rules(metrics=catalogue.metrics)),

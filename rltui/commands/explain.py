@@ -1,4 +1,4 @@
-"""``rltui explain``: what a tag, metric or rule means."""
+"""``rltui explain``: what a tag, metric, rule or symptom means."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rltui.commands.command import Command, Exit, emit, open_config
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="tag, metric key or rule id")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="tag, metric key, rule or symptom")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument(
         "--reasons", action="store_true", help="of a rule, also where each limit comes from"
@@ -33,7 +33,7 @@ def _run(options: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "explain",
-    "say what a tag, metric or rule means; without a name list them",
+    "say what a tag, metric, rule or symptom means; without a name list them",
     "rltui explain actor/ppo_kl",
     _arguments,
     _run,

@@ -98,7 +98,8 @@ class Engine:
             for task in memory.plan
         ]
         memory.version = run.version
-        memory.report = make_report(run, infos, answers)
+        vital = tuple(k for q in recognition.scenario.questions for k in q.metrics)
+        memory.report = make_report(run, infos, answers, vital)
         if self._reference is not None and self._reference.run is not run:
             memory.report = replace(memory.report, reference=self._reference.name)
         return memory.report

@@ -2,23 +2,28 @@
 
 This is what people do by eye when they compare curves around the step at which a run went wrong.
 The usual level of a metric (median and median absolute deviation) is that of the rows just before;
-it moved at the first row near the symptom that leaves this level by a wide margin.
+it moved at the first row near the symptom that leaves this level by a wide margin. A setting that
+somebody or a schedule changed just before is the cause and stands first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from rltui.core.level import Level
-from rltui.health.model import Finding, FindingState
+from rltui.core.block import FloatArray, IntArray
+from rltui.health.model import Judgement, Move
 from rltui.store import Series
 
 #: Rows before and after the symptom that are searched for a move.
-_BEFORE, _NEAR = 3, 5
+_BEFORE, NEAR = 3, 5
+#: Rows before the symptom in which a setting may have changed to be its cause: the effect of a
+#: learning rate that is too high takes some updates to show.
+SETTING_BEFORE = 20
+#: A setting jumped when it changed by this factor from one row to the next. A linear warm-up does
+#: so in its first rows only, hence the fewest rows before.
+_JUMP, _JUMP_LEAST = 2.0, 3
 #: Rows before that window that give the usual level, and the fewest that will do.
 _USUAL, _LEAST = 20, 4
 #: A move leaves the usual level by this many robust standard deviations ...
@@ -27,91 +32,97 @@ _SIGMAS = 8.0
 _SHARE = 0.25
 #: 1.4826 makes the median absolute deviation an estimate of sigma for a normal distribution.
 _MAD = 1.4826
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A metric that left its usual level."""
-
-    tag: str
-    step: int
-    before: float
-    """Value of the row before."""
-    after: float
-    """Value farthest from the usual level in the rows that follow."""
-
-    @property
-    def size(self) -> float:
-        """How large the move is, as the absolute logarithm of the factor (infinite from zero)."""
-        if self.before == 0 or self.after == 0:
-            return float("inf")
-        return float(abs(np.log(abs(self.after / self.before))))
-
-
-def anchor(findings: Iterable[Finding]) -> int | None:
-    """The step to search around: where bad findings first begin together.
-
-    A resolved finding counts too: a spike is often the cause of what fires now. The first group
-    wins; without firing bad findings, that of the watch ones. None when nothing fires.
-    """
-    firing: list[tuple[Level, int]] = []
-    over: list[tuple[Level, int]] = []
-    for finding in findings:
-        if finding.since_step is not None:
-            group = firing if finding.state is FindingState.FIRING else over
-            group.append((finding.level, finding.since_step))
-    for level in (Level.BAD, Level.WATCH):
-        steps = [step for own, step in firing if own is level]
-        if steps:
-            # a resolved spike counts when what fires now began right after it
-            cause = [s for own, s in over if own >= level and _leads(s, steps)]
-            return _first_group(sorted(steps + cause))
-    return None
-
-
-def _leads(step: int, others: list[int]) -> bool:
-    return any(0 <= other - step <= _NEAR for other in others)
-
-
-def _first_group(steps: list[int]) -> int:
-    """The first of the steps with another one within ``_NEAR`` after it; else the first step.
-
-    The first group, not the largest: what a failure causes keeps firing and must not distract from
-    where it began.
-    """
-    for step, after in pairwise(steps):
-        if after - step <= _NEAR:
-            return step
-    return steps[0]
+#: A move that keeps this distance from the limit it moves towards, as a factor, is a trifle.
+_FAR_INSIDE = 10.0
 
 
 def moved_first(
-    series: Iterable[Series], step: int, causes: frozenset[str] = frozenset()
+    series: Iterable[Series], step: int, limits: dict[str, Judgement] | None = None
 ) -> list[Move]:
-    """The metrics that moved around ``step``, in order.
+    """The metrics that moved around ``step``, in order; at the same step the larger move first.
 
-    Among moves at the same step, tags in ``causes`` (set by a person or a schedule) come first,
-    then the larger move.
+    A move that stays far inside the limits of its tag is left out.
     """
     found = [m for m in (_move(s, step) for s in series) if m is not None]
-    return sorted(found, key=lambda m: (m.step, m.tag not in causes, -m.size, m.tag))
+    known = limits or {}
+    material = [m for m in found if not (m.tag in known and _is_trifle(m, known[m.tag]))]
+    return sorted(material, key=lambda m: (m.step, -m.size, m.tag))
+
+
+def settings_changed(
+    series: Iterable[Series], step: int, upwards: frozenset[str] = frozenset()
+) -> list[Move]:
+    """The settings that jumped shortly before ``step``, or with it, the largest jump first.
+
+    Of tags in ``upwards`` (learning rates) only a rise counts.
+    """
+    found = (_jump(s, step, s.tag in upwards) for s in series)
+    return sorted((m for m in found if m is not None), key=lambda m: (-m.size, m.step))
+
+
+def _is_trifle(move: Move, judgement: Judgement) -> bool:
+    """Whether the move ends far from the limit that it moves towards."""
+    rises = move.after > move.before
+    limit = judgement.high if rises else judgement.low
+    if limit is None or limit == 0:
+        return False
+    if rises:
+        return 0 <= move.after < limit / _FAR_INSIDE
+    return limit > 0 and move.after > limit * _FAR_INSIDE
+
+
+def _around(series: Series, step: int, before: int, after: int) -> tuple[IntArray, FloatArray, int]:
+    """Steps and finite values from ``before`` rows before ``step`` to ``after`` rows behind it,
+    and the position of the row at ``step``."""
+    at = int(np.searchsorted(series.steps, step))
+    begin, end = max(0, at - before), min(series.count, at + after + 1)
+    steps, values = series.steps[begin:end], series.values[begin:end].astype(np.float64)
+    keep = np.isfinite(values)
+    return steps[keep], values[keep], int(np.count_nonzero(keep[: at - begin]))
+
+
+def _jump(series: Series, step: int, upwards: bool) -> Move | None:
+    least = SETTING_BEFORE + _JUMP_LEAST
+    steps, values, _ = _around(series, step, least, 1)
+    if len(values) <= _JUMP_LEAST:
+        return None
+    old, new = values[:-1], values[1:]
+    same_sign = old * new > 0
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = np.where(same_sign, new / old, np.where(old == new, 1.0, np.inf))
+    grown = ratio >= _JUMP
+    jumped = (grown & (old != 0)) if upwards else (grown | (ratio <= 1 / _JUMP))
+    rows = np.flatnonzero(jumped[_JUMP_LEAST - 1 :]) + _JUMP_LEAST
+    if not len(rows):
+        return None
+    with np.errstate(divide="ignore"):
+        row = int(rows[int(np.argmax(np.abs(np.log(ratio[rows - 1]))))])
+    return Move(series.tag, int(steps[row]), float(values[row - 1]), float(values[row]), True)
 
 
 def _move(series: Series, step: int) -> Move | None:
-    steps, values = series.finite()
-    at = int(np.searchsorted(steps, step))
-    begin, end = max(0, at - _BEFORE), min(len(values), at + _NEAR + 1)
-    usual = values[max(0, begin - _USUAL) : begin]
-    if len(usual) < _LEAST or begin >= end:
+    steps, values, at = _around(series, step, _BEFORE + _USUAL, NEAR)
+    begin = max(0, at - _BEFORE)
+    usual = values[:begin]
+    if len(usual) < _LEAST or begin >= len(values):
         return None
-    centre = float(np.median(usual))
-    spread = _MAD * float(np.median(np.abs(usual - centre)))
-    drift = float(np.max(np.abs(np.diff(usual)))) if len(usual) > 1 else 0.0
+    centre = _median(usual.tolist())
+    distance = np.abs(values[begin:] - centre)
+    if float(distance.max()) <= _SHARE * abs(centre):
+        return None
+    spread = _MAD * _median(np.abs(usual - centre).tolist())
+    drift = float(np.abs(usual[1:] - usual[:-1]).max()) if len(usual) > 1 else 0.0
     limit = max(_SIGMAS * spread, _SHARE * abs(centre), 2.0 * drift)
-    far = np.flatnonzero(np.abs(values[begin:end] - centre) > limit)
+    far = np.flatnonzero(distance > limit)
     if not len(far):
         return None
     row = begin + int(far[0])
-    after = values[row:end]
+    after = values[row:]
     farthest = after[int(np.argmax(np.abs(after - centre)))]
     return Move(series.tag, int(steps[row]), float(values[row - 1]), float(farthest))
+
+
+def _median(values: list[float]) -> float:
+    """The median of a few values: NumPy's takes ten times as long for them."""
+    ordered, half = sorted(values), len(values) // 2
+    return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -9,6 +10,7 @@ from typing import Any
 
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
+from rltui.health.symptoms import Symptom
 
 
 class FindingState(str, Enum):
@@ -114,6 +116,78 @@ class Judgement:
     """Numbers for the templates, in units of the metric."""
     pending: bool = False
     """Ok, yet the newest row is beyond a limit: not for long enough, or spared."""
+    doubt: str = ""
+    """Why the badge is not ok although no rule has found anything, for people; "" for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A metric that left its usual level."""
+
+    tag: str
+    step: int
+    before: float
+    """Value of the row before."""
+    after: float
+    """Value farthest from the usual level in the rows that follow."""
+    is_setting: bool = False
+    """Whether a person or a schedule sets it: a cause, never an effect."""
+
+    @property
+    def factor(self) -> float | None:
+        """``after`` as a multiple of ``before``; None where that says nothing: from or to zero,
+        or across it."""
+        if self.before * self.after <= 0:
+            return None
+        return self.after / self.before
+
+    @property
+    def size(self) -> float:
+        """How large the move is, as the absolute logarithm of the factor (infinite without)."""
+        factor = self.factor
+        return float("inf") if factor is None else abs(math.log(factor))
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """A symptom of a run with the findings that show it."""
+
+    symptom: Symptom
+    level: Level
+    """Worst level of its firing findings, and of those that it explains; OK when all are over."""
+    findings: tuple[Finding, ...]
+    """Firing first, worst first; empty for a setting that jumped."""
+    since_step: int | None
+    until_step: int | None
+    """Last step when it is over, None while it fires."""
+    explained_by: str | None = None
+    """Id of the symptom at the top of its story; None when it is that one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """All that is said about the findings of a run."""
+
+    diagnoses: tuple[Diagnosis, ...] = ()
+    """Story by story, the worst first; in a story the cause first."""
+    moves: tuple[Move, ...] = ()
+    """What moved first in the worst story: settings, then metrics in order of time."""
+    step: int | None = None
+    """The step around which moves were searched."""
+
+    @property
+    def cause(self) -> Move | None:
+        """The setting whose jump began the worst story."""
+        return self.moves[0] if self.moves and self.moves[0].is_setting else None
+
+    def stories(self) -> list[list[Diagnosis]]:
+        """The diagnoses by story, each with its cause first."""
+        out: list[list[Diagnosis]] = []
+        for diagnosis in self.diagnoses:
+            if diagnosis.explained_by is None:
+                out.append([])
+            out[-1].append(diagnosis)
+        return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +215,25 @@ class Report:
     categories: dict[str, Level]
     """Level per Category value, of the categories that the run has."""
     findings: tuple[Finding, ...]
-    """Firing first (bad before watch, newest first), then resolved."""
+    """Firing first, then resolved; in the order of ``diagnosed``: causes before their effects."""
     tags: dict[str, Judgement]
     skipped: tuple[Skipped, ...]
     judged: tuple[str, ...]
     """Rule ids that could judge."""
+    diagnosed: Diagnosed = Diagnosed()
+    """The findings as stories, and what moved first."""
     reference: str | None = None
     """Name of the run that it was compared with."""
 
     def firing(self) -> tuple[Finding, ...]:
         """Findings that hold now."""
         return tuple(f for f in self.findings if f.state is FindingState.FIRING)
+
+    def alarms(self, level: Level | None = None) -> int:
+        """How many findings hold now at level watch or bad, or at ``level`` alone. A rule that
+        broke is no alarm."""
+        levels = [f.level for f in self.firing() if f.level >= Level.WATCH]
+        return len(levels) if level is None else levels.count(level)
 
     def resolved(self) -> tuple[Finding, ...]:
         """Findings that are over."""

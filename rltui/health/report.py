@@ -8,8 +8,18 @@ from typing import Any
 
 from rltui.catalogue.model import Range, TagInfo
 from rltui.core.level import Level, worst
+from rltui.health.badges import doubt
+from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.judge import Outcome
-from rltui.health.model import Evidence, Finding, FindingState, Judgement, Report, Skipped
+from rltui.health.model import (
+    Diagnosed,
+    Evidence,
+    Finding,
+    FindingState,
+    Judgement,
+    Report,
+    Skipped,
+)
 from rltui.health.plan import Task
 from rltui.health.rule import Rule
 from rltui.store import RunData
@@ -31,10 +41,20 @@ class Answer:
 Answers = Sequence[tuple[Task, tuple[Answer, ...]]]
 
 
-def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) -> Report:
-    """The report of a run from the answers of all its tasks."""
+def make_report(
+    run: RunData, infos: Mapping[str, TagInfo], answers: Answers, vital: tuple[str, ...] = ()
+) -> Report:
+    """The report of a run from the answers of all its tasks.
+
+    ``vital``: metric keys whose moves are worth naming beside a finding.
+    """
     findings = _sorted([*_findings(answers, run.off_axis), *_broken(answers)])
-    tags = _judgements(infos, answers)
+    tags = _with_doubts(run, infos, _judgements(infos, answers))
+    diagnosed = _diagnosed(run, infos, findings, tags, vital)
+    findings = story_order(findings, diagnosed)
+    if (cause := diagnosed.cause) is not None:
+        known = tags.get(cause.tag, Judgement(Level.UNKNOWN))
+        tags[cause.tag] = replace(known, level=diagnosed.diagnoses[0].level)
     judged, skipped = _judged_and_skipped(answers)
     level = worst(f.level for f in findings if f.state is FindingState.FIRING)
     return Report(
@@ -45,6 +65,7 @@ def make_report(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) ->
         tags=tags,
         skipped=skipped,
         judged=judged,
+        diagnosed=diagnosed,
     )
 
 
@@ -54,6 +75,21 @@ def _praised(answers: Answers) -> bool:
         answer.outcome is not None and answer.outcome.judged and not task.variant.remaining
         for task, answer in _each(answers)
     )
+
+
+def _diagnosed(
+    run: RunData,
+    infos: Mapping[str, TagInfo],
+    findings: Iterable[Finding],
+    tags: Mapping[str, Judgement],
+    vital: tuple[str, ...],
+) -> Diagnosed:
+    """The stories of the tags on the main axis: a step of another one says nothing of the order."""
+    elsewhere = run.off_axis
+    own = {t: i for t, i in infos.items() if t not in elsewhere}
+    judged = {t: j for t, j in tags.items() if t not in elsewhere}
+    found = [f for f in findings if f.tag not in elsewhere]
+    return diagnose(found, Facts(run, own, vital, judged))
 
 
 def _sorted(findings: Iterable[Finding]) -> list[Finding]:
@@ -162,6 +198,18 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
     for tag, info in infos.items():
         if tag not in tags and info.healthy is not None:
             tags[tag] = _documented(info, info.healthy)
+    return tags
+
+
+def _with_doubts(
+    run: RunData, infos: Mapping[str, TagInfo], tags: dict[str, Judgement]
+) -> dict[str, Judgement]:
+    """The judgements, with what the newest rows say against those that are ok."""
+    for tag, judgement in tags.items():
+        if judgement.level is Level.OK:
+            reason = doubt(infos[tag], run.series(tag), judgement)
+            if reason:
+                tags[tag] = replace(judgement, doubt=reason)
     return tags
 
 

@@ -41,6 +41,7 @@ class Judging:
         self._views = views
         self._clock = clock
         self._engine: Engine | None = None
+        self._reference: RunView | None = None
         self._dirty: set[RunKey] = set()
         self._not_before = -math.inf
         self.live = False
@@ -68,6 +69,7 @@ class Judging:
             tokens = self._catalogue.roles.tokens
             reference = Reference(view.data, view.infos, view.name, Alignment(align), tokens)
         self.prepare().compare(reference)
+        self._reference = view
         self.mark(self._views)
 
     def mark(self, runs: Iterable[RunKey]) -> None:
@@ -115,6 +117,7 @@ class Judging:
             view.sample = None
             self._interpreter.interpret(view)
         assert view.recognition is not None
+        view.reference = None if self._reference is view else self._reference
         view.report = self.prepare().evaluate(view.data, view.infos, view.recognition, now)
         self._note_stall(view)
         view.version += 1

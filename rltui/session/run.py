@@ -39,6 +39,8 @@ class RunView:
         self.report: Report | None = None
         """None until the run has been read to its end once: no verdict on a part."""
         self.progress: Progress | None = None
+        self.reference: RunView | None = None
+        """The run that it is compared with; None for that run itself."""
         self.version = 0
         """Grows with every change of points, meaning, report or progress."""
         self._negated: SeriesCache[Series] = SeriesCache()

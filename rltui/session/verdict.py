@@ -63,10 +63,10 @@ class Verdict:
         return _NOT_JUDGED if self.report is None else self.report.tags.get(tag, _NOT_JUDGED)
 
     def tag_level(self, tag: str) -> Level:
-        """The badge of a tag. No tick beside a value that is out of its range, even before the
-        rule is certain."""
+        """The badge of a tag. No tick where the newest rows speak against it, even before a rule
+        is certain."""
         judgement = self.judgement(tag)
-        return Level.UNKNOWN if judgement.pending else judgement.level
+        return Level.UNKNOWN if judgement.doubt else judgement.level
 
     def limits(self, tag: str) -> tuple[float | None, float | None]:
         """Watch limits (low, high) of a tag in the units of :meth:`RunView.shown`."""

@@ -49,11 +49,20 @@ def test_a_metric_that_no_rule_reads_says_why(cli: Cli) -> None:
     assert "judged by no rule" not in cli("explain", "entropy").out
 
 
+@pytest.mark.parametrize("name", ["reward_crash", "the reward crashes"])
+def test_a_symptom_with_what_to_check_first(cli: Cli, name: str) -> None:
+    result = cli("explain", name)
+    assert result.code == 0
+    assert "check first entropy: did it drop suddenly?" in result.out
+    assert "then        clip fraction: is it spiking?" in result.out
+    assert "shown by    reward_drop" in result.out
+
+
 def test_the_list(cli: Cli) -> None:
     result = cli("explain")
     assert result.code == 0
     sections = [x for x in result.out.splitlines() if x and not x.startswith(" ")]
-    assert sections == ["rules", "metrics", "frameworks"]
+    assert sections == ["symptoms", "rules", "metrics", "frameworks"]
 
 
 @pytest.mark.parametrize("name", [None, "entropy", "actor/ppo_kl", "entropy_collapse"])

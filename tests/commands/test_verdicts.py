@@ -34,7 +34,8 @@ def test_a_bad_run_exits_with_1_and_says_what_and_since_when(cli: Cli, ill: Path
     assert (result.code, result.err) == (1, "")
     assert "✖ a/collapsed" in result.out
     assert "entropy collapse, since" in result.out
-    assert "check: " in result.out
+    for words in ("check first: ", "then: ", "usual causes: ", "advice: "):
+        assert words in result.out
     assert result.out.splitlines()[-1].startswith("3 runs, worst bad:")
 
 
@@ -137,6 +138,8 @@ RUN = {
     "sources",
     "findings",
     "diagnoses",
+    "first_movers",
+    "projections",
     "skipped",
 }
 SOURCE = {"path", "format", "bytes", "records", "notes"}
@@ -190,7 +193,15 @@ def check_run(run: dict[str, Any], *, metrics: bool) -> None:
         assert finding["level"] in {"watch", "bad"}
         assert finding["state"] in {"firing", "resolved"}
         assert "\n" not in finding["summary"]
-    assert run["diagnoses"] == []
+    for diagnosis in run["diagnoses"]:
+        assert {"id", "level", "summary", "check"} < set(diagnosis)
+        assert diagnosis["level"] in LEVELS
+        for check in diagnosis["check"]:
+            assert {"metric", "tag", "level", "value"} < set(check)
+            assert check["level"] in LEVELS
+    for move in run["first_movers"]:
+        assert {"metric", "tag", "step", "before", "after", "factor"} < set(move)
+        assert move["factor"] is None or move["factor"] > 0
     assert all(set(s) == {"rule", "missing"} for s in run["skipped"])
     for metric in run.get("metrics", ()):
         assert set(metric) == METRIC

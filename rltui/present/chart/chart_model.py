@@ -60,7 +60,8 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A letter on the marks line: R restart, v validation, c checkpoint."""
+    """A letter on the marks line: R restart, v validation, c checkpoint, l setting jumped, s log
+    paused, N not finite."""
 
     x: float
     letter: str

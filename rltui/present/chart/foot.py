@@ -162,10 +162,11 @@ def _bar_line(bar: Bar, span: Span, glyphs: GlyphSet) -> Line:
 
 
 def _marks_line(chart: Chart, marks: list[Mark], span: Span, glyphs: GlyphSet) -> Line:
-    rank = {"R": 0, "v": 1, "c": 2}
+    rank = {letter: n for n, letter in enumerate("NRlsvc")}
     parts: list[_Part] = []
-    for mark in sorted(marks, key=lambda m: rank.get(m.letter, 3)):
-        look = TEXT if mark.letter == "R" else MUTED
+    for mark in sorted(marks, key=lambda m: rank.get(m.letter, len(rank))):
+        look = MUTED if mark.letter in "vc" else TEXT
+        look = style(Token.BAD, bold=True) if mark.letter == "N" else look
         parts.append((span.column(mark.x), glyphs.text(safe(mark.letter))[:1], look))
     first = min(column for column, _, _ in parts)
     name = glyphs.text(safe(chart.marks_title))

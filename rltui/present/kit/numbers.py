@@ -170,7 +170,7 @@ def _factor_body(number: float) -> str:
     if a == 0:
         return "0"
     exponent = int(f"{a:.1e}".partition("e")[2])
-    if exponent < -3 or exponent > 14:
+    if exponent < -3 or exponent > 5:
         return sign + _scientific(a)
     if exponent < -2:
         return f"{sign}{a:.3f}"

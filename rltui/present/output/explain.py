@@ -1,4 +1,4 @@
-"""What a tag, metric or rule means, as a document and as text."""
+"""What a tag, metric, rule or symptom means, as a document and as text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 from rltui.health.model import Judgement
 from rltui.health.rule import Rule, Variant, When
+from rltui.health.symptoms import symptoms
 from rltui.health.unread import why_unread
 from rltui.present.kit import sentences
 from rltui.present.kit.prose import wrap
+from rltui.present.output.explain_symptom import symptom_document, symptom_lines
 
 Json = dict[str, Any]
 _WIDTH = 78
@@ -35,11 +37,12 @@ def explain_document(
             "schema": "rltui.explain/1",
             "metrics": {k: m.title for k, m in catalogue.metrics.items()},
             "rules": {k: r.title for k, r in known.items()},
+            "symptoms": {k: s.title for k, s in symptoms().items()},
             "frameworks": {k: d.title for k, d in catalogue.dialects.items()},
         }
     name = clean(name)
     found = catalogue.explain(name, framework)
-    if found.metric is None and not found.tags and name not in known:
+    if found.metric is None and not found.tags and name not in {*known, *symptoms()}:
         name = _by_title(catalogue, known, name)
         found = catalogue.explain(name, framework)
     document: Json = {"schema": "rltui.explain/1", "name": name}
@@ -48,14 +51,16 @@ def explain_document(
         document["logged_as"] = [
             {"framework": f, "pattern": p, "where": w} for f, p, w in found.patterns
         ]
-    if found.tags:
+    if found.tags and name not in symptoms():
         document["tags"] = [{"framework": f, **_tag(info)} for f, info in found.tags]
     if name in known:
         document["rule"] = _rule(known[name])
+    if name in symptoms():
+        document["symptom"] = symptom_document(catalogue, symptoms()[name])
     if len(document) == 2:
-        hint = nearest(name, [*found.nearest, *known])
+        hint = nearest(name, [*found.nearest, *known, *symptoms()])
         raise UsageError(
-            f"unknown name {name!r}: no tag, metric or rule"
+            f"unknown name {name!r}: no tag, metric, rule or symptom"
             + (f"; did you mean {hint!r}?" if hint else "")
         )
     readers = [
@@ -75,8 +80,11 @@ def explain_document(
 
 
 def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str:
-    """The metric key or rule id whose title on screen is ``name``; else ``name``."""
+    """The metric key, rule or symptom whose title on screen is ``name``; else ``name``."""
     wanted = name.lower()
+    for symptom in symptoms().values():
+        if symptom.title.lower() == wanted:
+            return symptom.id
     for rule in rules.values():
         if wanted in (rule.title.lower(), *(v.title.lower() for v in rule.variants)):
             return rule.id
@@ -193,6 +201,8 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
         lines += _tag_lines(entry)
     if "rule" in document:
         lines += _rule_lines(document["rule"], reasons=reasons)
+    if "symptom" in document:
+        lines += symptom_lines(document["symptom"])
     if document["rules"] and "rule" not in document:
         names = ", ".join(f"{title} ({key})" for key, title in document["rules"].items())
         lines += ["", *wrap(f"judged by {names}", _WIDTH)]
@@ -203,7 +213,7 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
 
 def _listing(document: Json) -> str:
     lines = []
-    for section in ("rules", "metrics", "frameworks"):
+    for section in ("symptoms", "rules", "metrics", "frameworks"):
         lines += ["", section]
         lines += [f"  {key:28} {title}" for key, title in document[section].items()]
     return "\n".join(lines).strip("\n") + "\n"

@@ -13,9 +13,17 @@ import numpy as np
 from rltui.core.batch import Note, SourceInfo
 from rltui.core.level import Level, worst
 from rltui.health.crash import ExitStatus
-from rltui.health.model import Evidence, Finding
+from rltui.health.model import Diagnosis, Evidence, Finding, Move
+from rltui.health.projection import Projection
 from rltui.present.kit import sentences
 from rltui.present.output.text_report import event_words
+from rltui.present.screens.ahead import projections
+from rltui.present.screens.diagnosis import (
+    CheckItem,
+    check_items,
+    ending_diagnosis,
+    summary_of,
+)
 from rltui.present.screens.log import last_lines
 from rltui.session import RunView, Session
 from rltui.session.event import Event
@@ -90,10 +98,71 @@ def _run(run: RunView) -> Json:
         "reference": run.report.reference if run.report else None,
         "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],
-        "diagnoses": [],
+        "diagnoses": [_diagnosis(run, d) for d in _diagnoses(run)],
+        "first_movers": [_move(run, m) for m in report.diagnosed.moves] if report else [],
+        "projections": [_projection(p) for p in projections(run)],
         "skipped": [
             {"rule": s.rule, "missing": list(s.missing)} for s in (report.skipped if report else ())
         ],
+    }
+
+
+def _diagnoses(run: RunView) -> list[Diagnosis]:
+    ending = ending_diagnosis(run)
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    return [*([ending] if ending is not None else []), *found]
+
+
+def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:
+    symptom = diagnosis.symptom
+    return {
+        "id": symptom.id,
+        "level": diagnosis.level.word,
+        "summary": summary_of(run, diagnosis),
+        "explained_by": diagnosis.explained_by,
+        "since_step": diagnosis.since_step,
+        "until_step": diagnosis.until_step,
+        "findings": [
+            {"rule": f.rule, "tag": f.tag, "since_step": f.since_step} for f in diagnosis.findings
+        ],
+        "check": [_check(item) for item in check_items(run, diagnosis)],
+        "causes": symptom.causes,
+        "advice": symptom.advice,
+    }
+
+
+def _check(item: CheckItem) -> Json:
+    return {
+        "metric": item.metric,
+        "tag": item.tag,
+        "level": item.level.word,
+        "value": item.value,
+        "step": item.step,
+        "first": item.first,
+        "question": item.check.ask,
+        "hint": item.hint,
+    }
+
+
+def _move(run: RunView, move: Move) -> Json:
+    metric = run.infos[move.tag].metric
+    return {
+        "metric": metric.key if metric else move.tag,
+        "tag": move.tag,
+        "step": move.step,
+        "before": move.before,
+        "after": move.after,
+        "factor": move.factor,
+        "setting": move.is_setting,
+    }
+
+
+def _projection(projection: Projection) -> Json:
+    return {
+        "tag": projection.tag,
+        "limit": projection.limit,
+        "earliest_step": projection.earliest,
+        "latest_step": projection.latest,
     }
 
 
@@ -193,7 +262,7 @@ def _metric(run: RunView, tag: str) -> Json:
         "category": info.category.value,
         "unit": info.unit,
         "direction": info.direction.value,
-        "level": run.verdict.judgement(tag).level.word,
+        "level": run.verdict.tag_level(tag).word,
         "count": series.count,
         "nonfinite": series.nonfinite,
         "last": None if last is None else {"step": last[0], "wall_time": wall, "value": last[2]},

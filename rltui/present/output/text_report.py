@@ -9,9 +9,18 @@ from rltui.catalogue.model import Category
 from rltui.core.batch import Note
 from rltui.core.level import Level, RunState, worst
 from rltui.core.text import cell_width, clean, pad
-from rltui.health.model import Finding, FindingState
+from rltui.health.model import Diagnosis, Finding, FindingState
+from rltui.health.symptoms import SETTING_CHANGED
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.glyph import glyph_set
+from rltui.present.screens.ahead import ahead_sentence, projections
+from rltui.present.screens.diagnosis import (
+    cause_of,
+    check_sentences,
+    ending_diagnosis,
+    summary_of,
+)
+from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.log import exit_words, last_lines
 from rltui.present.screens.metric_rows import Row, fold
 from rltui.session import RunView, Session
@@ -48,6 +57,9 @@ def run_verdict(run: RunView) -> str:
     )
     if len(firing) > 4:
         what += f", and {len(firing) - 4} more"
+    if (cause := cause_of(run)) is not None:
+        at = numbers.step(cause.step)
+        what = f"{run.infos[cause.tag].title} {change_words(cause)} at {at}, then {what}"
     if run.verdict.crash is not None:
         what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
     if not what:
@@ -124,7 +136,9 @@ def _ending_lines(run: RunView) -> list[str]:
         return []
     lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {exit_words(ending)}"]
     lines += [f"      {ending.line}"] if ending.line else []
-    return lines + ([f"      check: {ending.advice}"] if ending.advice else [])
+    lines += [f"      check: {ending.advice}"] if ending.advice else []
+    diagnosis = ending_diagnosis(run) if run.infos else None
+    return lines + (_check_lines(run, diagnosis) if diagnosis is not None else [])
 
 
 def _finding_lines(run: RunView) -> list[str]:
@@ -132,12 +146,16 @@ def _finding_lines(run: RunView) -> list[str]:
     if report is None:
         return _rowless_lines(run)
     lines = []
-    for finding in report.findings:
-        over = finding.state is FindingState.RESOLVED
-        glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
-        lines.append(f"  {glyph} {finding.title}, {_when(finding)}: {sentences.summary(finding)}")
-        if not over and finding.advice:
-            lines.append(f"      check: {finding.advice}")
+    for story in report.diagnosed.stories():
+        lines += _story_lines(run, story)
+    known = {id(f) for d in report.diagnosed.diagnoses for f in d.findings}
+    for finding in report.findings:  # of rules that no symptom knows
+        if id(finding) not in known:
+            lines.append(f"  {_finding_line(finding)}")
+            if finding.advice and finding.state is FindingState.FIRING:
+                lines.append(f"      advice: {finding.advice}")
+    lines += _moved_lines(run)
+    lines += [f"    ahead: {ahead_sentence(run, p)}" for p in projections(run)]
     if not report.findings:
         count = len(report.judged)
         rules = "rule" if count == 1 else "rules"
@@ -148,6 +166,46 @@ def _finding_lines(run: RunView) -> list[str]:
         count = len(report.skipped)
         rules = "rule" if count == 1 else "rules"
         lines.append(f"    {count} {rules} could not judge it (snapshot and --json name them)")
+    return lines
+
+
+def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
+    """A cause, the findings that it explains below it, and what to check."""
+    top, lines = story[0], []
+    cause = top.symptom.id == SETTING_CHANGED
+    if cause:
+        lines.append(f"  {_GLYPHS.badge(top.level)} {summary_of(run, top)}")
+    findings = [f for d in story for f in d.findings]
+    for finding in findings:
+        indent = "    " if cause or finding is not findings[0] else "  "
+        lines.append(f"{indent}{_finding_line(finding)}")
+    if top.level < Level.WATCH:
+        return lines
+    facts = [("usual causes", top.symptom.causes), ("advice", top.symptom.advice)]
+    return [*lines, *_check_lines(run, top), *(f"      {name}: {text}" for name, text in facts)]
+
+
+def _check_lines(run: RunView, diagnosis: Diagnosis) -> list[str]:
+    first, then = check_sentences(run, diagnosis, _GLYPHS)
+    facts = (("check first", first), ("then", then))
+    return [f"      {name}: {text}" for name, text in facts if text]
+
+
+def _finding_line(finding: Finding) -> str:
+    over = finding.state is FindingState.RESOLVED
+    glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
+    return f"{glyph} {finding.title}, {_when(finding)}: {sentences.summary(finding)}"
+
+
+def _moved_lines(run: RunView) -> list[str]:
+    """What moved first, one line per metric."""
+    moves = run.report.diagnosed.moves if run.report else ()
+    lines = ["    moved first:"] if moves else []
+    for rank, move in enumerate(moves, 1):
+        change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
+        size = "" if move.factor is None else f" ({change_words(move)})"
+        at = numbers.step(move.step)
+        lines.append(f"      {rank} {run.infos[move.tag].title} at {at}: {change}{size}")
     return lines
 
 

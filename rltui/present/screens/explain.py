@@ -7,17 +7,18 @@ from rltui.health.model import Finding
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import MUTED, RULE, TITLE, Line
 from rltui.present.kit.prose import fact_table, paragraph
+from rltui.present.screens.ahead import ahead_sentence, projection_of
 from rltui.present.screens.findings import advice_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
 
-def explain_finding(finding: Finding, view: View, width: int) -> list[Line]:
+def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
     """A finding: its sentence, the evidence and the advice."""
     head: Line = [(finding.title, TITLE), (f"   {finding.rule}", MUTED)]
     rule: Line = [(view.glyphs.rule * width, RULE)]
     text = paragraph(view.glyphs.text(sentences.summary(finding)), width)
-    return [head, rule, *text, [], *advice_lines(finding, view, width)]
+    return [head, rule, *text, [], *advice_lines(run, finding, view, width)]
 
 
 def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
@@ -32,12 +33,14 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
     lines += paragraph(words(meaning), width)
     lines.append([])
-    judgement = run.verdict.judgement(tag)
+    judgement, ahead = run.verdict.judgement(tag), projection_of(run, tag)
     facts = [
         ("tag", info.tag),
         ("metric", info.metric.key if info.metric else "unknown"),
         ("direction", info.direction.value),
         ("healthy", words(sentences.healthy(judgement))),
+        ("badge", words(judgement.doubt and f"no tick: {judgement.doubt}")),
+        ("ahead", words(ahead_sentence(run, ahead)) if ahead else ""),
         ("rules", ", ".join(judgement.rules)),
         ("matched by", info.where or ""),
         ("source", info.source),

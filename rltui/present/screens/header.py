@@ -82,9 +82,8 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
     glyphs, report = view.glyphs, run.report
     if report is None and run.verdict.crash is None:
         return [(f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED)]
-    firing = report.firing() if report is not None else ()
-    bad = sum(f.level is Level.BAD for f in firing)
-    watch = sum(f.level is Level.WATCH for f in firing)
+    bad = report.alarms(Level.BAD) if report is not None else 0
+    watch = report.alarms(Level.WATCH) if report is not None else 0
     line = _level_counts(bad, watch, view, words=words)
     if run.verdict.exit_level >= Level.WATCH and not bad and run.verdict.crash is not None:
         look = style(Token.WATCH, bold=True)

@@ -7,9 +7,20 @@ from dataclasses import replace
 
 from rltui.core.level import Level
 from rltui.core.text import pad
-from rltui.present.kit.line import LEVEL_TOKEN, MUTED, TEXT, TITLE, Line, Token, line_width, style
+from rltui.present.kit.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    STRONG,
+    TEXT,
+    TITLE,
+    Line,
+    Token,
+    line_width,
+    style,
+)
 from rltui.present.screens.entries import beside, longest
 from rltui.present.screens.keys import PICKER, Key
+from rltui.present.screens.timeline import LEGEND
 from rltui.present.screens.view import View
 
 _GROUPS = ("Move", "This screen", "Chart", "Everywhere")
@@ -54,4 +65,9 @@ def _legend(place: str, view: View) -> list[Line]:
         (glyphs.unchanged, MUTED),
         (" never changed", TEXT),
     ]
-    return [[("Badges", TITLE)], badges, marks]
+    letters = list(LEGEND.items())
+    below = [
+        [part for k, word in row for part in ((k, STRONG), (f" {word}  ", TEXT))]
+        for row in (letters[:2], letters[2:4], letters[4:])
+    ]
+    return [[("Badges", TITLE)], badges, marks, [("Below charts", TITLE)], *below]

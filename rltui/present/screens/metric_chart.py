@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rltui.catalogue.model import Category
 from rltui.core.block import IntArray
 from rltui.core.level import Level
 from rltui.health.model import Finding, FindingState
@@ -18,6 +17,7 @@ from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
 from rltui.present.screens.metric_rows import episodes
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
+from rltui.present.screens.timeline import timeline
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of
 from rltui.session import RunView
@@ -26,8 +26,6 @@ from rltui.store import Series
 _LINES: RunCache[object, list[Line]] = RunCache()
 _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 
-#: With more validation marks than this, none are drawn: every step would have one.
-_MOST_MARKS = 60
 #: Bars of findings under a chart, at most.
 _MOST_BARS = 6
 #: Cells of the y labels and of the right margin of charts below each other: any value fits.
@@ -115,7 +113,7 @@ def chart_of(
     if run.points.first_step is not None:
         first, last, _ = span_of(run, tag)
         ends = to_x(first), to_x(last)
-    marks = _marks(run, tag, to_x)
+    marks, marks_title = _marks(run, tag, to_x)
     return Chart(
         curve=_curve(run, series, band, levels, axis, judged, exact),
         first=None if ends is None else ends[0],
@@ -132,7 +130,7 @@ def chart_of(
         restarts=[to_x(int(s)) for s in series.restarts],
         bars=_bars(run, tag, to_x),
         marks=marks,
-        marks_title="val" if marks else "restart",
+        marks_title=marks_title,
         crosshair=None if zoom.crosshair is None else to_x(zoom.crosshair),
     )
 
@@ -160,15 +158,28 @@ def _curve(
         return axis.places(points.steps[index]), points.values[index]
 
     ends = [drawn(run.shown(t)) for t in band] if band else []
-    old = (axis.places(series.old_steps), series.old_values)
+    old = _ghost(run, series, axis)
     return Curve(
         *drawn(series),
         low=ends[0] if ends else None,
         high=ends[1] if ends else None,
         levels=levels,
         known=judged or not levels,
-        old=old if len(series.old_steps) else None,
+        old=old,
     )
+
+
+def _ghost(run: RunView, series: Series, axis: Axis) -> XY | None:
+    """What lies dimmed under the curve: points that a restart superseded, else the reference
+    run where the axis counts steps."""
+    if len(series.old_steps):
+        return axis.places(series.old_steps), series.old_values
+    reference, tag = run.reference, series.tag
+    if reference is None or reference is run or axis.kind != "step" or tag not in reference.infos:
+        return None
+    ghost, last = reference.shown(tag), run.points.last_step
+    here = slice(0, None if last is None else int(np.searchsorted(ghost.steps, last, "right")))
+    return (ghost.steps[here], ghost.values[here]) if len(ghost.steps[here]) else None
 
 
 def outline_of(run: RunView, series: Series) -> IntArray | None:
@@ -230,16 +241,13 @@ def _rank(finding: Finding) -> int:
     return 2 if finding.state is FindingState.FIRING else 3
 
 
-def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Mark]:
-    """Steps of validation, unless there are too many to be useful."""
-    for other, info in run.infos.items():
-        if info.category is Category.VALIDATION and _same_axis(run, tag, other):
-            steps = run.shown(other).steps
-            distinct = steps[np.append(True, steps[1:] != steps[:-1])] if len(steps) else steps
-            if len(distinct) <= _MOST_MARKS:
-                return [Mark(to_x(s), "v") for s in distinct.tolist()]
-            return []
-    return []
+def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> tuple[list[Mark], str]:
+    """What happened to the run, and the name of the line: "val" for evaluations alone. Nothing
+    for a tag with steps of its own."""
+    found = [] if has_own_axis(run, tag) else timeline(run)
+    letters = {h.letter for h in found}
+    title = "val" if letters == {"v"} else "events" if letters else "restart"
+    return [Mark(to_x(h.step), h.letter) for h in found], title
 
 
 def smoothed_last(series: Series, weight: float) -> float | None:

@@ -54,6 +54,11 @@ class Row:
         """Name on screen."""
         return self.info.title
 
+    @property
+    def weight(self) -> Level:
+        """How much it matters: its level, and watch as soon as something speaks against it."""
+        return max(self.level, Level.WATCH) if self.judgement.doubt else self.level
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -64,8 +69,8 @@ class Section:
 
     @property
     def level(self) -> Level:
-        """Worst level of the rows."""
-        return max((r.level for r in self.rows), default=Level.UNKNOWN)
+        """Worst level of the rows. The first evidence against one turns it to watch."""
+        return max((r.weight for r in self.rows), default=Level.UNKNOWN)
 
 
 _SECTIONS: RunCache[tuple[str, str], list[Section]] = RunCache()
@@ -215,9 +220,13 @@ def matches(row: Row, text: str) -> bool:
 
 
 def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
-    """(since, until or None for now, level) of what the rules found on this tag."""
+    """(since, until or None for now, level) of what the rules found on this tag, and since when
+    it is the cause of what fires."""
     if run.report is None:
         return []
+    diagnosed = run.report.diagnosed
+    if diagnosed.cause is not None and diagnosed.cause.tag == tag:
+        return [(diagnosed.cause.step, None, diagnosed.diagnoses[0].level)]
     return [
         (f.since_step, f.until_step, f.level)
         for f in run.report.findings

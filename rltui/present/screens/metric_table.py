@@ -306,11 +306,11 @@ def _fit_sections(sections: Sequence[Section], height: int, blanks: bool) -> lis
     for level in (Level.UNKNOWN, Level.OK, Level.WATCH):
         while needed() > room:
             longest = max(
-                (r for r in rows if sum(x.level <= level for x in r) and len(r) > 1),
+                (r for r in rows if sum(x.weight <= level for x in r) and len(r) > 1),
                 key=len,
                 default=None,
             )
             if longest is None:
                 break
-            longest.remove([x for x in longest if x.level <= level][-1])
+            longest.remove([x for x in longest if x.weight <= level][-1])
     return [Section(s.title, tuple(r)) for s, r in zip(sections, rows, strict=True)]

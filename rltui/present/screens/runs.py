@@ -20,7 +20,9 @@ from rltui.present.kit.line import (
     style,
 )
 from rltui.present.kit.names import distinct
+from rltui.present.screens.diagnosis import cause_of
 from rltui.present.screens.entries import Entry, fixed, longest, with_margin, words_match
+from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.header import state_spans
 from rltui.present.screens.log import crashed_line
 from rltui.present.screens.metric_rows import newest_of
@@ -82,7 +84,7 @@ def _searched_words(run: RunView) -> str:
 
 def _by_verdict(run: RunView) -> tuple[int, int, RunKey]:
     order = {Level.BAD: 0, Level.WATCH: 1, Level.OK: 2, Level.UNKNOWN: 3}
-    firing = len(run.report.firing()) if run.report else 0
+    firing = run.report.alarms() if run.report else 0
     return order[run.verdict.level], -firing, run.key
 
 
@@ -227,8 +229,13 @@ def _below(run: RunView, view: View, share: float | None) -> Line:
     firing = run.report.firing() if run.report else ()
     if not firing:
         return []
-    worst = firing[0]
-    line: Line = [(worst.title, style(LEVEL_TOKEN[worst.level]))]
+    worst, cause = firing[0], cause_of(run)
+    look = style(LEVEL_TOKEN[worst.level])
+    line: Line = []
+    if cause is not None:
+        words = view.glyphs.text(f"{run.infos[cause.tag].title} {change_words(cause)}")
+        line += [(words, look), (f" at {numbers.step(cause.step)}, then ", MUTED)]
+    line.append((worst.title, look))
     line.append((_since(worst), MUTED))
     if len(firing) > 1:
         line.append((f"  and {len(firing) - 1} more", MUTED))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
@@ -11,14 +11,9 @@ from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, fit_line, style
 from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.entries import Entry, beside, fixed, indented
-from rltui.present.screens.findings import (
-    calm_lines,
-    finding_block,
-    findings_pane,
-    heading,
-    short_lines,
-)
-from rltui.present.screens.first_movers import first_mover_lines, first_mover_sentence
+from rltui.present.screens.findings import calm_lines, finding_block, heading
+from rltui.present.screens.findings_pane import findings_pane, short_lines
+from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import died_lines
 from rltui.present.screens.metric_chart import WHOLE_RUN, chart_lines
 from rltui.present.screens.metric_rows import (
@@ -82,6 +77,18 @@ def tab_layout(tab: str, width: int, height: int, rows: int) -> TabLayout:
     return TabLayout(1, cells, width, 0, max(1, room - below), below, headed)
 
 
+def without_rows(layout: TabLayout, width: int, height: int) -> TabLayout:
+    """The layout of a tab that has no row: what stands in place of the list has all the width."""
+    return replace(
+        layout,
+        rows=max(1, width - layout.margin - 1),
+        left=width,
+        side=0,
+        below=0,
+        list_height=max(1, height),
+    )
+
+
 def overview_entries(
     run: RunView, sections: list[Section], view: View, layout: TabLayout
 ) -> list[Entry[str]]:
@@ -107,11 +114,7 @@ def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
         return []
-    limit = 4 if height >= 20 else 3
-    sentence = first_mover_sentence(run, view)
-    lines = short_lines(run, width, view, limit - 1 if sentence else limit)
-    if lines and sentence:
-        lines.append([("  moved first  ", MUTED), (sentence, TEXT)])
+    lines = short_lines(run, width, view, 4 if height >= 20 else 3)
     return lines or calm_lines(run, width, view)[:1]
 
 
@@ -156,7 +159,7 @@ def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
     hidden = [r.tag for s in tab_sections(run, tab) for r in s.rows if r.tag not in shown]
     if not hidden:
         return []
-    bad = sum(run.verdict.judgement(t).level is Level.BAD for t in hidden)
+    bad = sum(run.verdict.tag_level(t) is Level.BAD for t in hidden)
     glyph = view.glyphs.badge(Level.BAD if bad else Level.UNKNOWN)
     look = style(LEVEL_TOKEN[Level.BAD], bold=True) if bad else MUTED
     tail = f", {bad} of them bad" if bad else ""
@@ -180,7 +183,7 @@ def side_lines(
     companions = _companions(run, cursor)
     if width >= _TWO_CHARTS and companions:
         return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, companions[0]])]
-    ill = [t for t in companions if run.verdict.judgement(t).level >= Level.WATCH][:2]
+    ill = [t for t in companions if run.verdict.tag_level(t) >= Level.WATCH][:2]
     if not ill or room < 31:
         return [*lines, *_titled_chart(run, cursor, view, width, min(room, 31))]
     height = min(room - len(ill) * _SMALL_CHART - 4, 27)

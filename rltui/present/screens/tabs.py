@@ -161,7 +161,7 @@ def _tab_badge(run: RunView, view: View, tab: Tab, gap: str) -> list[Span]:
     if tab.id == ALL:
         return [(f" {len(run.infos)}", MUTED)] if gap else []
     if tab.id == FINDINGS:
-        return [(f" {len(run.report.firing()) if run.report else 0}", MUTED)]
+        return [(f" {run.report.alarms() if run.report else 0}", MUTED)]
     level = _level(run, tab)
     if level is Level.UNKNOWN:
         return []

@@ -10,14 +10,12 @@ from rltui.core.batch import RunKey
 from rltui.health.model import Finding
 from rltui.present.kit.line import Line
 from rltui.present.screens.entries import indented
-from rltui.present.screens.findings import (
+from rltui.present.screens.findings_detail import detail_lines
+from rltui.present.screens.findings_list import (
     ItemId,
     find,
-    find_skipped,
-    finding_detail,
     finding_entries,
     findings_layout,
-    skipped_detail,
 )
 from rltui.session import RunView
 from rltui.tui.shell import shell_of
@@ -81,8 +79,5 @@ class FindingsPane(Container):
         run, view, layout = self._run, shell_of(self).view, self._layout
         margin = 1 if layout.side else layout.margin
         cells = layout.side or width - margin - 1
-        if (skipped := find_skipped(run, self.findings.cursor)) is not None:
-            lines = skipped_detail(run, skipped, view, cells)[:height]
-        else:
-            lines = finding_detail(run, self.finding, view, cells, height)
+        lines = detail_lines(run, self.findings.cursor, view, cells, height)
         return indented(lines, margin)

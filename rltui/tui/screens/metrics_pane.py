@@ -21,6 +21,7 @@ from rltui.present.screens.tab import (
     shown_of,
     side_lines,
     tab_layout,
+    without_rows,
 )
 from rltui.present.screens.tabs import OVERVIEW
 from rltui.session import RunView
@@ -90,6 +91,7 @@ class MetricsPane(Horizontal):
         hidden = hidden_lines(run, tab, text, view) if text else []
         self._layout = layout = tab_layout(tab, size.width, size.height, count + len(hidden))
         if not count:
+            self._layout = layout = without_rows(layout, size.width, size.height)
             lines = empty_lines(run, bool(text), view, layout)
             entries: list[Entry[str]] = [fixed(x) for x in lines]
         elif tab == OVERVIEW:

@@ -11,7 +11,7 @@ from textual.geometry import Size
 from rltui.core.batch import RunKey
 from rltui.present.screens.clipboard import finding_text, metric_text
 from rltui.present.screens.explain import explain_finding, explain_tag
-from rltui.present.screens.findings import finding_id
+from rltui.present.screens.findings_list import finding_id, tag_at
 from rltui.present.screens.keys import FINDINGS, LIST
 from rltui.present.screens.tabs import FINDINGS as FINDINGS_TAB
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID, tabs_of
@@ -161,13 +161,12 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
 
     def action_enter(self) -> None:
         """Open the metric at the cursor, or the one that a finding is about."""
-        run, finding = self.run, self.findings.finding
         if self.tab != FINDINGS_TAB:
             if self.tag is not None:
                 self.open_metric(self.tab, self.tag)
-        elif finding is not None and finding.tag in run.infos:
-            tab = run.infos[finding.tag].category.value
-            self.open_metric(tab, finding.tag, finding.since_step)
+        elif (found := tag_at(self.run, self.findings.findings.cursor)) is not None:
+            tag, step = found
+            self.open_metric(self.run.infos[tag].category.value, tag, step)
 
     def open_metric(self, tab: str, tag: str, step: int | None = None) -> None:
         """Show the large chart of a row, with the crosshair at ``step``."""
@@ -228,7 +227,7 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         if tag is not None:
             self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
         elif self.tab == FINDINGS_TAB and finding is not None:
-            self.shell.push_screen(ExplainScreen(lambda v, w: explain_finding(finding, v, w)))
+            self.shell.push_screen(ExplainScreen(lambda v, w: explain_finding(run, finding, v, w)))
 
     def copied_text(self) -> str:
         run, tag, finding = self.run, self.tag, self.findings.finding

@@ -10,11 +10,10 @@ from rltui.core.text import cell_width
 from rltui.present.kit.line import Line, fit_line, plain
 from rltui.present.screens.entries import Entry
 from rltui.present.screens.explain import explain_finding, explain_tag
-from rltui.present.screens.findings import (
-    finding_detail,
+from rltui.present.screens.findings_detail import detail_lines
+from rltui.present.screens.findings_list import (
     finding_entries,
     findings_layout,
-    skipped_detail,
 )
 from rltui.present.screens.header import run_header, runs_header
 from rltui.present.screens.log import log_head, log_lines
@@ -89,11 +88,11 @@ def parts_of_run(
 def _findings(run: RunView, view: View, width: int, height: int) -> Iterator[list[Line]]:
     layout = findings_layout(width, height, 5)
     yield drawn(finding_entries(run, view, layout.rows, layout.margin))
+    entries = finding_entries(run, view, layout.rows, layout.margin)
+    for item in [e.id for e in entries if e.id is not None]:
+        yield detail_lines(run, item, view, layout.side or width, height)
     for finding in run.report.findings if run.report else ():
-        yield finding_detail(run, finding, view, layout.side or width, height)
-        yield explain_finding(finding, view, width)
-    for skipped in run.report.skipped if run.report else ():
-        yield skipped_detail(run, skipped, view, layout.side or width)
+        yield explain_finding(run, finding, view, width)
 
 
 def parts_of_runs(session: Session, view: View, width: int) -> Iterator[list[Line]]:

@@ -119,4 +119,4 @@ def test_a_finding_on_another_axis_is_a_bar_of_its_own_chart_only() -> None:
     assert [(f.tag, f.since_step) for f in run.report.findings] == [("Loss/entropy", 200)]
     bars = {t: chart_of(run, t, View()).bars for t in ("Loss/surrogate", "Loss/entropy")}
     assert [len(b) for b in bars.values()] == [0, 1]
-    assert moves_of(run) == (None, [])
+    assert moves_of(run) == (None, ())

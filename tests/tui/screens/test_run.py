@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual import events
 
-from rltui.present.screens.findings import FindingId, SkippedId
+from rltui.present.screens.findings_list import FindingId, SkippedId
 from rltui.tui.app import RltuiApp
 from rltui.tui.screens.explain import ExplainScreen
 from rltui.tui.screens.help import HelpScreen

@@ -1,0 +1,266 @@
+"""Diagnoses: the findings of a run as stories, each beginning with its cause. Pure.
+
+Every finding shows one symptom. A symptom that another one explains (it began soon after, or while
+the other lasted) is folded below it; what is left at the top are the causes. A setting that jumped
+just before is the cause of all that began then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from rltui.catalogue.model import Category, TagInfo, select
+from rltui.core.level import Direction, Level, worst
+from rltui.health.first_movers import NEAR, SETTING_BEFORE, moved_first, settings_changed
+from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Judgement, Move
+from rltui.health.symptoms import SETTING_CHANGED, Symptom, symptoms
+from rltui.store import RunData, Series
+
+#: Rows by which a symptom may be noticed before what causes it, for rules wait for different
+#: times: this share of the run, within limits.
+_SLACK_SHARE, _SLACK_LEAST, _SLACK_MOST = 0.05, 3.0, 20.0
+#: Rows after the end of a symptom in which it may still bring another one about.
+_REACH = 20
+#: Settings that change by design all the time.
+_NO_CAUSE = ("hyper.exploration", "hyper.seed", "hyper.other", "hyper.window")
+#: How often the search for what moved first begins again, at an earlier step.
+_ANCHORED = 4
+#: How fast a run is and what it takes of the machine.
+_MACHINE = (Category.TIMING, Category.PERF, Category.SYSTEM, Category.BALANCE)
+#: Metrics whose moves only repeat those of the return.
+_NO_NEWS = ("episode_length.mean",)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many steps count as near each other."""
+
+    stride: float
+    """Steps between two rows."""
+    slack: float
+    """Rows by which a symptom may be noticed before what causes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What diagnoses read of a run."""
+
+    run: RunData
+    infos: Mapping[str, TagInfo]
+    vital: tuple[str, ...]
+    """Metric keys whose moves are worth a line."""
+    tags: Mapping[str, Judgement]
+
+    def by_metric(self) -> dict[str, str]:
+        """Metric key -> its first tag that has points."""
+        found: dict[str, str] = {}
+        for tag, info in self.infos.items():
+            if info.metric is not None and self.run.count(tag):
+                found.setdefault(info.metric.key, tag)
+        return found
+
+    def series(self, tag: str) -> Series:
+        """The points of a tag as people read them."""
+        series = self.run.series(tag)
+        return series.negated() if self.infos[tag].sign < 0 else series
+
+    def pace(self, findings: Iterable[Finding]) -> Pace:
+        """How often rows come: of the tag among ``findings`` that is logged most often."""
+        strides, rows = [], 0
+        for tag in {f.tag for f in findings if f.tag is not None}:
+            steps = self.run.series(tag).steps
+            rows = max(rows, len(steps))
+            if len(steps) > 1:
+                strides.append((float(steps[-1]) - float(steps[0])) / (len(steps) - 1))
+        slack = min(max(_SLACK_SHARE * rows, _SLACK_LEAST), _SLACK_MOST)
+        return Pace(max(1.0, min(strides, default=1.0)), slack)
+
+
+def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
+    """The stories of the findings of a run, and what moved first."""
+    if not findings:
+        return Diagnosed()
+    present, pace = facts.by_metric(), facts.pace(findings)
+    found = _folded(_shown(findings, present, pace), pace)
+    if not any(d.level >= Level.WATCH for d in found):
+        return Diagnosed(tuple(found))
+    settings = _settings(found, facts, present)
+    if settings:
+        found = _below_setting(found, settings[0], pace)
+    ordered = _by_story(found)
+    step = settings[0].step if settings else _begin(_stories(found)[0])
+    if step is None:
+        return Diagnosed(tuple(ordered))
+    moves = _moves(settings, step, facts, _vital(_stories(found)[0], facts, present))
+    if not moves or min(m.step for m in moves) > step + pace.stride:
+        return Diagnosed(tuple(ordered))  # the symptom itself moved first
+    return Diagnosed(tuple(ordered), moves, min(step, *(m.step for m in moves)))
+
+
+def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Finding]:
+    """The findings in the order of the stories, firing ones first; those that no symptom knows
+    come last."""
+    place = {id(f): n for n, d in enumerate(diagnosed.diagnoses) for f in d.findings}
+    return sorted(
+        findings,
+        key=lambda f: (f.state is not FindingState.FIRING, place.get(id(f), len(place))),
+    )
+
+
+def _shown(findings: Sequence[Finding], present: Mapping[str, str], pace: Pace) -> list[Diagnosis]:
+    """One diagnosis per symptom that the findings show, in the order of cause and effect."""
+    left = [f for f in findings if f.error is None]
+    out = []
+    for symptom in symptoms().values():
+        if symptom.logged and not any(fnmatchcase(k, p) for k in present for p in symptom.logged):
+            continue
+        own = [f for f in left if symptom.shown_by(f.rule, f.metric)]
+        if symptom.together > 1:
+            own = _together(own, symptom.together, pace)
+        if own:
+            out.append(_diagnosis(symptom, own))
+            left = [f for f in left if f not in own]
+    return out
+
+
+def _together(findings: list[Finding], rules: int, pace: Pace) -> list[Finding]:
+    """The findings that began near the first of them, if they are of that many rules; else none."""
+    known = sorted((f for f in findings if f.since_step is not None), key=_since)
+    for first in known:
+        near = [f for f in known if 0 <= _since(f) - _since(first) <= NEAR * pace.stride]
+        if len({f.rule for f in near}) >= rules:
+            return [f for f in findings if f in near]
+    return []
+
+
+def _diagnosis(symptom: Symptom, findings: list[Finding]) -> Diagnosis:
+    firing = [f for f in findings if f.state is FindingState.FIRING]
+    begun = [f.since_step for f in firing or findings if f.since_step is not None]
+    until = None if firing else max((f.until_step or 0 for f in findings), default=None)
+    level = max(worst(f.level for f in firing), Level.OK)
+    return Diagnosis(symptom, level, tuple(findings), min(begun, default=None), until)
+
+
+def _folded(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
+    """Each symptom that another one explains, with the id of the one at the top."""
+    tops: dict[str, str] = {}
+    out: list[Diagnosis] = []
+    for diagnosis in found:
+        cause = next((d for d in out if _explains(d, diagnosis, pace)), None)
+        if cause is not None:
+            tops[diagnosis.symptom.id] = tops.get(cause.symptom.id, cause.symptom.id)
+            diagnosis = replace(diagnosis, explained_by=tops[diagnosis.symptom.id])
+        out.append(diagnosis)
+    return out
+
+
+def _explains(cause: Diagnosis, effect: Diagnosis, pace: Pace) -> bool:
+    if not cause.symptom.can_explain(effect.symptom):
+        return False
+    begun, since = cause.since_step, effect.since_step
+    if begun is None or since is None or begun > since + pace.slack * pace.stride:
+        return False
+    return cause.until_step is None or since <= cause.until_step + _REACH * pace.stride
+
+
+def _settings(found: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> list[Move]:
+    """Settings that jumped before the story that they explain best: the first worst one."""
+    tags = [
+        tag
+        for key, tag in present.items()
+        if facts.infos[tag].category is Category.HYPER and key not in _NO_CAUSE
+    ]
+    series = [facts.series(t) for t in tags]
+    rates = frozenset(t for k, t in present.items() if k.startswith("lr."))
+    for story in _stories(found):
+        begun = _begin(story)
+        if begun is not None and max(d.level for d in story) >= Level.WATCH:
+            moves = settings_changed(series, begun, rates)
+            if moves:
+                return moves
+    return []
+
+
+def _below_setting(found: list[Diagnosis], setting: Move, pace: Pace) -> list[Diagnosis]:
+    """The stories that began with the jump of a setting, folded below it."""
+    first = setting.step - _SLACK_LEAST * pace.stride
+    last = setting.step + SETTING_BEFORE * pace.stride
+    below: set[str] = set()
+    for story in _stories(found):
+        begun = _begin(story)
+        if begun is not None and first <= begun <= last:
+            below.add(story[0].symptom.id)
+    out = [
+        replace(d, explained_by=SETTING_CHANGED) if (d.explained_by or d.symptom.id) in below else d
+        for d in found
+    ]
+    symptom = symptoms()[SETTING_CHANGED]
+    return [Diagnosis(symptom, Level.OK, (), setting.step, None), *out]
+
+
+def _stories(found: list[Diagnosis]) -> list[list[Diagnosis]]:
+    """The diagnoses by story, the worst first: bad before watch, firing before over, a changed
+    setting before all others, then by cause and effect."""
+    groups: dict[str, list[Diagnosis]] = {}
+    for diagnosis in found:
+        groups.setdefault(diagnosis.explained_by or diagnosis.symptom.id, []).append(diagnosis)
+    for group in groups.values():
+        group.sort(key=lambda d: (d.explained_by is not None, d.symptom.order))
+    return sorted(groups.values(), key=lambda g: (-_level(g), g[0].symptom.order))
+
+
+def _level(story: list[Diagnosis]) -> Level:
+    return max(d.level for d in story)
+
+
+def _begin(story: list[Diagnosis]) -> int | None:
+    """The first step of a story, without the setting that jumped before it."""
+    steps = [d.since_step for d in story if d.findings and d.since_step is not None]
+    return min(steps, default=None)
+
+
+def _by_story(found: list[Diagnosis]) -> list[Diagnosis]:
+    out: list[Diagnosis] = []
+    for story in _stories(found):
+        out += [replace(story[0], level=_level(story)), *story[1:]]
+    return out
+
+
+def _vital(story: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> list[str]:
+    """The tags whose moves may matter to a story: those of the machine in a story about it only."""
+    tags = {f.tag for d in story for f in d.findings if f.tag is not None}
+    machine = any(t in facts.infos and facts.infos[t].category in _MACHINE for t in tags)
+    keys = (k for k in select(facts.vital, present.keys()) if k not in _NO_NEWS)
+    vital = dict.fromkeys(present[k] for k in keys)
+    return [t for t in vital if machine or facts.infos[t].category not in _MACHINE]
+
+
+def _moves(settings: list[Move], step: int, facts: Facts, vital: list[str]) -> tuple[Move, ...]:
+    """Settings first, then the vital signs that moved around ``step``.
+
+    Without a setting the search begins again around the first thing that moved: rules are sure of
+    a symptom only some rows after it began.
+    """
+    known = {m.tag for m in settings}
+    series = [facts.series(t) for t in vital if t not in known]
+    limits = {t: j for t, j in facts.tags.items() if facts.infos[t].sign > 0}
+    moved = moved_first(series, step, limits)
+    for _ in range(0 if settings else _ANCHORED):
+        first = min((m.step for m in moved), default=step)
+        if first >= step:
+            break
+        step = first
+        moved = moved_first(series, step, limits)
+    return (*settings, *(m for m in moved if not _is_gain(m, facts.infos[m.tag])))
+
+
+def _is_gain(move: Move, info: TagInfo) -> bool:
+    """Whether a metric moved in the direction that is good."""
+    better = Direction.UP if move.after > move.before else Direction.DOWN
+    return info.direction is better
+
+
+def _since(finding: Finding) -> int:
+    return finding.since_step if finding.since_step is not None else -1

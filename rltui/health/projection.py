@@ -1,0 +1,84 @@
+"""Where a trend leads: the step at which a metric crosses its limit if it goes on like this.
+
+A line of Theil and Sen through the newest part of the run, thinned to medians of a few blocks. It
+is drawn out only where the trend is clear (nearly all pairs of blocks agree on the direction), and
+not further than the run is long. The band comes from the slopes of the pairs, so it is wider where
+the trend is less even.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.core.block import FloatArray
+from rltui.health.model import Judgement
+from rltui.store import Series
+
+#: Newest share of the run that shows the trend, and the fewest rows of it.
+_SHARE, _LEAST = 0.4, 8
+#: Blocks that it is thinned to.
+_BLOCKS = 16
+#: Share of the pairs of blocks that must agree on the direction (Kendall's tau of 0.8).
+_AGREE = 0.9
+#: The middle part of the slopes that gives the band.
+_BAND = (0.2, 0.8)
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A limit that a metric is going to cross."""
+
+    tag: str
+    limit: float
+    """In units of the tag as logged."""
+    falling: bool
+    earliest: int
+    latest: int
+    """Steps between which it crosses the limit."""
+
+
+def project(series: Series, judgement: Judgement) -> Projection | None:
+    """When ``series`` crosses a limit of its judgement; None without a clear trend to one.
+
+    Reads the newest part of the series once: O(n).
+    """
+    steps, values = series.finite()
+    rows = max(_LEAST, int(_SHARE * len(values)))
+    if len(values) < rows + _LEAST // 2:
+        return None
+    x, y = _blocks(steps[-rows:].astype(np.float64), values[-rows:])
+    slopes = _slopes(x, y)
+    falling = bool(np.median(slopes) < 0)
+    limit = judgement.low if falling else judgement.high
+    agreeing = np.count_nonzero(slopes < 0 if falling else slopes > 0)
+    if limit is None or agreeing < _AGREE * len(slopes):
+        return None
+    left = limit - float(y[-1])
+    if (left >= 0) if falling else (left <= 0):
+        return None  # it is there already
+    with np.errstate(divide="ignore"):
+        ahead = left / np.quantile(slopes, _BAND)
+    soonest, last = float(ahead.min()), float(ahead.max())
+    seen = float(steps[-1]) - float(steps[0])
+    if not 0 < soonest <= last <= seen:
+        return None
+    at = float(x[-1])
+    earliest = max(int(steps[-1]) + 1, round(at + soonest))
+    return Projection(series.tag, limit, falling, earliest, max(earliest, round(at + last)))
+
+
+def _blocks(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means of the places and medians of the values of at most ``_BLOCKS`` blocks."""
+    parts = min(_BLOCKS, len(x))
+    places, values = np.array_split(x, parts), np.array_split(y, parts)
+    return np.array([p.mean() for p in places]), np.array([np.median(v) for v in values])
+
+
+def _slopes(x: FloatArray, y: FloatArray) -> FloatArray:
+    """The slopes of all pairs of points that differ in place."""
+    first, second = np.triu_indices(len(x), 1)
+    run = x[second] - x[first]
+    apart = run > 0
+    return np.asarray((y[second] - y[first])[apart] / run[apart])

@@ -1,0 +1,55 @@
+"""What a symptom means, as a document and as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rltui.catalogue import Catalogue
+from rltui.health.symptoms import Symptom
+from rltui.present.kit.prose import wrap
+
+Json = dict[str, Any]
+_WIDTH = 78
+
+
+def symptom_document(catalogue: Catalogue, symptom: Symptom) -> Json:
+    """What to check when a symptom shows, what usually causes it, and which rules show it."""
+
+    def title(key: str) -> str:
+        metric = catalogue.metrics.get(key)
+        return key if metric is None else metric.title
+
+    return {
+        "id": symptom.id,
+        "title": symptom.title,
+        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found)),
+        "check": [
+            {
+                "first": c.first,
+                "question": c.ask,
+                "metrics": list(c.metrics),
+                "titles": list(dict.fromkeys(title(k) for k in c.metrics)),
+            }
+            for c in symptom.checks
+        ],
+        "causes": symptom.causes,
+        "advice": symptom.advice,
+        "explains": list(symptom.explains),
+        "source": symptom.source,
+    }
+
+
+def symptom_lines(symptom: Json) -> list[str]:
+    """The document for people."""
+    lines = [f"{symptom['title']} ({symptom['id']})", ""]
+    for first, lead in ((True, "check first"), (False, "then")):
+        for check in symptom["check"]:
+            if check["first"] is first:
+                lines.append(f"  {lead:11} {', '.join(check['titles'])}: {check['question']}")
+                lead = ""
+    facts = [(name, symptom[name]) for name in ("causes", "advice", "source")]
+    facts.append(("shown by", ", ".join(symptom["shown_by"])))
+    for name, text in facts:
+        for at, line in enumerate(wrap(text, _WIDTH - 14)):
+            lines.append(f"  {'' if at else name:11} {line}")
+    return lines

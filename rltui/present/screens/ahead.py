@@ -1,0 +1,50 @@
+"""What lies ahead: limits that vital signs are going to cross."""
+
+from __future__ import annotations
+
+from rltui.core.level import Level, RunState
+from rltui.health.projection import Projection, project
+from rltui.present.kit import numbers
+from rltui.present.screens.metric_rows import overview_sections
+from rltui.present.screens.run_cache import RunCache
+from rltui.session import RunView
+
+_PROJECTIONS: RunCache[str, Projection | None] = RunCache()
+
+
+def projection_of(run: RunView, tag: str) -> Projection | None:
+    """When a tag without a finding crosses its limit; None for a run that has ended."""
+    return _PROJECTIONS.get(run, tag, lambda: _projection(run, tag))
+
+
+def _projection(run: RunView, tag: str) -> Projection | None:
+    going = run.progress is not None and run.progress.state is RunState.LIVE
+    judgement = run.verdict.judgement(tag)
+    if not going or judgement.level >= Level.WATCH:
+        return None
+    found = project(run.series(tag), judgement)
+    total = run.progress.total_steps if run.progress else None
+    return None if found and total and found.earliest > total else found
+
+
+def projections(run: RunView) -> list[Projection]:
+    """Those of the vital signs, the nearest first."""
+    tags = [r.tag for s in overview_sections(run) for r in s.rows]
+    found = [p for p in (projection_of(run, t) for t in tags) if p is not None]
+    return sorted(found, key=lambda p: p.earliest)
+
+
+def steps_words(projection: Projection) -> str:
+    """ "410 to 520"."""
+    if projection.earliest == projection.latest:
+        return numbers.step(projection.earliest)
+    return f"{numbers.step(projection.earliest)} to {numbers.step(projection.latest)}"
+
+
+def ahead_sentence(run: RunView, projection: Projection) -> str:
+    """ "entropy reaches its floor of 0.125 at about step 410 to 520"."""
+    info = run.infos[projection.tag]
+    sign = 1.0 if info.sign >= 0 else -1.0
+    word = "floor" if projection.falling == (sign > 0) else "limit"
+    limit = numbers.plain(projection.limit * sign)
+    return f"{info.title} reaches its {word} of {limit} at about step {steps_words(projection)}"

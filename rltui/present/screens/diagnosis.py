@@ -1,0 +1,286 @@
+"""A diagnosis in words: its cause, what to check first and then, each with its value and badge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width, fit
+from rltui.health.model import Diagnosis, Finding, Move
+from rltui.health.symptoms import SETTING_CHANGED, Check, symptoms
+from rltui.present.kit import numbers
+from rltui.present.kit.glyph import GlyphSet
+from rltui.present.kit.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    STRONG,
+    TEXT,
+    Line,
+    Style,
+    column,
+    fit_line,
+    line_width,
+    style,
+)
+from rltui.present.kit.prose import paragraph
+from rltui.present.screens.first_movers import change_words
+from rltui.present.screens.metric_rows import make_row
+from rltui.present.screens.metric_table import spark_line
+from rltui.present.screens.run_cache import RunCache
+from rltui.present.screens.view import View
+from rltui.session import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class CheckItem:
+    """One thing to check, with its present state in this run."""
+
+    check: Check
+    metric: str
+    """Key of the metric; the first that would do when none is logged."""
+    title: str
+    tag: str | None
+    """None when the run logs none of the metrics."""
+    level: Level
+    value: float | None
+    step: int | None
+    """Step of the value."""
+    hint: str
+    """What stands out: "× 200 at step 30", "usually ≤ 0.02"; "" for nothing."""
+
+    @property
+    def first(self) -> bool:
+        """Whether to check it first: the symptom says so, or it stands out."""
+        return self.check.first or bool(self.hint)
+
+
+#: Metrics without which nothing can be learned.
+_SIGNALS = ("reward.std", "reward.spread", "advantage.", "grad_norm.")
+#: First and newest rows that are compared, and the share that counts as vanished.
+_START, _NOW, _VANISHED = 8, 3, 0.05
+
+_ITEMS: RunCache[str, list[CheckItem]] = RunCache()
+
+
+def diagnosis_of(run: RunView, finding: Finding) -> Diagnosis | None:
+    """The diagnosis of the symptom that a finding shows; None for a rule that no symptom knows."""
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    known = next((d for d in found if finding in d.findings), None)
+    if known is not None:
+        return known
+    shown = (s for s in symptoms().values() if s.shown_by(finding.rule, finding.metric))
+    symptom = next(shown, None)  # of the state of the run, which is judged by itself
+    if symptom is None or finding.error is not None:
+        return None
+    since, until = finding.since_step, finding.until_step
+    return Diagnosis(symptom, finding.level, (finding,), since, until)
+
+
+def ending_diagnosis(run: RunView) -> Diagnosis | None:
+    """The diagnosis that the reason of a crash shows (out of memory), unless findings show it,
+    too."""
+    crash = run.verdict.crash
+    if crash is None:
+        return None
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    known = {d.symptom.id for d in found}
+    for symptom in symptoms().values():
+        if symptom.ending and symptom.ending in crash.reason and symptom.id not in known:
+            return Diagnosis(symptom, run.verdict.exit_level, (), run.data.last_step, None)
+    return None
+
+
+def title_of(run: RunView, diagnosis: Diagnosis) -> str:
+    """ "learning rate × 200" for a setting that jumped, else the name of the symptom."""
+    move = cause_of(run) if diagnosis.symptom.id == SETTING_CHANGED else None
+    if move is None:
+        return diagnosis.symptom.title
+    return f"{run.infos[move.tag].title} {change_words(move)}"
+
+
+def cause_of(run: RunView) -> Move | None:
+    """The setting whose jump began the worst story."""
+    return None if run.report is None else run.report.diagnosed.cause
+
+
+def worst_story(run: RunView) -> Diagnosis | None:
+    """The diagnosis to begin with: the cause of the worst story that is not over."""
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    return found[0] if found and found[0].level >= Level.WATCH else None
+
+
+def summary_of(run: RunView, diagnosis: Diagnosis) -> str:
+    """One sentence: the cause and what it brought about."""
+    since = numbers.step(diagnosis.since_step)
+    move = cause_of(run) if diagnosis.symptom.id == SETTING_CHANGED else None
+    if move is not None:
+        change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
+        size = "" if move.factor is None else f" ({numbers.factor(move.factor)})"
+        text = f"{run.infos[move.tag].title} {change}{size} at step {numbers.step(move.step)}"
+    elif diagnosis.until_step is not None:
+        until = numbers.step(diagnosis.until_step)
+        text = f"{diagnosis.symptom.title} from step {since} to {until}"
+    else:
+        text = diagnosis.symptom.title
+        text += f" since step {since}" if diagnosis.since_step is not None else ""
+    effects = effects_of(run, diagnosis)
+    return f"{text}; then {', '.join(effects)}" if effects else text
+
+
+def effects_of(run: RunView, diagnosis: Diagnosis) -> list[str]:
+    """Titles of the findings that a diagnosis explains, in the order of cause and effect."""
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    own = {f.title for f in diagnosis.findings}
+    titles = (
+        f.title
+        for d in found
+        if d.explained_by == diagnosis.symptom.id
+        for f in d.findings
+        if f.title not in own
+    )
+    return list(dict.fromkeys(titles))
+
+
+def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
+    """What to check, each metric once: what stands out by itself, then in the order of the
+    symptom. Made once per version of the run."""
+    return list(_ITEMS.get(run, diagnosis.symptom.id, lambda: _items(run, diagnosis)))
+
+
+def _items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
+    items: list[CheckItem] = []
+    for check in diagnosis.symptom.checks:
+        item = _item(run, check)
+        if item.tag is None or all(item.tag != i.tag for i in items):
+            items.append(item)
+    return sorted(items, key=lambda i: (not i.first, not i.hint))
+
+
+def _item(run: RunView, check: Check) -> CheckItem:
+    tags = run.tags_of_metrics(("|".join(check.metrics),))
+    if not tags:
+        key = check.metrics[0].removesuffix(".*")
+        metric = run.catalogue.metrics.get(key)
+        title = key if metric is None else metric.title
+        return CheckItem(check, key, title, None, Level.UNKNOWN, None, None, "")
+    tag = tags[0]
+    info, row = run.infos[tag], make_row(run, tag)
+    key = info.metric.key if info.metric else tag
+    last = run.shown(tag).last
+    level, hint = _standing_out(run, check, tag, row.level, row.value)
+    return CheckItem(
+        check, key, info.title, tag, level, row.value, None if last is None else last[0], hint
+    )
+
+
+def _standing_out(
+    run: RunView, check: Check, tag: str, level: Level, value: float | None
+) -> tuple[Level, str]:
+    """The level of a check and why: it jumped before the symptom, or it is far from usual."""
+    cause = cause_of(run)
+    if cause is not None and cause.tag == tag:
+        return Level.BAD, f"{change_words(cause)} at {numbers.step(cause.step)}"
+    if value is not None and level < Level.WATCH:
+        scaled = value * run.infos[tag].scale
+        if check.high is not None and scaled > check.high:
+            return Level.WATCH, f"usually ≤ {numbers.plain(check.high)}"
+        if check.low is not None and scaled < check.low:
+            return Level.WATCH, f"usually ≥ {numbers.plain(check.low)}"
+        if (left := _left_of_signal(run, tag)) is not None:
+            return Level.WATCH, f"vanished: {numbers.percent(left)} of its start"
+    return level, ""
+
+
+def _left_of_signal(run: RunView, tag: str) -> float | None:
+    """What is left of a learning signal (spread, advantages, gradient) that has vanished, as a
+    share of its start; None while it is there."""
+    metric = run.infos[tag].metric
+    if metric is None or not metric.key.startswith(_SIGNALS):
+        return None
+    values = run.series(tag).values
+    start, now = np.abs(values[:_START]), np.abs(values[-_NOW:])
+    if len(values) < 2 * _START or not (np.isfinite(start).all() and np.isfinite(now).all()):
+        return None
+    usual = float(np.median(start))
+    share = float(np.median(now)) / usual if usual > 0 else 1.0
+    return share if share <= _VANISHED else None
+
+
+def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
+    """A numbered table of what to check: badge, metric, question, value now, sparkline."""
+    glyphs, items = view.glyphs, check_items(run, diagnosis)
+    spark = 14 if width >= 84 else 10 if width >= 52 else 0
+    name = max((min(19, cell_width(i.title)) for i in items), default=0) + 1
+    lines = []
+    for rank, item in enumerate(items, 1):
+        look = _look(item)
+        lead = "first" if rank == 1 else "then" if rank == _then(items) else ""
+        line: Line = [(f"{lead:6}", MUTED), (f"{glyphs.badge(item.level)} ", look)]
+        line.append(column(glyphs.text(item.title), name, STRONG, ellipsis=glyphs.ellipsis))
+        right = _value(run, item, view, spark)
+        room = width - line_width(line) - line_width(right) - 1
+        words = f"{item.check.ask}  {item.hint}" if item.hint else item.check.ask
+        text = fit(glyphs.text(words), max(0, room), ellipsis=glyphs.ellipsis)
+        line.append((text, look if item.hint else TEXT))
+        lines.append([*fit_line(line, width - line_width(right)), *right])
+    return lines
+
+
+def _look(item: CheckItem) -> Style:
+    return style(LEVEL_TOKEN[item.level], bold=item.level >= Level.WATCH)
+
+
+def _then(items: list[CheckItem]) -> int:
+    """Rank of the first item that is not to be checked first."""
+    return next((n for n, i in enumerate(items, 1) if not i.first), 0)
+
+
+def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
+    if item.tag is None:
+        return [("not logged".rjust(10 + (spark + 1 if spark else 0)), MUTED)]
+    look = _look(item) if item.level >= Level.WATCH else STRONG
+    line: Line = [(numbers.aligned(item.value), look)]
+    if spark:
+        judged = item.level is not Level.UNKNOWN
+        line += [(" ", TEXT), *spark_line(run, item.tag, spark, view, judged=judged)]
+    return line
+
+
+def check_sentences(run: RunView, diagnosis: Diagnosis, glyphs: GlyphSet) -> tuple[str, str]:
+    """("learning rate 0.2 (did it change?)", "clip fraction 0.0038, gradient norm 0.0038"): what
+    to check first, and then; names of what is not logged at the end."""
+    items = check_items(run, diagnosis)
+    logged = [i for i in items if i.tag is not None]
+    first = [_words(i, i.hint or i.check.ask, glyphs) for i in logged if i.first]
+    then = [_words(i, i.hint, glyphs) for i in logged if not i.first]
+    missing = [i.title for i in items if i.tag is None]
+    if missing:
+        then.append(f"not logged: {', '.join(missing)}")
+    return ", ".join(first), ", ".join(then)
+
+
+def _words(item: CheckItem, remark: str, glyphs: GlyphSet) -> str:
+    """ "learning rate 0.2 ✖ (× 200 at 30)"."""
+    badge = f" {glyphs.badge(item.level)}" if item.level >= Level.OK else ""
+    return f"{item.title} {numbers.value(item.value)}{badge}" + (f" ({remark})" if remark else "")
+
+
+def check_paragraph(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """ "check first ... then ..." of the worst story in at most ``height`` lines."""
+    diagnosis = worst_story(run)
+    if diagnosis is None or height < 1 or width < 30:
+        return []
+    glyphs = view.glyphs
+    lines: list[Line] = []
+    for lead, text in zip(
+        ("check first", "then"), check_sentences(run, diagnosis, glyphs), strict=True
+    ):
+        if not text or len(lines) >= height:
+            continue
+        limit = 2 if height - len(lines) >= 3 else 1
+        body = paragraph(glyphs.text(text), width - 12, TEXT, limit=limit, ellipsis=glyphs.ellipsis)
+        for n, line in enumerate(body):
+            lines.append([(f"{lead if n == 0 else '':12}", MUTED if n == 0 else TEXT), *line])
+    return lines[:height]

@@ -1,0 +1,249 @@
+"""The list of the Findings tab: causes, findings, what lies ahead, what could not be judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rltui.core.text import cell_width, pad
+from rltui.health.model import Finding, FindingState, Report, Skipped
+from rltui.health.projection import Projection
+from rltui.health.symptoms import SETTING_CHANGED
+from rltui.present.kit import sentences
+from rltui.present.kit.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    TEXT,
+    Line,
+    column,
+    style,
+)
+from rltui.present.screens.ahead import (
+    projections,
+    steps_words,
+)
+from rltui.present.screens.diagnosis import (
+    cause_of,
+    effects_of,
+)
+from rltui.present.screens.entries import Entry, fixed, indented, with_margin
+from rltui.present.screens.findings import (
+    calm_lines,
+    cause_line,
+    counts,
+    finding_line,
+    heading,
+    no_verdict,
+)
+from rltui.present.screens.log import exit_words
+from rltui.present.screens.view import View
+from rltui.session import RunView
+
+
+class FindingId(NamedTuple):
+    """Names a finding within a run, the same as long as its episode lives."""
+
+    rule: str
+    tag: str | None
+    since_step: int | None
+
+
+class SkippedId(NamedTuple):
+    """Names a rule that could not judge."""
+
+    rule: str
+
+
+class CauseId(NamedTuple):
+    """Names the setting that began the worst story."""
+
+    tag: str
+
+
+class EndingId(NamedTuple):
+    """Names the way in which the run ended."""
+
+    reason: str
+
+
+class AheadId(NamedTuple):
+    """Names a metric that is going to cross its limit."""
+
+    tag: str
+
+
+#: What the cursor of the list stands on.
+ItemId = FindingId | SkippedId | CauseId | EndingId | AheadId
+
+
+def finding_id(finding: Finding) -> FindingId:
+    """The id of a finding."""
+    return FindingId(finding.rule, finding.tag, finding.since_step)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingsLayout:
+    """Where the list and the finding at the cursor stand; widths and heights in cells."""
+
+    margin: int
+    """Cells left of the list, for the cursor bar."""
+    rows: int
+    """Width of a line of the list."""
+    left: int
+    """Width of the list, with its margin and what parts it from the detail."""
+    side: int
+    """Width of the detail beside the list; 0 when it stands below."""
+    list_height: int
+
+
+def findings_layout(width: int, height: int, lines: int) -> FindingsLayout:
+    """The layout of the tab for a list of ``lines`` lines."""
+    margin = 2 if width >= 110 else 1
+    if width >= 100:
+        rows = 42 if width < 150 else 52
+        left = margin + rows + 3
+        return FindingsLayout(margin, rows, left, width - left - 2, height)
+    listed = min(lines, max(3, height // 2 if height >= 12 else height))
+    return FindingsLayout(margin, max(1, width - margin - 1), width, 0, max(1, listed))
+
+
+# -- the list --------------------------------------------------------------------------------
+
+
+def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
+    """The list: how the run ended, what caused what fires, what is over or not judged."""
+    entries = _cause_entries(run, view, width, margin)
+    entries += _ending_entries(run, entries, view, width, margin)
+    report = run.report
+    if report is None:
+        return [*entries, fixed([(f"  {no_verdict(run)}", MUTED)])]
+    depths = _depths(report)
+    for title, group in (("Firing", report.firing()), ("Over", report.resolved())):
+        if not group and title == "Over":
+            continue
+        note = counts(run).replace("  ", " ") if title == "Firing" else str(len(group))
+        entries += _head(title, note if group else "none", entries, view, width, margin)
+        entries += [_entry(f, depths.get(id(f), 0), width, margin, view) for f in group]
+        if not group:
+            entries.append(fixed(*indented(calm_lines(run, width, view)[:2], margin)))
+    if ahead := projections(run):
+        entries += _head("Ahead", "if it goes on like this", entries, view, width, margin)
+        entries += [_ahead_entry(run, p, width, margin, view) for p in ahead]
+    if report.skipped:
+        entries += _head("Not judged", str(len(report.skipped)), entries, view, width, margin)
+        entries += [_skipped_entry(run, s, width, margin, view) for s in report.skipped]
+    return entries
+
+
+def _head(
+    title: str, note: str, above: list[Entry[ItemId]], view: View, width: int, margin: int
+) -> list[Entry[ItemId]]:
+    blank: list[Entry[ItemId]] = [fixed([])] if above else []
+    return [*blank, fixed(*indented([heading(title, width, view, note)], margin))]
+
+
+def _ending_entries(
+    run: RunView, above: list[Entry[ItemId]], view: View, width: int, margin: int
+) -> list[Entry[ItemId]]:
+    crash = run.verdict.crash
+    if crash is None:
+        return []
+    level = run.verdict.exit_level
+    look = style(LEVEL_TOKEN[level], bold=True)
+    words = pad(view.glyphs.text(exit_words(crash)), width - 2, ellipsis=view.glyphs.ellipsis)
+    line: Line = [(f"{view.glyphs.badge(level)} ", look), (words, look)]
+    return [
+        *_head("Ended", "", above, view, width, margin),
+        _drawn(EndingId(crash.reason), line, width, margin, view),
+    ]
+
+
+def _cause_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
+    """The setting that jumped before what fires: the cause stands first."""
+    move, line = cause_of(run), cause_line(run, view, width)
+    if move is None or not line:
+        return []
+    count = len(effects_of(run, run.report.diagnosed.diagnoses[0])) if run.report else 0
+    note = f"of {count} finding{'s' if count != 1 else ''}"
+    head = _head("Cause", note, [], view, width, margin)
+    return [*head, _drawn(CauseId(move.tag), line, width, margin, view)]
+
+
+def _depths(report: Report) -> dict[int, int]:
+    """id of a firing finding -> 1 when it stands below another one that explains it."""
+    depths: dict[int, int] = {}
+    for story in report.diagnosed.stories():
+        if story[0].symptom.id != SETTING_CHANGED:
+            firing = [f for d in story for f in d.findings if f.state is FindingState.FIRING]
+            depths.update({id(f): 1 for f in firing[1:]})
+    return depths
+
+
+def _drawn(item: ItemId, line: Line, width: int, margin: int, view: View) -> Entry[ItemId]:
+    def draw(cursor: bool) -> list[Line]:
+        return [with_margin(line, width, margin, view, cursor=cursor)]
+
+    return Entry(item, draw)
+
+
+def _entry(finding: Finding, depth: int, width: int, margin: int, view: View) -> Entry[ItemId]:
+    indent: Line = [("  " * depth, TEXT)] if depth else []
+    line = [*indent, *finding_line(finding, width - 2 * depth, view, now=True)]
+    return _drawn(finding_id(finding), line, width, margin, view)
+
+
+def _ahead_entry(
+    run: RunView, projection: Projection, width: int, margin: int, view: View
+) -> Entry[ItemId]:
+    words, right = view.glyphs.text, f" {steps_words(projection)}"
+    title = words(run.infos[projection.tag].title)
+    left = pad(title, width - 2 - cell_width(right), ellipsis=view.glyphs.ellipsis)
+    arrow = view.glyphs.down if projection.falling else view.glyphs.up
+    line: Line = [(f"{arrow} ", MUTED), (left, TEXT), (words(right), MUTED)]
+    return _drawn(AheadId(projection.tag), line, width, margin, view)
+
+
+def _skipped_entry(
+    run: RunView, skipped: Skipped, width: int, margin: int, view: View
+) -> Entry[ItemId]:
+    line = _skipped_line(run, skipped, width, view)
+    return _drawn(SkippedId(skipped.rule), line, width, margin, view)
+
+
+def _skipped_line(run: RunView, skipped: Skipped, width: int, view: View) -> Line:
+    ellipsis = view.glyphs.ellipsis
+    name = column(view.glyphs.text(skipped.title), 23, MUTED, ellipsis=ellipsis)
+    text = pad(
+        view.glyphs.text(why_skipped(run, skipped)), width - 25, right=True, ellipsis=ellipsis
+    )
+    return [(f"{view.glyphs.unknown} ", MUTED), name, (text, MUTED)]
+
+
+def why_skipped(run: RunView, skipped: Skipped) -> str:
+    """Why a rule could not judge, with the titles of the metrics that it lacks."""
+    names = dict.fromkeys(_title_of(run, m) for m in skipped.missing)
+    return sentences.why_skipped(skipped, ", ".join(names))
+
+
+def _title_of(run: RunView, key: str) -> str:
+    """Title of a metric; its key when the catalogue does not have it."""
+    metric = run.catalogue.metrics.get(key)
+    return key if metric is None else metric.title
+
+
+def find(run: RunView, wanted: ItemId | None) -> Finding | None:
+    """The finding of that id."""
+    findings = run.report.findings if run.report else ()
+    return next((f for f in findings if finding_id(f) == wanted), None)
+
+
+def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
+    """(tag, step) that the item at the cursor is about."""
+    finding, cause = find(run, item), cause_of(run)
+    if finding is not None and finding.tag in run.infos:
+        return finding.tag, finding.since_step
+    if isinstance(item, CauseId) and cause is not None and cause.tag == item.tag:
+        return cause.tag, cause.step
+    if isinstance(item, AheadId) and item.tag in run.infos:
+        return item.tag, None
+    return None

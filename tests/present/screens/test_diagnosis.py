@@ -1,0 +1,131 @@
+"""Diagnoses on screens and in documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rltui.core.batch import LogTail
+from rltui.core.level import Level
+from rltui.present.kit.line import plain
+from rltui.present.output.json_document import check_document
+from rltui.present.output.text_report import check_text
+from rltui.present.screens.diagnosis import check_items, diagnosis_of, worst_story
+from rltui.present.screens.findings import cause_line, counts
+from rltui.present.screens.findings_detail import detail_lines
+from rltui.present.screens.findings_list import CauseId, EndingId, FindingId, finding_entries
+from rltui.present.screens.findings_pane import findings_pane, short_lines
+from rltui.present.screens.header import verdict_spans
+from rltui.present.screens.metric_rows import make_row, overview_sections
+from rltui.present.screens.tabs import tab_line
+from rltui.present.screens.view import View
+from rltui.session import RunView, Session
+from tests.builders import a_batch, a_source, steps
+from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
+
+VIEW = View()
+
+
+def jumped() -> Session:
+    """A run whose learning rate goes up by 100 at row 40; the KL blows up."""
+    tags = grpo_tags(60, 1, None)
+    tags["actor/lr"] = [1e-6] * 39 + [1e-4] * 21
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    return a_session(a_batch(steps(1, tags)), clock=grpo_clock())
+
+
+def the_run(session: Session) -> RunView:
+    (run,) = session.runs()
+    return run
+
+
+def test_the_cause_stands_first_in_every_list() -> None:
+    session = jumped()
+    run = the_run(session)
+    assert "learning rate × 100" in plain(cause_line(run, VIEW, 60))
+    assert "learning rate × 100" in plain(short_lines(run, 78, VIEW, 4)[0])
+    assert "learning rate × 100" in plain(findings_pane(run, 60, 20, VIEW)[1])
+    first = next(e.id for e in finding_entries(run, VIEW, 60, 2) if e.id is not None)
+    assert first == CauseId("actor/lr")
+    text = check_text(session)
+    assert text.index("learning rate 1.0e-6 → 1.0e-4") < text.index("KL blow-up, since")
+    document = check_document(session)["runs"][0]
+    assert document["diagnoses"][0]["id"] == "setting_changed"
+    assert document["diagnoses"][1]["explained_by"] == "setting_changed"
+    assert document["first_movers"][0]["tag"] == "actor/lr"
+
+
+def test_the_cause_has_the_badge_of_what_it_caused() -> None:
+    run = the_run(jumped())
+    assert make_row(run, "actor/lr").level is Level.BAD
+
+
+def test_each_check_has_its_value_now_and_what_is_missing_is_named() -> None:
+    run = the_run(a_session(grpo_batch(60), clock=grpo_clock()))
+    diagnosis = worst_story(run)
+    assert diagnosis is not None
+    assert diagnosis.symptom.id == "entropy_collapse"
+    items = {i.metric: i for i in check_items(run, diagnosis)}
+    assert items["kl.old_new"].tag == "actor/ppo_kl"
+    assert items["kl.old_new"].value == run.shown("actor/ppo_kl").last[2]  # type: ignore[index]
+    missing = items["hyper.entropy_coef"]
+    assert (missing.tag, missing.value, missing.level) == (None, None, Level.UNKNOWN)
+    assert "not logged: entropy coefficient" in check_text(a_session(grpo_batch(60)))
+
+
+def test_what_stands_out_is_checked_first() -> None:
+    session = jumped()
+    run = the_run(session)
+    diagnosis = diagnosis_of(run, next(iter(run.report.firing())))  # type: ignore[union-attr]
+    assert diagnosis is not None
+    rate = next(i for i in check_items(run, diagnosis) if i.tag == "actor/lr")
+    assert rate.first
+    assert (rate.level, rate.hint) == (Level.BAD, "× 100 at 40")
+
+
+def test_counts_agree_everywhere() -> None:
+    run = the_run(jumped())
+    bad = run.report.alarms(Level.BAD)  # type: ignore[union-attr]
+    watch = run.report.alarms(Level.WATCH)  # type: ignore[union-attr]
+    assert bad
+    assert f"{bad} bad" in counts(run)
+    assert f"{bad} bad" in plain(verdict_spans(run, VIEW, words=True))
+    line, _ = tab_line(run, "overview", VIEW, 160)
+    assert f"Findings {bad + watch}" in plain(line)
+
+
+def test_the_detail_says_check_first_then_and_why() -> None:
+    run = the_run(jumped())
+    finding = next(iter(run.report.firing()))  # type: ignore[union-attr]
+    item = FindingId(finding.rule, finding.tag, finding.since_step)
+    text = "\n".join(plain(x) for x in detail_lines(run, item, VIEW, 80, 40))
+    for words in ("because", "learning rate × 100", "first", "then", "usual", "advice"):
+        assert words in text
+
+
+def test_a_run_with_rows_says_why_it_died() -> None:
+    tail = LogTail(("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.",), 1)
+    source = a_source("stdout.log", format="console", precision_rank=1)
+    tags = grpo_tags(60, 1, None)
+    batch = replace(a_batch(steps(1, tags), source=source), tail=tail)
+    trace = ("Traceback (most recent call last):", *tail.lines)
+    session = a_session(replace(batch, tail=LogTail(trace, 2)))
+    run = the_run(session)
+    assert "CUDA out of memory" in plain(findings_pane(run, 60, 20, VIEW)[1])
+    ids = [e.id for e in finding_entries(run, VIEW, 60, 2)]
+    assert EndingId("CUDA out of memory") in ids
+    text = "\n".join(
+        plain(x) for x in detail_lines(run, EndingId("CUDA out of memory"), VIEW, 80, 40)
+    )
+    assert "longest response" in text
+    assert check_document(session)["runs"][0]["diagnoses"][0]["id"] == "out_of_memory"
+    assert "check first: " in check_text(session)
+
+
+def test_a_question_turns_with_the_first_evidence() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 29 + [0.001, 0.5]
+    run = the_run(a_session(a_batch(steps(1, tags)), clock=grpo_clock()))
+    row = make_row(run, "actor/ppo_kl")
+    stable = next(s for s in overview_sections(run) if s.title == "Is it stable?")
+    assert row.level >= Level.WATCH or row.judgement.doubt
+    assert stable.level >= Level.WATCH

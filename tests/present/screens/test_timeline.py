@@ -1,0 +1,65 @@
+"""What happened to a run, on the time axis of its charts."""
+
+from __future__ import annotations
+
+from rltui.present.kit.line import plain
+from rltui.present.screens.metric_chart import chart_lines
+from rltui.present.screens.timeline import timeline
+from rltui.present.screens.view import View
+from rltui.session import RunView
+from tests.builders import START, Tags, a_batch, a_block
+from tests.fakes import FakeReader, a_session
+
+
+def the_run(tags: Tags, walls: list[float] | None = None) -> RunView:
+    block = a_block(tags, walls=walls)
+    return a_session(a_batch(block)).runs()[0]
+
+
+def marks(run: RunView) -> list[tuple[int, str]]:
+    return [(h.step, h.letter) for h in timeline(run)]
+
+
+LOSS = {"actor/pg_loss": [0.1] * 40, "actor/entropy": [1.0] * 40}
+
+
+def test_evaluations_and_checkpoints() -> None:
+    every = [1.0 if s % 10 == 0 else None for s in range(1, 41)]
+    saved = [2.0 if s == 25 else None for s in range(1, 41)]
+    run = the_run({**LOSS, "val-core/gsm8k/acc/mean@4": every, "timing_s/save_checkpoint": saved})
+    assert marks(run) == [(10, "v"), (20, "v"), (25, "c"), (30, "v"), (40, "v")]
+
+
+def test_a_setting_that_jumps_is_marked_and_a_schedule_is_not() -> None:
+    jumping = [1e-6] * 20 + [1e-4] * 20
+    warming = [i * 1e-6 for i in range(1, 41)]
+    assert marks(the_run({**LOSS, "actor/lr": jumping})) == [(21, "l")]
+    assert marks(the_run({**LOSS, "actor/lr": warming})) == []
+
+
+def test_a_jump_is_found_in_what_is_appended() -> None:
+    reader = FakeReader()
+    session = a_session(a_batch({**LOSS, "actor/lr": [1e-6] * 40}), reader=reader)
+    (run,) = session.runs()
+    assert marks(run) == []
+    reader.queue.append(a_batch(a_block({"actor/lr": [1e-4, 1e-4]}, first=41)))
+    session.drain()
+    assert marks(run) == [(41, "l")]
+
+
+def test_a_pause_of_the_log_is_marked() -> None:
+    walls = [START + 10 * s + (3600 if s >= 30 else 0) for s in range(1, 41)]
+    assert marks(the_run(LOSS, walls)) == [(30, "s")]
+
+
+def test_what_ceased_to_be_finite_is_marked_under_every_chart() -> None:
+    run = the_run({**LOSS, "actor/grad_norm": [1.0] * 30 + [float("nan")] * 10})
+    assert (31, "N") in marks(run)
+    foot = plain(chart_lines(run, "actor/entropy", View(), 60, 16)[-1])
+    assert foot.startswith("events")
+    assert foot.rstrip().endswith("N")
+
+
+def test_too_many_of_a_kind_are_left_out() -> None:
+    run = the_run({"actor/lr": [1e-6, 1e-4] * 70, "actor/pg_loss": [0.1] * 140})
+    assert marks(run) == []
