@@ -44,8 +44,7 @@ class Judging:
         self._reference: RunView | None = None
         self._dirty: set[RunKey] = set()
         self._not_before = -math.inf
-        self.live = False
-        """Whether runs are watched: one that stops writing is then a finding."""
+        self._live = False
 
     @property
     def waiting(self) -> bool:
@@ -71,6 +70,12 @@ class Judging:
         self.prepare().compare(reference)
         self._reference = view
         self.mark(self._views)
+
+    def watch(self) -> None:
+        """From now on runs are watched: one that stops writing is a finding."""
+        self._live = True
+        for view in self._views.values():
+            self._note_stall(view)
 
     def mark(self, runs: Iterable[RunKey]) -> None:
         """Note that these runs changed."""
@@ -124,10 +129,14 @@ class Judging:
 
     def _note_stall(self, view: RunView) -> None:
         """Report a run that stopped writing, or that it goes on."""
-        if not self.live or view.report is None or view.progress is None:
+        if not self._live or view.report is None or view.progress is None:
             return
-        if STALLED.id not in self._config.rules.mute:
-            view.report = with_stall(view.report, view.progress)
+        if STALLED.id in self._config.rules.mute:
+            return
+        report = with_stall(view.report, view.progress)
+        if report is not view.report:
+            view.report = report
+            view.version += 1
 
     def _waits(self, key: RunKey) -> bool:
         if self._views[key].data.files.reading:

@@ -128,7 +128,8 @@ class Session:
 
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
-        self._live = self._judging.live = True
+        self._live = True
+        self._judging.watch()
         self._reader.start()
 
     def on_news(self, call: Callable[[], None]) -> None:
