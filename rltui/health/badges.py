@@ -27,6 +27,10 @@ _GAINS = ("reward.", "episode_return.", "success_rate", "accuracy.", "dpo.", "rm
 _NOW, _LEAST = 3, 8
 #: Rows that are read, evenly over the run: the cost does not grow with it.
 _MOST = 256
+#: Metrics without which nothing can be learned.
+_SIGNALS = ("reward.std", "reward.spread", "advantage.", "grad_norm.")
+#: First rows that give their level at the start, and the share of it that counts as vanished.
+_START, _VANISHED = 8, 0.05
 #: A gain is lost when this share of it is gone ...
 _LOST = 0.5
 #: ... and it is this many times the usual difference between neighbours.
@@ -43,17 +47,38 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     if judgement.pending:
         return "the newest value is outside its range, not for long enough to be a finding"
     now = float(np.median(series.values[-_NOW:])) * info.sign
+    reason = _below_chance(info, now) or _no_signal(info, series)
+    if not reason and info.direction is Direction.UP and _is_gain(info):
+        reason = _lost_gain(_thinned(series) * info.sign, now)
+    return reason
+
+
+def _below_chance(info: TagInfo, now: float) -> str:
     chance = _CHANCE.get(info.metric.key) if info.metric else None
-    if chance is not None and now < chance:
-        return f"below chance ({chance:g})"
-    if info.direction is Direction.UP and _is_gain(info):
-        return _lost_gain(_thinned(series) * info.sign, now)
-    return ""
+    return f"below chance ({chance:g})" if chance is not None and now < chance else ""
+
+
+def _no_signal(info: TagInfo, series: Series) -> str:
+    left = vanished(info, series)
+    return "" if left is None else f"the signal has vanished: {left:.1%} of its start"
 
 
 def _is_gain(info: TagInfo) -> bool:
     key = info.metric.key if info.metric else ""
     return info.category is Category.VALIDATION or key.startswith(_GAINS)
+
+
+def vanished(info: TagInfo, series: Series) -> float | None:
+    """What is left of a learning signal (spread, advantages, gradient) that has vanished, as a
+    share of its start; None while it is there."""
+    if info.metric is None or not info.metric.key.startswith(_SIGNALS):
+        return None
+    start, now = np.abs(series.values[:_START]), np.abs(series.values[-_NOW:])
+    if series.count < 2 * _START or not (np.isfinite(start).all() and np.isfinite(now).all()):
+        return None
+    usual = float(np.median(start))
+    share = float(np.median(now)) / usual if usual > 0 else 1.0
+    return share if share <= _VANISHED else None
 
 
 def _thinned(series: Series) -> FloatArray:

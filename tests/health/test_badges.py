@@ -52,3 +52,10 @@ def test_noise_and_a_small_dip_keep_their_tick() -> None:
 
 def test_a_loss_that_falls_is_no_lost_gain() -> None:
     assert doubted("loss.value", RISE[::-1]) == ""
+
+
+@pytest.mark.parametrize("key", ["grad_norm.actor", "reward.std", "advantage.max"])
+def test_a_learning_signal_that_vanished_gets_no_tick(key: str) -> None:
+    assert doubted(key, [1.0] * 20) == ""
+    assert doubted(key, [1.0] * 20 + [0.01] * 5) == "the signal has vanished: 1.0% of its start"
+    assert doubted("kl.old_new", [1.0] * 20 + [0.01] * 5) == ""

@@ -10,7 +10,7 @@ from rltui.present.kit.line import MUTED, STRONG, TEXT, Line, Style, line_width
 
 def wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str = "…") -> list[str]:
     """``text`` in lines of at most ``width`` cells, at most ``limit`` lines (then an ellipsis)."""
-    if width < 1:
+    if width < 1 or (limit is not None and limit < 1):
         return []
     lines: list[str] = []
     current = ""

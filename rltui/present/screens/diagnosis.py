@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
+from rltui.health.badges import vanished
 from rltui.health.model import Diagnosis, Finding, Move
 from rltui.health.symptoms import SETTING_CHANGED, Check, symptoms
 from rltui.present.kit import numbers
@@ -55,11 +54,6 @@ class CheckItem:
         """Whether to check it first: the symptom says so, or it stands out."""
         return self.check.first or bool(self.hint)
 
-
-#: Metrics without which nothing can be learned.
-_SIGNALS = ("reward.std", "reward.spread", "advantage.", "grad_norm.")
-#: First and newest rows that are compared, and the share that counts as vanished.
-_START, _NOW, _VANISHED = 8, 3, 0.05
 
 _ITEMS: RunCache[str, list[CheckItem]] = RunCache()
 
@@ -188,24 +182,9 @@ def _standing_out(
             return Level.WATCH, f"usually ≤ {numbers.plain(check.high)}"
         if check.low is not None and scaled < check.low:
             return Level.WATCH, f"usually ≥ {numbers.plain(check.low)}"
-        if (left := _left_of_signal(run, tag)) is not None:
+        if (left := vanished(run.infos[tag], run.series(tag))) is not None:
             return Level.WATCH, f"vanished: {numbers.percent(left)} of its start"
     return level, ""
-
-
-def _left_of_signal(run: RunView, tag: str) -> float | None:
-    """What is left of a learning signal (spread, advantages, gradient) that has vanished, as a
-    share of its start; None while it is there."""
-    metric = run.infos[tag].metric
-    if metric is None or not metric.key.startswith(_SIGNALS):
-        return None
-    values = run.series(tag).values
-    start, now = np.abs(values[:_START]), np.abs(values[-_NOW:])
-    if len(values) < 2 * _START or not (np.isfinite(start).all() and np.isfinite(now).all()):
-        return None
-    usual = float(np.median(start))
-    share = float(np.median(now)) / usual if usual > 0 else 1.0
-    return share if share <= _VANISHED else None
 
 
 def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:

@@ -111,6 +111,10 @@ def test_a_run_with_rows_says_why_it_died() -> None:
     session = a_session(replace(batch, tail=LogTail(trace, 2)))
     run = the_run(session)
     assert "CUDA out of memory" in plain(findings_pane(run, 60, 20, VIEW)[1])
+    for height in range(1, 14):
+        assert len(findings_pane(run, 60, height, VIEW)) >= 1
+    for limit in (3, 4):
+        assert "CUDA out of memory" in plain(short_lines(run, 78, VIEW, limit)[0])
     ids = [e.id for e in finding_entries(run, VIEW, 60, 2)]
     assert EndingId("CUDA out of memory") in ids
     text = "\n".join(
