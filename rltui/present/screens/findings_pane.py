@@ -34,13 +34,12 @@ from rltui.session import RunView
 
 
 def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
-    """For narrow screens, at most ``limit`` lines: how it ended, the cause, the worst findings,
+    """For narrow screens, at most ``limit`` lines: the cause, how it ended, the worst findings,
     and what to check first."""
     if run.report is None:
         return []
-    top = [*ending_lines(run, width, view, 1)]
     cause = cause_line(run, view, width)
-    top += [cause] if cause else []
+    top = [*([cause] if cause else []), *ending_lines(run, width, view, 1)]
     check = check_paragraph(run, view, width - 1, 1)
     foot: list[Line] = [[(" ", TEXT), *x] for x in check]
     moved = first_mover_sentence(run, view)
@@ -93,11 +92,11 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
     lines: list[Line] = [heading("Findings", width, view, counts(run))]
     if report is None:
         return [*lines, *ending_lines(run, width, view, 3), [(no_verdict(run), MUTED)]]
+    cause = cause_line(run, view, width)
+    lines += [cause] if cause else []
     lines += ending_lines(run, width, view, 3 if height >= 10 else 1)
     if not report.findings:
         return [*lines, *calm_lines(run, width, view)]
-    cause = cause_line(run, view, width)
-    lines += [cause] if cause else []
     check = check_paragraph(run, view, width, 4 if height >= 12 else 2)
     room = height - len(lines) - len(check)
     lines += _listed(run, width, room, view)

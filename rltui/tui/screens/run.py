@@ -228,6 +228,9 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
             self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
         elif self.tab == FINDINGS_TAB and finding is not None:
             self.shell.push_screen(ExplainScreen(lambda v, w: explain_finding(run, finding, v, w)))
+        elif self.tab == FINDINGS_TAB and (found := tag_at(run, self.findings.findings.cursor)):
+            about = found[0]
+            self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, about, v, w)))
 
     def copied_text(self) -> str:
         run, tag, finding = self.run, self.tag, self.findings.finding

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual import events
 
-from rltui.present.screens.findings_list import FindingId, SkippedId
+from rltui.present.screens.findings_list import CauseId, FindingId, SkippedId
 from rltui.tui.app import RltuiApp
 from rltui.tui.screens.explain import ExplainScreen
 from rltui.tui.screens.help import HelpScreen
@@ -405,3 +405,17 @@ async def test_a_screen_may_open_while_the_app_leaves(rich: tuple[Any, ...]) -> 
         hand.app.exit()
         hand.app.push_screen(HelpScreen((), "run", "Overview"))
         await hand.pilot.pause()
+
+
+async def test_the_cause_opens_and_is_explained() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/lr"] = [1e-6] * 39 + [1e-4] * 21
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    async with open_app(a_batch(steps(1, tags))) as hand:
+        await hand.press("9")
+        assert hand.cursor == CauseId("actor/lr")
+        await hand.press("e")
+        assert isinstance(hand.app.screen, ExplainScreen)
+        assert "learning rate" in hand.text
+        await hand.press("escape", "enter")
+        assert "actor/lr" in hand.text
