@@ -12,6 +12,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.core.template import parse
+from rltui.health.detectors.extent import Extent, extent
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.episodes import Span, spans
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
@@ -214,7 +215,7 @@ def _evidence(
         statistic=signal.name,
         value=_finite(signal.statistic[row]),
         threshold=_finite(signal.threshold[row]),
-        step_first=int(steps[max(0, row - signal.window + 1)]),
+        step_first=int(steps[max(0, row - extent(signal.window).at(row + 1) + 1)]),
         step_last=int(steps[row]),
         facts=_facts(case, signal, row, numbers),
         row=numbers,
@@ -237,9 +238,9 @@ def _facts(
         facts[level.word] = _finite(own.threshold[row]) if own else None
     for name, fact in signal.facts.items():
         facts[name] = _finite(fact[row])
-    for name, value in _parameters(case, signal).items():
+    for name, value in _parameters(case, signal, row).items():
         if name not in facts and name not in known:
-            facts[name] = float(value)
+            facts[name] = value
     return facts
 
 
@@ -262,18 +263,20 @@ def _peak(signal: Signal, row: int, part: FloatArray, *, up: bool) -> int:
     return int(np.argmin(part))
 
 
-def _parameters(case: _Case, signal: Signal) -> Mapping[str, float]:
+def _parameters(case: _Case, signal: Signal, row: int) -> Mapping[str, float]:
     for level, own in case.signals.items():
         if own is signal:
-            return _all_parameters(case.variant, level)
+            return _all_parameters(case.variant, level, row)
     return {}
 
 
-def _all_parameters(variant: Variant, level: Level) -> dict[str, float]:
+def _all_parameters(variant: Variant, level: Level, row: int) -> dict[str, float]:
+    """The parameters of a level as numbers, with the size that windows have at a row."""
     given = variant.levels[level]
+    values = {n: given.get(n, p.default) for n, p in variant.detector.parameters.items()}
     return {
-        name: float(given.get(name, p.default if p.default is not None else 0.0))
-        for name, p in variant.detector.parameters.items()
+        name: float(value.at(row + 1) if isinstance(value, Extent) else value or 0.0)
+        for name, value in values.items()
     }
 
 
@@ -298,7 +301,7 @@ def _judgement(case: _Case, level: Level) -> Judgement:
     values: dict[str, float | None] = {
         name: _finite(fact[-1]) for name, fact in signal.facts.items()
     }
-    values |= _all_parameters(case.variant, first)
+    values |= _all_parameters(case.variant, first, case.rows.count - 1)
     values |= {"low": low, "high": high, "now": float(case.rows.x[-1])}
     values["limit"] = high if high is not None else low
     words = case.variant.words

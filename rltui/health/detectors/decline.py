@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
+from rltui.health.detectors.extent import Window
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import last_run_start, latched, rolling_extreme, rolling_median
@@ -16,7 +17,7 @@ def below_start(
     *,
     share: float,
     early: int = 5,
-    window: int = 3,
+    window: Window = 3,
     cliff_share: float = 0.0,
     cliff_drop: float = 1.0,
     cliff_rows: int = 5,

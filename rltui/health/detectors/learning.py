@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
@@ -22,11 +23,11 @@ def frozen(
     rows: Rows,
     *,
     below: float,
-    window: int = 30,
+    window: Window = 30,
     spread_share: float = 0.002,
     unmoved: float = 0.0,
     unmoved_spread_share: float = 0.05,
-    short: int = 5,
+    short: Window = 5,
     noise: float = 0.0,
 ) -> Signal:
     """The value hardly moves any more, well below its former level.
@@ -63,19 +64,20 @@ def frozen(
             "lost": lost,
             "least": best - span,
             "spread": spread,
-            "count": constant(n, window),
+            "count": extent(window).sizes(n).astype(np.float64),
             "middle": middle,
         },
     )
 
 
-def _unrest(x: FloatArray, window: int) -> FloatArray:
+def _unrest(x: FloatArray, window: Window) -> FloatArray:
     """Highest mean step between neighbours in ``window`` rows so far."""
     if len(x) < 2:
         return np.zeros(len(x))
     total = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x, prepend=x[:1])))])
     ends = np.arange(1, len(x) + 1)
-    mean = (total[ends] - total[np.maximum(0, ends - window)]) / np.minimum(ends, window)
+    sizes = np.minimum(ends, extent(window).sizes(len(x)))
+    mean = (total[ends] - total[ends - sizes]) / sizes
     return np.asarray(np.maximum.accumulate(mean))
 
 
@@ -167,7 +169,7 @@ def _swing(middle: FloatArray, lag: int, growth: float = 1.1) -> FloatArray:
 
 @detector(roles=("gradient",), facts=("start", "share", "gradient_share", "middle"))
 def faded(
-    rows: Rows, *, share: float, gradient_share: float, early: int = 5, window: int = 10
+    rows: Rows, *, share: float, gradient_share: float, early: int = 5, window: Window = 10
 ) -> Signal:
     """The value and the gradient norm have both fallen to nothing against their start, in all
     of the last ``window`` rows.
@@ -195,7 +197,7 @@ def faded(
     )
 
 
-def _share(x: FloatArray, early: int, window: int) -> tuple[FloatArray, FloatArray]:
+def _share(x: FloatArray, early: int, window: Window) -> tuple[FloatArray, FloatArray]:
     start = start_median(x, early)
     with np.errstate(invalid="ignore", divide="ignore"):
         part = rolling_extreme(x, window, least=False) / start
@@ -275,7 +277,7 @@ def no_gain(
 
 @detector(roles=("certain",), facts=("best", "factor", "middle"))
 def worse_than_best(
-    rows: Rows, *, factor: float, window: int = 1, least_certain: float = 0.0
+    rows: Rows, *, factor: float, window: Window = 1, least_certain: float = 0.0
 ) -> Signal:
     """A loss is ``factor`` times its lowest so far (3 rows or more).
 
@@ -308,7 +310,7 @@ def worse_than_best(
 
 @detector(facts=("best", "start", "factor", "growth", "middle"))
 def diverged(
-    rows: Rows, *, factor: float, start_factor: float, window: int = 10, early: int = 10
+    rows: Rows, *, factor: float, start_factor: float, window: Window = 10, early: int = 10
 ) -> Signal:
     """The median of ``window`` rows is ``factor`` times its lowest so far and
     ``start_factor`` times the median of the first ``early`` rows. Not judged: a start at or below

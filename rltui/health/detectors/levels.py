@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
+from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
@@ -47,7 +48,7 @@ def outside(
     *,
     low: float = -np.inf,
     high: float = np.inf,
-    window: int = 3,
+    window: Window = 3,
     absolute: bool = False,
     after: int = 0,
     per_unit: float = 0.0,
@@ -89,7 +90,7 @@ def grown(
     factor: float,
     floor: float,
     early: int = 10,
-    window: int = 3,
+    window: Window = 3,
     absolute: bool = True,
     least_second: float = 0.0,
 ) -> Signal:
@@ -150,8 +151,8 @@ def spike(
     *,
     factor: float,
     times: int = 1,
-    within: int = 10,
-    before: int = 20,
+    within: Window = 10,
+    before: Window = 20,
     early: int = 5,
     start_share: float = 1.0,
     signal_share: float = 0.01,
@@ -177,7 +178,7 @@ def spike(
         beyond=held,
         statistic=_ratio(x, base),
         threshold=_ratio(limit[origin], base),
-        name=f"multiple of the median of {before} rows",
+        name="multiple of the median of the rows before",
         high=limit[origin],
         onset=first[origin] if n else None,
         window=within,
@@ -187,7 +188,7 @@ def spike(
 
 
 def _usual(
-    x: FloatArray, before: int, early: int, start_share: float, signal_share: float
+    x: FloatArray, before: Window, early: int, start_share: float, signal_share: float
 ) -> FloatArray:
     """Median of the rows with signal before each row, at least ``start_share`` of the start;
     NaN while there are fewer than ``early``."""
@@ -209,7 +210,7 @@ def mostly_below(
     *,
     limit: float,
     share: float,
-    window: int = 20,
+    window: Window = 20,
     skip: int = 5,
     least_rows: int = 60,
     error_share: float = 0.0,
@@ -236,9 +237,9 @@ def mostly_below(
         beyond=low & (part >= share),
         statistic=part,
         threshold=constant(n, share),
-        name=f"share of the rows with a {window}-row median below {limit:g}",
+        name=f"share of the rows with a {_median_name(window)} below {limit:g}",
         low=constant(n, limit),
-        onset=run_start(rolling_count(low, 3 * window) > 0),
+        onset=run_start(rolling_count(low, 3 * extent(window).most) > 0),
         window=window,
         facts={"part": part, "middle": middle},
     )
@@ -251,5 +252,8 @@ def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.where(np.isfinite(out), out, np.nan)
 
 
-def _median_name(window: int) -> str:
-    return f"{window}-row median" if window > 1 else "value"
+def _median_name(window: Window) -> str:
+    if window == 1:
+        return "value"
+    size = extent(window)
+    return f"{size.most}-row median" if size.least == size.most else "rolling median"

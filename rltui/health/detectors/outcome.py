@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import FloatArray
+from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
@@ -92,16 +93,16 @@ def _ranks(x: FloatArray) -> FloatArray:
 
 
 @detector(facts=("share",))
-def often_zero(rows: Rows, *, share: float, window: int = 20, tiny: float = 1e-6) -> Signal:
+def often_zero(rows: Rows, *, share: float, window: Window = 20, tiny: float = 1e-6) -> Signal:
     """At least ``share`` of the last ``window`` rows are zero (at most ``tiny``)."""
     n = rows.count
     zero = np.abs(rows.x) <= tiny
-    part = rolling_count(zero, window) / np.minimum(np.arange(1, n + 1), window)
+    part = rolling_count(zero, window) / np.minimum(np.arange(1, n + 1), extent(window).sizes(n))
     return Signal(
         beyond=part >= share,
         statistic=part,
         threshold=constant(n, share),
-        name=f"share of zeros in {window} rows",
+        name="share of zeros in the last rows",
         onset=last_run_start(rolling_count(zero, window) > 0, window),
         window=window,
         facts={"share": part},
@@ -130,7 +131,7 @@ def stuck_score(rows: Rows, *, gain: float, ceiling: float = 0.95, least_rows: i
 
 
 @detector(facts=("best", "lost", "middle"))
-def under_best(rows: Rows, *, drop: float, window: int = 2) -> Signal:
+def under_best(rows: Rows, *, drop: float, window: Window = 2) -> Signal:
     """The median of ``window`` rows lies ``drop`` below its best so far."""
     n = rows.count
     middle = rolling_median(rows.x, window)
