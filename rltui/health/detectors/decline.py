@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
-from rltui.health.detectors.extent import Window
+from rltui.health.detectors.extent import Extent, Window
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import last_run_start, latched, rolling_extreme, rolling_median
@@ -104,7 +104,7 @@ def _at_its_best(reward: FloatArray, share: float) -> BoolArray:
     if not known.any():
         return known
     begin = int(np.argmax(known))
-    middle = rolling_median(reward[begin:], 10)
+    middle = rolling_median(reward[begin:], Extent(10, 0.1, 3))
     low, best = np.minimum.accumulate(middle), np.maximum.accumulate(middle)
     out = np.zeros(len(reward), dtype=bool)
     out[begin:] = (best > low) & (middle - low >= share * (best - low))
