@@ -20,7 +20,6 @@ from rltui.health.detectors.windows import (
     rolling_count,
     rolling_extreme,
     rolling_median,
-    run_start,
     start_median,
 )
 
@@ -202,47 +201,6 @@ def _usual(
     ready = seen >= early
     usual[ready] = base[seen[ready] - 1]
     return usual
-
-
-@detector(roles=("error",), facts=("part", "middle"))
-def mostly_below(
-    rows: Rows,
-    *,
-    limit: float,
-    share: float,
-    window: Window = 20,
-    skip: int = 5,
-    least_rows: int = 60,
-    error_share: float = 0.0,
-) -> Signal:
-    """The median of ``window`` rows is below ``limit``, and was so for ``share`` of the run.
-
-    The first ``skip`` rows do not count; a run shorter than ``least_rows`` counts as that long.
-    With an ``error`` metric (value loss) and ``error_share``: not while the error is below that
-    share of its highest so far: then there is nothing left to explain.
-    """
-    n = rows.count
-    middle = rolling_median(rows.x, window)
-    low = middle < limit
-    error = rows.others.get("error")
-    if error is not None and error_share > 0:
-        known = np.isfinite(error)
-        size = rolling_median(np.where(known, error, 0.0), 5)
-        low &= ~known | (size >= error_share * np.maximum.accumulate(size))
-    counted = low.copy()
-    counted[:skip] = False
-    rows_counted = np.maximum(least_rows, np.arange(1, n + 1) - skip)
-    part = np.cumsum(counted) / rows_counted
-    return Signal(
-        beyond=low & (part >= share),
-        statistic=part,
-        threshold=constant(n, share),
-        name=f"share of the rows with a {_median_name(window)} below {limit:g}",
-        low=constant(n, limit),
-        onset=run_start(rolling_count(low, 3 * extent(window).most) > 0),
-        window=window,
-        facts={"part": part, "middle": middle},
-    )
 
 
 def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
