@@ -11,7 +11,7 @@ from rltui.core.level import Level
 from rltui.core.shipped import shipped
 from rltui.core.template import read_template
 from rltui.core.yaml_document import Node, Table, nearest, read_document
-from rltui.health.detectors import decline, learning, levels, outcome, pace, sequential  # noqa: F401
+from rltui.health.detectors import decline, learning, levels, outcome, pace, sequential, trend  # noqa: F401
 from rltui.health.detectors.extent import Extent
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words

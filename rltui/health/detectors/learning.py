@@ -156,51 +156,6 @@ def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: floa
     )
 
 
-@detector(facts=("start", "late", "gain", "count"))
-def no_gain(
-    rows: Rows,
-    *,
-    noise_share: float,
-    rise_share: float = 1.0,
-    least_rows: int = 400,
-    growth: float = 1.1,
-) -> Signal:
-    """The last third is not better than the first tenth, in a run of ``least_rows`` or more.
-
-    Better means: its median is higher by ``noise_share`` of the spread of single rows (1.48
-    times the median distance from the median). A run that rose by ``rise_share`` of it in any tenth
-    and fell again does not count. Evaluated each time the run has grown by the factor
-    ``growth``; the answer holds until then.
-    """
-    x, n = rows.x, rows.count
-    beyond = np.zeros(n, dtype=bool)
-    start, late, gain = (np.full(n, np.nan) for _ in range(3))
-    look = least_rows
-    while look <= n:
-        following = max(look + 1, int(look * growth))
-        first, last = x[: look // 10], x[look - look // 3 : look]
-        a, b = float(np.median(first)), float(np.median(last))
-        noise = 1.4826 * max(
-            float(np.median(np.abs(first - a))), float(np.median(np.abs(last - b)))
-        )
-        blocks = [float(np.median(part)) for part in np.array_split(x[:look], 10)]
-        here = slice(look - 1, min(n, following - 1))
-        start[here], late[here] = a, b
-        gain[here] = (b - a) / noise if noise > 0 else (np.inf if b > a else 0.0)
-        rose = max(blocks) - a >= rise_share * noise
-        beyond[here] = gain[look - 1] < noise_share and not rose
-        look = following
-    return Signal(
-        beyond=beyond,
-        statistic=gain,
-        threshold=constant(n, noise_share),
-        name="gain in units of the spread",
-        onset=run_start(beyond),
-        facts={"start": start, "late": late, "gain": gain,
-               "count": np.arange(1, n + 1, dtype=np.float64)},
-    )  # fmt: skip
-
-
 @detector(roles=("certain",), facts=("best", "factor", "middle"))
 def worse_than_best(
     rows: Rows, *, factor: float, window: Window = 1, least_certain: float = 0.0
