@@ -13,7 +13,6 @@ from rltui.health.detectors.windows import (
     rolling_extreme,
     rolling_median,
     rolling_quartiles,
-    run_start,
     start_median,
 )
 

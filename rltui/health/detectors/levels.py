@@ -21,6 +21,7 @@ from rltui.health.detectors.windows import (
     rolling_extreme,
     rolling_median,
     start_median,
+    start_quartile,
 )
 
 
@@ -159,10 +160,11 @@ def spike(
 ) -> Signal:
     """A row is ``factor`` times the usual, ``times`` within ``within`` rows, and above ``above``.
 
-    The usual is the median of the ``before`` rows before it, but never less than
-    ``start_share`` of the median of the first ``early`` rows: a value that decayed to nothing is no
-    usable baseline. Rows under ``signal_share`` of the highest so far carry no signal and count for
-    neither. A spike keeps its baseline until the value has fallen below half of the limit again.
+    The usual is the median of the ``before`` rows before it, but never less than ``start_share`` of
+    the lower quartile of the first ``early`` rows: a value that decayed to nothing is no usable
+    baseline, nor is one that had begun to rise. Rows under ``signal_share`` of the highest so far
+    carry no signal and count for neither. A spike keeps its baseline until the value has fallen
+    below half of the limit again.
     """
     x, n = rows.x, rows.count
     usual = _usual(x, before, early, start_share, signal_share)
@@ -196,7 +198,7 @@ def _usual(
         return usual
     signal = (x > 0) & (x >= signal_share * np.maximum.accumulate(x))
     y = x[signal]
-    base = np.maximum(rolling_median(y, before), start_share * start_median(y, early))
+    base = np.maximum(rolling_median(y, before), start_share * start_quartile(y, early))
     seen: IntArray = np.cumsum(signal) - signal
     ready = seen >= early
     usual[ready] = base[seen[ready] - 1]

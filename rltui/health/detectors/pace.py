@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.health.detectors.extent import Window, extent
+from rltui.health.detectors.extent import Extent, Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import last_run_start, rolling_median, start_median
@@ -12,21 +12,23 @@ from rltui.health.detectors.windows import last_run_start, rolling_median, start
 
 @detector(roles=("length",), facts=("best", "factor", "growth", "middle"))
 def above_best(rows: Rows, *, factor: float, window: Window = 10) -> Signal:
-    """The median of ``window`` rows is ``factor`` times the lowest it has been.
+    """The median of ``window`` rows is ``factor`` times the lowest median of twice as many rows.
 
     With a ``length``, longer answers may take proportionally longer.
     """
     n = rows.count
     middle = rolling_median(rows.x, window)
-    settled = np.where(np.arange(n) >= extent(window).least - 1, middle, np.inf)
+    size = extent(window)
+    usual = rolling_median(rows.x, Extent(2 * size.most, 2 * size.share, 2 * size.least))
+    settled = np.where(np.arange(n) >= size.least - 1, usual, np.inf)
     best = np.minimum.accumulate(settled) if n else middle
     growth = np.ones(n)
     length = rows.others.get("length")
     if length is not None and n:
-        size = rolling_median(np.where(np.isfinite(length), length, 0.0), window)
+        lengths = rolling_median(np.where(np.isfinite(length), length, 0.0), window)
         at_best = np.maximum.accumulate(np.where(settled <= best, np.arange(n), 0))
-        base = size[at_best]
-        growth = np.where(base > 0, np.maximum(1.0, size / np.where(base > 0, base, 1.0)), 1.0)
+        base = lengths[at_best]
+        growth = np.where(base > 0, np.maximum(1.0, lengths / np.where(base > 0, base, 1.0)), 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         times = np.where(np.isfinite(best) & (best > 0), middle / (best * growth), np.nan)
         limit = factor * best * growth

@@ -1,5 +1,6 @@
 """Sequential tests: evidence is added up row by row, so that what is far beyond its limit is
-reported after a few rows and what is barely beyond it after many. Same contract as in ``levels``."""
+reported after a few rows and what is barely beyond it after many. Same contract as in
+``levels``."""
 
 from __future__ import annotations
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.core.block import FloatArray
+from rltui.core.block import FloatArray, IntArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import run_start
+from rltui.health.detectors.windows import rolling_median, run_start
 
+#: A rank trend further below zero is a fall, which is another finding.
+_FALLING = 2.5
 #: Most values that a rank trend compares in pairs; longer series are averaged in blocks.
 _MOST_RANKED = 100
 
@@ -69,7 +71,8 @@ def no_gain(
         sure = look >= least_rows or (look >= long_rows and span >= long_steps)
         flat = gain[look - 1] < noise_share and top - a < rise_share * max(noise, 1e-300)
         if flat and (sure or (length is not None and _moved(length[:look], moved_factor))):
-            beyond[here] = rank_trend(x[:look]) < (trend if sure else 0.0)
+            z = rank_trend(x[:look])
+            beyond[here] = z < trend if sure else -_FALLING < z < 0.0
         look = following
     return Signal(
         beyond=beyond,
@@ -84,6 +87,69 @@ def no_gain(
             "count": np.arange(1, n + 1, dtype=np.float64),
         },
     )
+
+
+@detector(facts=("start", "late", "fall", "trend", "count"))
+def declining(
+    rows: Rows, *, trend: float, fall: float, least_rows: int = 12, growth: float = 1.1
+) -> Signal:
+    """The value falls steadily, from the start or later, however slowly.
+
+    Mann-Kendall's z of all rows so far, divided by the factor by which the memory of the residuals
+    inflates it (that of an AR(1) process), is below ``-trend``, and the median of the last third
+    lies ``fall`` times the spread of single rows under that of the first. Evaluated each time the
+    run has grown by the factor ``growth``; the answer holds until then.
+    """
+    x, n = rows.x, rows.count
+    start, late, z, size = (np.full(n, np.nan) for _ in range(4))
+    look = least_rows
+    while look <= n:
+        following = max(look + 1, int(look * growth))
+        here = slice(look - 1, min(n, following - 1))
+        third = look // 3
+        a, b = float(np.median(x[:third])), float(np.median(x[look - third : look]))
+        line = np.interp(np.arange(look), [third / 2, look - third / 2], [a, b])
+        rest = x[:look] - line
+        spread = 1.4826 * float(np.median(np.abs(rest - np.median(rest))))
+        start[here], late[here] = a, b
+        size[here] = (a - b) / spread if spread > 0 else (np.inf if a > b else 0.0)
+        z[here] = rank_trend(x[:look]) / _inflation(rest)
+        look = following
+    with np.errstate(invalid="ignore"):
+        beyond = (z <= -trend) & (size >= fall)
+    return Signal(
+        beyond=beyond,
+        statistic=-z,
+        threshold=constant(n, trend),
+        name="rank trend downwards",
+        onset=_left(x, start, late),
+        facts={
+            "start": start,
+            "late": late,
+            "fall": size,
+            "trend": z,
+            "count": np.arange(1, n + 1, dtype=np.float64),
+        },
+    )
+
+
+def _inflation(rest: FloatArray) -> float:
+    """Factor by which the memory of residuals inflates the spread of a mean: for AR(1)."""
+    centred = rest - rest.mean()
+    power = float(centred @ centred)
+    memory = float(centred[1:] @ centred[:-1]) / power if power > 0 else 0.0
+    memory = min(max(memory, 0.0), 0.95)
+    return float(np.sqrt((1 + memory) / (1 - memory)))
+
+
+def _left(x: FloatArray, start: FloatArray, late: FloatArray) -> IntArray:
+    """The row after the last one at which the value was above the upper half between both."""
+    n = len(x)
+    short = rolling_median(x, 3)
+    with np.errstate(invalid="ignore"):
+        above = short >= 0.5 * (start + late)
+    newest = np.maximum.accumulate(np.where(above, np.arange(n), -1)) if n else np.arange(n)
+    return np.minimum(newest + 1, np.arange(n))
 
 
 def _parts(x: FloatArray) -> tuple[float, float, float, float]:

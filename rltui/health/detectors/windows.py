@@ -111,6 +111,14 @@ def start_median(x: FloatArray, early: int) -> FloatArray:
     return out
 
 
+def start_quartile(x: FloatArray, early: int) -> FloatArray:
+    """Lower quartile of the first ``early`` rows, of those seen so far at the beginning."""
+    out = np.empty(len(x))
+    for row in range(min(early, len(x))):
+        out[row:] = np.sort(x[: row + 1])[row // 4]
+    return out
+
+
 def rolling_extreme(x: FloatArray, window: Window, *, least: bool) -> FloatArray:
     """Lowest (``least``) or highest of the last ``window`` rows."""
     out = np.empty(len(x))
