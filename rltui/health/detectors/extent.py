@@ -30,6 +30,12 @@ class Extent:
             return str(self.most)
         return f"{self.least} to {self.most} ({100 * self.share:g} % of the rows so far)"
 
+    def plain(self) -> int | dict[str, float]:
+        """The number if there is a single one, else its parts, as a document gives them."""
+        if self.least >= self.most:
+            return self.most
+        return {"least": self.least, "share": self.share, "most": self.most}
+
     def at(self, rows: int) -> int:
         """The number for a log of ``rows`` rows."""
         wanted = math.floor(self.share * rows + 1e-9)

@@ -19,15 +19,17 @@ def above_best(rows: Rows, *, factor: float, window: Window = 10) -> Signal:
     n = rows.count
     middle = rolling_median(rows.x, window)
     size = extent(window)
-    usual = rolling_median(rows.x, Extent(2 * size.most, 2 * size.share, 2 * size.least))
+    long = Extent(2 * size.most, 2 * size.share, 2 * size.least)
+    usual = rolling_median(rows.x, long)
     settled = np.where(np.arange(n) >= size.least - 1, usual, np.inf)
     best = np.minimum.accumulate(settled) if n else middle
     growth = np.ones(n)
     length = rows.others.get("length")
     if length is not None and n:
-        lengths = rolling_median(np.where(np.isfinite(length), length, 0.0), window)
+        known = np.where(np.isfinite(length), length, 0.0)
+        lengths = rolling_median(known, window)
         at_best = np.maximum.accumulate(np.where(settled <= best, np.arange(n), 0))
-        base = lengths[at_best]
+        base = rolling_median(known, long)[at_best]
         growth = np.where(base > 0, np.maximum(1.0, lengths / np.where(base > 0, base, 1.0)), 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         times = np.where(np.isfinite(best) & (best > 0), middle / (best * growth), np.nan)

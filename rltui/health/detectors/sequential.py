@@ -13,7 +13,7 @@ from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import rolling_median, start_median
 
 #: Most that one row may count for, as multiple of a row that is barely certain.
-_MOST_CERTAIN = 10.0
+_MOST_CERTAIN = 2.0
 
 
 def cusum(score: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -48,7 +48,7 @@ def fallen(
     until the sum reaches ``evidence`` and ``share`` of the rows so far. With ``lost`` at 0.5 a
     complete loss adds a half per row, one of 60 % a tenth. The certainty is the fall in units of
     ``noise`` usual steps between neighbours or ``wander`` usual falls within an eighth of the rows,
-    whichever is larger: below 1 the row adds nothing, above 10 it counts as 10. A second sum, for
+    whichever is larger: below 1 the row adds nothing, above 2 it counts as 2. A second sum, for
     losses above ``nearly_all``, must reach ``nearly_all_share`` only. With ``gain``: only after the
     value had risen by that share of the range from its start. Shifting or scaling the value changes
     nothing.
@@ -67,8 +67,6 @@ def fallen(
         part = np.where(known, (best - middle) / span, 0.0)
         floor = best - lost * span
         won = best - start_median(x, extent(window).least) >= gain * span
-    # a fall that is this certain needs no median
-    part = np.where(certainty >= _MOST_CERTAIN, np.maximum(part, row), part)
     beyond, since = _sure(row, certainty, part, lost, evidence, share)
     if nearly_all < 1:
         again, its = _sure(row, certainty, part, nearly_all, evidence, nearly_all_share)

@@ -11,7 +11,8 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
-from rltui.health.rule import Rule
+from rltui.health.detectors.extent import Extent
+from rltui.health.rule import Number, Rule
 from rltui.present.kit import sentences
 from rltui.present.kit.prose import wrap
 
@@ -123,9 +124,9 @@ def _rule(rule: Rule) -> Json:
                 "title": v.title,
                 "metrics": list(v.metrics),
                 "detector": v.detector.name,
-                "watch": dict(v.levels.get(Level.WATCH, {})),
-                "bad": dict(v.levels.get(Level.BAD, {})),
-                "hold": v.hold,
+                "watch": _parameters(v.levels.get(Level.WATCH, {})),
+                "bad": _parameters(v.levels.get(Level.BAD, {})),
+                "hold": v.hold.plain(),
                 "release": v.release,
                 "min_points": v.min_points,
                 "advice": v.advice,
@@ -135,6 +136,10 @@ def _rule(rule: Rule) -> Json:
         ],
         "where": f"{rule.path.name}:{rule.line}",
     }
+
+
+def _parameters(values: Mapping[str, Number]) -> Json:
+    return {k: v.plain() if isinstance(v, Extent) else v for k, v in values.items()}
 
 
 def explain_text(document: Json) -> str:
@@ -203,6 +208,11 @@ def _tag_lines(entry: Json) -> list[str]:
     return lines
 
 
+def _rows(value: Any) -> str:
+    """A number, or how many rows: "5 to 20 (10 % of the rows so far)"."""
+    return str(Extent(**value)) if isinstance(value, dict) else str(value)
+
+
 def _rule_lines(rule: Json) -> list[str]:
     lines = [f"{rule['title']} ({rule['id']}): {rule['category']}", ""]
     lines += wrap(rule["meaning"], _WIDTH)
@@ -211,10 +221,10 @@ def _rule_lines(rule: Json) -> list[str]:
         lines.append(f"  reads   {', '.join(variant['metrics'])}")
         for level in ("watch", "bad"):
             if variant[level]:
-                words = ", ".join(f"{k} {v}" for k, v in variant[level].items())
+                words = ", ".join(f"{k} {_rows(v)}" for k, v in variant[level].items())
                 lines.append(f"  {level:7} {variant['detector']}: {words}")
         lines.append(
-            f" fires after {variant['hold']} rows, over after {variant['release']}, "
+            f" fires after {_rows(variant['hold'])} rows, over after {variant['release']}, "
             f"needs {variant['min_points']} points"
         )
         lines += [f"  {x}" for x in wrap(f"check: {variant['advice']}", _WIDTH - 2)]
