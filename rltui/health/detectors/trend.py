@@ -50,7 +50,8 @@ def no_gain(
     ``length``, from ``moved_rows`` on if that has changed by ``moved_factor`` from its first to its
     last third: then the policy moves, and the reward does not. A run that rose by ``rise_share`` of
     the spread in any tenth and fell again does not count. Evaluated each time the run has grown by
-    the factor ``growth``; the answer holds until then.
+    the factor ``growth``; the answer holds until then. Before ``least_rows`` only a finding is an
+    answer: that nothing was found is no praise.
     """
     x, n = rows.x, rows.count
     beyond = np.zeros(n, dtype=bool)
@@ -80,6 +81,7 @@ def no_gain(
         threshold=constant(n, noise_share),
         name="gain in units of the spread",
         onset=run_start(beyond),
+        silent=not beyond.any() and n < least_rows,
         facts={
             "start": start,
             "late": late,
