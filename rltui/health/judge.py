@@ -146,7 +146,8 @@ def _row(case: _Case, span: Span, level: Level) -> tuple[Signal, int]:
     """
     signals = [case.signals[at] for at in (level, *reversed(Level)) if at in case.signals]
     for signal in signals:
-        rows = span.first + np.flatnonzero(signal.beyond[span.first : span.last + 1])
+        beyond = signal.beyond if signal.held is None else signal.beyond & ~signal.held
+        rows = span.first + np.flatnonzero(beyond[span.first : span.last + 1])
         if len(rows):
             newest = span.open and not signal.peaked
             return signal, int(rows[-1]) if newest else _worst(signal, rows)
@@ -154,11 +155,10 @@ def _row(case: _Case, span: Span, level: Level) -> tuple[Signal, int]:
 
 
 def _worst(signal: Signal, rows: IntArray) -> int:
-    """The row whose statistic is farthest beyond its threshold; the first of several."""
+    """The row whose statistic is farthest beyond its own threshold; the first of several."""
     value, threshold = signal.statistic[rows], signal.threshold[rows]
     with np.errstate(invalid="ignore", divide="ignore"):
-        up = value >= threshold
-        excess = value if up.all() else -value if not up.any() else _excess(value, threshold)
+        excess = _excess(value, threshold)
     known = np.where(np.isfinite(excess), excess, -np.inf)
     return int(rows[int(np.argmax(known))])
 

@@ -14,6 +14,7 @@ from rltui.health.detectors.windows import (
     rolling_median,
     rolling_quartiles,
     start_median,
+    usual_step,
 )
 
 
@@ -32,7 +33,8 @@ def frozen(
     """The value hardly moves any more, well below its former level.
 
     The quartiles of ``window`` rows are closer than ``spread_share`` of the range that the
-    ``short``-row median has covered so far, and it lies ``below`` of that range under its best.
+    ``short``-row median has covered so far, and their median lies ``below`` of that range under the
+    best of it.
     With a ``movement`` (update KL) whose median is at most ``unmoved``, sign dropped,
     ``unmoved_spread_share`` is enough: the policy is frozen, the rest is the environment.
     Only where that range is ``noise`` times the mean step between neighbours of ``window``
@@ -40,9 +42,10 @@ def frozen(
     Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
-    middle, spread = rolling_median(x, short), rolling_quartiles(x, window)
-    best = np.maximum.accumulate(middle) if n else middle
-    span = best - np.minimum.accumulate(middle) if n else middle
+    middle, spread = rolling_median(x, window), rolling_quartiles(x, window)
+    lively = rolling_median(x, short)
+    best = np.maximum.accumulate(lively) if n else lively
+    span = best - np.minimum.accumulate(lively) if n else lively
     allowed = constant(n, spread_share)
     movement = rows.others.get("movement")
     if movement is not None and unmoved > 0:
@@ -56,7 +59,7 @@ def frozen(
         statistic=lost,
         threshold=constant(n, below),
         name="share of the range lost",
-        onset=_since_alike(x, rolling_median(x, window), allowed * span, still & (lost >= below)),
+        onset=_since_alike(x, middle, allowed * span, still & (lost >= below)),
         window=window,
         facts={
             "best": best,
@@ -133,16 +136,18 @@ def _share(x: FloatArray, early: int, window: Window) -> tuple[FloatArray, Float
 def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: float = 0.01) -> Signal:
     """Never above ``limit`` (sign dropped) in ``least_rows`` rows or more, yet not all zero.
 
-    With an ``entropy``: and that has not moved by ``entropy_share`` of its start.
+    Medians of three rows count, so that a single one does not end it. With an ``entropy``: and that
+    has not moved by ``entropy_share`` of its start, nor by three usual steps between neighbours.
     """
     n = rows.count
-    top = np.maximum.accumulate(np.abs(rows.x)) if n else rows.x
+    top = np.maximum.accumulate(rolling_median(np.abs(rows.x), 3)) if n else rows.x
     beyond = (top <= limit) & (top > 0) & (np.arange(1, n + 1) >= least_rows)
     entropy = rows.others.get("entropy")
     if entropy is not None and n:
         known = np.where(np.isfinite(entropy), entropy, 0.0)
         start = start_median(known, 3)
-        moved = np.abs(rolling_median(known, 3) - start) > entropy_share * np.abs(start)
+        wide = np.maximum(entropy_share * np.abs(start), 3.0 * usual_step(known))
+        moved = np.abs(rolling_median(known, 5) - start) > wide
         beyond &= ~np.maximum.accumulate(moved)
     return Signal(
         beyond=beyond,
@@ -157,9 +162,15 @@ def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: floa
 
 @detector(roles=("certain",), facts=("best", "factor", "middle"))
 def worse_than_best(
-    rows: Rows, *, factor: float, window: Window = 1, least_certain: float = 0.0
+    rows: Rows,
+    *,
+    factor: float,
+    window: Window = 1,
+    least_certain: float = 0.0,
+    noise: float = 0.0,
 ) -> Signal:
-    """A loss is ``factor`` times its lowest so far (3 rows or more).
+    """A loss is ``factor`` times its lowest so far (3 rows or more), and above that by ``noise``
+    usual steps between neighbours, beside their trend.
 
     With ``least_certain``: only while the metric ``certain`` is at least that, and never without
     that metric.
@@ -170,6 +181,7 @@ def worse_than_best(
     with np.errstate(invalid="ignore", divide="ignore"):
         times = np.where(best > 0, middle / best, np.nan)
         beyond = (times >= factor) & (np.arange(n) >= 2)
+        beyond &= middle - best >= noise * usual_step(rows.x)
     if least_certain > 0:
         certain = rows.others.get("certain", constant(n, np.nan))
         with np.errstate(invalid="ignore"):

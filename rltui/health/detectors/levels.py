@@ -83,7 +83,7 @@ def outside(
     )
 
 
-@detector(roles=("second",), facts=("start", "change", "middle"))
+@detector(roles=("second", "ceiling"), facts=("start", "change", "middle"))
 def grown(
     rows: Rows,
     *,
@@ -93,15 +93,23 @@ def grown(
     window: Window = 3,
     absolute: bool = True,
     least_second: float = 0.0,
+    headroom: float = 0.0,
 ) -> Signal:
     """The median of ``window`` rows is ``factor`` times that of the start, and above ``floor``.
 
     The start is the median of the first ``early`` rows. With ``least_second``: only while a
-    ``second`` metric is at least that (median of as many rows), and never without it.
+    ``second`` metric is at least that (median of as many rows), and never without it. With
+    ``headroom`` and a ``ceiling`` (the highest that this metric has been): or the median has
+    covered that share of the way from the start to it, as ``factor`` may be beyond the ceiling.
     """
     x = np.abs(rows.x) if absolute else rows.x
     middle, start = rolling_median(x, window), start_median(x, early)
     limit = np.maximum(floor, factor * start)
+    ceiling = rows.others.get("ceiling")
+    if headroom > 0 and ceiling is not None and rows.count:
+        top = np.maximum.accumulate(np.where(np.isfinite(ceiling), ceiling, -np.inf))
+        way = np.where(top > start, start + headroom * (top - start), np.inf)
+        limit = np.minimum(limit, np.maximum(floor, way))
     beyond = middle >= limit
     if least_second > 0:
         second = rows.others.get("second", constant(rows.count, np.nan))
@@ -141,6 +149,7 @@ def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Sig
         onset=quick[origin] if rows.count else None,
         window=within + window,
         facts={"base": came_from, "rise": middle - came_from, "middle": middle},
+        held=middle - came_from < amount,
         peaked=True,
     )
 
@@ -184,6 +193,7 @@ def spike(
         onset=first[origin] if n else None,
         window=within,
         facts={"usual": base, "factor": _ratio(x, base)},
+        held=x < limit[origin],
         peaked=True,
     )
 

@@ -27,15 +27,16 @@ def tied_to_length(
     gain: float = 0.5,
     least_rows: int = 15,
     early: int = 5,
-    window: int = 10,
+    window: Window = 10,
     growth: float = 1.1,
 ) -> Signal:
     """A reward that rises with a length that changed a lot: to ``shrunk`` or ``grown`` times its
     start.
 
-    Rank correlation of all rows so far, sign dropped, at least ``correlation``; the reward must
-    have gained ``gain`` of the range that its median covered. Evaluated each time the run has grown
-    by the factor ``growth``; the answer holds until then.
+    Rank correlation of the rows until the length has covered nine tenths of its way, sign dropped,
+    at least ``correlation``: what has arrived only scatters. The reward must have gained ``gain``
+    of the range that its median covered. Evaluated each time the run has grown by the factor
+    ``growth``; the answer holds until then.
     """
     x, n = rows.x, rows.count
     length = rows.others.get("length")
@@ -45,15 +46,17 @@ def tied_to_length(
     known = np.where(np.isfinite(length), length, 0.0)
     start = start_median(known, early)
     with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(start > 0, rolling_median(known, window) / start, np.nan)
+        length_median = rolling_median(known, window)
+        part = np.where(start > 0, length_median / start, np.nan)
         moved = (part <= shrunk) | (part >= grown)
     look = least_rows
     while look <= n:
         following = max(look + 1, int(look * growth))
         if moved[look - 1 : following - 1].any():
             here = slice(look - 1, min(n, following - 1))
-            tied[here] = rank_correlation(x[:look], known[:look])
-            gained[here] = _gain(x[:look], early, window)
+            end = _saturated(length_median[:look], start[look - 1], least_rows)
+            tied[here] = rank_correlation(x[:end], known[:end])
+            gained[here] = _gain(x[:look], early, extent(window).at(look))
         look = following
     with np.errstate(invalid="ignore"):
         beyond = moved & (np.abs(tied) >= correlation) & (gained >= gain)
@@ -68,12 +71,19 @@ def tied_to_length(
     )
 
 
-def _gain(x: FloatArray, early: int, window: int) -> float:
+def _saturated(middle: FloatArray, start: float, least: int) -> int:
+    """Number of rows until the median has covered nine tenths of its way, ``least`` or more."""
+    way = middle - start
+    far = np.flatnonzero(np.abs(way) >= 0.9 * np.abs(way[-1]))
+    return max(least, int(far[0]) + 1) if len(far) else len(middle)
+
+
+def _gain(x: FloatArray, early: int, late: int) -> float:
     """Late median minus early median, as share of the range of the running median."""
     span = float(np.ptp(rolling_median(x, early)))
     if span <= 0:
         return 0.0
-    return float(np.median(x[-window:]) - np.median(x[:early])) / span
+    return float(np.median(x[-late:]) - np.median(x[:early])) / span
 
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
-from rltui.health.detectors.extent import Extent, Window, extent
+from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import rolling_median, start_median
+from rltui.health.detectors.windows import rolling_median, start_median, usual_step
 
 #: Most that one row may count for, as multiple of a row that is barely certain.
 _MOST_CERTAIN = 2.0
@@ -62,7 +62,7 @@ def fallen(
         span = best - low
         known = settled & (span > 0)
         row = np.where(known, np.clip((best - x) / span, 0.0, 1.0), 0.0)
-        usual = np.maximum(noise * _step(x), wander * usual_fall(middle))
+        usual = np.maximum(noise * usual_step(x), wander * usual_fall(middle))
         certainty = np.where(known & (best > x), (best - x) / usual, 0.0)
         part = np.where(known, (best - middle) / span, 0.0)
         floor = best - lost * span
@@ -103,16 +103,6 @@ def _sure(
     total, since = cusum((row - lost) * np.where(row > lost, weight, 1.0))
     need = np.maximum(evidence, share * np.arange(1, len(row) + 1))
     return (part >= lost) & (total >= need), since
-
-
-def _step(x: FloatArray) -> FloatArray:
-    """Highest median step between neighbours so far, in 5 to 30 rows, beside their trend."""
-    if len(x) < 2:
-        return np.zeros(len(x))
-    size, steps = Extent(30, 0.3, 5), np.diff(x)
-    usual = rolling_median(np.abs(steps - rolling_median(steps, size)), size)
-    usual[:3] = 0.0
-    return np.concatenate([[0.0], np.maximum.accumulate(usual)])
 
 
 def usual_fall(middle: FloatArray, growth: float = 1.1) -> FloatArray:

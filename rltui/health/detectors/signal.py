@@ -56,6 +56,8 @@ class Signal:
     """name -> (n,): further numbers for the templates of the rule."""
     notes: tuple[tuple[BoolArray, str], ...] = ()
     """(rows, template): text for such rows, which templates of a rule include with ``{note}``."""
+    held: BoolArray | None = None
+    """(n,) rows that count as beyond only because an earlier one was: they are no evidence."""
     peaked: bool = False
     """The evidence is the worst row of an episode, even while it lasts."""
     silent: bool = False

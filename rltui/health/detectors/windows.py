@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
-from rltui.health.detectors.extent import Window, extent
+from rltui.health.detectors.extent import Extent, Window, extent
 
 #: Cells of a window matrix that are sorted at one time; bounds the memory for long runs.
 _CHUNK_CELLS = 1 << 20
@@ -135,6 +135,16 @@ def _fixed_extreme(x: FloatArray, window: int, *, least: bool) -> FloatArray:
     pad = np.full(window - 1, np.inf if least else -np.inf)
     view = sliding_window_view(np.concatenate([pad, x]), window)
     return np.asarray(view.min(axis=1) if least else view.max(axis=1), dtype=np.float64)
+
+
+def usual_step(x: FloatArray) -> FloatArray:
+    """Highest median step between neighbours so far, in 5 to 30 rows, beside their trend."""
+    if len(x) < 2:
+        return np.zeros(len(x))
+    size, steps = Extent(30, 0.3, 5), np.diff(x)
+    usual = rolling_median(np.abs(steps - rolling_median(steps, size)), size)
+    usual[:3] = 0.0
+    return np.concatenate([[0.0], np.maximum.accumulate(usual)])
 
 
 def rolling_count(flags: BoolArray, window: Window) -> IntArray:
