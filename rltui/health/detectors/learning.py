@@ -10,7 +10,6 @@ from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
     last_run_start,
-    rolling_extreme,
     rolling_median,
     rolling_quartiles,
     start_median,
@@ -99,8 +98,8 @@ def _since_alike(
 def faded(
     rows: Rows, *, share: float, gradient_share: float, early: int = 5, window: Window = 10
 ) -> Signal:
-    """The value and the gradient norm have both fallen to nothing against their start, in all
-    of the last ``window`` rows.
+    """The value and the gradient norm have both fallen to nothing against their start: medians of
+    ``window`` rows.
 
     Without a gradient norm nothing is found: one signal alone is misleading.
     """
@@ -128,7 +127,7 @@ def faded(
 def _share(x: FloatArray, early: int, window: Window) -> tuple[FloatArray, FloatArray]:
     start = start_median(x, early)
     with np.errstate(invalid="ignore", divide="ignore"):
-        part = rolling_extreme(x, window, least=False) / start
+        part = rolling_median(x, window) / start
     return np.where(start > 0, part, np.nan), start
 
 
@@ -137,7 +136,7 @@ def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: floa
     """Never above ``limit`` (sign dropped) in ``least_rows`` rows or more, yet not all zero.
 
     Medians of three rows count, so that a single one does not end it. With an ``entropy``: and that
-    has not moved by ``entropy_share`` of its start, nor by three usual steps between neighbours.
+    has not moved by ``entropy_share`` of its start, nor by four usual steps between neighbours.
     """
     n = rows.count
     top = np.maximum.accumulate(rolling_median(np.abs(rows.x), 3)) if n else rows.x
@@ -145,8 +144,8 @@ def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: floa
     entropy = rows.others.get("entropy")
     if entropy is not None and n:
         known = np.where(np.isfinite(entropy), entropy, 0.0)
-        start = start_median(known, 3)
-        wide = np.maximum(entropy_share * np.abs(start), 3.0 * usual_step(known))
+        start = start_median(known, 5)
+        wide = np.maximum(entropy_share * np.abs(start), 4.0 * usual_step(known))
         moved = np.abs(rolling_median(known, 5) - start) > wide
         beyond &= ~np.maximum.accumulate(moved)
     return Signal(

@@ -12,6 +12,8 @@ from rltui.health.detectors.windows import rolling_median, run_start
 
 #: A rank trend further below zero is a fall, which is another finding.
 _FALLING = 2.5
+#: A rank trend further from zero than this is none by chance.
+_MOVED = 3.0
 #: Most values that a rank trend compares in pairs; longer series are averaged in blocks.
 _MOST_RANKED = 100
 
@@ -165,10 +167,11 @@ def _parts(x: FloatArray) -> tuple[float, float, float, float]:
 
 
 def _moved(length: FloatArray, factor: float) -> bool:
-    """Whether the last third is ``factor`` times the first one, or less than the inverse."""
+    """Whether the last third is ``factor`` times the first one, or less than the inverse, and by a
+    rank trend, not by chance."""
     known = length[np.isfinite(length)]
     third = len(known) // 3
     if third == 0:
         return False
     a, b = float(np.median(known[:third])), float(np.median(known[-third:]))
-    return a > 0 and b > 0 and max(a / b, b / a) >= factor
+    return a > 0 and b > 0 and max(a / b, b / a) >= factor and abs(rank_trend(known)) >= _MOVED
