@@ -14,6 +14,7 @@ from rltui.health.detectors.windows import (
     rolling_count,
     rolling_median,
     start_median,
+    usual_step,
 )
 
 
@@ -141,13 +142,15 @@ def stuck_score(rows: Rows, *, gain: float, ceiling: float = 0.95, least_rows: i
 
 
 @detector(facts=("best", "lost", "middle"))
-def under_best(rows: Rows, *, drop: float, window: Window = 2) -> Signal:
-    """The median of ``window`` rows lies ``drop`` below its best so far."""
+def under_best(rows: Rows, *, drop: float, window: Window = 2, noise: float = 0.0) -> Signal:
+    """The median of ``window`` rows lies ``drop`` below its best so far, and ``noise`` usual steps
+    between neighbours, beside their trend."""
     n = rows.count
     middle = rolling_median(rows.x, window)
     best = np.maximum.accumulate(middle) if n else middle
+    down = best - middle
     return Signal(
-        beyond=best - middle >= drop,
+        beyond=(down >= drop) & (down >= noise * usual_step(rows.x)),
         statistic=best - middle,
         threshold=constant(n, drop),
         name="fall from the best",
