@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rltui.core.block import BoolArray
+from rltui.core.block import BoolArray, IntArray
+from rltui.health.detectors.extent import Window, extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,11 @@ class Span:
         return self.last - self.first + 1
 
 
-def spans(beyond: BoolArray, hold: int, release: int) -> list[Span]:
+def spans(beyond: BoolArray, hold: Window, release: int) -> list[Span]:
     """Episodes in the rows so far, oldest first.
 
-    A rule fires after ``hold`` consecutive rows beyond the limit; the episode is over after
-    ``release`` consecutive rows that are not.
+    A rule fires after ``hold`` consecutive rows beyond the limit, by its size at the row at which
+    they are complete; the episode is over after ``release`` consecutive rows that are not.
     """
     n = len(beyond)
     if not beyond.any():
@@ -41,11 +42,25 @@ def spans(beyond: BoolArray, hold: int, release: int) -> list[Span]:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], beyond, [False]])))
     starts, ends = edges[::2], edges[1::2]
     breaks = np.flatnonzero(starts[1:] - ends[:-1] >= release) + 1
+    held_for = _held_for(starts, ends, extent(hold).sizes(n))
     out: list[Span] = []
     for group in np.split(np.arange(len(starts)), breaks):
-        held = group[ends[group] - starts[group] >= hold]
+        held = group[held_for[group] > 0]
         if not len(held):
             continue
         first, last = int(starts[held[0]]), int(ends[group[-1]]) - 1
-        out.append(Span(first, first + hold - 1, last, n - 1 - last < release))
+        sure = first + int(held_for[held[0]]) - 1
+        out.append(Span(first, sure, last, n - 1 - last < release))
+    return out
+
+
+def _held_for(starts: IntArray, ends: IntArray, need: IntArray) -> IntArray:
+    """Rows after which each run of rows beyond the limit was long enough; 0 if it never was."""
+    out = np.zeros(len(starts), dtype=np.int64)
+    for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        # the need grows more slowly than the run of rows: it is met once and for all
+        length = need[start : start + int(need[end - 1])]
+        met = np.flatnonzero(np.arange(1, len(length) + 1) >= length)
+        if len(met) and start + met[0] < end:
+            out[i] = met[0] + 1
     return out

@@ -12,6 +12,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.core.template import parse
+from rltui.health.detectors.extent import Extent, extent
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.episodes import Span, spans
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
@@ -155,7 +156,8 @@ def _row(case: _Case, span: Span, level: Level) -> tuple[Signal, int]:
     """
     signals = [case.signals[at] for at in (level, *reversed(Level)) if at in case.signals]
     for signal in signals:
-        rows = span.first + np.flatnonzero(signal.beyond[span.first : span.last + 1])
+        beyond = signal.beyond if signal.held is None else signal.beyond & ~signal.held
+        rows = span.first + np.flatnonzero(beyond[span.first : span.last + 1])
         if len(rows):
             newest = span.open and not signal.peaked
             return signal, int(rows[-1]) if newest else _worst(signal, rows)
@@ -163,11 +165,10 @@ def _row(case: _Case, span: Span, level: Level) -> tuple[Signal, int]:
 
 
 def _worst(signal: Signal, rows: IntArray) -> int:
-    """The row whose statistic is farthest beyond its threshold; the first of several."""
+    """The row whose statistic is farthest beyond its own threshold; the first of several."""
     value, threshold = signal.statistic[rows], signal.threshold[rows]
     with np.errstate(invalid="ignore", divide="ignore"):
-        up = value >= threshold
-        excess = value if up.all() else -value if not up.any() else _excess(value, threshold)
+        excess = _excess(value, threshold)
     known = np.where(np.isfinite(excess), excess, -np.inf)
     return int(rows[int(np.argmax(known))])
 
@@ -224,7 +225,7 @@ def _evidence(
         statistic=signal.name,
         value=_finite(signal.statistic[row]),
         threshold=_finite(signal.threshold[row]),
-        step_first=int(steps[max(0, row - signal.window + 1)]),
+        step_first=int(steps[max(0, row - extent(signal.window).at(row + 1) + 1)]),
         step_last=int(steps[row]),
         facts=_facts(case, signal, row, numbers),
         row=numbers,
@@ -247,9 +248,9 @@ def _facts(
         facts[level.word] = _finite(own.threshold[row]) if own else None
     for name, fact in signal.facts.items():
         facts[name] = _finite(fact[row])
-    for name, value in _parameters(case, signal).items():
+    for name, value in _parameters(case, signal, row).items():
         if name not in facts and name not in known:
-            facts[name] = float(value)
+            facts[name] = value
     return facts
 
 
@@ -272,18 +273,20 @@ def _peak(signal: Signal, row: int, part: FloatArray, *, up: bool) -> int:
     return int(np.argmin(part))
 
 
-def _parameters(case: _Case, signal: Signal) -> Mapping[str, float]:
+def _parameters(case: _Case, signal: Signal, row: int) -> Mapping[str, float]:
     for level, own in case.signals.items():
         if own is signal:
-            return _all_parameters(case.variant, level)
+            return _all_parameters(case.variant, level, row)
     return {}
 
 
-def _all_parameters(variant: Variant, level: Level) -> dict[str, float]:
+def _all_parameters(variant: Variant, level: Level, row: int) -> dict[str, float]:
+    """The parameters of a level as numbers, with the size that windows have at a row."""
     given = variant.levels[level]
+    values = {n: given.get(n, p.default) for n, p in variant.detector.parameters.items()}
     return {
-        name: float(given.get(name, p.default if p.default is not None else 0.0))
-        for name, p in variant.detector.parameters.items()
+        name: float(value.at(row + 1) if isinstance(value, Extent) else value or 0.0)
+        for name, value in values.items()
     }
 
 
@@ -308,7 +311,7 @@ def _judgement(case: _Case, level: Level) -> Judgement:
     values: dict[str, float | None] = {
         name: _finite(fact[-1]) for name, fact in signal.facts.items()
     }
-    values |= _all_parameters(case.variant, first)
+    values |= _all_parameters(case.variant, first, case.rows.count - 1)
     values |= {"low": low, "high": high, "now": float(case.rows.x[-1])}
     values["limit"] = high if high is not None else low
     words = case.variant.words

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from rltui.catalogue.model import Category, Recognition, TagInfo
 from rltui.core.level import Level
+from rltui.health.detectors.extent import Extent
 from rltui.health.detectors.registry import Detector
 from rltui.health.model import Words
 
-Number = float | int | bool
+Number = float | int | bool | Extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Variant:
     detector: Detector
     levels: Mapping[Level, Mapping[str, Number]]
     """WATCH and BAD -> all parameters of the detector for that level."""
-    hold: int
+    hold: Extent
     """Consecutive logged rows beyond the limit before the rule fires."""
     release: int
     """Consecutive logged rows inside again before the finding is resolved."""

@@ -19,11 +19,14 @@ from rltui.health.detectors import (  # noqa: F401
     pace,
     pairs,
     reference,
+    sequential,
     stillness,
+    trend,
 )
+from rltui.health.detectors.extent import Extent
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words
-from rltui.health.parameters import Override, read_parameters
+from rltui.health.parameters import Override, read_extent, read_parameters
 from rltui.health.rule import Case, Number, Rule, Variant, When
 
 #: Fields that every template may name, besides the facts of its detector.
@@ -35,6 +38,10 @@ STANDARD_FIELDS = (
 
 #: What may follow the colon of a field: as percent, as a whole number.
 FORMATS = ("%", "d")
+
+#: A plain ``hold`` is at most this share of the rows so far: what takes three rows in a long log
+#: may be a single one where every tenth step is logged.
+HOLD_SHARE = 0.04
 
 _Find = Callable[[str], "Node | None"]
 
@@ -159,9 +166,12 @@ def _read_variant(
     def need(key: str) -> Node:
         return find(key) or own.need(key)
 
-    def count(key: str, default: int) -> int:
+    def setting(key: str) -> Node | None:
         own_node = find(key)  # also when it is changed: the key is known
-        node = next((n for c in changes if (n := c.count(key))), own_node)
+        return next((n for c in changes if (n := c.count(key))), own_node)
+
+    def count(key: str, default: int) -> int:
+        node = setting(key)
         value = node.integer() if node else default
         if node and value < 1:
             node.fail(f"{key} must be at least 1")
@@ -182,7 +192,7 @@ def _read_variant(
         when=_read_when(rule.get("when"), own.get("when") if own is not rule else None),
         detector=detector,
         levels=_read_levels(need("detector"), find, detector, changes),
-        hold=count("hold", 1),
+        hold=_read_hold(setting("hold")),
         release=count("release", 5),
         min_points=count("min_points", 1),
         all_metrics=flag("all_metrics", default=False),
@@ -215,6 +225,15 @@ def _read_levels(
     if not out:
         where.fail("a rule needs 'watch' or 'bad', or both")
     return out
+
+
+def _read_hold(node: Node | None) -> Extent:
+    if node is not None and isinstance(node.value, Mapping):
+        return read_extent(node)
+    most = node.integer() if node else 1
+    if node is not None and most < 1:
+        node.fail("hold must be at least 1")
+    return Extent(most, HOLD_SHARE, 1)
 
 
 def _metric_keys(node: Node, known: frozenset[str]) -> tuple[str, ...]:

@@ -111,8 +111,8 @@ def test_overrides_reach_the_variant() -> None:
     by_id = {v.id: v for v in rule.variants}
     assert by_id["kl_blowup.update"].levels[Level.WATCH]["high"] == 0.5
     assert by_id["kl_blowup.update"].levels[Level.BAD]["high"] == 0.2
-    assert by_id["kl_blowup.update"].hold == 4
-    assert by_id["kl_blowup.spike"].hold == 1
+    assert by_id["kl_blowup.update"].hold.most == 4
+    assert by_id["kl_blowup.spike"].hold.most == 1
 
 
 def test_an_override_without_a_level_holds_for_both() -> None:
@@ -156,7 +156,7 @@ def test_the_example_of_the_configuration_works(tmp_path: Path) -> None:
     config = load_config(path, {}, {})
     rules = {v.id: v for r in load_rules(overrides=config.rules.override) for v in r.variants}
     assert rules["entropy_collapse.token"].levels[Level.BAD]["share"] == 0.2
-    assert rules["entropy_collapse.token"].hold == 5
+    assert rules["entropy_collapse.token"].hold.most == 5
     assert rules["kl_blowup.update"].levels[Level.WATCH]["high"] == 0.1
 
 

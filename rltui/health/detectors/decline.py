@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
+from rltui.health.detectors.extent import Extent, Window
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import last_run_start, latched, rolling_extreme, rolling_median
@@ -16,7 +17,7 @@ def below_start(
     *,
     share: float,
     early: int = 5,
-    window: int = 3,
+    window: Window = 3,
     cliff_share: float = 0.0,
     cliff_drop: float = 1.0,
     cliff_rows: int = 5,
@@ -31,7 +32,7 @@ def below_start(
     Also after a cliff: a fall by ``cliff_drop`` of the start within ``cliff_rows`` rows (or 5 %
     of those seen, if that is more) to under ``cliff_share`` of it, while it stays under that.
     Not judged: a start at or below zero; one within ``unit_share`` of a multiple of ``unit``; a
-    fall by less than ``noise`` times the scatter of the first ten rows; with a ``reward``, rows
+    fall by less than ``noise`` times the scatter of single rows; with a ``reward``, rows
     at which that lies above ``spared`` of its range.
     """
     x, n = rows.x, rows.count
@@ -51,7 +52,7 @@ def below_start(
             least[only_cliff] = cliff_share
         limit = least * start
     if noise > 0:
-        beyond &= start - middle >= noise * _first_scatter(x)
+        beyond &= start - middle >= noise * _scatter(x)
     if spared > 0 and "reward" in rows.others:
         beyond &= ~_at_its_best(rows.others["reward"], spared)
     known = np.isfinite(part)
@@ -87,14 +88,17 @@ def _start(x: FloatArray, early: int) -> FloatArray:
     return np.asarray(top, dtype=np.float64)
 
 
-def _first_scatter(x: FloatArray, count: int = 10) -> FloatArray:
-    """Standard deviation of the first ``count`` rows, of those seen so far, as 1.05 times the
-    median step between neighbours (for a normal distribution): one jump does not raise it."""
-    steps = np.abs(np.diff(x[:count], prepend=x[:1]))
+def _scatter(x: FloatArray, count: int = 10) -> FloatArray:
+    """Standard deviation of the first ``count`` rows, of those seen so far, from the steps between
+    neighbours (of a normal distribution): 1.05 times their median, so that one jump does not raise
+    it, or 0.89 times their mean over the last 30 rows, if that is more."""
+    steps = np.abs(np.diff(x, prepend=x[:1]))
     out = np.zeros(len(x))
     for row in range(1, min(count, len(x))):
         out[row:] = 1.048 * np.median(steps[1 : row + 1])
-    return out
+    total, ends = np.concatenate([[0.0], np.cumsum(steps)]), np.arange(1, len(x) + 1)
+    begins = np.maximum(0, ends - 30)
+    return np.asarray(np.maximum(out, 0.886 * (total[ends] - total[begins]) / (ends - begins)))
 
 
 def _at_its_best(reward: FloatArray, share: float) -> BoolArray:
@@ -103,7 +107,7 @@ def _at_its_best(reward: FloatArray, share: float) -> BoolArray:
     if not known.any():
         return known
     begin = int(np.argmax(known))
-    middle = rolling_median(reward[begin:], 10)
+    middle = rolling_median(reward[begin:], Extent(10, 0.1, 3))
     low, best = np.minimum.accumulate(middle), np.maximum.accumulate(middle)
     out = np.zeros(len(reward), dtype=bool)
     out[begin:] = (best > low) & (middle - low >= share * (best - low))

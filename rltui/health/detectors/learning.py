@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
     last_run_start,
-    rolling_extreme,
     rolling_median,
     rolling_quartiles,
-    run_start,
     start_median,
+    usual_step,
 )
 
 
@@ -22,17 +22,18 @@ def frozen(
     rows: Rows,
     *,
     below: float,
-    window: int = 30,
+    window: Window = 30,
     spread_share: float = 0.002,
     unmoved: float = 0.0,
     unmoved_spread_share: float = 0.05,
-    short: int = 5,
+    short: Window = 5,
     noise: float = 0.0,
 ) -> Signal:
     """The value hardly moves any more, well below its former level.
 
     The quartiles of ``window`` rows are closer than ``spread_share`` of the range that the
-    ``short``-row median has covered so far, and it lies ``below`` of that range under its best.
+    ``short``-row median has covered so far, and their median lies ``below`` of that range under the
+    best of it.
     With a ``movement`` (update KL) whose median is at most ``unmoved``, sign dropped,
     ``unmoved_spread_share`` is enough: the policy is frozen, the rest is the environment.
     Only where that range is ``noise`` times the mean step between neighbours of ``window``
@@ -40,9 +41,10 @@ def frozen(
     Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
-    middle, spread = rolling_median(x, short), rolling_quartiles(x, window)
-    best = np.maximum.accumulate(middle) if n else middle
-    span = best - np.minimum.accumulate(middle) if n else middle
+    middle, spread = rolling_median(x, window), rolling_quartiles(x, window)
+    lively = rolling_median(x, short)
+    best = np.maximum.accumulate(lively) if n else lively
+    span = best - np.minimum.accumulate(lively) if n else lively
     allowed = constant(n, spread_share)
     movement = rows.others.get("movement")
     if movement is not None and unmoved > 0:
@@ -56,26 +58,27 @@ def frozen(
         statistic=lost,
         threshold=constant(n, below),
         name="share of the range lost",
-        onset=_since_alike(x, rolling_median(x, window), allowed * span, still & (lost >= below)),
+        onset=_since_alike(x, middle, allowed * span, still & (lost >= below)),
         window=window,
         facts={
             "best": best,
             "lost": lost,
             "least": best - span,
             "spread": spread,
-            "count": constant(n, window),
+            "count": extent(window).sizes(n).astype(np.float64),
             "middle": middle,
         },
     )
 
 
-def _unrest(x: FloatArray, window: int) -> FloatArray:
+def _unrest(x: FloatArray, window: Window) -> FloatArray:
     """Highest mean step between neighbours in ``window`` rows so far."""
     if len(x) < 2:
         return np.zeros(len(x))
     total = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x, prepend=x[:1])))])
     ends = np.arange(1, len(x) + 1)
-    mean = (total[ends] - total[np.maximum(0, ends - window)]) / np.minimum(ends, window)
+    sizes = np.minimum(ends, extent(window).sizes(len(x)))
+    mean = (total[ends] - total[ends - sizes]) / sizes
     return np.asarray(np.maximum.accumulate(mean))
 
 
@@ -91,86 +94,12 @@ def _since_alike(
     return np.minimum(out, np.arange(len(x)))
 
 
-@detector(facts=("best", "least", "lost", "middle", "count"))
-def fallen(
-    rows: Rows,
-    *,
-    lost: float,
-    window: int = 10,
-    noise: float = 6.0,
-    wander: float = 4.0,
-    lag: int = 20,
-    least_rows: int = 20,
-    run_share: float = 0.15,
-    gain: float = 0.0,
-) -> Signal:
-    """The median of ``window`` rows has lost the share ``lost`` of all the range that it covered,
-    counted from its best, and has stayed so for long.
-
-    Long: ``least_rows`` rows and ``run_share`` of the run. The fall must be ``noise`` times the
-    usual step between neighbours and ``wander`` times the usual fall of that median within
-    ``lag`` rows (until now or until it began), so that what swings all the time does not count.
-    With ``gain``: only after it had risen by that share of the range from its start. Shifting or
-    scaling the value changes nothing.
-    """
-    x, n = rows.x, rows.count
-    middle = rolling_median(x, window)
-    settled = np.arange(n) >= window - 1
-    best = np.maximum.accumulate(np.where(settled, middle, -np.inf)) if n else middle
-    low = np.minimum.accumulate(np.where(settled, middle, np.inf)) if n else middle
-    with np.errstate(invalid="ignore", divide="ignore"):
-        fall = best - middle
-        part = np.where(settled & (best > low), fall / (best - low), 0.0)
-        floor = np.where(settled, best - lost * (best - low), np.nan)
-        rose = best - start_median(x, window) >= gain * (best - low)
-        down = (fall >= noise * _step(x)) & rose & (part >= lost)
-        since, swing = run_start(down), _swing(middle, lag)
-        certain = fall >= wander * np.minimum(swing, swing[since])
-    held = np.arange(n) - since + 1 >= np.maximum(least_rows, run_share * np.arange(1, n + 1))
-    beyond = down & held & certain
-    return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, lost),
-        name="share of the range lost",
-        low=np.where(beyond, floor, np.nan),
-        onset=since,
-        window=window,
-        facts={"best": np.where(settled, best, np.nan),
-            "least": np.where(settled, low, np.nan), "lost": part, "middle": middle,
-               "count": (np.arange(n) - since + 1).astype(np.float64)},
-    )  # fmt: skip
-
-
-def _step(x: FloatArray, window: int = 30) -> FloatArray:
-    """Highest median step between neighbours in ``window`` rows so far."""
-    if len(x) < 2:
-        return np.zeros(len(x))
-    usual = rolling_median(np.abs(np.diff(x)), window)
-    usual[: window // 3] = 0.0
-    return np.concatenate([[0.0], np.maximum.accumulate(usual)])
-
-
-def _swing(middle: FloatArray, lag: int, growth: float = 1.1) -> FloatArray:
-    """How far ``middle`` usually falls within ``lag`` rows, of all rows so far: upper quartile,
-    which is the median for what rises as often. Infinite until there are twice as many rows; made
-    anew when their number has grown by the factor ``growth``."""
-    n = len(middle)
-    out, look = np.full(n, np.inf), 2 * lag
-    while look <= n:
-        following = max(look + 1, int(look * growth))
-        falls = np.maximum(0.0, middle[: look - lag] - middle[lag:look])
-        out[look - 1 : following - 1] = np.quantile(falls, 0.75)
-        look = following
-    return out
-
-
 @detector(roles=("gradient",), facts=("start", "share", "gradient_share", "middle"))
 def faded(
-    rows: Rows, *, share: float, gradient_share: float, early: int = 5, window: int = 10
+    rows: Rows, *, share: float, gradient_share: float, early: int = 5, window: Window = 10
 ) -> Signal:
-    """The value and the gradient norm have both fallen to nothing against their start, in all
-    of the last ``window`` rows.
+    """The value and the gradient norm have both fallen to nothing against their start: medians of
+    ``window`` rows.
 
     Without a gradient norm nothing is found: one signal alone is misleading.
     """
@@ -195,10 +124,10 @@ def faded(
     )
 
 
-def _share(x: FloatArray, early: int, window: int) -> tuple[FloatArray, FloatArray]:
+def _share(x: FloatArray, early: int, window: Window) -> tuple[FloatArray, FloatArray]:
     start = start_median(x, early)
     with np.errstate(invalid="ignore", divide="ignore"):
-        part = rolling_extreme(x, window, least=False) / start
+        part = rolling_median(x, window) / start
     return np.where(start > 0, part, np.nan), start
 
 
@@ -206,16 +135,18 @@ def _share(x: FloatArray, early: int, window: int) -> tuple[FloatArray, FloatArr
 def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: float = 0.01) -> Signal:
     """Never above ``limit`` (sign dropped) in ``least_rows`` rows or more, yet not all zero.
 
-    With an ``entropy``: and that has not moved by ``entropy_share`` of its start.
+    Medians of three rows count, so that a single one does not end it. With an ``entropy``: and that
+    has not moved by ``entropy_share`` of its start, nor by four usual steps between neighbours.
     """
     n = rows.count
-    top = np.maximum.accumulate(np.abs(rows.x)) if n else rows.x
+    top = np.maximum.accumulate(rolling_median(np.abs(rows.x), 3)) if n else rows.x
     beyond = (top <= limit) & (top > 0) & (np.arange(1, n + 1) >= least_rows)
     entropy = rows.others.get("entropy")
     if entropy is not None and n:
         known = np.where(np.isfinite(entropy), entropy, 0.0)
-        start = start_median(known, 3)
-        moved = np.abs(rolling_median(known, 3) - start) > entropy_share * np.abs(start)
+        start = start_median(known, 5)
+        wide = np.maximum(entropy_share * np.abs(start), 4.0 * usual_step(known))
+        moved = np.abs(rolling_median(known, 5) - start) > wide
         beyond &= ~np.maximum.accumulate(moved)
     return Signal(
         beyond=beyond,
@@ -228,56 +159,17 @@ def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: floa
     )
 
 
-@detector(facts=("start", "late", "gain", "count"))
-def no_gain(
-    rows: Rows,
-    *,
-    noise_share: float,
-    rise_share: float = 1.0,
-    least_rows: int = 400,
-    growth: float = 1.1,
-) -> Signal:
-    """The last third is not better than the first tenth, in a run of ``least_rows`` or more.
-
-    Better means: its median is higher by ``noise_share`` of the spread of single rows (1.48
-    times the median distance from the median). A run that rose by ``rise_share`` of it in any tenth
-    and fell again does not count. Evaluated each time the run has grown by the factor
-    ``growth``; the answer holds until then.
-    """
-    x, n = rows.x, rows.count
-    beyond = np.zeros(n, dtype=bool)
-    start, late, gain = (np.full(n, np.nan) for _ in range(3))
-    look = least_rows
-    while look <= n:
-        following = max(look + 1, int(look * growth))
-        first, last = x[: look // 10], x[look - look // 3 : look]
-        a, b = float(np.median(first)), float(np.median(last))
-        noise = 1.4826 * max(
-            float(np.median(np.abs(first - a))), float(np.median(np.abs(last - b)))
-        )
-        blocks = [float(np.median(part)) for part in np.array_split(x[:look], 10)]
-        here = slice(look - 1, min(n, following - 1))
-        start[here], late[here] = a, b
-        gain[here] = (b - a) / noise if noise > 0 else (np.inf if b > a else 0.0)
-        rose = max(blocks) - a >= rise_share * noise
-        beyond[here] = gain[look - 1] < noise_share and not rose
-        look = following
-    return Signal(
-        beyond=beyond,
-        statistic=gain,
-        threshold=constant(n, noise_share),
-        name="gain in units of the spread",
-        onset=run_start(beyond),
-        facts={"start": start, "late": late, "gain": gain,
-               "count": np.arange(1, n + 1, dtype=np.float64)},
-    )  # fmt: skip
-
-
 @detector(roles=("certain",), facts=("best", "factor", "middle"))
 def worse_than_best(
-    rows: Rows, *, factor: float, window: int = 1, least_certain: float = 0.0
+    rows: Rows,
+    *,
+    factor: float,
+    window: Window = 1,
+    least_certain: float = 0.0,
+    noise: float = 0.0,
 ) -> Signal:
-    """A loss is ``factor`` times its lowest so far (3 rows or more).
+    """A loss is ``factor`` times its lowest so far (3 rows or more), and above that by ``noise``
+    usual steps between neighbours, beside their trend.
 
     With ``least_certain``: only while the metric ``certain`` is at least that, and never without
     that metric.
@@ -288,6 +180,7 @@ def worse_than_best(
     with np.errstate(invalid="ignore", divide="ignore"):
         times = np.where(best > 0, middle / best, np.nan)
         beyond = (times >= factor) & (np.arange(n) >= 2)
+        beyond &= middle - best >= noise * usual_step(rows.x)
     if least_certain > 0:
         certain = rows.others.get("certain", constant(n, np.nan))
         with np.errstate(invalid="ignore"):
@@ -308,7 +201,7 @@ def worse_than_best(
 
 @detector(facts=("best", "start", "factor", "growth", "middle"))
 def diverged(
-    rows: Rows, *, factor: float, start_factor: float, window: int = 10, early: int = 10
+    rows: Rows, *, factor: float, start_factor: float, window: Window = 10, early: int = 10
 ) -> Signal:
     """The median of ``window`` rows is ``factor`` times its lowest so far and
     ``start_factor`` times the median of the first ``early`` rows. Not judged: a start at or below

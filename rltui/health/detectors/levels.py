@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
+from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
@@ -19,8 +20,8 @@ from rltui.health.detectors.windows import (
     rolling_count,
     rolling_extreme,
     rolling_median,
-    run_start,
     start_median,
+    start_quartile,
 )
 
 
@@ -47,7 +48,7 @@ def outside(
     *,
     low: float = -np.inf,
     high: float = np.inf,
-    window: int = 3,
+    window: Window = 3,
     absolute: bool = False,
     after: int = 0,
     per_unit: float = 0.0,
@@ -82,25 +83,33 @@ def outside(
     )
 
 
-@detector(roles=("second",), facts=("start", "change", "middle"))
+@detector(roles=("second", "ceiling"), facts=("start", "change", "middle"))
 def grown(
     rows: Rows,
     *,
     factor: float,
     floor: float,
     early: int = 10,
-    window: int = 3,
+    window: Window = 3,
     absolute: bool = True,
     least_second: float = 0.0,
+    headroom: float = 0.0,
 ) -> Signal:
     """The median of ``window`` rows is ``factor`` times that of the start, and above ``floor``.
 
     The start is the median of the first ``early`` rows. With ``least_second``: only while a
-    ``second`` metric is at least that (median of as many rows), and never without it.
+    ``second`` metric is at least that (median of as many rows), and never without it. With
+    ``headroom`` and a ``ceiling`` (the highest that this metric has been): or the median has
+    covered that share of the way from the start to it, as ``factor`` may be beyond the ceiling.
     """
     x = np.abs(rows.x) if absolute else rows.x
     middle, start = rolling_median(x, window), start_median(x, early)
     limit = np.maximum(floor, factor * start)
+    ceiling = rows.others.get("ceiling")
+    if headroom > 0 and ceiling is not None and rows.count:
+        top = np.maximum.accumulate(np.where(np.isfinite(ceiling), ceiling, -np.inf))
+        way = np.where(top > start, start + headroom * (top - start), np.inf)
+        limit = np.minimum(limit, np.maximum(floor, way))
     beyond = middle >= limit
     if least_second > 0:
         second = rows.others.get("second", constant(rows.count, np.nan))
@@ -140,6 +149,7 @@ def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Sig
         onset=quick[origin] if rows.count else None,
         window=within + window,
         facts={"base": came_from, "rise": middle - came_from, "middle": middle},
+        held=middle - came_from < amount,
         peaked=True,
     )
 
@@ -150,8 +160,8 @@ def spike(
     *,
     factor: float,
     times: int = 1,
-    within: int = 10,
-    before: int = 20,
+    within: Window = 10,
+    before: Window = 20,
     early: int = 5,
     start_share: float = 1.0,
     signal_share: float = 0.01,
@@ -159,10 +169,11 @@ def spike(
 ) -> Signal:
     """A row is ``factor`` times the usual, ``times`` within ``within`` rows, and above ``above``.
 
-    The usual is the median of the ``before`` rows before it, but never less than
-    ``start_share`` of the median of the first ``early`` rows: a value that decayed to nothing is no
-    usable baseline. Rows under ``signal_share`` of the highest so far carry no signal and count for
-    neither. A spike keeps its baseline until the value has fallen below half of the limit again.
+    The usual is the median of the ``before`` rows before it, but never less than ``start_share`` of
+    the lower quartile of the first ``early`` rows: a value that decayed to nothing is no usable
+    baseline, nor is one that had begun to rise. Rows under ``signal_share`` of the highest so far
+    carry no signal and count for neither. A spike keeps its baseline until the value has fallen
+    below half of the limit again.
     """
     x, n = rows.x, rows.count
     usual = _usual(x, before, early, start_share, signal_share)
@@ -177,17 +188,18 @@ def spike(
         beyond=held,
         statistic=_ratio(x, base),
         threshold=_ratio(limit[origin], base),
-        name=f"multiple of the median of {before} rows",
+        name="multiple of the median of the rows before",
         high=limit[origin],
         onset=first[origin] if n else None,
         window=within,
         facts={"usual": base, "factor": _ratio(x, base)},
+        held=x < limit[origin],
         peaked=True,
     )
 
 
 def _usual(
-    x: FloatArray, before: int, early: int, start_share: float, signal_share: float
+    x: FloatArray, before: Window, early: int, start_share: float, signal_share: float
 ) -> FloatArray:
     """Median of the rows with signal before each row, at least ``start_share`` of the start;
     NaN while there are fewer than ``early``."""
@@ -196,52 +208,11 @@ def _usual(
         return usual
     signal = (x > 0) & (x >= signal_share * np.maximum.accumulate(x))
     y = x[signal]
-    base = np.maximum(rolling_median(y, before), start_share * start_median(y, early))
+    base = np.maximum(rolling_median(y, before), start_share * start_quartile(y, early))
     seen: IntArray = np.cumsum(signal) - signal
     ready = seen >= early
     usual[ready] = base[seen[ready] - 1]
     return usual
-
-
-@detector(roles=("error",), facts=("part", "middle"))
-def mostly_below(
-    rows: Rows,
-    *,
-    limit: float,
-    share: float,
-    window: int = 20,
-    skip: int = 5,
-    least_rows: int = 60,
-    error_share: float = 0.0,
-) -> Signal:
-    """The median of ``window`` rows is below ``limit``, and was so for ``share`` of the run.
-
-    The first ``skip`` rows do not count; a run shorter than ``least_rows`` counts as that long.
-    With an ``error`` metric (value loss) and ``error_share``: not while the error is below that
-    share of its highest so far: then there is nothing left to explain.
-    """
-    n = rows.count
-    middle = rolling_median(rows.x, window)
-    low = middle < limit
-    error = rows.others.get("error")
-    if error is not None and error_share > 0:
-        known = np.isfinite(error)
-        size = rolling_median(np.where(known, error, 0.0), 5)
-        low &= ~known | (size >= error_share * np.maximum.accumulate(size))
-    counted = low.copy()
-    counted[:skip] = False
-    rows_counted = np.maximum(least_rows, np.arange(1, n + 1) - skip)
-    part = np.cumsum(counted) / rows_counted
-    return Signal(
-        beyond=low & (part >= share),
-        statistic=part,
-        threshold=constant(n, share),
-        name=f"share of the rows with a {window}-row median below {limit:g}",
-        low=constant(n, limit),
-        onset=run_start(rolling_count(low, 3 * window) > 0),
-        window=window,
-        facts={"part": part, "middle": middle},
-    )
 
 
 def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -251,5 +222,8 @@ def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.where(np.isfinite(out), out, np.nan)
 
 
-def _median_name(window: int) -> str:
-    return f"{window}-row median" if window > 1 else "value"
+def _median_name(window: Window) -> str:
+    if window == 1:
+        return "value"
+    size = extent(window)
+    return f"{size.most}-row median" if size.least == size.most else "rolling median"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import FloatArray
+from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
@@ -13,6 +14,7 @@ from rltui.health.detectors.windows import (
     rolling_count,
     rolling_median,
     start_median,
+    usual_step,
 )
 
 
@@ -26,15 +28,16 @@ def tied_to_length(
     gain: float = 0.5,
     least_rows: int = 15,
     early: int = 5,
-    window: int = 10,
+    window: Window = 10,
     growth: float = 1.1,
 ) -> Signal:
     """A reward that rises with a length that changed a lot: to ``shrunk`` or ``grown`` times its
     start.
 
-    Rank correlation of all rows so far, sign dropped, at least ``correlation``; the reward must
-    have gained ``gain`` of the range that its median covered. Evaluated each time the run has grown
-    by the factor ``growth``; the answer holds until then.
+    Rank correlation of the rows until the length has covered nine tenths of its way, sign dropped,
+    at least ``correlation``: what has arrived only scatters. The reward must have gained ``gain``
+    of the range that its median covered. Evaluated each time the run has grown by the factor
+    ``growth``; the answer holds until then.
     """
     x, n = rows.x, rows.count
     length = rows.others.get("length")
@@ -44,15 +47,17 @@ def tied_to_length(
     known = np.where(np.isfinite(length), length, 0.0)
     start = start_median(known, early)
     with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(start > 0, rolling_median(known, window) / start, np.nan)
+        length_median = rolling_median(known, window)
+        part = np.where(start > 0, length_median / start, np.nan)
         moved = (part <= shrunk) | (part >= grown)
     look = least_rows
     while look <= n:
         following = max(look + 1, int(look * growth))
         if moved[look - 1 : following - 1].any():
             here = slice(look - 1, min(n, following - 1))
-            tied[here] = rank_correlation(x[:look], known[:look])
-            gained[here] = _gain(x[:look], early, window)
+            end = _saturated(length_median[:look], start[look - 1], least_rows)
+            tied[here] = rank_correlation(x[:end], known[:end])
+            gained[here] = _gain(x[:look], early, extent(window).at(look))
         look = following
     with np.errstate(invalid="ignore"):
         beyond = moved & (np.abs(tied) >= correlation) & (gained >= gain)
@@ -67,12 +72,19 @@ def tied_to_length(
     )
 
 
-def _gain(x: FloatArray, early: int, window: int) -> float:
+def _saturated(middle: FloatArray, start: float, least: int) -> int:
+    """Number of rows until the median has covered nine tenths of its way, ``least`` or more."""
+    way = middle - start
+    far = np.flatnonzero(np.abs(way) >= 0.9 * np.abs(way[-1]))
+    return max(least, int(far[0]) + 1) if len(far) else len(middle)
+
+
+def _gain(x: FloatArray, early: int, late: int) -> float:
     """Late median minus early median, as share of the range of the running median."""
     span = float(np.ptp(rolling_median(x, early)))
     if span <= 0:
         return 0.0
-    return float(np.median(x[-window:]) - np.median(x[:early])) / span
+    return float(np.median(x[-late:]) - np.median(x[:early])) / span
 
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:
@@ -92,16 +104,16 @@ def _ranks(x: FloatArray) -> FloatArray:
 
 
 @detector(facts=("share",))
-def often_zero(rows: Rows, *, share: float, window: int = 20, tiny: float = 1e-6) -> Signal:
+def often_zero(rows: Rows, *, share: float, window: Window = 20, tiny: float = 1e-6) -> Signal:
     """At least ``share`` of the last ``window`` rows are zero (at most ``tiny``)."""
     n = rows.count
     zero = np.abs(rows.x) <= tiny
-    part = rolling_count(zero, window) / np.minimum(np.arange(1, n + 1), window)
+    part = rolling_count(zero, window) / np.minimum(np.arange(1, n + 1), extent(window).sizes(n))
     return Signal(
         beyond=part >= share,
         statistic=part,
         threshold=constant(n, share),
-        name=f"share of zeros in {window} rows",
+        name="share of zeros in the last rows",
         onset=last_run_start(rolling_count(zero, window) > 0, window),
         window=window,
         facts={"share": part},
@@ -130,13 +142,15 @@ def stuck_score(rows: Rows, *, gain: float, ceiling: float = 0.95, least_rows: i
 
 
 @detector(facts=("best", "lost", "middle"))
-def under_best(rows: Rows, *, drop: float, window: int = 2) -> Signal:
-    """The median of ``window`` rows lies ``drop`` below its best so far."""
+def under_best(rows: Rows, *, drop: float, window: Window = 2, noise: float = 0.0) -> Signal:
+    """The median of ``window`` rows lies ``drop`` below its best so far, and ``noise`` usual steps
+    between neighbours, beside their trend."""
     n = rows.count
     middle = rolling_median(rows.x, window)
     best = np.maximum.accumulate(middle) if n else middle
+    down = best - middle
     return Signal(
-        beyond=best - middle >= drop,
+        beyond=(down >= drop) & (down >= noise * usual_step(rows.x)),
         statistic=best - middle,
         threshold=constant(n, drop),
         name="fall from the best",

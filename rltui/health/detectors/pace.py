@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.health.detectors.extent import Extent, Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import last_run_start, rolling_median, start_median
 
 
 @detector(roles=("length",), facts=("best", "factor", "growth", "middle"))
-def above_best(rows: Rows, *, factor: float, window: int = 10) -> Signal:
-    """The median of ``window`` rows is ``factor`` times the lowest it has been.
+def above_best(rows: Rows, *, factor: float, window: Window = 10) -> Signal:
+    """The median of ``window`` rows is ``factor`` times the lowest median of twice as many rows.
 
     With a ``length``, longer answers may take proportionally longer.
     """
     n = rows.count
     middle = rolling_median(rows.x, window)
-    settled = np.where(np.arange(n) >= window - 1, middle, np.inf)
+    size = extent(window)
+    long = Extent(2 * size.most, 2 * size.share, 2 * size.least)
+    usual = rolling_median(rows.x, long)
+    settled = np.where(np.arange(n) >= size.least - 1, usual, np.inf)
     best = np.minimum.accumulate(settled) if n else middle
     growth = np.ones(n)
     length = rows.others.get("length")
     if length is not None and n:
-        size = rolling_median(np.where(np.isfinite(length), length, 0.0), window)
+        known = np.where(np.isfinite(length), length, 0.0)
+        lengths = rolling_median(known, window)
         at_best = np.maximum.accumulate(np.where(settled <= best, np.arange(n), 0))
-        base = size[at_best]
-        growth = np.where(base > 0, np.maximum(1.0, size / np.where(base > 0, base, 1.0)), 1.0)
+        base = rolling_median(known, long)[at_best]
+        growth = np.where(base > 0, np.maximum(1.0, lengths / np.where(base > 0, base, 1.0)), 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         times = np.where(np.isfinite(best) & (best > 0), middle / (best * growth), np.nan)
         limit = factor * best * growth
@@ -35,7 +40,7 @@ def above_best(rows: Rows, *, factor: float, window: int = 10) -> Signal:
         beyond=beyond,
         statistic=times,
         threshold=constant(n, factor),
-        name=f"multiple of the best {window}-row median",
+        name="multiple of the best rolling median",
         high=np.where(np.isfinite(limit), limit, np.nan),
         onset=last_run_start(rows.x >= limit, window),
         window=window,
@@ -46,7 +51,7 @@ def above_best(rows: Rows, *, factor: float, window: int = 10) -> Signal:
 
 @detector(roles=("total",), facts=("start", "share"))
 def share_grown(
-    rows: Rows, *, share: float, rise: float, window: int = 10, early: int = 10
+    rows: Rows, *, share: float, rise: float, window: Window = 10, early: int = 10
 ) -> Signal:
     """The share of a ``total`` is ``share`` or more, and ``rise`` above its start.
 
@@ -63,7 +68,7 @@ def share_grown(
         beyond=middle >= limit,
         statistic=middle,
         threshold=limit,
-        name=f"{window}-row median of the share",
+        name="rolling median of the share",
         onset=last_run_start(part >= limit, window),
         window=window,
         facts={"start": start, "share": middle},
@@ -71,7 +76,7 @@ def share_grown(
 
 
 @detector(roles=("other",), facts=("quotient",))
-def quotient(rows: Rows, *, high: float, window: int = 10) -> Signal:
+def quotient(rows: Rows, *, high: float, window: Window = 10) -> Signal:
     """The median of ``window`` rows of the value divided by an ``other`` one is ``high``."""
     n = rows.count
     other = rows.others.get("other", constant(n, np.nan))
@@ -83,7 +88,7 @@ def quotient(rows: Rows, *, high: float, window: int = 10) -> Signal:
         beyond=middle >= high,
         statistic=middle,
         threshold=constant(n, high),
-        name=f"{window}-row median of the quotient",
+        name="rolling median of the quotient",
         onset=last_run_start(times >= high, window),
         window=window,
         facts={"quotient": middle},

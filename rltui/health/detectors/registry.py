@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import get_type_hints
 
+from rltui.health.detectors.extent import Extent, Window
 from rltui.health.detectors.signal import Signal
 
 
@@ -16,7 +17,8 @@ class Parameter:
 
     name: str
     kind: type
-    default: float | int | bool | None
+    """float, int, bool, or Extent for a number of rows that may grow with the log."""
+    default: float | int | bool | Extent | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,9 @@ def detector(
         hints = get_type_hints(function)
         parameters = {
             name: Parameter(
-                name, hints[name], None if p.default is inspect.Parameter.empty else p.default
+                name,
+                Extent if hints[name] == Window else hints[name],
+                None if p.default is inspect.Parameter.empty else p.default,
             )
             for name, p in inspect.signature(function).parameters.items()
             if p.kind is inspect.Parameter.KEYWORD_ONLY

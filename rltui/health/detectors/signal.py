@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.health.detectors.extent import Window
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,12 +50,14 @@ class Signal:
     """(n,) upper limit in the unit of the metric."""
     onset: IntArray | None = None
     """(n,) row at which the episode of a row beyond the limit began; None = the row itself."""
-    window: int = 1
+    window: Window = 1
     """Rows that the statistic covers."""
     facts: Mapping[str, FloatArray] = field(default_factory=dict)
     """name -> (n,): further numbers for the templates of the rule."""
     notes: tuple[tuple[BoolArray, str], ...] = ()
     """(rows, template): text for such rows, which templates of a rule include with ``{note}``."""
+    held: BoolArray | None = None
+    """(n,) rows that count as beyond only because an earlier one was: they are no evidence."""
     peaked: bool = False
     """The evidence is the worst row of an episode, even while it lasts."""
     silent: bool = False

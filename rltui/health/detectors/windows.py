@@ -12,13 +12,24 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.health.detectors.extent import Extent, Window, extent
 
 #: Cells of a window matrix that are sorted at one time; bounds the memory for long runs.
 _CHUNK_CELLS = 1 << 20
 
 
-def rolling_median(x: FloatArray, window: int) -> FloatArray:
+def rolling_median(x: FloatArray, window: Window) -> FloatArray:
     """Median of the last ``window`` rows, at the beginning of those so far. (n,) -> (n,)."""
+    if isinstance(window, int):
+        return _fixed_median(x, window)
+    out = np.empty(len(x))
+    for begin, end, size in window.pieces(len(x)):
+        first = max(0, begin - size + 1)
+        out[begin:end] = _fixed_median(x[first:end], size)[begin - first :]
+    return out
+
+
+def _fixed_median(x: FloatArray, window: int) -> FloatArray:
     n = len(x)
     if window <= 1 or n == 0:
         return np.array(x, dtype=np.float64)
@@ -67,8 +78,16 @@ def _median_of_3(x: FloatArray) -> FloatArray:
     return out
 
 
-def rolling_quartiles(x: FloatArray, window: int) -> FloatArray:
+def rolling_quartiles(x: FloatArray, window: Window) -> FloatArray:
     """Distance of the quartiles of the last ``window`` rows; NaN until there are that many."""
+    out = np.empty(len(x))
+    for begin, end, size in extent(window).pieces(len(x)):
+        first = max(0, begin - size + 1)
+        out[begin:end] = _fixed_quartiles(x[first:end], size)[begin - first :]
+    return out
+
+
+def _fixed_quartiles(x: FloatArray, window: int) -> FloatArray:
     out = np.full(len(x), np.nan)
     if window < 4 or len(x) < window:
         return out
@@ -92,8 +111,24 @@ def start_median(x: FloatArray, early: int) -> FloatArray:
     return out
 
 
-def rolling_extreme(x: FloatArray, window: int, *, least: bool) -> FloatArray:
+def start_quartile(x: FloatArray, early: int) -> FloatArray:
+    """Lower quartile of the first ``early`` rows, of those seen so far at the beginning."""
+    out = np.empty(len(x))
+    for row in range(min(early, len(x))):
+        out[row:] = np.sort(x[: row + 1])[row // 4]
+    return out
+
+
+def rolling_extreme(x: FloatArray, window: Window, *, least: bool) -> FloatArray:
     """Lowest (``least``) or highest of the last ``window`` rows."""
+    out = np.empty(len(x))
+    for begin, end, size in extent(window).pieces(len(x)):
+        first = max(0, begin - size + 1)
+        out[begin:end] = _fixed_extreme(x[first:end], size, least=least)[begin - first :]
+    return out
+
+
+def _fixed_extreme(x: FloatArray, window: int, *, least: bool) -> FloatArray:
     n = len(x)
     if n == 0 or window <= 1:
         return np.array(x, dtype=np.float64)
@@ -102,15 +137,26 @@ def rolling_extreme(x: FloatArray, window: int, *, least: bool) -> FloatArray:
     return np.asarray(view.min(axis=1) if least else view.max(axis=1), dtype=np.float64)
 
 
-def rolling_count(flags: BoolArray, window: int) -> IntArray:
+def usual_step(x: FloatArray) -> FloatArray:
+    """Highest median step between neighbours so far, in 5 to 30 rows, beside their trend."""
+    if len(x) < 2:
+        return np.zeros(len(x))
+    size, steps = Extent(30, 0.3, 5), np.diff(x)
+    usual = rolling_median(np.abs(steps - rolling_median(steps, size)), size)
+    usual[:3] = 0.0
+    return np.concatenate([[0.0], np.maximum.accumulate(usual)])
+
+
+def rolling_count(flags: BoolArray, window: Window) -> IntArray:
     """How many of the last ``window`` rows are True."""
     total = np.concatenate([[0], np.cumsum(flags)])
     n = len(flags)
     ends = np.arange(1, n + 1)
-    return np.asarray(total[ends] - total[np.maximum(0, ends - window)], dtype=np.int64)
+    begins = np.maximum(0, ends - extent(window).sizes(n))
+    return np.asarray(total[ends] - total[begins], dtype=np.int64)
 
 
-def first_true_within(flags: BoolArray, window: int) -> IntArray:
+def first_true_within(flags: BoolArray, window: Window) -> IntArray:
     """Index of the first True among the last ``window`` rows; the row itself when none."""
     n = len(flags)
     own = np.arange(n)
@@ -119,7 +165,7 @@ def first_true_within(flags: BoolArray, window: int) -> IntArray:
     # the next True at or after each row, taken at the beginning of the window
     following = np.where(flags, own, n)
     following = np.minimum.accumulate(following[::-1])[::-1]
-    found = following[np.maximum(0, own - window + 1)]
+    found = following[np.maximum(0, own - extent(window).sizes(n) + 1)]
     return np.where(found <= own, found, own)
 
 
@@ -132,14 +178,14 @@ def run_start(flags: BoolArray) -> IntArray:
     return np.where(flags, np.maximum.accumulate(begins), own)
 
 
-def last_run_start(flags: BoolArray, window: int) -> IntArray:
+def last_run_start(flags: BoolArray, window: Window) -> IntArray:
     """Where the newest run of True began that reaches into the last ``window`` rows; the row
     itself when there is none."""
     own = np.arange(len(flags))
     if not len(flags):
         return own
     newest = np.maximum.accumulate(np.where(flags, own, -1))
-    near = (newest >= 0) & (own - newest < window)
+    near = (newest >= 0) & (own - newest < extent(window).sizes(len(flags)))
     return np.where(near, run_start(flags)[np.maximum(newest, 0)], own)
 
 

@@ -12,8 +12,9 @@ from rltui.core.level import Level
 from rltui.core.template import parse
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
+from rltui.health.detectors.extent import Extent
 from rltui.health.model import Judgement
-from rltui.health.rule import Rule, Variant, When
+from rltui.health.rule import Number, Rule, Variant, When
 from rltui.health.symptoms import symptoms
 from rltui.health.unread import why_unread
 from rltui.present.kit import sentences
@@ -143,9 +144,9 @@ def _rule(rule: Rule) -> Json:
                 "applies": _applies(v.when),
                 "healthy": _healthy(v),
                 "detector": v.detector.name,
-                "watch": dict(v.levels.get(Level.WATCH, {})),
-                "bad": dict(v.levels.get(Level.BAD, {})),
-                "hold": v.hold,
+                "watch": _parameters(v.levels.get(Level.WATCH, {})),
+                "bad": _parameters(v.levels.get(Level.BAD, {})),
+                "hold": v.hold.plain(),
                 "release": v.release,
                 "min_points": v.min_points,
                 "advice": v.advice,
@@ -179,13 +180,20 @@ def _healthy(variant: Variant) -> str:
         name: None if p.default is None else float(p.default)
         for name, p in variant.detector.parameters.items()
     }
-    values |= {name: float(value) for name, value in variant.levels[level].items()}
+    values |= {
+        name: float(v.most if isinstance(v, Extent) else v)
+        for name, v in variant.levels[level].items()
+    }
     template = variant.words.healthy
     known = all(isinstance(x, str) or values.get(x.name) is not None for x in parse(template))
     rules = (variant.id,)
     return sentences.healthy(
         Judgement(level, None, None, rules, template if known else "", "", values)
     )
+
+
+def _parameters(values: Mapping[str, Number]) -> Json:
+    return {k: v.plain() if isinstance(v, Extent) else v for k, v in values.items()}
 
 
 def explain_text(document: Json, *, reasons: bool = False) -> str:
@@ -258,6 +266,11 @@ def _tag_lines(entry: Json) -> list[str]:
     return lines
 
 
+def _rows(value: Any) -> str:
+    """A number, or how many rows: "5 to 20 (10 % of the rows so far)"."""
+    return str(Extent(**value)) if isinstance(value, dict) else str(value)
+
+
 def _rule_lines(rule: Json, *, reasons: bool) -> list[str]:
     lines = [f"{rule['title']} ({rule['id']}): {rule['category']}", ""]
     lines += wrap(rule["meaning"], _WIDTH)
@@ -287,10 +300,11 @@ def _fact(name: str, text: str) -> list[str]:
 
 def _when(variant: Json) -> str:
     """After how many rows a variant speaks, and is silent again."""
-    rows = f"after {variant['hold']} rows in a row" if variant["hold"] > 1 else "at once"
+    hold = variant["hold"]
+    rows = "at once" if hold == 1 else f"after {_rows(hold)} rows in a row"
     least = f", from row {variant['min_points']} on" if variant["min_points"] > 1 else ""
     return f"{rows}{least}; over after {variant['release']} rows inside the limit"
 
 
 def _limits(variant: Json, level: str) -> str:
-    return ", ".join(f"{name} {value}" for name, value in variant[level].items())
+    return ", ".join(f"{name} {_rows(value)}" for name, value in variant[level].items())

@@ -1,0 +1,176 @@
+"""Sequential tests: evidence is added up row by row, so that what is far beyond its limit is
+reported after a few rows and what is barely beyond it after many. Same contract as in
+``levels``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.health.detectors.extent import Window, extent
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.windows import rolling_median, start_median, usual_step
+
+#: Most that one row may count for, as multiple of a row that is barely certain.
+_MOST_CERTAIN = 2.0
+
+
+def cusum(score: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Page's cumulative sum, never below zero, and the row at which it last left it."""
+    n = len(score)
+    total = np.cumsum(score)
+    lowest = np.minimum(0.0, np.minimum.accumulate(total)) if n else total
+    out = total - lowest
+    zero = np.where(out <= 0, np.arange(n), -1)
+    since = np.maximum.accumulate(zero) + 1 if n else np.zeros(0, dtype=np.int64)
+    return out, np.minimum(since, np.arange(n))
+
+
+@detector(facts=("best", "least", "lost", "middle", "count"))
+def fallen(
+    rows: Rows,
+    *,
+    lost: float,
+    share: float,
+    nearly_all: float = 1.0,
+    nearly_all_share: float = 1.0,
+    evidence: float = 1.0,
+    window: Window = 10,
+    noise: float = 4.0,
+    wander: float = 8.0,
+    gain: float = 0.0,
+) -> Signal:
+    """The value has lost the share ``lost`` of the range that its median of ``window`` rows
+    covered, counted from its best, and for long enough to be no dip.
+
+    Page's CUSUM: each row adds (share lost - ``lost``), times its certainty where that is positive,
+    until the sum reaches ``evidence`` and ``share`` of the rows so far. With ``lost`` at 0.5 a
+    complete loss adds a half per row, one of 60 % a tenth. The certainty is the fall in units of
+    ``noise`` usual steps between neighbours or ``wander`` usual falls within an eighth of the rows,
+    whichever is larger: below 1 the row adds nothing, above 2 it counts as 2. A second sum, for
+    losses above ``nearly_all``, must reach ``nearly_all_share`` only. With ``gain``: only after the
+    value had risen by that share of the range from its start. Shifting or scaling the value changes
+    nothing.
+    """
+    x, n = rows.x, rows.count
+    middle = rolling_median(x, window)
+    settled = np.arange(n) >= extent(window).least - 1
+    best = np.maximum.accumulate(np.where(settled, middle, -np.inf)) if n else middle
+    low = np.minimum.accumulate(np.where(settled, middle, np.inf)) if n else middle
+    with np.errstate(invalid="ignore", divide="ignore"):
+        span = best - low
+        known = settled & (span > 0)
+        row = np.where(known, np.clip((best - x) / span, 0.0, 1.0), 0.0)
+        usual = np.maximum(noise * usual_step(x), wander * usual_fall(middle))
+        certainty = np.where(known & (best > x), (best - x) / usual, 0.0)
+        part = np.where(known, (best - middle) / span, 0.0)
+        floor = best - lost * span
+        won = best - start_median(x, extent(window).least) >= gain * span
+    beyond, since = _sure(row, certainty, part, lost, evidence, share)
+    if nearly_all < 1:
+        again, its = _sure(row, certainty, part, nearly_all, evidence, nearly_all_share)
+        beyond, since = beyond | again, np.where(beyond, since, its)
+    beyond &= won
+    return Signal(
+        beyond=beyond,
+        statistic=part,
+        threshold=constant(n, lost),
+        name="share of the range lost",
+        low=np.where(beyond, floor, np.nan),
+        onset=since,
+        window=window,
+        facts={
+            "best": np.where(settled, best, np.nan),
+            "least": np.where(settled, low, np.nan),
+            "lost": part,
+            "middle": middle,
+            "count": (np.arange(n) - since + 1).astype(np.float64),
+        },
+    )
+
+
+def _sure(
+    row: FloatArray,
+    certainty: FloatArray,
+    part: FloatArray,
+    lost: float,
+    evidence: float,
+    share: float,
+) -> tuple[BoolArray, IntArray]:
+    """Where the evidence for a loss above ``lost`` suffices, and since when it grows."""
+    weight = np.where(certainty >= 1, np.minimum(certainty, _MOST_CERTAIN), 0.0)
+    total, since = cusum((row - lost) * np.where(row > lost, weight, 1.0))
+    need = np.maximum(evidence, share * np.arange(1, len(row) + 1))
+    return (part >= lost) & (total >= need), since
+
+
+def usual_fall(middle: FloatArray, growth: float = 1.1) -> FloatArray:
+    """How far ``middle`` usually falls within an eighth of the rows so far.
+
+    The upper quartile, which is the median for what rises as often. A single fall touches an eighth
+    of the pairs, and so never makes itself usual. Infinite for 8 rows; made anew when the rows have
+    grown by ``growth``."""
+    n = len(middle)
+    out, look = np.full(n, np.inf), 8
+    while look <= n:
+        following = max(look + 1, int(look * growth))
+        lag = max(2, look // 8)
+        falls = np.maximum(0.0, middle[: look - lag] - middle[lag:look])
+        out[look - 1 : following - 1] = np.quantile(falls, 0.75)
+        look = following
+    return out
+
+
+@detector(roles=("error",), facts=("low_rows", "count", "part", "middle"))
+def stays_below(
+    rows: Rows,
+    *,
+    limit: float,
+    evidence: float,
+    share: float,
+    against: float = 0.6,
+    window: Window = 10,
+    skip: int = 5,
+    error_share: float = 0.0,
+) -> Signal:
+    """The value stays below ``limit``, or hardly ever rises above.
+
+    Page's CUSUM: a row below adds 1, one above takes ``against``; the sum must reach ``evidence``
+    and ``share`` of the rows so far. The first ``skip`` rows do not count, nor a row whose median
+    of three is the best so far: what still rises is no failure. With an ``error`` metric (value
+    loss) and ``error_share``: not while the error is below that share of its highest so far, as
+    then there is nothing left to explain.
+    """
+    x, n = rows.x, rows.count
+    middle, short = rolling_median(x, window), rolling_median(x, 3)
+    low = x < limit
+    error = rows.others.get("error")
+    if error is not None and error_share > 0:
+        known = np.isfinite(error)
+        size = rolling_median(np.where(known, error, 0.0), 5)
+        low &= ~known | (size >= error_share * np.maximum.accumulate(size))
+    record = np.zeros(n, dtype=bool)
+    record[1:] = short[1:] > np.maximum.accumulate(short)[:-1]
+    score = np.where(low, 1.0, -against)
+    score[record & low] = 0.0
+    score[:skip] = 0.0
+    total, since = cusum(score)
+    count = np.arange(n) - since + 1
+    below = np.cumsum(low) - np.concatenate([[0], np.cumsum(low)])[since]
+    need = np.maximum(evidence, share * np.arange(1, n + 1))
+    return Signal(
+        beyond=(middle < limit) & (total >= need),
+        statistic=total,
+        threshold=need,
+        name=f"rows below {limit:g}, less {against:g} for each above",
+        low=constant(n, limit),
+        onset=since,
+        window=window,
+        facts={
+            "low_rows": below.astype(np.float64),
+            "count": count.astype(np.float64),
+            "part": below / count,
+            "middle": middle,
+        },
+    )

@@ -1,0 +1,177 @@
+"""Detects that a value does not rise: rank trends with a band of equivalence. Same contract as in
+``levels``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.core.block import FloatArray, IntArray
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.windows import rolling_median, run_start
+
+#: A rank trend further below zero is a fall, which is another finding.
+_FALLING = 2.5
+#: A rank trend further from zero than this is none by chance.
+_MOVED = 3.0
+#: Most values that a rank trend compares in pairs; longer series are averaged in blocks.
+_MOST_RANKED = 100
+
+
+def rank_trend(x: FloatArray) -> float:
+    """Mann-Kendall's z of a series, of block means when it is long: above 2 it rises."""
+    if len(x) > _MOST_RANKED:
+        edges = np.linspace(0, len(x), _MOST_RANKED + 1).astype(np.int64)
+        x = np.add.reduceat(x, edges[:-1]) / np.diff(edges)
+    n = len(x)
+    if n < 3:
+        return 0.0
+    score = float(np.sign(x[np.newaxis, :] - x[:, np.newaxis])[np.triu_indices(n, 1)].sum())
+    return score / float(np.sqrt(n * (n - 1) * (2 * n + 5) / 18))
+
+
+@detector(roles=("length",), facts=("start", "late", "gain", "count"))
+def no_gain(
+    rows: Rows,
+    *,
+    noise_share: float,
+    rise_share: float = 1.0,
+    least_rows: int = 400,
+    long_rows: int = 100,
+    long_steps: float = np.inf,
+    moved_rows: int = 20,
+    moved_factor: float = np.inf,
+    trend: float = 1.0,
+    growth: float = 1.1,
+) -> Signal:
+    """The last third is not better than the first tenth: higher by less than ``noise_share`` of the
+    spread of single rows (1.48 times the median distance from the median), without a rank trend
+    upwards (Mann-Kendall z below ``trend``).
+
+    Judged from ``least_rows`` on; from ``long_rows`` on if these cover ``long_steps`` steps; with a
+    ``length``, from ``moved_rows`` on if that has changed by ``moved_factor`` from its first to its
+    last third: then the policy moves, and the reward does not. A run that rose by ``rise_share`` of
+    the spread in any tenth and fell again does not count. Evaluated each time the run has grown by
+    the factor ``growth``; the answer holds until then. Before ``least_rows`` only a finding is an
+    answer: that nothing was found is no praise.
+    """
+    x, n = rows.x, rows.count
+    beyond = np.zeros(n, dtype=bool)
+    start, late, gain = (np.full(n, np.nan) for _ in range(3))
+    length = rows.others.get("length") if np.isfinite(moved_factor) else None
+    look = least_rows
+    if np.isfinite(long_steps):
+        look = min(look, long_rows)
+    if length is not None:
+        look = min(look, moved_rows)
+    while look <= n:
+        following = max(look + 1, int(look * growth))
+        here = slice(look - 1, min(n, following - 1))
+        a, b, noise, top = _parts(x[:look])
+        start[here], late[here] = a, b
+        gain[here] = (b - a) / noise if noise > 0 else (np.inf if b > a else 0.0)
+        span = rows.steps[look - 1] - rows.steps[0]
+        sure = look >= least_rows or (look >= long_rows and span >= long_steps)
+        flat = gain[look - 1] < noise_share and top - a < rise_share * max(noise, 1e-300)
+        if flat and (sure or (length is not None and _moved(length[:look], moved_factor))):
+            z = rank_trend(x[:look])
+            beyond[here] = z < trend if sure else -_FALLING < z < 0.0
+        look = following
+    return Signal(
+        beyond=beyond,
+        statistic=gain,
+        threshold=constant(n, noise_share),
+        name="gain in units of the spread",
+        onset=run_start(beyond),
+        silent=not beyond.any() and n < least_rows,
+        facts={
+            "start": start,
+            "late": late,
+            "gain": gain,
+            "count": np.arange(1, n + 1, dtype=np.float64),
+        },
+    )
+
+
+@detector(facts=("start", "late", "fall", "trend", "count"))
+def declining(
+    rows: Rows, *, trend: float, fall: float, least_rows: int = 12, growth: float = 1.1
+) -> Signal:
+    """The value falls steadily, from the start or later, however slowly.
+
+    Mann-Kendall's z of all rows so far, divided by the factor by which the memory of the residuals
+    inflates it (that of an AR(1) process), is below ``-trend``, and the median of the last third
+    lies ``fall`` times the spread of single rows under that of the first. Evaluated each time the
+    run has grown by the factor ``growth``; the answer holds until then.
+    """
+    x, n = rows.x, rows.count
+    start, late, z, size = (np.full(n, np.nan) for _ in range(4))
+    look = least_rows
+    while look <= n:
+        following = max(look + 1, int(look * growth))
+        here = slice(look - 1, min(n, following - 1))
+        third = look // 3
+        a, b = float(np.median(x[:third])), float(np.median(x[look - third : look]))
+        line = np.interp(np.arange(look), [third / 2, look - third / 2], [a, b])
+        rest = x[:look] - line
+        spread = 1.4826 * float(np.median(np.abs(rest - np.median(rest))))
+        start[here], late[here] = a, b
+        size[here] = (a - b) / spread if spread > 0 else (np.inf if a > b else 0.0)
+        z[here] = rank_trend(x[:look]) / _inflation(rest)
+        look = following
+    with np.errstate(invalid="ignore"):
+        beyond = (z <= -trend) & (size >= fall)
+    return Signal(
+        beyond=beyond,
+        statistic=-z,
+        threshold=constant(n, trend),
+        name="rank trend downwards",
+        onset=_left(x, start, late),
+        facts={
+            "start": start,
+            "late": late,
+            "fall": size,
+            "trend": z,
+            "count": np.arange(1, n + 1, dtype=np.float64),
+        },
+    )
+
+
+def _inflation(rest: FloatArray) -> float:
+    """Factor by which the memory of residuals inflates the spread of a mean: for AR(1)."""
+    centred = rest - rest.mean()
+    power = float(centred @ centred)
+    memory = float(centred[1:] @ centred[:-1]) / power if power > 0 else 0.0
+    memory = min(max(memory, 0.0), 0.95)
+    return float(np.sqrt((1 + memory) / (1 - memory)))
+
+
+def _left(x: FloatArray, start: FloatArray, late: FloatArray) -> IntArray:
+    """The row after the last one at which the value was above the upper half between both."""
+    n = len(x)
+    short = rolling_median(x, 3)
+    with np.errstate(invalid="ignore"):
+        above = short >= 0.5 * (start + late)
+    newest = np.maximum.accumulate(np.where(above, np.arange(n), -1)) if n else np.arange(n)
+    return np.minimum(newest + 1, np.arange(n))
+
+
+def _parts(x: FloatArray) -> tuple[float, float, float, float]:
+    """Medians of the first tenth and the last third, spread of single rows, best block."""
+    n = len(x)
+    first, last = x[: max(3, n // 10)], x[n - n // 3 :]
+    a, b = float(np.median(first)), float(np.median(last))
+    noise = 1.4826 * max(float(np.median(np.abs(first - a))), float(np.median(np.abs(last - b))))
+    blocks = np.array_split(x, min(10, max(1, n // 5)))
+    return a, b, noise, max(float(np.median(block)) for block in blocks)
+
+
+def _moved(length: FloatArray, factor: float) -> bool:
+    """Whether the last third is ``factor`` times the first one, or less than the inverse, and by a
+    rank trend, not by chance."""
+    known = length[np.isfinite(length)]
+    third = len(known) // 3
+    if third == 0:
+        return False
+    a, b = float(np.median(known[:third])), float(np.median(known[-third:]))
+    return a > 0 and b > 0 and max(a / b, b / a) >= factor and abs(rank_trend(known)) >= _MOVED
