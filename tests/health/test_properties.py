@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rltui.core.batch import Batch, SourceInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
+from rltui.health.cases import case_run, parse_series
 from rltui.health.detectors.signal import Rows
 from rltui.health.detectors.trend import rank_trend
 from rltui.health.engine import Engine
@@ -17,7 +18,6 @@ from rltui.health.model import Finding, Report
 from rltui.health.rules import load_rules
 from rltui.store import RunData
 from tests.blocks import make_block
-from tests.health.rule_cases import case_run, parse_series
 
 RULES = load_rules()
 #: Detectors whose statistic is wrong when it is low; that of all others when it is high.

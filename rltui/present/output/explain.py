@@ -176,13 +176,13 @@ def _applies(when: When) -> str:
 def _healthy(variant: Variant) -> str:
     """The watch limit in words, where it does not depend on the run; else ""."""
     level = min(variant.levels)
-    values: dict[str, float | None] = {
-        name: None if p.default is None else float(p.default)
-        for name, p in variant.detector.parameters.items()
+    given: dict[str, Number | None] = {
+        name: p.default for name, p in variant.detector.parameters.items()
     }
-    values |= {
-        name: float(v.most if isinstance(v, Extent) else v)
-        for name, v in variant.levels[level].items()
+    given.update(variant.levels[level])
+    values = {
+        name: None if v is None else float(v.most if isinstance(v, Extent) else v)
+        for name, v in given.items()
     }
     template = variant.words.healthy
     known = all(isinstance(x, str) or values.get(x.name) is not None for x in parse(template))
