@@ -87,7 +87,7 @@ def _check(options: argparse.Namespace) -> int:
     from rltui.present.output.json_document import check_document, dump
     from rltui.present.output.text_report import check_text
 
-    session = open_session(options)
+    session = open_session(options, waits=options.follow)
     if options.follow:
         follow(session, json=options.json)
     else:

@@ -47,6 +47,7 @@ _QUICK = re.compile(
     rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date|rame|_env|acts"
     rb"|p(?<=[Ee]p)(?<!\w.p)|P(?<=EP)(?<!\w.P))(?:e?s)?(?:[_A-Z]\w{0,5})?"
     rb"(?: [Nn]um(?:ber)?)?\s?[:=#]?\s?[\[(]?\s{0,8}\d"
+    rb"|\[\d[\d.]{0,15}[kKMG]? [a-z ]{0,8}(?:step|epi|iter|frame|update)s?"
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
 _PAIR = re.compile(
@@ -59,7 +60,11 @@ _SPACED = re.compile(
 )
 #: A field between bars, whose name may have any number of words.
 _BARRED = re.compile(
-    rb"\|\s*([A-Za-z_][^|:=]{0,80}?)\s*[:=]\s*(" + QUANTITY + rb")" + _UNIT + rb"\s*(?=\||$)"
+    rb"\|\s*([A-Za-z_][^|:=]{0,80}?)(?:\s*[:=]\s*|\s+)("
+    + QUANTITY
+    + rb")"
+    + _UNIT
+    + rb"\s*(?=\||$)"
 )
 #: ``mean/median reward 13.2/11.1``.
 _TWO_VALUES = re.compile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rltui.formats.console.console_line import quantity
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE, STEP
 
 #: Bytes of a line in which its step is searched, logger prefix included.
@@ -13,6 +14,11 @@ HEAD_BYTES = 160
 _INDEX = re.compile(
     rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)\s?[:=#]?\s?[\[(]?\s{0,8}"
     rb"(\d{1,15})(?:\s?/\s{0,8}(\d{1,15}))?(?![\d.\w%])[\])]?"
+)
+#: A counter before its name: ``[1.2K steps]``.
+_LEADING = re.compile(
+    rb"\s{0,8}\[(\d{1,15}(?:\.\d{1,6})?[kmg]?) (?:env |environment |time|global |training )?"
+    rb"(step|iter|update|episode|frame)[a-z]{0,6}\]"
 )
 #: What may stand before a counter.
 _BEFORE = re.compile(rb"(?:^|[\s\[(|>:*#-])(train(?:ing)?[ _]|global[ _]|total[ _])?$")
@@ -25,6 +31,7 @@ _ORDER = {
     b"step": STEP,
     b"iter": STEP,
     b"upda": STEP,
+    b"fram": FINE,
     b"batc": BATCH,
     b"epis": EPISODE,
     b"ep": EPISODE,
@@ -53,6 +60,10 @@ def place_of(text: bytes) -> Place | None:
     if within:
         epoch, epochs, step, total = (int(g) if g else None for g in within.groups())
         return Place(STEP, step or 0, total, epoch, epochs, within.end())
+    leading = _LEADING.match(head) if b"]" in head else None
+    if leading:
+        step = int(quantity(leading[1].upper()))
+        return Place(_ORDER[leading[2][:4]], step, end=leading.end())
     best: Place | None = None
     epoch = epochs = None
     for found in _INDEX.finditer(head):
