@@ -599,3 +599,16 @@ def test_only_an_empty_file_is_waited_for(tmp_path: Path, content: str | None) -
         file.write_text(content)
     with pytest.raises(SourceError):
         RunFinder([file], waits=True).find()
+
+
+@pytest.mark.parametrize("content", [b"\x8f" * 9000, b"SQLite format 3\0" + b"\x8f" * 9000])
+def test_a_damaged_database_gives_a_note(tmp_path: Path, content: bytes) -> None:
+    """Without its first bytes it may be a file of another program."""
+    path = tmp_path / "mlflow.db"
+    path.write_bytes(content)
+    events(tmp_path / "run", "x")
+    found = discover([tmp_path])
+    assert [r.key.name for r in found.runs] == ["run"]
+    (note,) = (*found.refused, *found.notes)
+    assert note.path == path
+    assert "database" in note.message
