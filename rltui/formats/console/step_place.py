@@ -22,6 +22,10 @@ _LEADING = re.compile(
 )
 #: What may stand before a counter.
 _BEFORE = re.compile(rb"(?:^|[\s\[(|>:*#-])(train(?:ing)?[ _]|global[ _]|total[ _])?$")
+#: The last byte of that.
+_BREAKS = b" \t\n\r\f\v[(|>:*#-_"
+_BEFORE_ENDS = b"ngl"
+_UNDERSCORE, _BLANK = b"_ "
 _LONGEST_BEFORE = len("(training ")
 #: An epoch with the position inside it: ``Epoch:[1/3](20/4292)``, ``Train Epoch: 1 [640/60000``.
 _WITHIN = re.compile(
@@ -67,15 +71,21 @@ def place_of(text: bytes) -> Place | None:
     best: Place | None = None
     epoch = epochs = None
     for found in _INDEX.finditer(head):
-        before = _BEFORE.search(head, max(0, found.start() - _LONGEST_BEFORE), found.start())
-        if before is None:
+        start = found.start()
+        last = head[start - 1] if start else _BLANK
+        if last not in _BREAKS:
             continue
-        word = found[1]
+        before = None
+        if last in b" _" and start > 1 and head[start - 2] in _BEFORE_ENDS:
+            before = _BEFORE.search(head, max(0, start - _LONGEST_BEFORE), start)
+        if before is None and last == _UNDERSCORE:
+            continue
+        word, digits, of = found.groups()
         rank = _ORDER[word[:4]]
-        step, total = int(found[2]), int(found[3]) if found[3] else None
+        step, total = int(digits), int(of) if of else None
         if rank == EPOCH:
             epoch, epochs = step, total
-        if before[1] and rank == STEP:
+        if before and before[1] and rank == STEP:
             rank = FINE
         if best is not None and best.rank == EPISODE and word == b"steps" and rank == STEP:
             continue
