@@ -107,7 +107,7 @@ def _check(options: argparse.Namespace) -> int:
     from rltui.present.output.text_report import check_text
 
     config = open_config(options)
-    session = open_session(options, config)
+    session = open_session(options, config, waits=options.follow)
     if options.follow:
         follow(session, config.hooks, json=options.json)
     else:

@@ -112,8 +112,11 @@ def open_config(options: argparse.Namespace) -> Config:
     return load_config(options.config, os.environ, flags)
 
 
-def open_session(options: argparse.Namespace, config: Config | None = None) -> Session:
-    """A session over the LOGDIR arguments; raises for paths that cannot be logs."""
+def open_session(
+    options: argparse.Namespace, config: Config | None = None, *, waits: bool = False
+) -> Session:
+    """A session over the LOGDIR arguments; raises for paths that cannot be logs, among them an
+    empty file unless it ``waits``."""
     from rltui.session import Session
     from rltui.session.session import Choice
 
@@ -124,6 +127,7 @@ def open_session(options: argparse.Namespace, config: Config | None = None) -> S
         options.verify,
         getattr(options, "reference", None),
         getattr(options, "align", "step"),
+        waits,
     )
     config = config or open_config(options)
     session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))

@@ -73,7 +73,7 @@ def _pick_and_watch(options: argparse.Namespace, config: Config) -> int:
 def _opened(options: argparse.Namespace, config: Config) -> Session:
     """A session over the LOGDIR arguments; a line says what is being read."""
     with reading(", ".join(map(str, options.logdirs))):
-        session = open_session(options, config)
+        session = open_session(options, config, waits=True)
         import rltui.tui.app  # noqa: F401 - slow: the line above covers it
     return session
 

@@ -205,6 +205,10 @@ class Format(ABC):
         """Whether the file is of this format; ``head``: its first bytes, at most
         :data:`HEAD_BYTES`, possibly none. Does no I/O."""
 
+    def packed_text(self, data: bytes) -> bytes:
+        """The text of a whole packed log whose rows may lie ``anywhere``; empty for all others."""
+        return b""
+
     def refusal(self, head: bytes, options: Options) -> tuple[str, bool]:
         """Why a file with this head is not claimed, for people, and whether that is final,
         however the file grows."""

@@ -47,6 +47,14 @@ class Gzipped(Format):
         most = _SEARCHED if self._inner.anywhere else HEAD_BYTES
         return self._inner.claims(_unpacked(path), _beginning(head, most), options)
 
+    def packed_text(self, data: bytes) -> bytes:
+        unpack = zlib.decompressobj(_GZIP)
+        try:
+            text = unpack.decompress(data, _SEARCHED) if self._inner.anywhere else b""
+        except zlib.error:
+            return b""
+        return text if unpack.eof else b""
+
     def refusal(self, head: bytes, options: Options) -> tuple[str, bool]:
         return self._inner.refusal(_beginning(head, HEAD_BYTES), options)
 

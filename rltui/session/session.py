@@ -49,6 +49,8 @@ class Choice:
     """Name or path of the run that the others are compared with."""
     align: str = "step"
     """What makes their rows comparable: an :class:`~rltui.health.reference.Alignment`."""
+    waits: bool = False
+    """Whether a named log may still be empty."""
 
 
 class Session:
@@ -92,6 +94,7 @@ class Session:
             step_keys=(*words().step_keys, *self._catalogue.step_keys()),
             pipe=pipe,
             ends=JobLogs(),
+            waits=choice.waits,
         )
         self._store = Store()
         self._memory = Memory(config.watch.memory_bytes, self.views, self._reader.read_again)

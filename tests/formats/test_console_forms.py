@@ -54,6 +54,41 @@ def test_steps_and_values_in_thousands(line: str) -> None:
     assert values(text) == {"loss": [(n, 12300.0) for n in steps.values()]}
 
 
+@pytest.mark.parametrize(
+    ("head", "scale"),
+    [
+        ("[{n}.5K steps]", 1000),
+        ("[{n}.5M env steps]", 10**6),
+        ("[{n}.5K frames]", 1000),
+        ("[{n}.5k timesteps]", 1000),
+    ],
+)
+@pytest.mark.parametrize("pairs", ["reward: 2.5, loss=0.5", "reward 2.5 | loss 0.5"])
+def test_a_counter_before_its_name(head: str, scale: int, pairs: str) -> None:
+    text = "".join(f"{head.format(n=n)} {pairs}\n" for n in STEPS)
+    steps = [n * scale + scale // 2 for n in STEPS]
+    assert values(text) == {
+        "reward": [(step, 2.5) for step in steps],
+        "loss": [(step, 0.5) for step in steps],
+    }
+
+
+def test_a_number_of_episodes_in_brackets_is_no_counter() -> None:
+    assert values("".join(f"step {n}: reward [last 9 episodes] 2.5\n" for n in STEPS)) == {}
+    assert values("".join(f"step {n} [9 episodes] reward: 2.5\n" for n in STEPS)) == {
+        "reward": [(n, 2.5) for n in STEPS]
+    }
+
+
+def test_fields_between_bars_with_and_without_a_colon() -> None:
+    text = "".join(f"Ep {n} | Score {n}.5 | Avg of 10 2.0 | Eps: 0.5\n" for n in STEPS)
+    assert values(text) == {
+        "Score": [(n, n + 0.5) for n in STEPS],
+        "Avg of 10": [(n, 2.0) for n in STEPS],
+        "Eps": [(n, 0.5) for n in STEPS],
+    }
+
+
 def test_cells_of_a_table_in_thousands() -> None:
     text = "Iter  Loss  Tokens\n" + "".join(f"{n}k  0.5  {n}.3M\n" for n in STEPS)
     assert values(text)["Tokens"] == [(n * 1000, pytest.approx(n * 1e6 + 3e5)) for n in STEPS]

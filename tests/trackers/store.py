@@ -166,6 +166,16 @@ class TrackioDatabase:
             f"CREATE INDEX idx_metrics_run_step ON metrics ({key}, step)",
             f"CREATE INDEX idx_metrics_run_timestamp ON metrics ({key}, timestamp)",
         )
+        if self.ids:
+            self.create_system()
+
+    def create_system(self) -> None:
+        """The table of system metrics."""
+        ident = "run_id TEXT NOT NULL, " if self.ids else ""
+        self.do(
+            f"CREATE TABLE system_metrics (id INTEGER PRIMARY KEY AUTOINCREMENT, {ident}timestamp"
+            " TEXT NOT NULL, run_name TEXT NOT NULL, metrics TEXT NOT NULL)"
+        )
 
     def connect(self) -> sqlite3.Connection:
         """A writer; in WAL mode as long as it is open, rows may be in the -wal only."""
@@ -180,14 +190,24 @@ class TrackioDatabase:
 
     def insert(self, connection: sqlite3.Connection, run: str, step: int, metrics: bytes) -> None:
         """One row; the JSON is bytes as trackio binds it."""
-        seconds = divmod(step, 60)
-        time = f"2026-11-18T09:{seconds[0] % 60:02d}:{seconds[1]:02d}.250000+00:00"
         names, values = ("run_id, ", (run,)) if self.ids else ("", ())
         marks = ", ".join("?" * (4 + len(values)))
         connection.execute(
             f"INSERT INTO metrics ({names}timestamp, run_name, step, metrics) VALUES ({marks})",
-            (*values, time, run, step, metrics),
+            (*values, _time(step), run, step, metrics),
         )
+
+    def log_system(self, run: str, rows: Sequence[tuple[float, Mapping[str, float]]]) -> None:
+        """Add rows of (seconds, system metrics); step s is logged at second s."""
+        names, values = ("run_id, ", (run,)) if self.ids else ("", ())
+        marks = ", ".join("?" * (3 + len(values)))
+        with closing(self.connect()) as connection:
+            connection.executemany(
+                f"INSERT INTO system_metrics ({names}timestamp, run_name, metrics)"
+                f" VALUES ({marks})",
+                [(*values, _time(at), run, json.dumps(cells).encode()) for at, cells in rows],
+            )
+        tick(self.path)
 
     def log(self, run: str, rows: Sequence[tuple[int, Mapping[str, float]]]) -> None:
         with closing(self.connect()) as connection:
@@ -219,6 +239,12 @@ class TrackioDatabase:
 
     def delete(self) -> None:
         self.path.unlink()
+
+
+def _time(seconds: float) -> str:
+    """An ISO time that many seconds after a fixed one, as trackio writes it."""
+    minute, second = divmod(seconds, 60)
+    return f"2026-11-18T09:{int(minute) % 60:02d}:{second + 0.25:09.6f}+00:00"
 
 
 def _text(value: float) -> float | str:

@@ -21,6 +21,8 @@ from rltui.formats.words import words
 _MAX_ROWS = 500
 #: Bytes of a row of a panel that goes on over several lines.
 _MAX_PANEL = 4000
+#: Headings that are read only when a box begins.
+_MAX_LATER = 1000
 #: Lines of other output allowed inside a box.
 _MAX_FOREIGN = 200
 _FIRST = (b"|", b"-")
@@ -29,6 +31,7 @@ _SIDES = re.compile(b"(?:" + b"|".join(c.encode() for c in "│┃║") + b")")
 _CORNERS = tuple((side + "\n").encode() for side in ("─╮", "─┐", "━┓", "═╕", "═╗"))
 _TOPS = tuple(corner.encode() for corner in "╭┌┏╒╔")
 _DASHES = (b"------\n", b"-+\n")
+_ENDS = tuple(marker[:-1] for marker in (*_DASHES, *_CORNERS))
 _COLUMNS = re.compile(rb"\s*(\S+(?: \S+){0,5}?)\s{2,}(\S+)\s*")
 _CATEGORY = re.compile(rb"\s{0,3}(\S{1,60})\s{2,}(?=\S+: )")
 _HEADING = re.compile(rb"(?:[Ss]tep|[Ee]poch|[Ii]teration|[Uu]pdate)s?[ :#\[(]{1,4}\d")
@@ -51,6 +54,8 @@ class BoxedTable(Dialect):
         self._counter = StepCounter()
         self._above: int | None = None
         """The step on a line above the box."""
+        self._later: list[bytes] = []
+        """Lines that may have it and were not read yet."""
         self._held: list[tuple[int, dict[bytes, float]]] = []
         """Boxes that wait for one of another step."""
         self._sure = False
@@ -64,8 +69,14 @@ class BoxedTable(Dialect):
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
         """A rule may begin a box; the following lines show whether it does."""
-        if line[:1].isalnum() and not _HEADING.search(line):
-            return False
+        if line[:1].isalnum() or not _may_be_rule(line):
+            if not _HEADING.search(line):
+                return False
+            if self.markers is not _DASHES:
+                self._later.append(line)
+                if len(self._later) > _MAX_LATER:
+                    self._read_later()
+                return False
         text = ungrouped(plain(line))
         if self.markers is _DASHES and text[:1] not in (b"-", b"+"):
             return False  # found by a marker that is no longer one
@@ -77,6 +88,7 @@ class BoxedTable(Dialect):
 
     def _begin(self, top: bytes) -> None:
         """The first line of a box, which may have a title with the step."""
+        self._read_later()
         self._heading(top)
         self._open, self._dashes = True, top[:1] in (b"-", b"+")
         self._foreign, self._group = 0, b""
@@ -119,6 +131,12 @@ class BoxedTable(Dialect):
             place = place_of(text)
             if place is not None:
                 self._above, _ = self._counter.step_of(place)
+
+    def _read_later(self) -> None:
+        """Read the headings that were put off: most logs with such lines have no box."""
+        lines, self._later = self._later, []
+        for line in lines:
+            self._heading(ungrouped(plain(line)))
 
     def _framed(self, line: bytes, rows: ConsoleRows) -> None:
         """A line in a frame of box-drawing characters."""
@@ -223,3 +241,8 @@ class BoxedTable(Dialect):
 def _numbers(cells: dict[bytes, bytes]) -> dict[bytes, float]:
     found = ((name, amount(text)) for name, text in cells.items())
     return {name: value for name, value in found if value is not None}
+
+
+def _may_be_rule(line: bytes) -> bool:
+    """A cheap test whether a line may have a frame, or escape sequences that hide what it has."""
+    return b"\xe2" in line or b"\x1b" in line or line.endswith(_ENDS)

@@ -177,15 +177,16 @@ class ConsoleDecoder(LastLine):
         known = tuple(self._dialects)
         done = {number: 0 for number, dialect in enumerate(known) if dialect.open}
         """Number of an open dialect -> position of the next line for it."""
-        claimed, before, last = 0, (-1, -1, -1), -1
-        for place in places(text, known):
-            start, number, end = place
+        claimed, last = 0, -1
+        for start, number, end in places(text, known):
             if done:
                 last = max(last, self._follow(known, done, text, start))
-            if place == before or start < claimed or end - start > known[number].longest:
+            dialect = known[number]
+            if start < claimed or end - start > dialect.longest:
                 continue
-            before, dialect = place, known[number]
-            if (number in done and not _is_guess(dialect)) or not self._wanted(dialect):
+            if number in done and not _is_guess(dialect):
+                continue
+            if self._found and not self._wanted(dialect):
                 continue
             taken = self._rows.taken
             if dialect.take(text[start:end], self._rows):

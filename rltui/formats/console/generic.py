@@ -44,9 +44,11 @@ _MAX_PATTERNS = 8
 _MAX_SEEN = 1000
 #: A cheap test that rules out nearly all other lines.
 _QUICK = re.compile(
-    rb"(?:te[pr]|TE[PR]|och|OCH|sode|tion|atch|date|rame|_env|acts"
+    rb"(?:tep|ter(?<=[Ii]ter)|TEP|TER(?<=ITER)|och|OCH|sode|tion(?<=[ra][ac]tion)"
+    rb"|atch(?<=[Bb]atch)|date(?<=pdate)|rame(?<=[Ff]rame)|_env|acts"
     rb"|p(?<=[Ee]p)(?<!\w.p)|P(?<=EP)(?<!\w.P))(?:e?s)?(?:[_A-Z]\w{0,5})?"
     rb"(?: [Nn]um(?:ber)?)?\s?[:=#]?\s?[\[(]?\s{0,8}\d"
+    rb"|\[\d[\d.]{0,15}[kKMG]? [a-z ]{0,8}(?:step|epi|iter|frame|update)s?"
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
 _PAIR = re.compile(
@@ -59,7 +61,11 @@ _SPACED = re.compile(
 )
 #: A field between bars, whose name may have any number of words.
 _BARRED = re.compile(
-    rb"\|\s*([A-Za-z_][^|:=]{0,80}?)\s*[:=]\s*(" + QUANTITY + rb")" + _UNIT + rb"\s*(?=\||$)"
+    rb"\|\s*([A-Za-z_][^|:=]{0,80}?)(?:\s*[:=]\s*|\s+)("
+    + QUANTITY
+    + rb")"
+    + _UNIT
+    + rb"\s*(?=\||$)"
 )
 #: ``mean/median reward 13.2/11.1``.
 _TWO_VALUES = re.compile(
@@ -278,7 +284,7 @@ def _pairs(text: bytes) -> tuple[tuple[bytes, ...], list[float], list[tuple[int,
     names: list[bytes] = []
     values: list[float] = []
     spans: list[tuple[int, int]] = []
-    parts = [part for part in text.split(b"|")[1:] if part.strip()]
+    parts = [part for part in text.split(b"|")[1:] if part.strip()] if b"|" in text else ()
     if len(parts) > 1:
         fields = _BARRED.findall(text)
         if len(fields) == len(parts):
@@ -294,7 +300,7 @@ def _pairs(text: bytes) -> tuple[tuple[bytes, ...], list[float], list[tuple[int,
             names += [two[1] + b"(" + two[2] + b")", two[1] + b"(" + two[3] + b")"]
             values += [float(found[2]), float(found[3][1:])]
             spans += [found.span(2), (found.start(3) + 1, found.end(3))]
-    for found in _TWO_VALUES.finditer(text) if not names else ():
+    for found in _TWO_VALUES.finditer(text) if not names and b"/" in text else ():
         names += [found[1] + b" " + found[3], found[2] + b" " + found[3]]
         values += [float(found[4]), float(found[5])]
         spans += [found.span(4), found.span(5)]

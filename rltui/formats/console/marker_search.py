@@ -34,13 +34,15 @@ class _Search(NamedTuple):
 
 
 def places(text: bytes, dialects: Sequence[Dialect]) -> list[Place]:
-    """The lines with markers, in order; ``text`` ends with the end of a line."""
+    """The lines with markers, in order, each once for a dialect; ``text`` ends with the end of a
+    line."""
     searches = _plan(tuple((dialect.markers, dialect.words) for dialect in dialects))
     lower = text.lower() if any(search.any_case for search in searches) else b""
     few = len(text) >> _FEW
     lines: list[list[Line] | None] = []
     """Of each search; None: it was given up because there are too many."""
-    found_places: list[Place] = []
+    ends: dict[int, dict[int, int]] = {}
+    """Number of a dialect -> begin of a line -> its end."""
     for needle, any_case, numbers, root in searches:
         within = lines[root] if root is not None else None
         if within is not None and (not within or len(within) <= few):
@@ -51,9 +53,8 @@ def places(text: bytes, dialects: Sequence[Dialect]) -> list[Place]:
         lines.append(found)
         if found:
             for number in numbers:
-                found_places += [(start, number, end) for start, end in found]
-    found_places.sort()
-    return found_places
+                ends.setdefault(number, {}).update(found)
+    return sorted((begin, n, end) for n, known in ends.items() for begin, end in known.items())
 
 
 def _lines(text: bytes, needle: bytes, most: int) -> list[Line] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rltui.formats.console.console_line import quantity
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE, STEP
 
 #: Bytes of a line in which its step is searched, logger prefix included.
@@ -14,8 +15,17 @@ _INDEX = re.compile(
     rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)\s?[:=#]?\s?[\[(]?\s{0,8}"
     rb"(\d{1,15})(?:\s?/\s{0,8}(\d{1,15}))?(?![\d.\w%])[\])]?"
 )
+#: A counter before its name: ``[1.2K steps]``.
+_LEADING = re.compile(
+    rb"\s{0,8}\[(\d{1,15}(?:\.\d{1,6})?[kmg]?) (?:env |environment |time|global |training )?"
+    rb"(step|iter|update|episode|frame)[a-z]{0,6}\]"
+)
 #: What may stand before a counter.
 _BEFORE = re.compile(rb"(?:^|[\s\[(|>:*#-])(train(?:ing)?[ _]|global[ _]|total[ _])?$")
+#: The last byte of that.
+_BREAKS = b" \t\n\r\f\v[(|>:*#-_"
+_BEFORE_ENDS = b"ngl"
+_UNDERSCORE, _BLANK = b"_ "
 _LONGEST_BEFORE = len("(training ")
 #: An epoch with the position inside it: ``Epoch:[1/3](20/4292)``, ``Train Epoch: 1 [640/60000``.
 _WITHIN = re.compile(
@@ -25,6 +35,7 @@ _ORDER = {
     b"step": STEP,
     b"iter": STEP,
     b"upda": STEP,
+    b"fram": FINE,
     b"batc": BATCH,
     b"epis": EPISODE,
     b"ep": EPISODE,
@@ -53,18 +64,28 @@ def place_of(text: bytes) -> Place | None:
     if within:
         epoch, epochs, step, total = (int(g) if g else None for g in within.groups())
         return Place(STEP, step or 0, total, epoch, epochs, within.end())
+    leading = _LEADING.match(head) if b"]" in head else None
+    if leading:
+        step = int(quantity(leading[1].upper()))
+        return Place(_ORDER[leading[2][:4]], step, end=leading.end())
     best: Place | None = None
     epoch = epochs = None
     for found in _INDEX.finditer(head):
-        before = _BEFORE.search(head, max(0, found.start() - _LONGEST_BEFORE), found.start())
-        if before is None:
+        start = found.start()
+        last = head[start - 1] if start else _BLANK
+        if last not in _BREAKS:
             continue
-        word = found[1]
+        before = None
+        if last in b" _" and start > 1 and head[start - 2] in _BEFORE_ENDS:
+            before = _BEFORE.search(head, max(0, start - _LONGEST_BEFORE), start)
+        if before is None and last == _UNDERSCORE:
+            continue
+        word, digits, of = found.groups()
         rank = _ORDER[word[:4]]
-        step, total = int(found[2]), int(found[3]) if found[3] else None
+        step, total = int(digits), int(of) if of else None
         if rank == EPOCH:
             epoch, epochs = step, total
-        if before[1] and rank == STEP:
+        if before and before[1] and rank == STEP:
             rank = FINE
         if best is not None and best.rank == EPISODE and word == b"steps" and rank == STEP:
             continue

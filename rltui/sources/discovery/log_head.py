@@ -161,8 +161,10 @@ class HeadReader:
             if status.st_size > HEAD_BYTES:
                 end = _read_end(path, status.st_size)
                 claimed = form.claims(path, end, self._options)
-            rowless = not claimed and self._died(form, path, end, named)
-            claimed = claimed or rowless
+            rowless = not claimed and self._died(form, path, end, end, named)
+        elif not claimed and status.st_size <= HEAD_BYTES and (end := form.packed_text(head)):
+            rowless = self._died(form, path, head, end, named)
+        claimed = claimed or rowless
         reason, decided = "", True
         if not claimed:
             reason, decided = form.refusal(head, self._options)
@@ -195,12 +197,13 @@ class HeadReader:
             self._claims[form.name, str(path)] = _Claim(identity, size, True, True, "")
         return found
 
-    def _died(self, form: Format, path: Path, end: bytes, named: bool) -> bool:
-        """Whether a log without rows is that of a job that died."""
-        ends, name = self._ends, path.name
+    def _died(self, form: Format, path: Path, data: bytes, end: bytes, named: bool) -> bool:
+        """Whether a log without rows is that of a job that died; ``data``: its last bytes, which
+        hold the text ``end``."""
+        ends, name = self._ends, path.name.removesuffix(".gz")
         if ends is None or not end or not (named or ends.may_show(name, end)):
             return False
-        tail = form.decoder(self._options, path).feed(end).tail
+        tail = form.decoder(self._options, path).feed(data).tail
         return tail is not None and ends.show(name, tail, named=named)
 
     def _head(self, path: str, status: os.stat_result) -> bytes:

@@ -33,7 +33,7 @@ from rltui.sources.discovery.event_places import EventPlaces, format_of
 from rltui.sources.discovery.grouping import Unit, continued, joined, name_of, units
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import MAX_REFUSED, Discovery, LogFile, RunFiles
-from rltui.sources.discovery.tree import Candidate, LogdirError, Tree
+from rltui.sources.discovery.tree import Candidate, EmptyLogError, LogdirError, Tree
 from rltui.sources.discovery.walk import MISSING, Walker, why
 from rltui.trackers import TRACKERS, Tracker
 
@@ -61,9 +61,13 @@ class RunFinder:
         options: Options | None = None,
         trackers: Sequence[Tracker] = TRACKERS,
         ends: EndSigns | None = None,
+        *,
+        waits: bool = False,
     ) -> None:
-        """``ends`` knows the logs of jobs that died before their first row."""
+        """``ends`` knows the logs of jobs that died before their first row; ``waits``: a named
+        file that is empty is no error, it may become a log."""
         self._logdirs = tuple(Path(p) for p in logdirs)
+        self._waits = waits
         self._walker = Walker(formats, trackers, options or Options(), ends)
         naming = [f.name for f in formats if f.names_run]
         others = [f.name for f in formats if not f.names_run]
@@ -107,11 +111,9 @@ class RunFinder:
             try:
                 found, tree, is_file = self._find_in(number, logdir, seen)
             except LogdirError as error:
-                if not self._found:
+                if not self._found and not (self._waits and isinstance(error, EmptyLogError)):
                     raise
-                reason = VANISHED if error.reason == MISSING else error.reason
-                found, tree, is_file = [], Tree(directories=[(logdir, -1)]), False
-                tree.trouble(logdir, reason)
+                found, tree, is_file = [], _unread(logdir, error), False
             (singles if is_file else runs).extend(found)
             trees.append(tree)
         self._found = True
@@ -316,6 +318,23 @@ class RunFinder:
             why_here,
             alone,
         )
+
+
+def _unread(logdir: Path, error: LogdirError) -> Tree:
+    """A logdir that cannot be searched now: tried again when it appears, as a file when it
+    grows."""
+    try:
+        found = logdir.parent, logdir.parent.stat().st_mtime_ns
+        named = stat.S_ISREG(logdir.stat().st_mode)
+    except OSError:
+        named = False
+    if not named:
+        tree = Tree(directories=[(logdir, -1)])
+        tree.trouble(logdir, VANISHED if error.reason == MISSING else error.reason)
+        return tree
+    tree = Tree(directories=[found], unclaimed=[logdir])
+    tree.refuse(logdir, error.reason)
+    return tree
 
 
 def _stands_alone(unit: Unit, candidates: Iterable[Candidate]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from rltui.sources.discovery.tree import LogdirError
+from rltui.sources.discovery.tree import EmptyLogError, LogdirError
 
 #: Bytes whose lines are counted, and of one piece of them.
 _MOST_BYTES, _PIECE = 64 << 20, 1 << 20
@@ -16,7 +16,7 @@ def not_understood(path: Path, tried: Iterable[tuple[str, str]]) -> LogdirError:
     them lacks, or ``""``. Raises OSError."""
     found = _content(path)
     if not found:
-        return LogdirError(path, "empty so far")
+        return EmptyLogError(path)
     names = [f"{name} ({lacks})" if lacks else name for name, lacks in tried]
     return LogdirError(path, f"{found}; formats tried: {', '.join(names)}")
 

@@ -76,6 +76,13 @@ class LogdirError(SourceError):
         self.reason = reason
 
 
+class EmptyLogError(LogdirError):
+    """A named file that holds nothing: it may become a log."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "empty so far")
+
+
 @dataclass(slots=True)
 class Tree:
     """What a walk through one logdir found."""

@@ -259,6 +259,9 @@ class Walk:
         if tracker is not None:
             self._seen.add(identity)
             self._store(path, place.name, tracker, within=True)
+        elif not forms:
+            names = " or ".join(t.name for t in trackers)
+            self.tree.refuse(path, f"is no database of {names}, or damaged")
         else:
             self._file(place, path, status, forms)
 

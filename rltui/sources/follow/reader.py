@@ -51,9 +51,11 @@ class Reader:
         on_batch: Callable[[], None] | None = None,
         pipe: int = 0,
         ends: EndSigns | None = None,
+        waits: bool = False,
     ) -> None:
         """``run_glob`` selects runs by name; ``pipe`` is the file descriptor that the logdir
-        ``-`` means; ``ends`` knows the logs of jobs that died before their first row."""
+        ``-`` means; ``ends`` knows the logs of jobs that died before their first row; ``waits``:
+        a named file that is empty is no error."""
         logdirs = tuple(Path(p) for p in logdirs)
         self._clock = clock or SystemClock()
         self._options = Options(verify, tuple(step_keys)) if step_keys else Options(verify)
@@ -62,7 +64,7 @@ class Reader:
         self._ends = ends
         self._budget = budget_bytes
         watch = watch or Intervals()
-        finder = RunFinder(logdirs, formats, self._options, ends=ends)
+        finder = RunFinder(logdirs, formats, self._options, ends=ends, waits=waits)
         self._search = LogSearch(finder, logdirs, self._clock, watch, run_glob)
         self._feeds = Feeds(self._open, logdirs)
         self._queue = BatchQueue(on_batch)

@@ -45,6 +45,7 @@ class MlflowTables:
     """See :class:`rltui.trackers.sqlite.schema.Dialect`."""
 
     row_bytes = _ROW_BYTES
+    system = None
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of metrics; databases of before MLflow 1.0 have no step and no is_nan."""

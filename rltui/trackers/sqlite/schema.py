@@ -68,6 +68,10 @@ class Dialect(Protocol):
     row_bytes: int
     """Bytes of a row in the file, roughly."""
 
+    @property
+    def system(self) -> Dialect | None:
+        """The dialect of a second table, with rows that have a time and no step; None for none."""
+
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of the rows, or None when the database is no such store."""
 

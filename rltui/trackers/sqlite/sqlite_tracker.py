@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from rltui.trackers.sqlite.change_log import StoreChangeLog
     from rltui.trackers.sqlite.schema import Dialect
+
+    _Logs = WeakValueDictionary[tuple[Path, type[Dialect]], StoreChangeLog]
 
 #: How the name of a file ends that may be a database; lower case.
 _SUFFIXES = (".db", ".sqlite", ".sqlite3", ".db3")
@@ -50,7 +52,7 @@ class RowStore:
         self.written_by = written_by
         self._load = load
         self._clock = clock or SystemClock()
-        self._logs: WeakValueDictionary[Path, StoreChangeLog] = WeakValueDictionary()
+        self._logs: _Logs = WeakValueDictionary()
         self._known: dict[Path, tuple[tuple[int, ...], bool]] = {}
 
     @cached_property
@@ -112,14 +114,25 @@ class RowStore:
 
     def follow(self, path: Path, part: str) -> Follower:
         """Follow one run; the followers of one store share what they find out about it."""
-        from rltui.trackers.sqlite.change_log import StoreChangeLog
-        from rltui.trackers.sqlite.row_follower import RowFollower
         from rltui.trackers.sqlite.schema import run_of
 
-        log = self._logs.get(path)
+        run = run_of(part)
+        system = self._dialect.system
+        rows = partial(self._follower, path, self._dialect, run)
+        if system is None:
+            return rows()
+        from rltui.trackers.sqlite.system_rows import SystemRowFollower
+
+        return SystemRowFollower(rows, partial(self._follower, path, system, run))
+
+    def _follower(self, path: Path, dialect: Dialect, run: bytes) -> Follower:
+        from rltui.trackers.sqlite.change_log import StoreChangeLog
+        from rltui.trackers.sqlite.row_follower import RowFollower
+
+        log = self._logs.get((path, type(dialect)))
         if log is None:
-            log = self._logs[path] = StoreChangeLog(path, self._dialect, self._clock)
-        return RowFollower(log, run_of(part))
+            log = self._logs[path, type(dialect)] = StoreChangeLog(path, dialect, self._clock)
+        return RowFollower(log, run)
 
 
 def _distinct(runs: Sequence[TrackedRun]) -> tuple[TrackedRun, ...]:

@@ -2,9 +2,9 @@
 
 Table ``metrics`` (trackio/sqlite_storage.py): one row for each ``log`` call, with an ISO time, a
 step and the values as a JSON object, in which NaN and infinity are texts. Runs have ids since
-version 0.24; before, the name was the id. System metrics are not read: they have a time, but no
-step. What a network file system gets in place of rows (``inbox/*/*.jsonl``) is not read either:
-trackio moves it into the database.
+version 0.24; before, the name was the id. Table ``system_metrics`` is the same without a step: use
+of the GPUs and the processor, their tags begin with ``system/``. What a network file system gets in
+place of rows (``inbox/*/*.jsonl``) is not read: trackio moves it into the database.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from rltui.formats.jsonl.jsonl_row import flatten, settings_of
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.trackers.base import TrackedRun
 from rltui.trackers.sqlite.schema import (
+    Dialect,
     Facts,
     Row,
     RowDecoder,
@@ -38,6 +39,7 @@ from rltui.trackers.sqlite.schema import (
 _ROW_BYTES = 1000
 #: Longest JSON of one row that is read; images and tables are kept outside of it.
 _MOST_BYTES = 4 << 20
+_METRICS = f"CASE WHEN length(metrics) <= {_MOST_BYTES} THEN metrics END"
 _NEEDED = frozenset(("timestamp", "run_name", "step", "metrics"))
 #: The step of the trainer where transformers logs it: the column then only counts log calls
 #: (TrackioCallback in transformers/integrations/integration_utils.py).
@@ -53,14 +55,16 @@ class TrackioTables:
 
     row_bytes = _ROW_BYTES
 
+    @property
+    def system(self) -> Dialect:
+        return _SystemTable()
+
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of metrics, in which a run is its id or, in old databases, its name."""
         columns = columns_of(connection, "metrics")
         if not columns >= _NEEDED:
             return None
-        run = "run_id" if "run_id" in columns else "run_name"
-        metrics = f"CASE WHEN length(metrics) <= {_MOST_BYTES} THEN metrics END"
-        return Table("metrics", run, f"timestamp, step, {metrics}")
+        return Table("metrics", _run_column(columns), f"timestamp, step, {_METRICS}")
 
     def runs(self, connection: sqlite3.Connection, table: Table, project: str) -> list[TrackedRun]:
         """All runs, called ``project/run``."""
@@ -103,6 +107,36 @@ class TrackioTables:
         return _Rows()
 
 
+class _SystemTable(TrackioTables):
+    """The system metrics of the runs."""
+
+    def table(self, connection: sqlite3.Connection) -> Table | None:
+        """The table of system metrics. Old databases have none, and get it when a newer trackio
+        opens them: until then the rows of run NULL, of which there are none, take its place."""
+        columns = columns_of(connection, "system_metrics")
+        if not columns >= _NEEDED - {"step"}:
+            return Table("metrics", "NULL", "timestamp, 0, NULL")
+        return Table("system_metrics", _run_column(columns), f"timestamp, 0, {_METRICS}")
+
+    def states(
+        self,
+        connection: sqlite3.Connection,  # noqa: ARG002
+        runs: Collection[bytes],  # noqa: ARG002
+    ) -> Mapping[bytes, Hashable]:
+        """None: all that happens to a run beside its rows is read with the metrics."""
+        return {}
+
+    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> Facts:  # noqa: ARG002
+        return Facts()
+
+    def decoder(self) -> RowDecoder:
+        return _Rows("system/")
+
+
+def _run_column(columns: Collection[str]) -> str:
+    return "run_id" if "run_id" in columns else "run_name"
+
+
 def _runs(connection: sqlite3.Connection, table: Table) -> list[bytes]:
     """Different values of the column of runs; hops from one to the next in its index, since
     ``DISTINCT`` would go through all rows."""
@@ -119,7 +153,7 @@ def _settings_key(connection: sqlite3.Connection) -> str:
     columns = columns_of(connection, "configs")
     if "config" not in columns:
         return ""
-    return "run_id" if "run_id" in columns else "run_name"
+    return _run_column(columns)
 
 
 def _settings(connection: sqlite3.Connection, run: bytes) -> dict[str, object]:
@@ -171,8 +205,10 @@ def _size_of(row: Row) -> int:
 class _Rows:
     """Rows of (id, time, step, JSON)."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "") -> None:
+        """``prefix`` begins the name of every tag."""
         self.row_bytes = _ROW_BYTES
+        self._prefix = prefix
         self._sink = RowSink()
         self._notes = NoteBook()
         self._step = 0
@@ -241,7 +277,7 @@ class _Rows:
         steps, walls, values = self._steps, self._walls, self._values
         self._steps, self._walls, self._values = [], [], []
         if steps:
-            layout = layout_of(self._keys, np.float64)
+            layout = layout_of(tuple(self._prefix + key for key in self._keys), np.float64)
             matrix = np.array(values, np.float64)  # None is NaN
             self._sink.rows(layout, np.array(steps, np.int64), np.array(walls), matrix)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -284,3 +285,22 @@ def test_the_errors_of_a_job_that_dies_while_it_is_watched(tmp_path: Path) -> No
 def test_a_published_log_that_ended_before_the_first_row() -> None:
     (run,) = RunFinder([PUBLIC], ends=JobLogs()).find().runs
     assert run.files[0].kind == "console"
+
+
+@pytest.mark.parametrize("name", ["slurm-12.out.gz", "job.log.gz"])
+def test_a_packed_log_of_a_job_that_died(tmp_path: Path, name: str) -> None:
+    text = (
+        b"loading\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'x'\n"
+    )
+    path = tmp_path / "jobs" / name
+    path.parent.mkdir()
+    for named in (path, path.parent):
+        path.write_bytes(gzip.compress(text))
+        (run,) = RunFinder([named], ends=JobLogs()).find().runs
+        assert [f.path for f in run.files] == [path]
+        path.write_bytes(gzip.compress(b"all is well\n" * 9))
+        if named is path:
+            with pytest.raises(SourceError):
+                RunFinder([named], ends=JobLogs()).find()
+        else:
+            assert not RunFinder([named], ends=JobLogs()).find().runs

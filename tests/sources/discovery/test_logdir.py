@@ -567,3 +567,48 @@ def test_a_file_that_comes_back_has_its_number(tmp_path: Path) -> None:
     assert [(f.path, f.order) for f in again[0].files] == [
         (f.path, f.order) for f in before[0].files
     ]
+
+
+def test_an_empty_file_that_is_waited_for(tmp_path: Path) -> None:
+    """It may hold text before its first row."""
+    file, run = tmp_path / "train.log", tmp_path / "run"
+    file.touch()
+    events(run, "x")
+    with pytest.raises(SourceError, match="empty so far"):
+        discover([file])
+    finder = RunFinder([file, run], waits=True)
+    found = finder.find()
+    assert [r.path for r in found.runs] == [run]
+    assert [(n.path, n.message) for n in found.refused] == [(file, "empty so far")]
+    assert file in found.unclaimed
+    file.write_text("loading the model\n")
+    found = finder.find()
+    assert len(found.runs) == 1
+    assert file in found.unclaimed
+    assert "1 line of text" in found.refused[0].message
+    file.write_text("loading the model\nstep 1 loss=0.5\nstep 2 loss=0.4\n")
+    found = finder.find()
+    assert {f.path for r in found.runs for f in r.files} >= {file}
+    assert (found.refused, found.notes) == ((), ())
+
+
+@pytest.mark.parametrize("content", [None, "no log\n"])
+def test_only_an_empty_file_is_waited_for(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "train.log"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(SourceError):
+        RunFinder([file], waits=True).find()
+
+
+@pytest.mark.parametrize("content", [b"\x8f" * 9000, b"SQLite format 3\0" + b"\x8f" * 9000])
+def test_a_damaged_database_gives_a_note(tmp_path: Path, content: bytes) -> None:
+    """Without its first bytes it may be a file of another program."""
+    path = tmp_path / "mlflow.db"
+    path.write_bytes(content)
+    events(tmp_path / "run", "x")
+    found = discover([tmp_path])
+    assert [r.key.name for r in found.runs] == ["run"]
+    (note,) = (*found.refused, *found.notes)
+    assert note.path == path
+    assert "database" in note.message
