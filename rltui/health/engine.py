@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
-from rltui.health.judge import Outcome, judge
+from rltui.health.judge import Columns, Outcome, judge
 from rltui.health.model import Report
 from rltui.health.plan import Task, make_plan
 from rltui.health.report import Answer, make_report
@@ -81,8 +81,9 @@ class Engine:
             memory.plan = make_plan(self.rules, tags, infos, recognition)
             memory.planned = tags
         memory.waiting = False
+        columns: Columns = {}
         answers = [
-            (task, tuple(self._answer(memory, task, tag, now) for tag in task.tags))
+            (task, tuple(self._answer(memory, task, tag, now, columns) for tag in task.tags))
             for task in memory.plan
         ]
         memory.version = run.version
@@ -111,7 +112,9 @@ class Engine:
             memory = self._memory[run.key] = fresh
         return memory
 
-    def _answer(self, memory: _Memory, task: Task, tag: str, now: float) -> Answer:
+    def _answer(
+        self, memory: _Memory, task: Task, tag: str, now: float, columns: Columns
+    ) -> Answer:
         run, key = memory.run, (task.variant.id, tag)
         series = [run.series(t) for t in (tag, *task.roles.values())]
         content = tuple((s.epoch, s.count) for s in series)
@@ -128,18 +131,18 @@ class Engine:
             ):
                 memory.waiting = True
                 return kept.answer
-        answer = _judge(memory, task, tag)
+        answer = _judge(memory, task, tag, columns)
         memory.answers[key] = _Kept(content, answer, now)
         return answer
 
 
-def _judge(memory: _Memory, task: Task, tag: str) -> Answer:
+def _judge(memory: _Memory, task: Task, tag: str, columns: Columns) -> Answer:
     run, infos = memory.run, memory.infos
     others = {role: (run.series(t), infos[t]) for role, t in task.roles.items() if t != tag}
     outcome: Outcome | None = None
     error: str | None = None
     try:
-        outcome = judge(task.rule, task.variant, infos[tag], run.series(tag), others)
+        outcome = judge(task.rule, task.variant, infos[tag], run.series(tag), others, columns)
     except Exception as problem:  # noqa: BLE001  a broken rule must not stop the program
         error = f"{type(problem).__name__}: {problem}"
     return Answer(tag, run.series(tag).count, outcome, error)

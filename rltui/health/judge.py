@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.core.template import parse
-from rltui.health.detectors.extent import Extent, extent
+from rltui.health.detectors.extent import Extent, Window, extent
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.episodes import Span, spans
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
@@ -50,15 +50,33 @@ class _Case:
     signals: Mapping[Level, Signal]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """The values of one tag, in the unit and sign of its metric."""
+
+    x: FloatArray
+    steps: IntArray
+    walls: FloatArray
+    medians: dict[Window, FloatArray] = field(default_factory=dict)
+
+
+#: Tag, and whether its non-finite rows are left out -> its values, for one pass over a run.
+Columns = dict[tuple[str, bool], Column]
+
+
 def judge(
     rule: Rule,
     variant: Variant,
     info: TagInfo,
     series: Series,
     others: Mapping[str, tuple[Series, TagInfo]],
+    columns: Columns | None = None,
 ) -> Outcome:
-    """Judge all rows of ``series``; ``others`` maps roles of the detector to further series."""
-    rows, walls = _rows(variant, info, series, others)
+    """Judge all rows of ``series``; ``others`` maps roles of the detector to further series.
+
+    ``columns`` keeps what several variants need of the same tags; it must not outlive the rows.
+    """
+    rows, walls = _rows(variant, info, series, others, {} if columns is None else columns)
     if rows.count < variant.min_points:
         return Outcome(False, (), _UNJUDGED, rows.count)
     signals = {
@@ -93,22 +111,32 @@ def _worth_listing(found: list[Span]) -> list[Span]:
 
 
 def _rows(
-    variant: Variant, info: TagInfo, series: Series, others: Mapping[str, tuple[Series, TagInfo]]
+    variant: Variant,
+    info: TagInfo,
+    series: Series,
+    others: Mapping[str, tuple[Series, TagInfo]],
+    columns: Columns,
 ) -> tuple[Rows, FloatArray]:
-    x = series.values.astype(np.float64) * (info.sign * info.scale)
-    steps, walls = series.steps, series.wall_times
-    if not variant.detector.all_rows:
-        keep = np.isfinite(x)
-        if not keep.all():
-            x, steps, walls = x[keep], steps[keep], walls[keep]
+    own = _column(info, series, columns, finite=not variant.detector.all_rows)
     aligned = {}
     for role, (other, other_info) in others.items():
-        other_steps, values = other.finite()
-        values = values * (other_info.sign * other_info.scale)
-        position = np.searchsorted(other_steps, steps, side="right")
-        if len(values):
-            aligned[role] = np.where(position > 0, values[np.maximum(position - 1, 0)], np.nan)
-    return Rows(x, steps, aligned), walls
+        found = _column(other_info, other, columns, finite=True)
+        position = np.searchsorted(found.steps, own.steps, side="right")
+        if len(found.x):
+            aligned[role] = np.where(position > 0, found.x[np.maximum(position - 1, 0)], np.nan)
+    return Rows(own.x, own.steps, aligned, own.medians), own.walls
+
+
+def _column(info: TagInfo, series: Series, columns: Columns, *, finite: bool) -> Column:
+    key = (info.tag, finite)
+    if key not in columns:
+        x = series.values.astype(np.float64) * (info.sign * info.scale)
+        steps, walls = series.steps, series.wall_times
+        keep = np.isfinite(x)
+        if finite and not keep.all():
+            x, steps, walls = x[keep], steps[keep], walls[keep]
+        columns[key] = Column(x, steps, walls)
+    return columns[key]
 
 
 def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:

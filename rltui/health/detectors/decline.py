@@ -36,7 +36,7 @@ def below_start(
     at which that lies above ``spared`` of its range.
     """
     x, n = rows.x, rows.count
-    middle, start = rolling_median(x, window), _start(x, early)
+    middle, start = rows.median(window), _start(x, early)
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(_is_base(start, unit, unit_share), middle / start, np.nan)
         beyond = part <= share

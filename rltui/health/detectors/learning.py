@@ -41,8 +41,8 @@ def frozen(
     Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
-    middle, spread = rolling_median(x, window), rolling_quartiles(x, window)
-    lively = rolling_median(x, short)
+    middle, spread = rows.median(window), rolling_quartiles(x, window)
+    lively = rows.median(short)
     best = np.maximum.accumulate(lively) if n else lively
     span = best - np.minimum.accumulate(lively) if n else lively
     allowed = constant(n, spread_share)
@@ -175,7 +175,7 @@ def worse_than_best(
     that metric.
     """
     n = rows.count
-    middle = rolling_median(rows.x, window)
+    middle = rows.median(window)
     best = np.minimum.accumulate(middle) if n else middle
     with np.errstate(invalid="ignore", divide="ignore"):
         times = np.where(best > 0, middle / best, np.nan)
@@ -208,7 +208,7 @@ def diverged(
     zero.
     """
     x, n = rows.x, rows.count
-    middle, start = rolling_median(x, window), start_median(x, early)
+    middle, start = rows.median(window), start_median(x, early)
     best = np.minimum.accumulate(middle) if n else middle
     known = start > 0
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -9,6 +9,7 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.extent import Window
+from rltui.health.detectors.windows import rolling_median
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,10 +27,20 @@ class Rows:
     """role -> (n,): the newest value of another metric at or before each row, NaN if none yet.
     Roles that the run does not log are absent."""
 
+    medians: dict[Window, FloatArray] = field(default_factory=dict)
+    """Rolling medians that were computed already; shared by all who judge the same values."""
+
     @property
     def count(self) -> int:
         """Number of rows."""
         return len(self.x)
+
+    def median(self, window: Window) -> FloatArray:
+        """(n,) median of the last ``window`` values at each row; not to be changed."""
+        found = self.medians.get(window)
+        if found is None:
+            found = self.medians[window] = rolling_median(self.x, window)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
