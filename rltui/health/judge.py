@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.core.template import parse
-from rltui.health.detectors.extent import Extent, Window, extent
+from rltui.health.detectors.extent import Extent, extent
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.episodes import Span, spans
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
@@ -57,7 +57,7 @@ class Column:
     x: FloatArray
     steps: IntArray
     walls: FloatArray
-    medians: dict[Window, FloatArray] = field(default_factory=dict)
+    kept: dict[Hashable, FloatArray] = field(default_factory=dict)
 
 
 #: Tag, and whether its non-finite rows are left out -> its values, for one pass over a run.
@@ -124,7 +124,7 @@ def _rows(
         position = np.searchsorted(found.steps, own.steps, side="right")
         if len(found.x):
             aligned[role] = np.where(position > 0, found.x[np.maximum(position - 1, 0)], np.nan)
-    return Rows(own.x, own.steps, aligned, own.medians), own.walls
+    return Rows(own.x, own.steps, aligned, own.kept), own.walls
 
 
 def _column(info: TagInfo, series: Series, columns: Columns, *, finite: bool) -> Column:

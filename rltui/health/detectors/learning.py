@@ -41,7 +41,10 @@ def frozen(
     Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
-    middle, spread = rows.median(window), rolling_quartiles(x, window)
+    middle, spread = (
+        rows.median(window),
+        rows.once(("quartiles", window), lambda: rolling_quartiles(x, window)),
+    )
     lively = rows.median(short)
     best = np.maximum.accumulate(lively) if n else lively
     span = best - np.minimum.accumulate(lively) if n else lively
@@ -180,7 +183,7 @@ def worse_than_best(
     with np.errstate(invalid="ignore", divide="ignore"):
         times = np.where(best > 0, middle / best, np.nan)
         beyond = (times >= factor) & (np.arange(n) >= 2)
-        beyond &= middle - best >= noise * usual_step(rows.x)
+        beyond &= middle - best >= noise * rows.once("usual step", lambda: usual_step(rows.x))
     if least_certain > 0:
         certain = rows.others.get("certain", constant(n, np.nan))
         with np.errstate(invalid="ignore"):

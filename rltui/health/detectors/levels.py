@@ -176,7 +176,10 @@ def spike(
     below half of the limit again.
     """
     x, n = rows.x, rows.count
-    usual = _usual(x, before, early, start_share, signal_share)
+    usual = rows.once(
+        ("usual", before, early, start_share, signal_share),
+        lambda: _usual(x, before, early, start_share, signal_share),
+    )
     limit = np.maximum(factor * usual, above)
     with np.errstate(invalid="ignore"):
         hit = (x >= limit) & (usual > 0)

@@ -150,7 +150,8 @@ def under_best(rows: Rows, *, drop: float, window: Window = 2, noise: float = 0.
     best = np.maximum.accumulate(middle) if n else middle
     down = best - middle
     return Signal(
-        beyond=(down >= drop) & (down >= noise * usual_step(rows.x)),
+        beyond=(down >= drop)
+        & (down >= noise * rows.once("usual step", lambda: usual_step(rows.x))),
         statistic=best - middle,
         threshold=constant(n, drop),
         name="fall from the best",

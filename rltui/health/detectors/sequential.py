@@ -62,7 +62,10 @@ def fallen(
         span = best - low
         known = settled & (span > 0)
         row = np.where(known, np.clip((best - x) / span, 0.0, 1.0), 0.0)
-        usual = np.maximum(noise * usual_step(x), wander * usual_fall(middle))
+        usual = np.maximum(
+            noise * rows.once("usual step", lambda: usual_step(x)),
+            wander * rows.once(("usual fall", window), lambda: usual_fall(middle)),
+        )
         certainty = np.where(known & (best > x), (best - x) / usual, 0.0)
         part = np.where(known, (best - middle) / span, 0.0)
         floor = best - lost * span

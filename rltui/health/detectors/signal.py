@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,8 +27,8 @@ class Rows:
     """role -> (n,): the newest value of another metric at or before each row, NaN if none yet.
     Roles that the run does not log are absent."""
 
-    medians: dict[Window, FloatArray] = field(default_factory=dict)
-    """Rolling medians that were computed already; shared by all who judge the same values."""
+    kept: dict[Hashable, FloatArray] = field(default_factory=dict)
+    """What was computed of ``x`` already; shared by all variants and levels that judge it."""
 
     @property
     def count(self) -> int:
@@ -37,9 +37,13 @@ class Rows:
 
     def median(self, window: Window) -> FloatArray:
         """(n,) median of the last ``window`` values at each row; not to be changed."""
-        found = self.medians.get(window)
+        return self.once(("median", window), lambda: rolling_median(self.x, window))
+
+    def once(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
+        """What ``compute`` makes of ``x`` alone, computed once per ``key``; not to be changed."""
+        found = self.kept.get(key)
         if found is None:
-            found = self.medians[window] = rolling_median(self.x, window)
+            found = self.kept[key] = compute()
         return found
 
 

@@ -67,15 +67,16 @@ def no_gain(
     while look <= n:
         following = max(look + 1, int(look * growth))
         here = slice(look - 1, min(n, following - 1))
-        a, b, noise, top = _parts(x[:look])
+        a, b, noise = _ends(x[:look])
         start[here], late[here] = a, b
         gain[here] = (b - a) / noise if noise > 0 else (np.inf if b > a else 0.0)
-        span = rows.steps[look - 1] - rows.steps[0]
-        sure = look >= least_rows or (look >= long_rows and span >= long_steps)
-        flat = gain[look - 1] < noise_share and top - a < rise_share * max(noise, 1e-300)
-        if flat and (sure or (length is not None and _moved(length[:look], moved_factor))):
-            z = rank_trend(x[:look])
-            beyond[here] = z < trend if sure else -_FALLING < z < 0.0
+        if gain[look - 1] < noise_share:
+            span = rows.steps[look - 1] - rows.steps[0]
+            sure = look >= least_rows or (look >= long_rows and span >= long_steps)
+            moved = sure or (length is not None and _moved(length[:look], moved_factor))
+            if moved and _best_block(x[:look]) - a < rise_share * max(noise, 1e-300):
+                z = rank_trend(x[:look])
+                beyond[here] = z < trend if sure else -_FALLING < z < 0.0
         look = following
     return Signal(
         beyond=beyond,
@@ -161,14 +162,19 @@ def _left(x: FloatArray, start: FloatArray, late: FloatArray) -> IntArray:
     return np.minimum(newest + 1, np.arange(n))
 
 
-def _parts(x: FloatArray) -> tuple[float, float, float, float]:
-    """Medians of the first tenth and the last third, spread of single rows, best block."""
+def _ends(x: FloatArray) -> tuple[float, float, float]:
+    """Medians of the first tenth and the last third, spread of single rows."""
     n = len(x)
     first, last = x[: max(3, n // 10)], x[n - n // 3 :]
     a, b = median(first), median(last)
     noise = 1.4826 * max(median(np.abs(first - a)), median(np.abs(last - b)))
-    blocks = np.array_split(x, min(10, max(1, n // 5)))
-    return a, b, noise, max(median(block) for block in blocks)
+    return a, b, noise
+
+
+def _best_block(x: FloatArray) -> float:
+    """Highest median of ten blocks, of fewer where they would have less than five rows."""
+    blocks = np.array_split(x, min(10, max(1, len(x) // 5)))
+    return max(median(block) for block in blocks)
 
 
 def _moved(length: FloatArray, factor: float) -> bool:
