@@ -62,6 +62,8 @@ class Extent:
 
     def full(self) -> int:
         """The first row, from 0, at which the number is the most and that many rows are there."""
+        if self.least >= self.most:
+            return self.most - 1
         return max(self.most, math.ceil(self.most / self.share - 1e-9)) - 1
 
     def _ladder(self) -> tuple[int, ...]:

@@ -6,6 +6,8 @@ log at once and reading it row by row give the same numbers.
 
 from __future__ import annotations
 
+from bisect import insort
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -25,7 +27,8 @@ def rolling_median(x: FloatArray, window: Window) -> FloatArray:
         return _median_of_3(x)
     out = np.empty(n)
     full = min(n, size.full())
-    out[:full] = _partial_medians(x[:full], size.sizes(full))
+    fixed = size.least == size.most
+    out[:full] = _growing_medians(x[:full]) if fixed else _partial_medians(x[:full], size)
     rows = max(1, _CHUNK_CELLS // size.most)
     if full < n:
         view = sliding_window_view(x[full - size.most + 1 :], size.most)
@@ -35,12 +38,12 @@ def rolling_median(x: FloatArray, window: Window) -> FloatArray:
     return out
 
 
-def _partial_medians(x: FloatArray, sizes: IntArray) -> FloatArray:
-    """Median of the last ``sizes[i]`` rows at each row, or of those so far."""
+def _partial_medians(x: FloatArray, size: Extent) -> FloatArray:
+    """Median of the last rows at each row, while their number still grows."""
     n = len(x)
     if not n:
         return x
-    counts = np.minimum(sizes, np.arange(1, n + 1))
+    counts = np.minimum(size.sizes(n), np.arange(1, n + 1))
     width = int(counts.max())
     padded = np.concatenate([np.full(width - 1, np.inf), x])
     rows = max(1, _CHUNK_CELLS // width)
@@ -62,6 +65,18 @@ def median(x: FloatArray) -> float:
     if len(x) % 2:
         return float(ordered[middle])
     return 0.5 * float(ordered[middle - 1] + ordered[middle])
+
+
+def _growing_medians(x: FloatArray) -> list[float]:
+    """Medians of the first 1, 2, ... rows of a few."""
+    ordered: list[float] = []
+    out = []
+    for value in x.tolist():
+        insort(ordered, value)
+        middle = len(ordered) // 2
+        odd = len(ordered) % 2
+        out.append(ordered[middle] if odd else 0.5 * (ordered[middle - 1] + ordered[middle]))
+    return out
 
 
 def _row_medians(view: FloatArray) -> FloatArray:
@@ -112,7 +127,7 @@ def start_median(x: FloatArray, early: int) -> FloatArray:
     """Median of the first ``early`` rows, of those seen so far at the beginning."""
     out = np.empty(len(x))
     head = min(early, len(x))
-    out[:head] = _partial_medians(x[:head], np.full(head, head))
+    out[:head] = _growing_medians(x[:head])
     if len(x) > head:
         out[head:] = out[head - 1]
     return out
