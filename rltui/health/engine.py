@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
-from rltui.health.judge import Outcome, judge
+from rltui.health.judge import Columns, Outcome, judge
 from rltui.health.model import Judgement, Report
 from rltui.health.plan import Task, make_plan
 from rltui.health.reference import Reference
@@ -93,8 +93,9 @@ class Engine:
             memory.plan = make_plan(self.rules, tags, infos, recognition, compared=compared)
             memory.planned = tags
         memory.waiting = False
+        columns: Columns = {}
         answers = [
-            (task, tuple(self._answer(memory, task, tag, now) for tag in task.tags))
+            (task, tuple(self._answer(memory, task, tag, now, columns) for tag in task.tags))
             for task in memory.plan
         ]
         memory.version = run.version
@@ -126,7 +127,9 @@ class Engine:
             memory = self._memory[run.key] = fresh
         return memory
 
-    def _answer(self, memory: _Memory, task: Task, tag: str, now: float) -> Answer:
+    def _answer(
+        self, memory: _Memory, task: Task, tag: str, now: float, columns: Columns
+    ) -> Answer:
         run, variant, key = memory.run, task.variant, (task.variant.id, tag)
         quiet = variant.detector.finite_is_quiet and not variant.badge_ok
         if quiet and variant.min_points == 1 and run.table.is_finite(tag):
@@ -146,12 +149,14 @@ class Engine:
             ):
                 memory.waiting = True
                 return kept.answer
-        answer = _judge(memory, task, tag, self._reference)
+        answer = _judge(memory, task, tag, columns, self._reference)
         memory.answers[key] = _Kept(content, answer, now)
         return answer
 
 
-def _judge(memory: _Memory, task: Task, tag: str, reference: Reference | None) -> Answer:
+def _judge(
+    memory: _Memory, task: Task, tag: str, columns: Columns, reference: Reference | None
+) -> Answer:
     run, infos = memory.run, memory.infos
     series = run.series(tag)
     others = {
@@ -165,7 +170,7 @@ def _judge(memory: _Memory, task: Task, tag: str, reference: Reference | None) -
     try:
         if reference is not None and task.variant.detector.reference:
             given = reference.at_rows(run, infos, tag)
-        outcome = judge(task.rule, task.variant, infos[tag], series, others, given)
+        outcome = judge(task.rule, task.variant, infos[tag], series, others, columns, given)
     except Exception as problem:  # noqa: BLE001  a broken rule must not stop the program
         error = f"{type(problem).__name__}: {problem}"
     return Answer(tag, series.count, outcome, error)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -50,20 +50,39 @@ class _Case:
     signals: Mapping[Level, Signal]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """The values of one tag, in the unit and sign of its metric."""
+
+    x: FloatArray
+    steps: IntArray
+    walls: FloatArray
+    kept: dict[Hashable, FloatArray] = field(default_factory=dict)
+
+
+#: Tag, and whether its non-finite rows are left out -> its values, for one pass over a run.
+Columns = dict[tuple[str, bool], Column]
+
+
 def judge(
     rule: Rule,
     variant: Variant,
     info: TagInfo,
     series: Series,
     others: Mapping[str, tuple[Series, TagInfo]],
+    columns: Columns | None = None,
     given: Mapping[str, FloatArray] | None = None,
 ) -> Outcome:
     """Judge all rows of ``series``.
 
     ``others`` maps roles of the detector to further series of the run, ``given`` to numbers (n,)
-    of each row.
+    of each row. ``columns`` keeps what several variants need of the same tags; it must not outlive
+    the rows.
     """
-    rows, walls = _rows(variant, info, series, others, given or {})
+    rows, walls = _rows(variant, info, series, others, {} if columns is None else columns)
+    if given:
+        keep = slice(None) if rows.count == series.count else np.isfinite(series.values)
+        rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})
     if rows.count < variant.min_points:
         return Outcome(False, (), _UNJUDGED, rows.count)
     signals = {
@@ -102,23 +121,28 @@ def _rows(
     info: TagInfo,
     series: Series,
     others: Mapping[str, tuple[Series, TagInfo]],
-    given: Mapping[str, FloatArray],
+    columns: Columns,
 ) -> tuple[Rows, FloatArray]:
-    x = series.values.astype(np.float64) * (info.sign * info.scale)
-    steps, walls = series.steps, series.wall_times
-    if not variant.detector.all_rows:
-        keep = np.isfinite(x)
-        if not keep.all():
-            x, steps, walls = x[keep], steps[keep], walls[keep]
-            given = {role: numbers[keep] for role, numbers in given.items()}
-    aligned = dict(given)
+    own = _column(info, series, columns, finite=not variant.detector.all_rows)
+    aligned = {}
     for role, (other, other_info) in others.items():
-        other_steps, values = other.finite()
-        values = values * (other_info.sign * other_info.scale)
-        position = np.searchsorted(other_steps, steps, side="right")
-        if len(values):
-            aligned[role] = np.where(position > 0, values[np.maximum(position - 1, 0)], np.nan)
-    return Rows(x, steps, aligned), walls
+        found = _column(other_info, other, columns, finite=True)
+        position = np.searchsorted(found.steps, own.steps, side="right")
+        if len(found.x):
+            aligned[role] = np.where(position > 0, found.x[np.maximum(position - 1, 0)], np.nan)
+    return Rows(own.x, own.steps, aligned, own.kept), own.walls
+
+
+def _column(info: TagInfo, series: Series, columns: Columns, *, finite: bool) -> Column:
+    key = (info.tag, finite)
+    if key not in columns:
+        x = series.values.astype(np.float64) * (info.sign * info.scale)
+        steps, walls = series.steps, series.wall_times
+        keep = np.isfinite(x)
+        if finite and not keep.all():
+            x, steps, walls = x[keep], steps[keep], walls[keep]
+        columns[key] = Column(x, steps, walls)
+    return columns[key]
 
 
 def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:

@@ -36,7 +36,7 @@ def below_start(
     at which that lies above ``spared`` of its range.
     """
     x, n = rows.x, rows.count
-    middle, start = rolling_median(x, window), _start(x, early)
+    middle, start = rows.median(window), rows.once(("start", early), lambda: _start(x, early))
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(_is_base(start, unit, unit_share), middle / start, np.nan)
         beyond = part <= share
@@ -52,7 +52,7 @@ def below_start(
             least[only_cliff] = cliff_share
         limit = least * start
     if noise > 0:
-        beyond &= start - middle >= noise * _scatter(x)
+        beyond &= start - middle >= noise * rows.once("scatter", lambda: _scatter(x))
     if spared > 0 and "reward" in rows.others:
         beyond &= ~_at_its_best(rows.others["reward"], spared)
     known = np.isfinite(part)

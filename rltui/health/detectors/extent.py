@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -59,13 +60,24 @@ class Extent:
             out[begin:end] = size
         return out
 
+    def full(self) -> int:
+        """The first row, from 0, at which the number is the most and that many rows are there."""
+        if self.least >= self.most:
+            return self.most - 1
+        return max(self.most, math.ceil(self.most / self.share - 1e-9)) - 1
+
     def _ladder(self) -> tuple[int, ...]:
-        """The sizes that occur, rising."""
-        sizes, size = [], min(self.least, self.most)
-        while size < self.most:
-            sizes.append(size)
-            size = max(size + 1, int(size * _STEP))
-        return (*sizes, self.most)
+        return _ladder(self.least, self.most)
+
+
+@cache
+def _ladder(least: int, most: int) -> tuple[int, ...]:
+    """The sizes that occur, rising."""
+    sizes, size = [], min(least, most)
+    while size < most:
+        sizes.append(size)
+        size = max(size + 1, int(size * _STEP))
+    return (*sizes, most)
 
 
 #: A number of rows: fixed, or growing with the log.

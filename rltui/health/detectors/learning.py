@@ -41,8 +41,11 @@ def frozen(
     Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
-    middle, spread = rolling_median(x, window), rolling_quartiles(x, window)
-    lively = rolling_median(x, short)
+    middle, spread = (
+        rows.median(window),
+        rows.once(("quartiles", window), lambda: rolling_quartiles(x, window)),
+    )
+    lively = rows.median(short)
     best = np.maximum.accumulate(lively) if n else lively
     span = best - np.minimum.accumulate(lively) if n else lively
     allowed = constant(n, spread_share)
@@ -175,12 +178,12 @@ def worse_than_best(
     that metric.
     """
     n = rows.count
-    middle = rolling_median(rows.x, window)
+    middle = rows.median(window)
     best = np.minimum.accumulate(middle) if n else middle
     with np.errstate(invalid="ignore", divide="ignore"):
         times = np.where(best > 0, middle / best, np.nan)
         beyond = (times >= factor) & (np.arange(n) >= 2)
-        beyond &= middle - best >= noise * usual_step(rows.x)
+        beyond &= middle - best >= noise * rows.once("usual step", lambda: usual_step(rows.x))
     if least_certain > 0:
         certain = rows.others.get("certain", constant(n, np.nan))
         with np.errstate(invalid="ignore"):
@@ -208,7 +211,7 @@ def diverged(
     zero.
     """
     x, n = rows.x, rows.count
-    middle, start = rolling_median(x, window), start_median(x, early)
+    middle, start = rows.median(window), start_median(x, early)
     best = np.minimum.accumulate(middle) if n else middle
     known = start > 0
     with np.errstate(invalid="ignore", divide="ignore"):

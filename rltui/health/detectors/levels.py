@@ -134,7 +134,7 @@ def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Sig
 
     It ends when the median falls below its level before the rise plus half of ``amount``.
     """
-    middle = rolling_median(rows.x, window)
+    middle = rows.median(window)
     base = rolling_extreme(middle, within + 1, least=True)
     climb = middle - base
     held, origin = latched(climb >= amount, middle, base + 0.5 * amount)
@@ -176,12 +176,15 @@ def spike(
     below half of the limit again.
     """
     x, n = rows.x, rows.count
-    usual = _usual(x, before, early, start_share, signal_share)
+    usual = rows.once(
+        ("usual", before, early, start_share, signal_share),
+        lambda: _usual(x, before, early, start_share, signal_share),
+    )
     limit = np.maximum(factor * usual, above)
     with np.errstate(invalid="ignore"):
         hit = (x >= limit) & (usual > 0)
     enough = hit & (rolling_count(hit, within) >= times)
-    held, origin = latched(enough, rolling_median(x, 3), 0.5 * limit)
+    held, origin = latched(enough, rows.median(3), 0.5 * limit)
     base = usual[origin]
     first = first_true_within(hit, within)
     return Signal(

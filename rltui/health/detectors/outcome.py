@@ -146,11 +146,12 @@ def under_best(rows: Rows, *, drop: float, window: Window = 2, noise: float = 0.
     """The median of ``window`` rows lies ``drop`` below its best so far, and ``noise`` usual steps
     between neighbours, beside their trend."""
     n = rows.count
-    middle = rolling_median(rows.x, window)
+    middle = rows.median(window)
     best = np.maximum.accumulate(middle) if n else middle
     down = best - middle
     return Signal(
-        beyond=(down >= drop) & (down >= noise * usual_step(rows.x)),
+        beyond=(down >= drop)
+        & (down >= noise * rows.once("usual step", lambda: usual_step(rows.x))),
         statistic=best - middle,
         threshold=constant(n, drop),
         name="fall from the best",

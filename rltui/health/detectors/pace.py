@@ -17,10 +17,10 @@ def above_best(rows: Rows, *, factor: float, window: Window = 10) -> Signal:
     With a ``length``, longer answers may take proportionally longer.
     """
     n = rows.count
-    middle = rolling_median(rows.x, window)
+    middle = rows.median(window)
     size = extent(window)
     long = Extent(2 * size.most, 2 * size.share, 2 * size.least)
-    usual = rolling_median(rows.x, long)
+    usual = rows.median(long)
     settled = np.where(np.arange(n) >= size.least - 1, usual, np.inf)
     best = np.minimum.accumulate(settled) if n else middle
     growth = np.ones(n)

@@ -54,7 +54,7 @@ def fallen(
     nothing.
     """
     x, n = rows.x, rows.count
-    middle = rolling_median(x, window)
+    middle = rows.median(window)
     settled = np.arange(n) >= extent(window).least - 1
     best = np.maximum.accumulate(np.where(settled, middle, -np.inf)) if n else middle
     low = np.minimum.accumulate(np.where(settled, middle, np.inf)) if n else middle
@@ -62,7 +62,10 @@ def fallen(
         span = best - low
         known = settled & (span > 0)
         row = np.where(known, np.clip((best - x) / span, 0.0, 1.0), 0.0)
-        usual = np.maximum(noise * usual_step(x), wander * usual_fall(middle))
+        usual = np.maximum(
+            noise * rows.once("usual step", lambda: usual_step(x)),
+            wander * rows.once(("usual fall", window), lambda: usual_fall(middle)),
+        )
         certainty = np.where(known & (best > x), (best - x) / usual, 0.0)
         part = np.where(known, (best - middle) / span, 0.0)
         floor = best - lost * span
@@ -105,7 +108,7 @@ def _sure(
     return (part >= lost) & (total >= need), since
 
 
-def usual_fall(middle: FloatArray, growth: float = 1.1) -> FloatArray:
+def usual_fall(middle: FloatArray, growth: float = 1.15) -> FloatArray:
     """How far ``middle`` usually falls within an eighth of the rows so far.
 
     The upper quartile, which is the median for what rises as often. A single fall touches an eighth
@@ -117,7 +120,8 @@ def usual_fall(middle: FloatArray, growth: float = 1.1) -> FloatArray:
         following = max(look + 1, int(look * growth))
         lag = max(2, look // 8)
         falls = np.maximum(0.0, middle[: look - lag] - middle[lag:look])
-        out[look - 1 : following - 1] = np.quantile(falls, 0.75)
+        at = (3 * len(falls)) // 4
+        out[look - 1 : following - 1] = np.partition(falls, at)[at]
         look = following
     return out
 
@@ -143,7 +147,7 @@ def stays_below(
     then there is nothing left to explain.
     """
     x, n = rows.x, rows.count
-    middle, short = rolling_median(x, window), rolling_median(x, 3)
+    middle, short = rows.median(window), rows.median(3)
     low = x < limit
     error = rows.others.get("error")
     if error is not None and error_share > 0:

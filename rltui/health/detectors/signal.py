@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.extent import Window
+from rltui.health.detectors.windows import rolling_median
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,10 +27,24 @@ class Rows:
     """role -> (n,): the newest value of another metric at or before each row, NaN if none yet.
     Roles that the run does not log are absent."""
 
+    kept: dict[Hashable, FloatArray] = field(default_factory=dict)
+    """What was computed of ``x`` already; shared by all variants and levels that judge it."""
+
     @property
     def count(self) -> int:
         """Number of rows."""
         return len(self.x)
+
+    def median(self, window: Window) -> FloatArray:
+        """(n,) median of the last ``window`` values at each row; not to be changed."""
+        return self.once(("median", window), lambda: rolling_median(self.x, window))
+
+    def once(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
+        """What ``compute`` makes of ``x`` alone, computed once per ``key``; not to be changed."""
+        found = self.kept.get(key)
+        if found is None:
+            found = self.kept[key] = compute()
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

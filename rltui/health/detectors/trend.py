@@ -8,7 +8,7 @@ import numpy as np
 from rltui.core.block import FloatArray, IntArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import rolling_median, run_start
+from rltui.health.detectors.windows import median, rolling_median, run_start
 
 #: A rank trend further below zero is a fall, which is another finding.
 _FALLING = 2.5
@@ -67,15 +67,16 @@ def no_gain(
     while look <= n:
         following = max(look + 1, int(look * growth))
         here = slice(look - 1, min(n, following - 1))
-        a, b, noise, top = _parts(x[:look])
+        a, b, noise = _ends(x[:look])
         start[here], late[here] = a, b
         gain[here] = (b - a) / noise if noise > 0 else (np.inf if b > a else 0.0)
-        span = rows.steps[look - 1] - rows.steps[0]
-        sure = look >= least_rows or (look >= long_rows and span >= long_steps)
-        flat = gain[look - 1] < noise_share and top - a < rise_share * max(noise, 1e-300)
-        if flat and (sure or (length is not None and _moved(length[:look], moved_factor))):
-            z = rank_trend(x[:look])
-            beyond[here] = z < trend if sure else -_FALLING < z < 0.0
+        if gain[look - 1] < noise_share:
+            span = rows.steps[look - 1] - rows.steps[0]
+            sure = look >= least_rows or (look >= long_rows and span >= long_steps)
+            moved = sure or (length is not None and _moved(length[:look], moved_factor))
+            if moved and _best_block(x[:look]) - a < rise_share * max(noise, 1e-300):
+                z = rank_trend(x[:look])
+                beyond[here] = z < trend if sure else -_FALLING < z < 0.0
         look = following
     return Signal(
         beyond=beyond,
@@ -111,13 +112,18 @@ def declining(
         following = max(look + 1, int(look * growth))
         here = slice(look - 1, min(n, following - 1))
         third = look // 3
-        a, b = float(np.median(x[:third])), float(np.median(x[look - third : look]))
+        a, b = median(x[:third]), median(x[look - third : look])
+        start[here], late[here] = a, b
+        if a <= b:
+            size[here] = 0.0
+            look = following
+            continue
         line = np.interp(np.arange(look), [third / 2, look - third / 2], [a, b])
         rest = x[:look] - line
-        spread = 1.4826 * float(np.median(np.abs(rest - np.median(rest))))
-        start[here], late[here] = a, b
-        size[here] = (a - b) / spread if spread > 0 else (np.inf if a > b else 0.0)
-        z[here] = rank_trend(x[:look]) / _inflation(rest)
+        spread = 1.4826 * median(np.abs(rest - median(rest)))
+        size[here] = (a - b) / spread if spread > 0 else np.inf
+        if size[look - 1] >= fall:
+            z[here] = rank_trend(x[:look]) / _inflation(rest)
         look = following
     with np.errstate(invalid="ignore"):
         beyond = (z <= -trend) & (size >= fall)
@@ -156,14 +162,19 @@ def _left(x: FloatArray, start: FloatArray, late: FloatArray) -> IntArray:
     return np.minimum(newest + 1, np.arange(n))
 
 
-def _parts(x: FloatArray) -> tuple[float, float, float, float]:
-    """Medians of the first tenth and the last third, spread of single rows, best block."""
+def _ends(x: FloatArray) -> tuple[float, float, float]:
+    """Medians of the first tenth and the last third, spread of single rows."""
     n = len(x)
     first, last = x[: max(3, n // 10)], x[n - n // 3 :]
-    a, b = float(np.median(first)), float(np.median(last))
-    noise = 1.4826 * max(float(np.median(np.abs(first - a))), float(np.median(np.abs(last - b))))
-    blocks = np.array_split(x, min(10, max(1, n // 5)))
-    return a, b, noise, max(float(np.median(block)) for block in blocks)
+    a, b = median(first), median(last)
+    noise = 1.4826 * max(median(np.abs(first - a)), median(np.abs(last - b)))
+    return a, b, noise
+
+
+def _best_block(x: FloatArray) -> float:
+    """Highest median of ten blocks, of fewer where they would have less than five rows."""
+    blocks = np.array_split(x, min(10, max(1, len(x) // 5)))
+    return max(median(block) for block in blocks)
 
 
 def _moved(length: FloatArray, factor: float) -> bool:
@@ -173,5 +184,5 @@ def _moved(length: FloatArray, factor: float) -> bool:
     third = len(known) // 3
     if third == 0:
         return False
-    a, b = float(np.median(known[:third])), float(np.median(known[-third:]))
+    a, b = median(known[:third]), median(known[-third:])
     return a > 0 and b > 0 and max(a / b, b / a) >= factor and abs(rank_trend(known)) >= _MOVED
