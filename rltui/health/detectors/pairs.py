@@ -20,6 +20,7 @@ def left_behind(
     window: int = 1,
     least_rows: int = 4,
     gain: float = 0.0,
+    run_share: float = 0.0,
     below_start: bool = False,
 ) -> Signal:
     """A held-out score has fallen from its best while the training reward went on rising.
@@ -28,8 +29,9 @@ def left_behind(
     ``noise`` times the median step between neighbours. With ``gain``: its best lay that share of
     the range and as many steps above its start. With ``rise``: the ``reward`` has gained
     that share of its own range since the score was best; never without a ``reward``. With
-    ``below_start``: the score is also below its first value. Shift and scale of both change
-    nothing.
+    ``below_start``: the score is also below its first value. With ``run_share``: so it was in four
+    of five of that share of the rows, the newest ones, which noise with a memory seldom is. Shift
+    and scale of both change nothing.
     """
     n = rows.count
     middle, settled = rolling_median(rows.x, window), np.arange(n) >= window - 1
@@ -49,6 +51,8 @@ def left_behind(
         beyond &= best - start >= np.maximum(gain * (best - least), certain)
     if below_start:
         beyond &= middle < start
+    if run_share > 0:
+        beyond &= _mostly(beyond, run_share)
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -258,6 +262,16 @@ def _usual_step(x: FloatArray) -> FloatArray:
         out[look:following] = np.median(steps[:look])
         look = following
     return out
+
+
+def _mostly(
+    flags: np.ndarray[tuple[int], np.dtype[np.bool_]], share: float
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """(n,) whether four of five of the newest rows are True: ``share`` of those so far."""
+    ends = np.arange(1, len(flags) + 1)
+    rows = np.maximum(1, np.ceil(share * ends)).astype(np.int64)
+    total = np.concatenate([[0], np.cumsum(flags)])
+    return np.asarray(total[ends] - total[ends - rows] >= 0.8 * rows)
 
 
 def _run_length(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> IntArray:

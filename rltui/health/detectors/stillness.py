@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.core.block import FloatArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
@@ -81,33 +82,49 @@ def unchanged(
 
 
 @detector(facts=("usual", "middle", "share"))
-def under_usual(rows: Rows, *, share: float, window: int = 10, usual: int = 20) -> Signal:
-    """The median of ``window`` rows is ``share`` of the best median of ``usual`` rows, or less.
+def under_usual(
+    rows: Rows, *, share: float, window: int = 10, usual: int = 20, noise: float = 3.0
+) -> Signal:
+    """The median of ``window`` rows is ``share`` of the usual, or less, and ``noise`` robust
+    standard deviations of the rows so far below it.
 
-    A long window for the best: the luckiest few rows are not what is usual. Not judged until there
-    are ``usual`` rows, and while nothing but zeros has been logged.
+    The usual is the upper quartile of the rows so far, once there are ``usual`` of them: the best
+    ones are luck. Quartile and deviation are made anew each time the rows have grown by a tenth.
+    Not judged while nothing but zeros has been logged.
     """
     n = rows.count
-    middle, long = rolling_median(rows.x, window), rolling_median(rows.x, usual)
-    long[: usual - 1] = -np.inf
-    best = np.maximum.accumulate(long) if n else long
-    known = best > 0
+    middle = rolling_median(rows.x, window)
+    level, spread = _expanding(rows.x, usual)
+    known = level > 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(known, middle / best, np.nan)
-        limit = np.where(known, share * best, np.nan)
-        beyond = part <= share
+        part = np.where(known, middle / level, np.nan)
+        limit = np.where(known, np.minimum(share * level, level - noise * spread), np.nan)
+        beyond = middle <= limit
         raw = rows.x <= limit
     return Signal(
         beyond=beyond,
         statistic=part,
         threshold=constant(n, share),
-        name=f"share of the best {usual}-row median",
+        name="share of the upper quartile",
         low=limit,
         onset=last_run_start(raw, window),
         window=window,
-        facts={"usual": np.where(known, best, np.nan), "middle": middle, "share": part},
+        facts={"usual": np.where(known, level, np.nan), "middle": middle, "share": part},
         silent=not known.any(),
     )
+
+
+def _expanding(x: FloatArray, least: int) -> tuple[FloatArray, FloatArray]:
+    """Upper quartile and robust standard deviation of the rows so far, each (n,); NaN until there
+    are ``least`` of them."""
+    level, spread = np.full(len(x), np.nan), np.full(len(x), np.nan)
+    look = least
+    while look <= len(x):
+        following, seen = max(look + 1, int(look * 1.1)), x[:look]
+        level[look - 1 : following - 1] = np.quantile(seen, 0.75)
+        spread[look - 1 : following - 1] = 1.4826 * np.median(np.abs(seen - np.median(seen)))
+        look = following
+    return level, spread
 
 
 @detector(facts=("best", "middle", "share"))
