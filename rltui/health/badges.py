@@ -6,6 +6,8 @@ So a badge that would be ok stays open as soon as the newest rows speak against 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from rltui.catalogue.model import Category, TagInfo
@@ -42,11 +44,12 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     it. Cheap: reads a bounded number of rows."""
     if not series.count:
         return ""
-    if not np.isfinite(series.values[-1]):
+    if not math.isfinite(series.values[-1]):
         return "the newest value is not finite"
     if judgement.pending:
         return "the newest value is outside its range, not for long enough to be a finding"
-    now = float(np.median(series.values[-_NOW:])) * info.sign
+    newest = sorted(series.values[-_NOW:].tolist())
+    now = newest[len(newest) // 2] * info.sign
     reason = _below_chance(info, now) or _no_signal(info, series)
     if not reason and info.direction is Direction.UP and _is_gain(info):
         reason = _lost_gain(_thinned(series) * info.sign, now)

@@ -101,10 +101,7 @@ def check_text(session: Session) -> str:
     lines: list[str] = []
     runs = session.runs()
     for run in runs:
-        lines.append(f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}")
-        lines += _ending_lines(run)
-        lines += _finding_lines(run)
-        lines += _note_lines(run)
+        lines += [*run_lines(run), *_note_lines(run)]
     level = worst(r.verdict.level for r in runs)
     if len(runs) > 1:
         counts = Counter(r.verdict.level for r in runs)
@@ -239,15 +236,17 @@ def note_text(note: Note, path: str) -> str:
     return f"{clean(path)}{at}: {note.message}"
 
 
+def run_lines(run: RunView) -> list[str]:
+    """A run in a line, then how it ended, its findings from their causes, and what to check."""
+    head = f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}"
+    return [head, *_ending_lines(run), *_finding_lines(run)]
+
+
 def snapshot_text(session: Session) -> str:
     """Every run with its verdict and all its rows, by category."""
     parts = []
     for run in session.runs():
-        lines = [
-            f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}",
-            *_ending_lines(run),
-            *_finding_lines(run),
-        ]
+        lines = run_lines(run)
         for category in Category:
             tags = [t for t, i in run.infos.items() if i.category is category]
             rows = fold(run, tags)

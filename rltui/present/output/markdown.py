@@ -1,0 +1,60 @@
+"""The state of all runs as Markdown, for an issue or a chat."""
+
+from __future__ import annotations
+
+import re
+
+from rltui.core.text import clean
+from rltui.present.kit import numbers, sentences
+from rltui.present.kit.glyph import glyph_set
+from rltui.present.output.text_report import run_lines
+from rltui.present.screens.metric_rows import Row, Section, overview_sections
+from rltui.session import RunView, Session
+
+_GLYPHS = glyph_set("braille")
+#: What has a meaning in Markdown or in the HTML inside of it.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@!&])")
+
+
+def snapshot_markdown(session: Session) -> str:
+    """Every run with its verdict and its vital signs."""
+    parts = [_run(run) for run in session.runs()]
+    return "\n\n".join(parts) + "\n"
+
+
+def _run(run: RunView) -> str:
+    head, *lines = run_lines(run)
+    parts = [f"## {escaped(head)}"]
+    if lines:
+        parts.append("\n".join(_item(line) for line in lines))
+    parts += [_table(section) for section in overview_sections(run)]
+    return "\n\n".join(parts)
+
+
+def _item(line: str) -> str:
+    """A line of the text report as an item of a list, as deep as it is indented."""
+    text = line.lstrip()
+    depth = max(0, (len(line) - len(text)) // 2 - 1)
+    return f"{'  ' * depth}- {escaped(text)}"
+
+
+def _table(section: Section) -> str:
+    lines = [
+        f"**{escaped(section.title)}** {_GLYPHS.badge(section.level)}",
+        "",
+        "| | metric | value | healthy | tag |",
+        "| --- | --- | ---: | --- | --- |",
+    ]
+    return "\n".join([*lines, *(_row(row) for row in section.rows)])
+
+
+def _row(row: Row) -> str:
+    value = f"{numbers.value(row.value)} {row.info.unit}".strip()
+    cells = (row.title, value, sentences.healthy(row.judgement), row.tag)
+    return f"| {_GLYPHS.badge(row.level)} | {' | '.join(escaped(c) for c in cells)} |"
+
+
+def escaped(text: str) -> str:
+    """``text`` as Markdown that shows exactly it: nothing from a log becomes a link, a heading or
+    HTML."""
+    return _SPECIAL.sub(r"\\\1", clean(text))
