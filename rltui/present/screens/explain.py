@@ -8,17 +8,21 @@ from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import MUTED, RULE, TITLE, Line
 from rltui.present.kit.prose import fact_table, paragraph
 from rltui.present.screens.ahead import ahead_sentence, projection_of
+from rltui.present.screens.diagnosis import diagnosis_of
 from rltui.present.screens.findings import advice_lines
+from rltui.present.screens.findings_detail import checks
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
 
 def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
-    """A finding: its sentence, the evidence and the advice."""
+    """A finding: its sentence, the evidence, the advice, what to check and usual causes."""
     head: Line = [(finding.title, TITLE), (f"   {finding.rule}", MUTED)]
     rule: Line = [(view.glyphs.rule * width, RULE)]
     text = paragraph(view.glyphs.text(sentences.summary(finding)), width)
-    return [head, rule, *text, [], *advice_lines(run, finding, view, width)]
+    lines = [head, rule, *text, [], *advice_lines(run, finding, view, width)]
+    diagnosis = diagnosis_of(run, finding)
+    return lines if diagnosis is None else [*lines, *checks(run, diagnosis, view, width)]
 
 
 def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:

@@ -81,7 +81,7 @@ def _ending_detail(run: RunView, view: View, width: int) -> list[Line]:
     if crash.advice:
         lines += [[], *paragraph(words(crash.advice), width)]
     diagnosis = ending_diagnosis(run) if run.infos else None
-    lines += _checks(run, diagnosis, view, width) if diagnosis is not None else []
+    lines += checks(run, diagnosis, view, width) if diagnosis is not None else []
     return [*lines, [], [("t shows the end of the log", MUTED)]]
 
 
@@ -95,7 +95,7 @@ def _cause_detail(
     room = width - line_width(head) - cell_width(note)
     head += [(view.glyphs.rule * max(0, room), RULE), (note, MUTED)]
     lines = [head, *paragraph(words(summary_of(run, diagnosis)), width, STRONG)]
-    lines += _checks(run, diagnosis, view, width)
+    lines += checks(run, diagnosis, view, width)
     moved = first_mover_lines(run, view, width, min(7, height - len(lines) - 10))
     lines += [[], *moved] if moved else []
     move = cause_of(run)
@@ -119,7 +119,7 @@ def _finding_detail(
     if finding.error:
         lines += fact_table([("rule broke", words(finding.error))], width, 12)
     elif diagnosis is not None:
-        lines += _checks(run, diagnosis, view, width)
+        lines += checks(run, diagnosis, view, width)
     elif finding.advice:
         lines += fact_table([("advice", words(finding.advice))], width, 10)
     if finding.tag in run.infos:
@@ -136,7 +136,8 @@ def _because(run: RunView, diagnosis: Diagnosis | None) -> str:
     return f"{title_of(run, top)}, step {numbers.step(top.since_step)}"
 
 
-def _checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
+def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
+    """What to check first and then, usual causes, and what helps; a blank line before."""
     symptom, words = diagnosis.symptom, view.glyphs.text
     head = heading("Check", width, view, "now and over the run")
     facts = [("usual", symptom.causes), ("advice", symptom.advice)]
