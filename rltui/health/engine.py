@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from rltui.catalogue.model import Recognition, TagInfo
@@ -24,6 +24,8 @@ LONG_ROWS = 20_000
 QUIET = Outcome(True, (), Judgement(Level.OK), 0)
 #: Seconds per :data:`LONG_ROWS` rows after which a tag is judged again, however little it grew.
 PATIENCE_S = 5.0
+#: Sets of tags whose plan is kept.
+_MOST_PLANS = 32
 
 
 @dataclass(slots=True, eq=False)
@@ -63,6 +65,7 @@ class Engine:
         self.rules = tuple(rules)
         self._memory: dict[RunKey, _Memory] = {}
         self._reference: Reference | None = None
+        self._plans: dict[Hashable, tuple[Task, ...]] = {}
 
     def compare(self, reference: Reference | None) -> None:
         """Have rules that need one judge by this reference run; None: by none."""
@@ -90,7 +93,7 @@ class Engine:
         tags = tuple(infos)
         if memory.planned != tags:
             compared = self._reference is not None and self._reference.run is not run
-            memory.plan = make_plan(self.rules, tags, infos, recognition, compared=compared)
+            memory.plan = self._plan(tags, infos, recognition, compared=compared)
             memory.planned = tags
         memory.waiting = False
         columns: Columns = {}
@@ -104,6 +107,26 @@ class Engine:
         if self._reference is not None and self._reference.run is not run:
             memory.report = replace(memory.report, reference=self._reference.name)
         return memory.report
+
+    def _plan(
+        self,
+        tags: tuple[str, ...],
+        infos: Mapping[str, TagInfo],
+        recognition: Recognition,
+        *,
+        compared: bool,
+    ) -> tuple[Task, ...]:
+        """The tasks of a run; kept, for the runs of a sweep have the same ones."""
+        meant = tuple(
+            (info.metric.key if info.metric else None, info.estimator) for info in infos.values()
+        )
+        kind = (recognition.framework, recognition.algorithm, recognition.scenario.id)
+        key = (tags, meant, kind, compared)
+        if key not in self._plans:
+            while len(self._plans) >= _MOST_PLANS:
+                del self._plans[next(iter(self._plans))]
+            self._plans[key] = make_plan(self.rules, tags, infos, recognition, compared=compared)
+        return self._plans[key]
 
     def _recall(
         self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from rltui.catalogue import Catalogue
 from rltui.catalogue.guess import distinct_titles, full_title
-from rltui.catalogue.model import Metric, TagInfo
+from rltui.catalogue.model import Metric, Recognition, TagInfo
 from rltui.config import Config
 from rltui.session.documents import overridden
 from rltui.session.run import RunView
@@ -73,8 +73,14 @@ def _ranked(infos: dict[str, TagInfo]) -> dict[str, TagInfo]:
     }
 
 
+#: Sets of tags whose meaning is kept: the runs of a sweep log the same ones.
+_MOST_KEPT = 32
+
+_Names = tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]
+
+
 class Interpreter:
-    """Looks tags up as the user's configuration and command line want them. No state."""
+    """Looks tags up as the user's configuration and command line want them."""
 
     def __init__(
         self,
@@ -87,19 +93,33 @@ class Interpreter:
         self._config = config
         self._framework = framework
         self._algorithm = algorithm
+        self._kept: dict[_Names, tuple[Recognition, dict[str, TagInfo]]] = {}
+        """Tags, hyperparameters and formats of a run -> what they mean."""
 
     def interpret(self, view: RunView) -> None:
         """Recognise the framework from the set of tags and look every tag up."""
         points = view.points
         if not points.tags:
             return
-        known = view.recognition = self._catalogue.recognise(
-            [*points.tags, *(f"hyperparameter/{name}" for name in view.hyperparameters.values)],
-            formats={s.format for s in points.files.sources.values()},
+        formats = frozenset(s.format for s in points.files.sources.values())
+        names = tuple(points.tags), tuple(view.hyperparameters.values), formats
+        if names not in self._kept:
+            while len(self._kept) >= _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[names] = self._meaning(*names)
+        view.recognition, known = self._kept[names]
+        infos = dict(known)
+        infos.update(derive(points.table, infos, self._catalogue.metrics))
+        view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
+
+    def _meaning(
+        self, tags: tuple[str, ...], hyperparameters: tuple[str, ...], formats: frozenset[str]
+    ) -> tuple[Recognition, dict[str, TagInfo]]:
+        known = self._catalogue.recognise(
+            [*tags, *(f"hyperparameter/{name}" for name in hyperparameters)],
+            formats=formats,
             framework=self._framework,
             algorithm=self._algorithm,
         )
         resolver = self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
-        infos = distinguished(_ranked({tag: resolver.resolve(tag) for tag in points.tags}))
-        infos.update(derive(points.table, infos, self._catalogue.metrics))
-        view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
+        return known, distinguished(_ranked({tag: resolver.resolve(tag) for tag in tags}))
