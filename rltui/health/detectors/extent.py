@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -54,11 +54,8 @@ class Extent:
             begin = end
 
     def sizes(self, rows: int) -> IntArray:
-        """(rows,) the number at each row."""
-        out = np.empty(rows, dtype=np.int64)
-        for begin, end, size in self.pieces(rows):
-            out[begin:end] = size
-        return out
+        """(rows,) the number at each row. Shared: not to be written."""
+        return _sizes(self, rows)
 
     def full(self) -> int:
         """The first row, from 0, at which the number is the most and that many rows are there."""
@@ -78,6 +75,16 @@ def _ladder(least: int, most: int) -> tuple[int, ...]:
         sizes.append(size)
         size = max(size + 1, int(size * _STEP))
     return (*sizes, most)
+
+
+@lru_cache(maxsize=256)
+def _sizes(of: Extent, rows: int) -> IntArray:
+    """Kept: the tags of a run have as many rows, and those of a sweep."""
+    out = np.empty(rows, dtype=np.int64)
+    for begin, end, size in of.pieces(rows):
+        out[begin:end] = size
+    out.flags.writeable = False
+    return out
 
 
 #: A number of rows: fixed, or growing with the log.

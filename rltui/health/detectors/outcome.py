@@ -121,15 +121,19 @@ def often_zero(rows: Rows, *, share: float, window: Window = 20, tiny: float = 1
 
 
 @detector(facts=("first", "best", "gained", "count"))
-def stuck_score(rows: Rows, *, gain: float, ceiling: float = 0.95, least_rows: int = 6) -> Signal:
+def stuck_score(
+    rows: Rows, *, gain: float, ceiling: float = 0.95, least_rows: int = 6, zero_rows: int = 6
+) -> Signal:
     """No evaluation of ``least_rows`` or more was ``gain`` better than the median of the first two.
 
-    Scores whose best is at ``ceiling`` or above cannot improve further.
+    Scores whose best is at ``ceiling`` or above cannot improve further. One that has always been
+    zero may not have begun: it needs ``zero_rows``.
     """
     n = rows.count
     first = start_median(rows.x, 2)
     best = np.maximum.accumulate(rows.x) if n else rows.x
-    beyond = (best - first < gain) & (best < ceiling) & (np.arange(1, n + 1) >= least_rows)
+    need = np.where(best > 0, least_rows, max(least_rows, zero_rows))
+    beyond = (best - first < gain) & (best < ceiling) & (np.arange(1, n + 1) >= need)
     return Signal(
         beyond=beyond,
         statistic=best - first,
