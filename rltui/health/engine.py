@@ -71,7 +71,10 @@ class Engine:
         """Have rules that need one judge by this reference run; None: by none."""
         if reference is not self._reference:
             self._reference = reference
-            self._memory.clear()
+            compared = {v.id for r in self.rules for v in r.variants if v.detector.reference}
+            for memory in self._memory.values():
+                memory.planned, memory.report = (), None
+                memory.answers = {k: a for k, a in memory.answers.items() if k[0] not in compared}
 
     def waiting(self, key: RunKey) -> bool:
         """Whether very long tags of a run still have rows to be judged: evaluate it again a little

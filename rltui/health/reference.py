@@ -7,13 +7,13 @@ a rule to say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
-from rltui.catalogue.model import TagInfo
+from rltui.catalogue.model import Metric, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.health.detectors.windows import rolling_extreme, rolling_median
@@ -25,6 +25,8 @@ _SMOOTHED = 0.1
 _SHIFTED = 0.1
 #: Fewer rows show no course.
 _LEAST_ROWS = 8
+#: Places of a course: as fine as any screen, and smoothing stays cheap for long runs.
+_MOST_BLOCKS = 512
 #: A normal distribution's standard deviation in median absolute deviations.
 _MAD = 1.4826
 
@@ -53,7 +55,10 @@ class _Course:
 
 
 class Reference:
-    """A run to compare with; it may still grow. Keeps what it computes."""
+    """A run to compare with, as it is now: rows that it gets later do not count.
+
+    Holds courses of at most :data:`_MOST_BLOCKS` places, not the points of the run.
+    """
 
     def __init__(
         self,
@@ -68,9 +73,8 @@ class Reference:
         self.name = name
         self.alignment = alignment
         self._tokens = tokens
-        self._infos = infos
-        self._courses: dict[str, tuple[tuple[int, int], _Course | None]] = {}
-        """Tag of another run -> epoch and length of the series, and its course."""
+        self._courses = dict(self._all_courses(infos))
+        """Tag -> metric and course."""
 
     def at_rows(
         self, run: RunData, infos: Mapping[str, TagInfo], tag: str
@@ -85,7 +89,7 @@ class Reference:
         info, series = infos[tag], run.series(tag)
         if info.metric is None or series.count == 0 or run is self.run:
             return {}
-        course = self._course_of(tag, info)
+        course = self._course_of(info)
         places = self._places(run, infos, series)
         if course is None or places is None:
             return {}
@@ -99,22 +103,24 @@ class Reference:
         }
         return {role: np.where(known, x, np.nan) for role, x in numbers.items()}
 
-    def _course_of(self, tag: str, info: TagInfo) -> _Course | None:
-        """The course of the same tag, else of the first tag of the same metric."""
-        same = self._infos.get(tag)
-        if same is None or same.metric != info.metric:
-            same = next((i for i in self._infos.values() if i.metric == info.metric), None)
-        if same is None:
-            return None
-        series = self.run.series(same.tag)
-        content, kept = (series.epoch, series.count), self._courses.get(tag)
-        if kept is None or kept[0] != content:
-            kept = self._courses[tag] = content, self._course(same)
-        return kept[1]
+    def _all_courses(
+        self, infos: Mapping[str, TagInfo]
+    ) -> Iterator[tuple[str, tuple[Metric, _Course]]]:
+        for tag, info in infos.items():
+            course = None if info.metric is None else self._course(info, infos)
+            if info.metric is not None and course is not None:
+                yield tag, (info.metric, course)
 
-    def _course(self, info: TagInfo) -> _Course | None:
+    def _course_of(self, info: TagInfo) -> _Course | None:
+        """The course of the same tag, else of the first tag of the same metric."""
+        same = self._courses.get(info.tag)
+        if same is not None and same[0] == info.metric:
+            return same[1]
+        return next((c for metric, c in self._courses.values() if metric == info.metric), None)
+
+    def _course(self, info: TagInfo, infos: Mapping[str, TagInfo]) -> _Course | None:
         series = self.run.series(info.tag)
-        places = self._places(self.run, self._infos, series)
+        places = self._places(self.run, infos, series)
         if places is None:
             return None
         x = series.values.astype(np.float64) * (info.sign * info.scale)
@@ -123,12 +129,13 @@ class Reference:
         n = len(x)
         if n < _LEAST_ROWS:
             return None
-        middle = _centred_median(x, max(3, int(_SMOOTHED * n) | 1))
-        shift = 2 * max(1, int(_SHIFTED * n)) + 1
+        at, medians = _blocks(places, x)
+        middle = _centred_median(medians, max(3, int(_SMOOTHED * len(at)) | 1))
+        shift = 2 * max(1, int(_SHIFTED * len(at))) + 1
         low, high = (_centred_extreme(middle, shift, least=least) for least in (True, False))
         ends = np.quantile(middle, (0.02, 0.98))
-        spread = _MAD * float(np.median(np.abs(x - middle)))
-        return _Course(places, low, high, spread, float(ends[1] - ends[0]))
+        spread = _MAD * float(np.median(np.abs(x - np.interp(places, at, middle))))
+        return _Course(at, low, high, spread, float(ends[1] - ends[0]))
 
     def _places(
         self, run: RunData, infos: Mapping[str, TagInfo], series: Series
@@ -146,8 +153,22 @@ class Reference:
             if info.metric is not None and info.metric.key == self._tokens:
                 steps, tokens = run.series(tag).finite()
                 if len(tokens) > 1:
-                    return _interpolated(series.steps, steps, np.maximum.accumulate(tokens))
+                    tokens = np.maximum.accumulate(tokens) * info.scale
+                    return _interpolated(series.steps, steps, tokens)
         return None
+
+
+def _blocks(places: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Places and medians of at most :data:`_MOST_BLOCKS` runs of neighbouring rows; the first and
+    the last place are kept."""
+    n = len(x)
+    if n <= _MOST_BLOCKS:
+        return places, x
+    edges = np.linspace(0, n, _MOST_BLOCKS + 1).astype(np.int64)
+    pairs = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    at = np.array([places[(a + b) // 2] for a, b in pairs])
+    at[0], at[-1] = places[0], places[-1]
+    return at, np.array([float(np.median(x[a:b])) for a, b in pairs])
 
 
 def _interpolated(steps: IntArray, at: IntArray, places: FloatArray) -> FloatArray:

@@ -16,9 +16,10 @@ Read = Callable[[Path], list[RunView]]
 class Wanted:
     """The reference run that was asked for, until it is there. Main thread only."""
 
-    def __init__(self, name: str | None, read: Read) -> None:
+    def __init__(self, name: str | None, logdirs: Iterable[Path], read: Read) -> None:
         """``read`` reads what lies at a path that is not among the logdirs."""
         self._name = name
+        self._logdirs = tuple(logdirs)
         self._read = read
 
     @property
@@ -26,19 +27,12 @@ class Wanted:
         """Whether it was asked for and has not been found."""
         return self._name is not None
 
-    def find(self, runs: Iterable[RunView]) -> RunView | None:
-        """The run of this name that has been read, else the run at this path; each once."""
-        if self._name is None:
+    def read_apart(self) -> RunView | None:
+        """The run at this path, if it is one that the session does not read anyway. Raises
+        UsageError when there is no run, or more than one."""
+        path = _resolved(Path(self._name).expanduser()) if self._name else None
+        if path is None or not path.exists() or self._is_read(path):
             return None
-        for run in runs:
-            if self._name in (run.name, run.key.name) and not run.data.files.reading:
-                self._name = None
-                return run
-        path = Path(self._name).expanduser()
-        return self._at(path) if _exists(path) else None
-
-    def _at(self, path: Path) -> RunView:
-        """Raises UsageError when there is no run, or more than one."""
         found = [r for r in self._read(path) if r.infos]
         if len(found) != 1:
             names = ", ".join(r.name for r in found[:10]) or "none"
@@ -46,15 +40,36 @@ class Wanted:
         self._name = None
         return found[0]
 
+    def _is_read(self, path: Path) -> bool:
+        logdirs = [_resolved(p) for p in self._logdirs]
+        return any(d is not None and (d == path or d in path.parents) for d in logdirs)
+
+    def find(self, runs: Iterable[RunView]) -> RunView | None:
+        """The run of this name or path that has been read; once."""
+        if self._name is None:
+            return None
+        path = _resolved(Path(self._name).expanduser())
+        for run in runs:
+            named = self._name in (run.name, run.key.name)
+            if run.infos and not run.data.files.reading and (named or _lies_at(run, path)):
+                self._name = None
+                return run
+        return None
+
     def missing(self, runs: Iterable[RunView]) -> UsageError:
         """What to say when everything has been read and it was not there."""
         names = [r.name for r in runs]
         hint = nearest(str(self._name), names)
-        return UsageError(f"--reference: no run and no path {self._name!r}", hint=hint)
+        message = f"--reference {self._name}: no run of this name, and no log of a single run"
+        return UsageError(message, hint=hint)
 
 
-def _exists(path: Path) -> bool:
+def _resolved(path: Path) -> Path | None:
     try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
+        return path.resolve()
+    except (OSError, ValueError, RuntimeError):  # no such path can exist
+        return None
+
+
+def _lies_at(run: RunView, path: Path | None) -> bool:
+    return path is not None and path in (run.data.path, *run.data.files.sources)

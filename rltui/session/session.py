@@ -98,7 +98,8 @@ class Session:
         )
         self._store = Store()
         self._memory = Memory(config.watch.memory_bytes, self.views, self._reader.read_again)
-        self._wanted = Wanted(choice.reference, partial(_read_apart, config=config, choice=choice))
+        apart = partial(_read_apart, config=config, choice=choice)
+        self._wanted = Wanted(choice.reference, self.logdirs, apart)
         self._align = choice.align
         self.reference: RunView | None = None
         """The run that all others are compared with; see :meth:`compare`."""
@@ -114,8 +115,12 @@ class Session:
     # -- reading ---------------------------------------------------------------------------
 
     def scan(self) -> None:
-        """Look for runs once; raises SourceError for a path that cannot be a log."""
+        """Look for runs once, and read the reference run if it lies elsewhere. Raises SourceError
+        for a path that cannot be a log, UsageError for a reference that is no run."""
         self._reader.scan()
+        elsewhere = self._wanted.read_apart()
+        if elsewhere is not None:
+            self.compare(elsewhere)
 
     def read_all(self) -> None:
         """Read every file to its end and judge every run (headless commands)."""
@@ -212,8 +217,7 @@ class Session:
         self._judging.compare(view, self._align)
 
     def _find_reference(self) -> None:
-        """Compare with the run that the command line names, once it has been read. Raises
-        UsageError for a path without exactly one run."""
+        """Compare with the run that the command line names, once it has been read."""
         found = self._wanted.find(self.views.values())
         if found is not None:
             self.compare(found)
@@ -229,6 +233,9 @@ class Session:
         found = [n for n in notes if n.level >= Level.WATCH]
         if self._memory.over:
             found.insert(0, Note(self.logdirs[0], None, Level.WATCH, _TOO_MUCH))
+        if self._live and self._wanted.waits and self.reading() is None:
+            missing = str(self._wanted.missing(self.runs()))
+            found.insert(0, Note(self.logdirs[0], None, Level.WATCH, missing))
         return [*self.notes, *self._reader.unclaimed, *found]
 
     # -- taking in -------------------------------------------------------------------------

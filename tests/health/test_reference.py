@@ -14,7 +14,7 @@ from rltui.core.level import Direction
 from rltui.health.cases import case_run
 from rltui.health.reference import Alignment, Reference
 from rltui.store import RunData
-from tests.builders import a_run, steps
+from tests.builders import a_batch, a_run, steps
 
 TAG = "reward.mean"
 
@@ -88,13 +88,33 @@ def test_without_times_nothing_is_aligned_by_time() -> None:
     assert Reference(run, UP, "past", Alignment.TIME).at_rows(rising(20), UP, TAG) == {}
 
 
-def test_a_reference_may_grow() -> None:
+def test_rows_after_the_choice_do_not_count() -> None:
     run = rising(20)
     past = Reference(run, UP, "past")
+    run.apply(a_batch(steps(21, {TAG: [5.0] * 20})))
+    assert run.count(TAG) == 40
     assert np.isnan(past.at_rows(rising(40), UP, TAG)["low"][30])
-    grown = rising(40)
-    past.run = grown
-    assert np.isfinite(past.at_rows(rising(40), UP, TAG)["low"][30])
+
+
+def test_a_long_reference_has_few_places() -> None:
+    past = Reference(rising(200_000), UP, "past")
+    at = past.at_rows(rising(200_000), UP, TAG)
+    here = np.linspace(0, 1, 200_000)
+    assert np.isfinite(at["low"]).all()
+    assert np.all((at["low"] <= here + 0.01) & (at["high"] >= here - 0.01))
+    ((_, course),) = past._courses.values()
+    assert len(course.place) <= 512
+
+
+def test_tokens_are_counted_in_one_unit() -> None:
+    tags = meanings(reward_mean=Direction.UP, progress_tokens_total=Direction.NONE)
+    key = "progress.tokens.total"
+    billions = {**tags, key: replace(tags[key], scale=1e9)}
+    one = a_run({TAG: [i / 49 for i in range(50)], key: [1e9 * i for i in range(50)]})
+    other = a_run({TAG: [i / 49 for i in range(50)], key: [float(i) for i in range(50)]})
+    past = Reference(one, tags, "past", Alignment.TOKENS, key)
+    at = past.at_rows(other, billions, TAG)
+    assert np.isfinite(at["low"]).all()
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=8, max_size=60))

@@ -71,13 +71,38 @@ def test_the_reference_may_lie_elsewhere(logs: Path, tmp_path: Path) -> None:
 
 
 def test_a_reference_that_is_not_there(logs: Path) -> None:
-    with pytest.raises(UsageError, match=r"no run and no path 'goood'.* 'good'"):
+    with pytest.raises(UsageError, match=r"goood: no run of this name.* 'good'"):
         read(logs, "goood")
 
 
 def test_a_path_with_several_runs_is_no_reference(logs: Path) -> None:
-    with pytest.raises(UsageError, match="one run is needed, and there are: good, weak"):
+    with pytest.raises(UsageError, match="no log of a single run"):
         read(logs, str(logs))
+
+
+def test_a_path_elsewhere_with_several_runs_is_no_reference(logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    write(tmp_path / "other" / "mine.jsonl", GOOD)
+    with pytest.raises(UsageError, match="one run is needed, and there are: good, weak"):
+        read(tmp_path / "other", str(logs))
+
+
+def test_a_path_below_the_logdir_is_a_run_of_the_session(logs: Path) -> None:
+    session = read(logs, str(logs / "good.jsonl"))
+    assert session.reference in session.runs()
+    assert off(session) == {"weak": Level.WATCH}
+
+
+def test_a_reference_that_is_missing_while_watching_is_trouble(logs: Path) -> None:
+    session = Session([logs], choice=Choice(reference="goood"))
+    session.scan()
+    session.start()
+    try:
+        while session.reading() is not None or not session.views:
+            session.drain()
+        assert any("goood: no run of this name" in n.message for n in session.troubles())
+    finally:
+        session.stop()
 
 
 def test_the_reference_can_be_changed_and_cleared(logs: Path) -> None:
