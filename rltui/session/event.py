@@ -13,6 +13,9 @@ from rltui.health.model import Evidence, Finding, FindingState, Report
 from rltui.session.run import RunView
 from rltui.session.session import Session
 
+#: Rule id of how a run ended, which no document has.
+CRASHED = "crashed"
+
 _Id = tuple[str, str | None, int | None]
 
 
@@ -61,11 +64,22 @@ class Watcher:
                 continue
             findings = (*_crashes(run), *(run.report.findings if run.report else ()))
             now = _Seen(run.report, crash, {_identity(f): f for f in findings})
-            is_news = seen is not None or _written_at(run) >= self._begun_at
+            first = seen is None or seen.report is None
             before = seen.findings if seen is not None else {}
-            found += [Event(k, run, f, is_news) for k, f in _changes(before, now.findings, run)]
+            found += [
+                Event(k, run, f, not first or self._is_new(run, f))
+                for k, f in _changes(before, now.findings, run)
+            ]
             self._seen[run.key] = now
         return found
+
+    def _is_new(self, run: RunView, finding: Finding) -> bool:
+        """Whether something in the first report of a run happened after the watch began: for an
+        end the newest write says it, for all else the time of its first row."""
+        if finding.rule == CRASHED:
+            return _written_at(run) >= self._begun_at
+        since = finding.since_wall_time
+        return since is not None and since >= self._begun_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +123,7 @@ def _crashes(run: RunView) -> list[Finding]:
     evidence = Evidence("how it ended", None, None, step, step, facts)
     return [
         Finding(
-            "crashed", crash.kind.value, run.verdict.exit_level, FindingState.FIRING, None, None,
+            CRASHED, crash.kind.value, run.verdict.exit_level, FindingState.FIRING, None, None,
             last, None, None, evidence, None, crash.advice,
         )
     ]  # fmt: skip

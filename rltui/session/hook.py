@@ -10,6 +10,7 @@ import os
 import shlex
 import signal
 import subprocess
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable
@@ -24,6 +25,8 @@ from rltui.session.event import Event
 _MOST_WAITING = 200
 #: Characters of an error that are shown.
 _ERROR_CHARS = 200
+#: Bytes at the end of what a command says that are read.
+_ERROR_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,12 @@ class Outbox:
         self._waiting[message.about] = message
         while len(self._waiting) > _MOST_WAITING:
             del self._waiting[next(iter(self._waiting))]
+
+    def clear(self) -> int:
+        """Drop the messages that wait; how many there were."""
+        count = len(self._waiting)
+        self._waiting.clear()
+        return count
 
     def wait(self, now: float) -> float | None:
         """Seconds until the next message may go, 0 for at once; None when none waits."""
@@ -84,6 +93,7 @@ class Hook:
         self._changed = threading.Condition()
         self._closing = self._failed = False
         self._thread: threading.Thread | None = None
+        self._runner = _Runner()
 
     def wants(self, event: Event) -> bool:
         """Whether an event is to be handed over: news, of the level that the user wants."""
@@ -107,13 +117,31 @@ class Hook:
             self._closing = True
             self._changed.notify()
         self._thread.join(within_s)
+        with self._changed:
+            left = self._outbox.clear()
+        if self._thread.is_alive():
+            self._runner.kill()
+        if left:
+            self._trouble(f"hooks.on_finding: {left} not delivered")
 
     def _work(self) -> None:
         while (message := self._next()) is not None:
-            error = deliver(self._settings, message)
+            try:
+                error = self.deliver(message)
+            except Exception as problem:  # noqa: BLE001  the next message may be deliverable
+                error = f"{type(problem).__name__}: {problem}"
             if error is not None and not self._failed:
                 self._trouble(f"hooks.on_finding: {error}")
             self._failed = error is not None
+
+    def deliver(self, message: Message) -> str | None:
+        """Deliver one message now; returns what went wrong, or None."""
+        settings = self._settings
+        body = message.text if settings.format == "text" else message.document
+        data = body.encode("utf-8", "backslashreplace")
+        if settings.url is not None:
+            return _send(settings.url, data, settings)
+        return self._runner.run(settings.on_finding, data + b"\n", settings.timeout_s)
 
     def _next(self) -> Message | None:
         """The next message, when it may go; None at the end."""
@@ -128,15 +156,7 @@ class Hook:
                 self._changed.wait(left)
 
 
-def deliver(settings: HooksConfig, message: Message) -> str | None:
-    """Deliver one message; returns what went wrong, or None."""
-    body = message.text if settings.format == "text" else message.document
-    if settings.url is not None:
-        return _send(settings.url, body, settings)
-    return _run(settings.on_finding, body, settings.timeout_s)
-
-
-def _send(url: str, body: str, settings: HooksConfig) -> str | None:
+def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:
     """POST to a URL. It may hold a secret, so errors name the host only."""
     import http.client
     from urllib.error import HTTPError, URLError
@@ -148,7 +168,7 @@ def _send(url: str, body: str, settings: HooksConfig) -> str | None:
     host = "the server"
     try:
         host = urlsplit(url).hostname or host
-        request = Request(url, body.encode(), headers, method="POST")
+        request = Request(url, body, headers, method="POST")
         with urlopen(request, timeout=settings.timeout_s) as answer:
             answer.read(1)
     except HTTPError as error:
@@ -160,29 +180,45 @@ def _send(url: str, body: str, settings: HooksConfig) -> str | None:
     return None
 
 
-def _run(command: tuple[str, ...], body: str, timeout_s: float) -> str | None:
-    """Run a command with the message on its standard input; it and its children are killed when
-    it takes too long."""
-    words = shlex.split(command[0]) if len(command) == 1 else list(command)
-    try:
-        process = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            start_new_session=True,
-        )  # fmt: skip
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        return _short(f"{words[0]}: {reason}")
-    try:
-        _, errors = process.communicate(body.encode() + b"\n", timeout_s)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return f"{words[0]}: took more than {timeout_s:g} s"
-    if process.returncode == 0:
-        return None
-    said = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    return _short(f"{words[0]}: exit code {process.returncode}" + (f": {said}" if said else ""))
+class _Runner:
+    """Runs one command at a time."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(self, command: tuple[str, ...], data: bytes, timeout_s: float) -> str | None:
+        """Run a command with ``data`` on its standard input; it and its children are killed when
+        it takes too long. Files, not pipes: a child that lives on holds nobody up."""
+        words = shlex.split(command[0]) if len(command) == 1 else list(command)
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
+            given.write(data)
+            given.seek(0)
+            try:
+                process = self._process = subprocess.Popen(
+                    words, stdin=given, stdout=subprocess.DEVNULL, stderr=errors,
+                    start_new_session=True,
+                )  # fmt: skip
+            except (OSError, ValueError) as error:
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                return _short(f"{words[0]}: {reason}")
+            try:
+                code = process.wait(timeout_s)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                process.wait()
+                return f"{words[0]}: took more than {timeout_s:g} s"
+            if code == 0:
+                return None
+            errors.seek(max(0, errors.seek(0, os.SEEK_END) - _ERROR_BYTES))
+            said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return _short(f"{words[0]}: exit code {code}" + (f": {said}" if said else ""))
+
+    def kill(self) -> None:
+        """End the command and its children, if it runs."""
+        process = self._process
+        if process is not None and process.poll() is None:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _short(text: str) -> str:

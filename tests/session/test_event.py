@@ -49,6 +49,22 @@ def test_a_finding_is_told_once_when_it_fires() -> None:
     assert watcher.events() == []
 
 
+def test_what_a_run_had_before_the_watch_is_no_news() -> None:
+    """Also when it is written at this moment, and when its end was seen before its verdict."""
+    reader, clock = FakeReader(), ManualClock()
+    session = a_session(reader=reader, clock=clock)
+    session.start()
+    clock.advance(3600)
+    watcher = Watcher(session)
+    reader.feed(replace(rows(1, 120, collapse=61), source=a_source(modified=clock.now() + 1)))
+    session.drain(verdicts=False)
+    watcher.events()
+    session.drain()
+    found = watcher.events()
+    assert ("fired", "entropy_collapse") in rules(found)
+    assert not any(e.is_news for e in found)
+
+
 def test_a_run_that_stalls_and_goes_on() -> None:
     session, reader, watcher, clock = watched(rows(1, 60))
     watcher.events()

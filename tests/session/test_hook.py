@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 
 from rltui.config import HooksConfig
 from rltui.core.clock import SystemClock
-from rltui.session.hook import Hook, Message, Outbox, deliver
+from rltui.session.hook import Hook, Message, Outbox
 from tests.servers import Inbox, receiving
 
 MESSAGE = Message("one", '{"text": "✖ run: nan fired"}', "✖ run: nan fired")
@@ -27,6 +29,10 @@ def inbox(monkeypatch: pytest.MonkeyPatch) -> Iterator[Inbox]:
 
 def a_message(about: str, text: str = "") -> Message:
     return Message(about, json.dumps({"text": text}), text)
+
+
+def deliver(settings: HooksConfig, message: Message) -> str | None:
+    return Hook(settings, SystemClock(), pytest.fail).deliver(message)
 
 
 # -- what waits ----------------------------------------------------------------------------
@@ -135,3 +141,50 @@ def test_nothing_is_started_for_nothing() -> None:
     hook = Hook(HooksConfig(on_finding=("true",)), SystemClock(), pytest.fail)
     hook.close(1.0)
     assert threading.active_count() == before
+
+
+def test_a_child_that_lives_on_holds_nobody_up(tmp_path: Path) -> None:
+    """It keeps standard error open after the command has ended."""
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    code = (
+        "import subprocess, sys\n"
+        f"subprocess.Popen(['sh', '-c', 'exec cat {ready}'], start_new_session=True)\n"
+    )
+    settings = HooksConfig(on_finding=(sys.executable, "-c", code), timeout_s=20.0)
+    begun = time.monotonic()
+    assert deliver(settings, MESSAGE) is None
+    assert time.monotonic() - begun < 15.0
+    with ready.open("w"):  # ends the child
+        pass
+
+
+def test_leaving_ends_a_command_that_runs(tmp_path: Path) -> None:
+    said: list[str] = []
+    alive = tmp_path / "alive"
+    code = f"open({str(alive)!r}, 'w').close(); import time; time.sleep(60)"
+    settings = HooksConfig(on_finding=(sys.executable, "-c", code), timeout_s=50.0)
+    hook = Hook(settings, SystemClock(), said.append)
+    hook.post(a_message("a"))
+    while not alive.exists():
+        pass
+    hook.post(a_message("b"))
+    begun = time.monotonic()
+    hook.close(0.1)
+    assert "hooks.on_finding: 1 not delivered" in said
+    assert hook._thread is not None
+    hook._thread.join(20.0)
+    assert time.monotonic() - begun < 20.0
+
+
+def test_one_message_that_cannot_be_delivered_ends_nothing(tmp_path: Path) -> None:
+    said: list[str] = []
+    target = tmp_path / "got"
+    code = f"import sys; open({str(target)!r}, 'a').write(sys.stdin.read())"
+    settings = HooksConfig(on_finding=(sys.executable, "-c", code), format="text")
+    hook = Hook(settings, SystemClock(), said.append)
+    for about in ("\ud800 odd", "b"):
+        hook.post(a_message(about, about))
+    hook.close(20.0)
+    assert target.read_text().splitlines() == ["\\ud800 odd", "b"]
+    assert said == []
