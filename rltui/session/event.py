@@ -16,7 +16,8 @@ from rltui.session.session import Session
 #: Rule id of how a run ended, which no document has.
 CRASHED = "crashed"
 
-_Id = tuple[str, str | None, int | None]
+#: Rule, title and first step: the tag of a finding is the worst of several and may change.
+_Id = tuple[str, str, int | None]
 
 
 class EventKind(str, Enum):
@@ -39,7 +40,7 @@ class Event:
     been written before."""
 
     @property
-    def identity(self) -> tuple[RunKey, str, str | None, int | None]:
+    def identity(self) -> tuple[RunKey, str, str, int | None]:
         """Which finding of which run it is about."""
         return (self.run.key, *_identity(self.finding))
 
@@ -97,7 +98,7 @@ def _written_at(run: RunView) -> float:
 
 
 def _identity(finding: Finding) -> _Id:
-    return finding.rule, finding.tag, finding.since_step
+    return finding.rule, finding.title, finding.since_step
 
 
 def _changes(

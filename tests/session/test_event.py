@@ -65,6 +65,16 @@ def test_what_a_run_had_before_the_watch_is_no_news() -> None:
     assert not any(e.is_news for e in found)
 
 
+def test_an_episode_that_another_tag_shows_best_is_the_same() -> None:
+    session, _, watcher, _ = watched(rows(1, 120, collapse=61))
+    watcher.events()
+    (run,) = session.runs()
+    assert run.report is not None
+    moved = tuple(replace(f, tag="another/tag") for f in run.report.findings)
+    run.report = replace(run.report, findings=moved)
+    assert watcher.events() == []
+
+
 def test_a_run_that_stalls_and_goes_on() -> None:
     session, reader, watcher, clock = watched(rows(1, 60))
     watcher.events()
