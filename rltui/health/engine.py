@@ -175,6 +175,8 @@ class Engine:
             ):
                 memory.waiting = True
                 return kept.answer
+        if series[0].count > LONG_ROWS:
+            columns = {}  # kept for a whole pass, the medians of long tags would take too much
         answer = _judge(memory, task, tag, columns, self._reference)
         memory.answers[key] = _Kept(content, answer, now)
         return answer
