@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import stat
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from benchmarks.verdicts.labels import Label, Sickness, judged_rules, read_labels
 from benchmarks.verdicts.leave_out import FACTORS, Answers, choose, scaled
+from benchmarks.verdicts.noise import RESULT
 from benchmarks.verdicts.peer import score_peer
 from benchmarks.verdicts.replay import Judge, Said
 from benchmarks.verdicts.score import alarms_of, met_by, score
@@ -97,3 +99,11 @@ def test_a_peer_is_read_generously(tmp_path: Path) -> None:
     assert not scored.unreadable
     assert scored.hits == {"kl_blowup": True}
     assert scored.alarms == {"reward_flat_no_learning": False}
+
+
+def test_every_variant_was_measured_on_noise(judge: Judge) -> None:
+    """After a change of the rules: ``python -m benchmarks.verdicts.noise --write``."""
+    with RESULT.open(encoding="utf-8", newline="") as file:
+        measured = {row[0] for row in list(csv.reader(file))[1:]}
+    variants = [v for rule in judge.rules for v in rule.variants]
+    assert measured == {v.id for v in variants}
