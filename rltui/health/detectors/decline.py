@@ -65,7 +65,7 @@ def below_start(
         onset=last_run_start(x <= limit, window),
         window=window,
         facts={"start": start, "share": part, "drop": fall, "middle": middle, "span": within},
-        notes=((only_cliff, " after a fall by {drop:%} within {span:d} rows"),),
+        notes=((only_cliff, " (after a fall by {drop:%} within {span:d} rows)"),),
     )
 
 

@@ -73,7 +73,7 @@ def test_a_cliff_is_said_in_words_and_its_limit_fits() -> None:
     (finding,) = findings("entropy_collapse", entropy="3.8x30 0.9x12")
     assert finding.level is Level.BAD
     assert finding.evidence.threshold == 0.3
-    assert "floor 30 % after a fall by 76.3 % within 10 rows" in summary(finding)
+    assert "floor 30 % (after a fall by 76.3 % within 10 rows)" in summary(finding)
     assert finding.limit == pytest.approx(0.3 * 3.8)
 
 
@@ -157,7 +157,8 @@ def test_fields_are_filled_by_their_form() -> None:
 
 def test_other_tags_of_an_episode_are_named_or_counted() -> None:
     words = Words("entropy low", "low", "", "")
-    for others, text in (((), ""), (("b",), "; b too"), (("b", "c"), "; so do 2 other tags")):
+    same = "; the same for "
+    for others, text in (((), ""), (("b",), same + "b"), (("b", "c"), same + "2 other tags")):
         found = replace(_FINDING, words=words, evidence=replace(_EVIDENCE, others=others))
         assert summary(found) == "entropy low" + text
 
