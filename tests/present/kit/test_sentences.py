@@ -155,6 +155,15 @@ def test_fields_are_filled_by_their_form() -> None:
     assert (summary(found), short(found)) == ("0.12 12 % 3 x – 16,384", "3")
 
 
+def test_a_suspicion_about_length_names_the_reward_that_rose() -> None:
+    (finding,) = findings(
+        "length_hacking",
+        reward__component__mean="-1.2x15 -1.2..0x30 0x10",
+        response_length__mean="42x15 42..2x30 2x10",
+    )
+    assert f"while {finding.tag} rose" in summary(finding)
+
+
 def test_other_tags_of_an_episode_are_named_or_counted() -> None:
     words = Words("entropy low", "low", "", "")
     same = "; the same for "
