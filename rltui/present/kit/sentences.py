@@ -108,6 +108,8 @@ def why_skipped(skipped: Skipped, missing: str) -> str:
         return "the rule broke"
     if missing:
         return f"no {missing}"
+    if skipped.rows >= skipped.needed:
+        return f"{skipped.rows} rows, none that it can judge"
     return f"{skipped.rows} of {skipped.needed} rows"
 
 

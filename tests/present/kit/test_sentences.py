@@ -164,6 +164,13 @@ def test_a_suspicion_about_length_names_the_reward_that_rose() -> None:
     assert f"while {finding.tag} rose" in summary(finding)
 
 
+def test_no_gain_says_what_it_is_measured_by() -> None:
+    (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x150")
+    assert "times the spread of single rows, least gain 0.3" in summary(finding)
+    (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x75 0.3~0.1x75")
+    assert summary(finding).endswith("of 150 rows: it fell")
+
+
 def test_other_tags_of_an_episode_are_named_or_counted() -> None:
     words = Words("entropy low", "low", "", "")
     same = "; the same for "
@@ -188,9 +195,10 @@ def test_what_no_rule_found_has_a_sentence_too() -> None:
     [
         (Skipped("r", "R", ("entropy",)), "entropy", "no entropy"),
         (Skipped("r", "R", rows=6, needed=20), "", "6 of 20 rows"),
+        (Skipped("r", "R", rows=150, needed=30), "", "150 rows, none that it can judge"),
         (Skipped("r", "R", broke=True), "", "the rule broke"),
     ],
-    ids=["missing", "rows", "broke"],
+    ids=["missing", "rows", "silent", "broke"],
 )
 def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -> None:
     assert why_skipped(skipped, missing) == text
