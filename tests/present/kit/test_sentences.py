@@ -171,6 +171,14 @@ def test_no_gain_says_what_it_is_measured_by() -> None:
     assert summary(finding).endswith("of 150 rows: it fell")
 
 
+def test_an_evaluation_below_its_start_is_not_milder_after_a_deeper_fall() -> None:
+    fallen = "0.07..0.63x30 0.63..-0.1x10"
+    (before,) = findings("eval_stall", "classic-rl", val__reward__mean=f"{fallen} -0.1x10")
+    (now,) = findings("eval_stall", "classic-rl", val__reward__mean=f"{fallen} -0.1..-1.2x5 -0.6x20")
+    assert (before.level, now.level) == (Level.BAD, Level.BAD)
+    assert number_of(now, "lost") > number_of(before, "lost") > 1
+
+
 def test_other_tags_of_an_episode_are_named_or_counted() -> None:
     words = Words("entropy low", "low", "", "")
     same = "; the same for "
