@@ -174,9 +174,23 @@ def test_no_gain_says_what_it_is_measured_by() -> None:
 def test_an_evaluation_below_its_start_is_not_milder_after_a_deeper_fall() -> None:
     fallen = "0.07..0.63x30 0.63..-0.1x10"
     (before,) = findings("eval_stall", "classic-rl", val__reward__mean=f"{fallen} -0.1x10")
-    (now,) = findings("eval_stall", "classic-rl", val__reward__mean=f"{fallen} -0.1..-1.2x5 -0.6x20")
+    (now,) = findings(
+        "eval_stall", "classic-rl", val__reward__mean=f"{fallen} -0.1..-1.2x5 -0.6x20"
+    )
     assert (before.level, now.level) == (Level.BAD, Level.BAD)
     assert number_of(now, "lost") > number_of(before, "lost") > 1
+
+
+def test_a_collapse_that_the_best_reward_excuses_is_said_to_last() -> None:
+    def said(reward: str, entropy: str) -> str:
+        series = {"episode_return__mean": reward, "entropy": entropy}
+        (finding,) = findings("entropy_collapse", "classic-rl", **series)
+        assert finding.state is FindingState.RESOLVED
+        return summary(finding)
+
+    why = "; still low, but the reward is at its best"
+    assert said("20x10 9x30 20..200x60", "0.69x10 0.69..0.01x20 0.01x70").endswith(why)
+    assert why not in said("20x10 9x30 20..200x60", "0.69x10 0.69..0.01x20 0.01x20 0.6x50")
 
 
 def test_other_tags_of_an_episode_are_named_or_counted() -> None:
