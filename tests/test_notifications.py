@@ -50,7 +50,7 @@ def follow(config: str, folder: Path) -> None:
         env=environment(), check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, "")
-    assert "entropy collapse fired bad" in done.stdout
+    assert "entropy collapse, bad since" in done.stdout
 
 
 def test_incoming_webhook(tmp_path: Path) -> None:
@@ -59,13 +59,13 @@ def test_incoming_webhook(tmp_path: Path) -> None:
         follow(re.sub(r"https://\S+", inbox.url, example), tmp_path)
     events = [json.loads(body) for _, body in inbox.bodies]
     assert {e["schema"] for e in events} == {"rltui.event/1"}
-    assert any("entropy collapse fired bad" in e["text"] for e in events)
+    assert any("entropy collapse, bad since" in e["text"] for e in events)
 
 
 def test_ntfy(tmp_path: Path) -> None:
     with receiving() as inbox:
         follow(re.sub(r"https://\S+", inbox.url, block("ntfy", "yaml")), tmp_path)
-    assert any("entropy collapse fired bad" in body for _, body in inbox.bodies)
+    assert any("entropy collapse, bad since" in body for _, body in inbox.bodies)
     assert {kind for kind, _ in inbox.bodies} == {"text/plain; charset=utf-8"}
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
+from rltui.present.kit.sentences import summary
 from rltui.session import Session
 from rltui.session.session import Choice
 from tests.commands.conftest import write_jsonl
@@ -61,6 +62,8 @@ def test_a_run_that_learns_less_is_off_the_reference(logs: Path) -> None:
     assert good.report is not None
     assert weak.report is not None
     assert (good.report.reference, weak.report.reference) == (None, "good")
+    (finding,) = (f for f in weak.report.findings if f.rule == "off_reference")
+    assert summary(finding).startswith(f"{finding.tag} ")
 
 
 def test_the_reference_may_lie_elsewhere(logs: Path, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_bad_finding_rings_and_notifies_once(monkeypatch: pytest.MonkeyPatch) 
     alerts.look()
     assert ears.bells == 1
     (written,) = ears.written
-    assert "entropy collapse fired bad" in written
+    assert "entropy collapse, bad since" in written
 
 
 def test_off_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,8 +53,10 @@ def below_start(
         limit = least * start
     if noise > 0:
         beyond &= start - middle >= noise * rows.once("scatter", lambda: _scatter(x))
+    excused = np.zeros(n, dtype=bool)
     if spared > 0 and "reward" in rows.others:
-        beyond &= ~_at_its_best(rows.others["reward"], spared)
+        excused = beyond & _at_its_best(rows.others["reward"], spared)
+        beyond &= ~excused
     known = np.isfinite(part)
     return Signal(
         beyond=beyond,
@@ -65,8 +67,21 @@ def below_start(
         onset=last_run_start(x <= limit, window),
         window=window,
         facts={"start": start, "share": part, "drop": fall, "middle": middle, "span": within},
-        notes=((only_cliff, " after a fall by {drop:%} within {span:d} rows"),),
+        notes=(
+            (only_cliff, " (after a fall by {drop:%} within {span:d} rows)"),
+            (_then_all(excused, beyond), "; still low, but the reward is at its best"),
+        ),
     )
+
+
+def _then_all(excused: BoolArray, beyond: BoolArray) -> BoolArray:
+    """(n,) whether each row after the last ``beyond`` one is ``excused``, of which there is one;
+    only for the rows from which on all are either."""
+    n, last = len(beyond), np.flatnonzero(beyond)
+    after = excused[int(last[-1]) + 1 :] if len(last) else excused[:0]
+    if not len(after) or not after.all():
+        return np.zeros(n, dtype=bool)
+    return np.asarray(np.logical_and.accumulate((excused | beyond)[::-1])[::-1])
 
 
 def _is_base(start: FloatArray, unit: float, unit_share: float) -> BoolArray:

@@ -29,7 +29,8 @@ def left_behind(
     ``noise`` times the median step between neighbours. With ``gain``: its best lay that share of
     the range and as many steps above its start. With ``rise``: the ``reward`` has gained
     that share of its own range since the score was best; never without a ``reward``. With
-    ``below_start``: the score is also below its first value. With ``run_share``: so it was in four
+    ``below_start``: the score is also below its first value, and the range is that up to its best:
+    what falls on and on does not widen it. With ``run_share``: so it was in four
     of five of that share of the rows, the newest ones, which noise with a memory seldom is. Shift
     and scale of both change nothing.
     """
@@ -38,10 +39,11 @@ def left_behind(
     best = _running(np.where(settled, middle, -np.inf), np.maximum)
     least = _running(np.where(settled, middle, np.inf), np.minimum)
     at_best = _newest_best(np.where(settled, middle, -np.inf))
+    reach = best - (least[at_best] if below_start and n else least)
     fall, gained = best - middle, _gain_since(rows.others.get("reward"), at_best, n)
     with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(settled & (best > least), fall / (best - least), 0.0)
-        floor = np.where(settled, best - lost * (best - least), np.nan)
+        part = np.where(settled & (reach > 0), fall / reach, 0.0)
+        floor = np.where(settled, best - lost * reach, np.nan)
     start, certain = start_median(rows.x, window), noise * _usual_step(rows.x)
     beyond = (part >= lost) & (fall > 0) & (fall >= certain)
     beyond &= np.arange(n) >= least_rows - 1

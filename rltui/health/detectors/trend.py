@@ -30,6 +30,10 @@ def rank_trend(x: FloatArray) -> float:
     return score / float(np.sqrt(n * (n - 1) * (2 * n + 5) / 18))
 
 
+#: What :func:`no_gain` says of a gain that is smaller than its limit.
+_TOO_LITTLE = "gained {gain} times the spread of single rows, least gain {threshold}"
+
+
 @detector(roles=("length",), facts=("start", "late", "gain", "count"))
 def no_gain(
     rows: Rows,
@@ -85,6 +89,7 @@ def no_gain(
         name="gain in units of the spread",
         onset=run_start(beyond),
         silent=not beyond.any() and n < least_rows,
+        notes=((late < start, "it fell"), (late >= start, _TOO_LITTLE)),
         facts={
             "start": start,
             "late": late,

@@ -20,6 +20,8 @@ ALIGNED_WIDTH = BEFORE + AFTER
 
 _SUFFIXES = ("", "k", "M", "G", "T")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+#: Days of a year.
+_YEAR = 365.25
 
 
 def _number(x: SupportsFloat | None) -> float | None:
@@ -248,7 +250,7 @@ def _fraction_of_minute(seconds: float) -> str:
 
 
 def age(seconds: SupportsFloat | None) -> str:
-    """How long ago, in one unit: ``4 s``, ``41 m``, ``3 h``, ``12 d``. Rounds down."""
+    """How long ago, in one unit: ``4 s``, ``41 m``, ``3 h``, ``12 d``, ``8 y``. Rounds down."""
     number = _number(seconds)
     if number is None or not math.isfinite(number):
         return MISSING
@@ -256,8 +258,14 @@ def age(seconds: SupportsFloat | None) -> str:
     for unit, size, limit in (("s", 1, _MINUTE), ("m", _MINUTE, _HOUR), ("h", _HOUR, _DAY)):
         if number < limit:
             return f"{int(number // size)} {unit}"
-    days = min(number // _DAY, 99_999)
-    return f"{int(days)} d"
+    days = int(min(number // _DAY, 999_999))
+    return f"{days} d" if days < 2 * _YEAR else f"{int(days / _YEAR)} y"
+
+
+def step_range(first: SupportsFloat | None, last: SupportsFloat | None) -> str:
+    """Two steps: ``30 to 31``; ``at 30`` where both are the same."""
+    begin, end = step(first), step(last)
+    return f"at {begin}" if begin == end else f"{begin} to {end}"
 
 
 def step(n: SupportsFloat | None) -> str:

@@ -57,8 +57,8 @@ def _others(evidence: Evidence) -> str:
     if not evidence.others:
         return ""
     if len(evidence.others) == 1:
-        return f"; {evidence.others[0]} too"
-    return f"; so do {len(evidence.others)} other tags"
+        return f"; the same for {evidence.others[0]}"
+    return f"; the same for {len(evidence.others)} other tags"
 
 
 def facts(evidence: Evidence) -> dict[str, Fact]:
@@ -108,6 +108,8 @@ def why_skipped(skipped: Skipped, missing: str) -> str:
         return "the rule broke"
     if missing:
         return f"no {missing}"
+    if skipped.rows >= skipped.needed:
+        return f"{skipped.rows} rows, none that it can judge"
     return f"{skipped.rows} of {skipped.needed} rows"
 
 

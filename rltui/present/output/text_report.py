@@ -122,8 +122,9 @@ def event_words(event: Event) -> str:
     finding = event.finding
     over = event.kind is EventKind.RESOLVED
     glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
-    level = "" if over else f" {finding.level.word}"
-    what = f"{finding.title} {event.kind.value}{level}, {_when(finding)}"
+    now = "now " if event.kind is EventKind.CHANGED else ""
+    level = "" if over else f"{now}{finding.level.word} "
+    what = f"{finding.title}, {level}{_when(finding)}".rstrip()
     return f"{glyph} {event.run.name}: {what}: {sentences.summary(finding)}"
 
 
@@ -218,7 +219,7 @@ def _when(finding: Finding) -> str:
     if finding.since_step is None:
         return "whole run"
     if finding.state is FindingState.RESOLVED:
-        return f"{numbers.step(finding.since_step)} to {numbers.step(finding.until_step)}, over"
+        return f"{numbers.step_range(finding.since_step, finding.until_step)}, over"
     return f"since {numbers.step(finding.since_step)}"
 
 

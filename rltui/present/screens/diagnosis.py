@@ -115,7 +115,8 @@ def summary_of(run: RunView, diagnosis: Diagnosis) -> str:
         text = f"{run.infos[move.tag].title} {change}{size} at step {numbers.step(move.step)}"
     elif diagnosis.until_step is not None:
         until = numbers.step(diagnosis.until_step)
-        text = f"{diagnosis.symptom.title} from step {since} to {until}"
+        when = f"at step {until}" if since == until else f"from step {since} to {until}"
+        text = f"{diagnosis.symptom.title} {when}"
     else:
         text = diagnosis.symptom.title
         text += f" since step {since}" if diagnosis.since_step is not None else ""

@@ -61,10 +61,10 @@ def badge_of(finding: Finding, view: View) -> tuple[str, Token, bool]:
 
 def span_words(finding: Finding, *, now: bool = False) -> str:
     """ "since 31", "30 to 31, over"; with ``now``: "31 to now"."""
-    since = numbers.step(finding.since_step)
     if finding.state is FindingState.RESOLVED:
         tail = "" if now else ", over"
-        return f"{since} to {numbers.step(finding.until_step)}{tail}"
+        return f"{numbers.step_range(finding.since_step, finding.until_step)}{tail}"
+    since = numbers.step(finding.since_step)
     return f"{since} to now" if now else f"since {since}"
 
 

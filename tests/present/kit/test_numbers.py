@@ -158,10 +158,19 @@ def test_durations_take_six_cells_at_most(seconds: float, tenths: bool) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(4, "4 s"), (0.9, "0 s"), (59.9, "59 s"), (2470, "41 m"), (7200, "2 h"), (3 * 86_400, "3 d"),
-     (-3, "0 s"), (None, "–"), (math.nan, "–"), (1e300, "99999 d")],
+     (-3, "0 s"), (None, "–"), (math.nan, "–"),
+     (729 * 86_400, "729 d"), (2963 * 86_400, "8 y"), (1e300, "2737 y")],
 )  # fmt: skip
 def test_age(seconds: float | None, text: str) -> None:
     assert numbers.age(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "text"),
+    [(30, 31, "30 to 31"), (44_544, 44_544, "at 44,544"), (1_000_000, 1_000_100, "at 1.00M")],
+)
+def test_step_range(first: int, last: int, text: str) -> None:
+    assert numbers.step_range(first, last) == text
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_a_cliff_is_said_in_words_and_its_limit_fits() -> None:
     (finding,) = findings("entropy_collapse", entropy="3.8x30 0.9x12")
     assert finding.level is Level.BAD
     assert finding.evidence.threshold == 0.3
-    assert "floor 30 % after a fall by 76.3 % within 10 rows" in summary(finding)
+    assert "floor 30 % (after a fall by 76.3 % within 10 rows)" in summary(finding)
     assert finding.limit == pytest.approx(0.3 * 3.8)
 
 
@@ -155,9 +155,48 @@ def test_fields_are_filled_by_their_form() -> None:
     assert (summary(found), short(found)) == ("0.12 12 % 3 x – 16,384", "3")
 
 
+def test_a_suspicion_about_length_names_the_reward_that_rose() -> None:
+    (finding,) = findings(
+        "length_hacking",
+        reward__component__mean="-1.2x15 -1.2..0x30 0x10",
+        response_length__mean="42x15 42..2x30 2x10",
+    )
+    assert f"while {finding.tag} rose" in summary(finding)
+
+
+def test_no_gain_says_what_it_is_measured_by() -> None:
+    (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x150")
+    assert "times the spread of single rows, least gain 0.3" in summary(finding)
+    (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x75 0.3~0.1x75")
+    assert summary(finding).endswith("of 150 rows: it fell")
+
+
+def test_an_evaluation_below_its_start_is_not_milder_after_a_deeper_fall() -> None:
+    fallen = "0.07..0.63x30 0.63..-0.1x10"
+    (before,) = findings("eval_stall", "classic-rl", val__reward__mean=f"{fallen} -0.1x10")
+    (now,) = findings(
+        "eval_stall", "classic-rl", val__reward__mean=f"{fallen} -0.1..-1.2x5 -0.6x20"
+    )
+    assert (before.level, now.level) == (Level.BAD, Level.BAD)
+    assert number_of(now, "lost") > number_of(before, "lost") > 1
+
+
+def test_a_collapse_that_the_best_reward_excuses_is_said_to_last() -> None:
+    def said(reward: str, entropy: str) -> str:
+        series = {"episode_return__mean": reward, "entropy": entropy}
+        (finding,) = findings("entropy_collapse", "classic-rl", **series)
+        assert finding.state is FindingState.RESOLVED
+        return summary(finding)
+
+    why = "; still low, but the reward is at its best"
+    assert said("20x10 9x30 20..200x60", "0.69x10 0.69..0.01x20 0.01x70").endswith(why)
+    assert why not in said("20x10 9x30 20..200x60", "0.69x10 0.69..0.01x20 0.01x20 0.6x50")
+
+
 def test_other_tags_of_an_episode_are_named_or_counted() -> None:
     words = Words("entropy low", "low", "", "")
-    for others, text in (((), ""), (("b",), "; b too"), (("b", "c"), "; so do 2 other tags")):
+    same = "; the same for "
+    for others, text in (((), ""), (("b",), same + "b"), (("b", "c"), same + "2 other tags")):
         found = replace(_FINDING, words=words, evidence=replace(_EVIDENCE, others=others))
         assert summary(found) == "entropy low" + text
 
@@ -178,9 +217,10 @@ def test_what_no_rule_found_has_a_sentence_too() -> None:
     [
         (Skipped("r", "R", ("entropy",)), "entropy", "no entropy"),
         (Skipped("r", "R", rows=6, needed=20), "", "6 of 20 rows"),
+        (Skipped("r", "R", rows=150, needed=30), "", "150 rows, none that it can judge"),
         (Skipped("r", "R", broke=True), "", "the rule broke"),
     ],
-    ids=["missing", "rows", "broke"],
+    ids=["missing", "rows", "silent", "broke"],
 )
 def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -> None:
     assert why_skipped(skipped, missing) == text
