@@ -57,7 +57,12 @@ class Row:
     @property
     def weight(self) -> Level:
         """How much it matters: its level, and watch as soon as something speaks against it."""
-        return max(self.level, Level.WATCH) if self.judgement.doubt else self.level
+        return Level.WATCH if self.is_open else self.level
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only the newest rows keep it from its tick."""
+        return self.level is Level.UNKNOWN and self.judgement.level is Level.OK
 
 
 @dataclass(frozen=True, slots=True)
