@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
 from rltui.present.kit.line import plain
@@ -16,11 +18,12 @@ from rltui.present.screens.findings_list import CauseId, EndingId, FindingId, fi
 from rltui.present.screens.findings_pane import findings_pane, short_lines
 from rltui.present.screens.header import verdict_spans
 from rltui.present.screens.metric_rows import make_row, overview_sections
+from rltui.present.screens.metric_table import fitted
 from rltui.present.screens.tabs import tab_line
 from rltui.present.screens.view import View
 from rltui.session import RunView, Session
 from tests.builders import a_batch, a_source, steps
-from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags, judged_before_the_newest_row
 
 VIEW = View()
 
@@ -125,11 +128,24 @@ def test_a_run_with_rows_says_why_it_died() -> None:
     assert "check first: " in check_text(session)
 
 
-def test_a_question_turns_with_the_first_evidence() -> None:
-    tags = grpo_tags(60, 1, None)
-    tags["actor/ppo_kl"] = [0.001, 0.0012] * 29 + [0.001, 0.5]
-    run = the_run(a_session(a_batch(steps(1, tags)), clock=grpo_clock()))
-    row = make_row(run, "actor/ppo_kl")
-    stable = next(s for s in overview_sections(run) if s.title == "Is it stable?")
-    assert row.level >= Level.WATCH or row.judgement.doubt
-    assert stable.level >= Level.WATCH
+@pytest.fixture
+def doubted() -> RunView:
+    """A healthy run whose newest KL, outside its range, is not judged yet."""
+    return judged_before_the_newest_row(**{"actor/ppo_kl": 7.0})
+
+
+def test_a_question_loses_its_tick_with_the_first_evidence(doubted: RunView) -> None:
+    assert make_row(doubted, "actor/ppo_kl").is_open
+    stable = next(s for s in overview_sections(doubted) if s.title == "Is it stable?")
+    assert max(r.level for r in stable.rows) is Level.OK
+    assert stable.level is Level.UNKNOWN
+    line, _ = tab_line(doubted, "overview", VIEW, 160)
+    assert "Actor ·" in plain(line)
+    assert "Length ✔" in plain(line)
+
+
+def test_the_mark_of_a_question_does_not_depend_on_the_room(doubted: RunView) -> None:
+    sections = overview_sections(doubted)
+    for height in range(6, 40):
+        chosen, _ = fitted(sections, height)
+        assert [s.level for s in chosen] == [s.level for s in sections]
