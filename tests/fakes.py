@@ -21,13 +21,13 @@ from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.health.rule import Rule
-from rltui.session import Session
+from rltui.session import RunView, Session
 from rltui.session import judging as judging_module
 from rltui.session import session as session_module
 from rltui.session.documents import open_catalogue, open_rules
 from rltui.session.session import Choice
 from rltui.sources.follow.reader import Reader
-from tests.builders import LOGDIR, START, a_batch, a_block, a_source
+from tests.builders import LOGDIR, START, a_batch, a_block, a_source, steps
 from tests.clock import ManualClock
 
 
@@ -215,3 +215,17 @@ def grpo_batch(
 def grpo_clock(rows: int = 60, age: float = 5.0) -> ManualClock:
     """The time ``age`` seconds after the last row of :func:`grpo_batch`."""
     return ManualClock(START + 20.0 * rows + age)
+
+
+def judged_before_the_newest_row(**newest: float) -> RunView:
+    """A healthy run that was judged, and one row after that."""
+    reader = FakeReader()
+    session = a_session(reader=reader, clock=grpo_clock())
+    reader.feed(a_batch(steps(1, grpo_tags(60))))
+    session.drain()
+    row = grpo_tags(1, 61) | {t: [v] for t, v in newest.items()}
+    reader.feed(a_batch(steps(61, row), source=a_source(offset=2000, size=2000)))
+    session.drain(verdicts=False)
+    (run,) = session.runs()
+    assert run.data.last_step == 61
+    return run

@@ -46,7 +46,7 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         return ""
     if not math.isfinite(series.values[-1]):
         return "the newest value is not finite"
-    if judgement.pending:
+    if judgement.pending or _outside(float(series.values[-1]), judgement):
         return "the newest value is outside its range, not for long enough to be a finding"
     newest = sorted(series.values[-_NOW:].tolist())
     now = newest[len(newest) // 2] * info.sign
@@ -54,6 +54,11 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     if not reason and info.direction is Direction.UP and _is_gain(info):
         reason = _lost_gain(_thinned(series) * info.sign, now)
     return reason
+
+
+def _outside(value: float, judgement: Judgement) -> bool:
+    low, high = judgement.low, judgement.high
+    return (low is not None and value < low) or (high is not None and value > high)
 
 
 def _below_chance(info: TagInfo, now: float) -> str:

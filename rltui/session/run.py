@@ -8,7 +8,7 @@ from rltui.core.batch import RunKey
 from rltui.health.model import Report
 from rltui.session.hyperparameters import Hyperparameters
 from rltui.session.progress import Progress
-from rltui.session.verdict import Verdict
+from rltui.session.verdict import Doubts, Verdict
 from rltui.sources.discovery.grouping import NAMELESS
 from rltui.store import RunData, Series
 from rltui.store.series_cache import SeriesCache
@@ -43,6 +43,7 @@ class RunView:
         """The run that it is compared with; None for that run itself."""
         self.version = 0
         """Grows with every change of points, meaning, report or progress."""
+        self._doubts = Doubts()
         self._negated: SeriesCache[Series] = SeriesCache()
         self._tags_by_metric: _TagsByMetric | None = None
 
@@ -76,7 +77,7 @@ class RunView:
     @property
     def verdict(self) -> Verdict:
         """The levels to show."""
-        return Verdict(self.report, self.progress, self.infos)
+        return Verdict(self.report, self.progress, self.infos, self.points, self._doubts)
 
     @property
     def is_readable(self) -> bool:

@@ -7,11 +7,30 @@ from dataclasses import dataclass
 
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.level import Level, RunState
+from rltui.health.badges import doubt
 from rltui.health.crash import ExitKind, ExitStatus
 from rltui.health.model import Judgement, Report
 from rltui.session.progress import Progress
+from rltui.store import RunData, Series
 
 _NOT_JUDGED = Judgement(Level.UNKNOWN)
+
+
+class Doubts:
+    """What the newest rows of the tags of a run say against their ticks: a verdict is older than
+    they are. Found once per tag until its points or its judgement change."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Judgement, int, int, str]] = {}
+
+    def of(self, info: TagInfo, series: Series, judgement: Judgement) -> str:
+        """See :func:`rltui.health.badges.doubt`."""
+        kept = self._kept.get(info.tag)
+        if kept is not None and kept[0] is judgement and kept[1:3] == (series.epoch, series.count):
+            return kept[3]
+        reason = doubt(info, series, judgement)
+        self._kept[info.tag] = (judgement, series.epoch, series.count, reason)
+        return reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +40,8 @@ class Verdict:
     report: Report | None
     progress: Progress | None
     infos: Mapping[str, TagInfo]
+    points: RunData
+    doubts: Doubts
 
     @property
     def level(self) -> Level:
@@ -58,6 +79,13 @@ class Verdict:
             return Level.UNKNOWN
         return self.report.categories.get(category.value, Level.UNKNOWN)
 
+    def has_doubt(self, category: Category) -> bool:
+        """Whether the newest rows of a tag of a category speak against its tick."""
+        return any(
+            category in (info.category, info.also) and self.doubt(tag)
+            for tag, info in self.infos.items()
+        )
+
     def judgement(self, tag: str) -> Judgement:
         """The judgement of a tag; of unknown level when no rule reads it."""
         return _NOT_JUDGED if self.report is None else self.report.tags.get(tag, _NOT_JUDGED)
@@ -65,8 +93,14 @@ class Verdict:
     def tag_level(self, tag: str) -> Level:
         """The badge of a tag. No tick where the newest rows speak against it, even before a rule
         is certain."""
-        judgement = self.judgement(tag)
-        return Level.UNKNOWN if judgement.doubt else judgement.level
+        return Level.UNKNOWN if self.doubt(tag) else self.judgement(tag).level
+
+    def doubt(self, tag: str) -> str:
+        """Why a tag that no rule has found ill gets no tick, for people; "" for none."""
+        judgement, info = self.judgement(tag), self.infos.get(tag)
+        if judgement.doubt or judgement.level is not Level.OK or info is None:
+            return judgement.doubt
+        return self.doubts.of(info, self.points.series(tag), judgement)
 
     def limits(self, tag: str) -> tuple[float | None, float | None]:
         """Watch limits (low, high) of a tag in the units of :meth:`RunView.shown`."""

@@ -43,6 +43,7 @@ class CheckItem:
     tag: str | None
     """None when the run logs none of the metrics."""
     level: Level
+    """That of its row in every table."""
     value: float | None
     step: int | None
     """Step of the value."""
@@ -54,6 +55,9 @@ class CheckItem:
         """Whether to check it first: the symptom says so, or it stands out."""
         return self.check.first or bool(self.hint)
 
+
+#: Look of what stands out, whatever the badge of its metric.
+_STANDING_OUT = style(LEVEL_TOKEN[Level.WATCH], bold=True)
 
 _ITEMS: RunCache[str, list[CheckItem]] = RunCache()
 
@@ -164,28 +168,26 @@ def _item(run: RunView, check: Check) -> CheckItem:
     info, row = run.infos[tag], make_row(run, tag)
     key = info.metric.key if info.metric else tag
     last = run.shown(tag).last
-    level, hint = _standing_out(run, check, tag, row.level, row.value)
+    hint = _standing_out(run, check, tag, row.level, row.value)
     return CheckItem(
-        check, key, info.title, tag, level, row.value, None if last is None else last[0], hint
+        check, key, info.title, tag, row.level, row.value, None if last is None else last[0], hint
     )
 
 
-def _standing_out(
-    run: RunView, check: Check, tag: str, level: Level, value: float | None
-) -> tuple[Level, str]:
-    """The level of a check and why: it jumped before the symptom, or it is far from usual."""
+def _standing_out(run: RunView, check: Check, tag: str, level: Level, value: float | None) -> str:
+    """Why to check it first: it jumped before the symptom, or it is far from usual; else ""."""
     cause = cause_of(run)
     if cause is not None and cause.tag == tag:
-        return Level.BAD, f"{change_words(cause)} at {numbers.step(cause.step)}"
+        return f"{change_words(cause)} at {numbers.step(cause.step)}"
     if value is not None and level < Level.WATCH:
         scaled = value * run.infos[tag].scale
         if check.high is not None and scaled > check.high:
-            return Level.WATCH, f"usually ≤ {numbers.plain(check.high)}"
+            return f"usually ≤ {numbers.plain(check.high)}"
         if check.low is not None and scaled < check.low:
-            return Level.WATCH, f"usually ≥ {numbers.plain(check.low)}"
+            return f"usually ≥ {numbers.plain(check.low)}"
         if (left := vanished(run.infos[tag], run.series(tag))) is not None:
-            return Level.WATCH, f"vanished: {numbers.percent(left)} of its start"
-    return level, ""
+            return f"vanished: {numbers.percent(left)} of its start"
+    return ""
 
 
 def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
@@ -203,7 +205,7 @@ def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> l
         room = width - line_width(line) - line_width(right) - 1
         words = f"{item.check.ask}  {item.hint}" if item.hint else item.check.ask
         text = fit(glyphs.text(words), max(0, room), ellipsis=glyphs.ellipsis)
-        line.append((text, look if item.hint else TEXT))
+        line.append((text, _STANDING_OUT if item.hint else TEXT))
         lines.append([*fit_line(line, width - line_width(right)), *right])
     return lines
 
@@ -242,8 +244,8 @@ def check_sentences(run: RunView, diagnosis: Diagnosis, glyphs: GlyphSet) -> tup
 
 
 def _words(item: CheckItem, remark: str, glyphs: GlyphSet) -> str:
-    """ "learning rate 0.2 ✖ (× 200 at 30)"."""
-    badge = f" {glyphs.badge(item.level)}" if item.level >= Level.OK else ""
+    """ "learning rate 0.2 ✖ (× 200 at 30)". No tick: before a question it would read as a yes."""
+    badge = f" {glyphs.badge(item.level)}" if item.level >= Level.WATCH else ""
     return f"{item.title} {numbers.value(item.value)}{badge}" + (f" ({remark})" if remark else "")
 
 

@@ -38,12 +38,13 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     lines += paragraph(words(meaning), width)
     lines.append([])
     judgement, ahead = run.verdict.judgement(tag), projection_of(run, tag)
+    doubt = run.verdict.doubt(tag)
     facts = [
         ("tag", info.tag),
         ("metric", info.metric.key if info.metric else "unknown"),
         ("direction", info.direction.value),
         ("healthy", words(sentences.healthy(judgement))),
-        ("badge", words(judgement.doubt and f"no tick: {judgement.doubt}")),
+        ("badge", words(doubt and f"no tick: {doubt}")),
         ("ahead", words(ahead_sentence(run, ahead)) if ahead else ""),
         ("rules", ", ".join(judgement.rules)),
         ("matched by", info.where or ""),

@@ -9,7 +9,7 @@ import numpy as np
 
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.block import FloatArray
-from rltui.core.level import Level
+from rltui.core.level import Level, worst
 from rltui.health.model import Judgement
 from rltui.present.kit import numbers
 from rltui.present.screens.entries import words_match
@@ -57,7 +57,12 @@ class Row:
     @property
     def weight(self) -> Level:
         """How much it matters: its level, and watch as soon as something speaks against it."""
-        return max(self.level, Level.WATCH) if self.judgement.doubt else self.level
+        return Level.WATCH if self.is_open else self.level
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only the newest rows keep it from its tick."""
+        return self.level is Level.UNKNOWN and self.judgement.level is Level.OK
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +71,17 @@ class Section:
 
     title: str
     rows: tuple[Row, ...]
+    level: Level
+    """Worst level of the rows, also of those that are left out for want of room. Unknown instead
+    of ok as soon as the newest rows of one speak against its tick."""
 
-    @property
-    def level(self) -> Level:
-        """Worst level of the rows. The first evidence against one turns it to watch."""
-        return max((r.weight for r in self.rows), default=Level.UNKNOWN)
+
+def section_of(title: str, rows: Iterable[Row]) -> Section:
+    """A section of all these rows."""
+    rows = tuple(rows)
+    level = worst(r.level for r in rows)
+    is_open = level is Level.OK and any(r.is_open for r in rows)
+    return Section(title, rows, Level.UNKNOWN if is_open else level)
 
 
 _SECTIONS: RunCache[tuple[str, str], list[Section]] = RunCache()
@@ -120,9 +131,7 @@ def tab_sections(run: RunView, tab: str, text: str = "") -> list[Section]:
 def _matching_sections(run: RunView, tab: str, text: str) -> list[Section]:
     sections = _tab_sections(run, tab)
     if text:
-        sections = [
-            Section(s.title, tuple(r for r in s.rows if matches(r, text))) for s in sections
-        ]
+        sections = [section_of(s.title, (r for r in s.rows if matches(r, text))) for s in sections]
     return [s for s in sections if s.rows]
 
 
@@ -132,10 +141,10 @@ def _tab_sections(run: RunView, tab: str) -> list[Section]:
     if tab == OVERVIEW:
         return overview_sections(run)
     if tab == ALL:
-        return [Section("All", tuple(make_row(run, t) for t in _by_category(run)))]
+        return [section_of("All", (make_row(run, t) for t in _by_category(run)))]
     category = Category(tab)
     tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
-    return [Section(category_title(category), tuple(fold(run, tags)))]
+    return [section_of(category_title(category), fold(run, tags))]
 
 
 def category_title(category: Category) -> str:
@@ -160,11 +169,11 @@ def _overview_sections(run: RunView) -> list[Section]:
                 shown.add(tag)
                 rows.append(make_row(run, tag, _band_of(run, tag)))
         if rows:
-            sections.append(Section(question.title, tuple(rows)))
+            sections.append(section_of(question.title, rows))
     if not sections and run.infos:
-        return [Section("Logged", tuple(fold(run, run.infos)))]
+        return [section_of("Logged", fold(run, run.infos))]
     others = [make_row(run, tag, _band_of(run, tag)) for tag in _firing(run) if tag not in shown]
-    return [Section(_ELSEWHERE, tuple(others)), *sections] if others else sections
+    return [section_of(_ELSEWHERE, others), *sections] if others else sections
 
 
 def _firing(run: RunView) -> list[str]:

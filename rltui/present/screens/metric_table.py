@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
@@ -189,7 +189,7 @@ def section_line(
     rule = view.glyphs.rule
     line: Line = [(f"{title} ", TITLE)]
     right: Line = []
-    if level is not None and level is not Level.UNKNOWN:
+    if level is not None:
         right = [(" " + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
     elif note:
         right = [(f" {note}", MUTED)]
@@ -313,4 +313,4 @@ def _fit_sections(sections: Sequence[Section], height: int, blanks: bool) -> lis
             if longest is None:
                 break
             longest.remove([x for x in longest if x.weight <= level][-1])
-    return [Section(s.title, tuple(r)) for s, r in zip(sections, rows, strict=True)]
+    return [replace(s, rows=tuple(r)) for s, r in zip(sections, rows, strict=True)]

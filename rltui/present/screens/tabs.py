@@ -21,6 +21,7 @@ from rltui.present.kit.line import (
     line_width,
     style,
 )
+from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -62,6 +63,8 @@ TABS: tuple[Tab, ...] = (
 
 #: Cells of what stands for tabs that are left out.
 _MORE = 2
+
+_DOUBTS: RunCache[Category, bool] = RunCache()
 
 TAB_BY_ID = {tab.id: tab for tab in TABS}
 
@@ -163,7 +166,7 @@ def _tab_badge(run: RunView, view: View, tab: Tab, gap: str) -> list[Span]:
     if tab.id == FINDINGS:
         return [(f" {run.report.alarms() if run.report else 0}", MUTED)]
     level = _level(run, tab)
-    if level is Level.UNKNOWN:
+    if level is Level.UNKNOWN and not _is_open(run, tab):
         return []
     return [(gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
 
@@ -171,7 +174,17 @@ def _tab_badge(run: RunView, view: View, tab: Tab, gap: str) -> list[Span]:
 def _level(run: RunView, tab: Tab) -> Level:
     if tab.id in (OVERVIEW, FINDINGS):
         return run.verdict.level
-    return run.verdict.category_level(tab.category) if tab.category else Level.UNKNOWN
+    if tab.category is None:
+        return Level.UNKNOWN
+    return Level.UNKNOWN if _is_open(run, tab) else run.verdict.category_level(tab.category)
+
+
+def _is_open(run: RunView, tab: Tab) -> bool:
+    """Whether a tab would be ok but for the newest rows of a tag."""
+    category = tab.category
+    if category is None or run.verdict.category_level(category) is not Level.OK:
+        return False
+    return _DOUBTS.get(run, category, lambda: run.verdict.has_doubt(category))
 
 
 def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
 from rltui.present.kit.line import plain
 from rltui.present.output.json_document import check_document
 from rltui.present.output.text_report import check_text
-from rltui.present.screens.diagnosis import check_items, diagnosis_of, worst_story
+from rltui.present.screens.diagnosis import check_items, check_sentences, diagnosis_of, worst_story
 from rltui.present.screens.findings import cause_line, counts
 from rltui.present.screens.findings_detail import detail_lines
 from rltui.present.screens.findings_list import CauseId, EndingId, FindingId, finding_entries
@@ -20,7 +22,7 @@ from rltui.present.screens.tabs import tab_line
 from rltui.present.screens.view import View
 from rltui.session import RunView, Session
 from tests.builders import a_batch, a_source, steps
-from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags, judged_before_the_newest_row
 
 VIEW = View()
 
@@ -82,6 +84,27 @@ def test_what_stands_out_is_checked_first() -> None:
     assert (rate.level, rate.hint) == (Level.BAD, "× 100 at 40")
 
 
+def test_a_metric_has_one_badge_on_a_screen() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/lr"] = [0.5] * 60
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    run = the_run(a_session(a_batch(steps(1, tags)), clock=grpo_clock()))
+    items = {i.tag: i for d in run.report.diagnosed.diagnoses for i in check_items(run, d)}  # type: ignore[union-attr]
+    assert items["actor/lr"].hint.startswith("usually")
+    assert items["actor/lr"].first
+    for tag, item in items.items():
+        assert tag is None or item.level is make_row(run, tag).level
+
+
+def test_no_tick_stands_before_a_question() -> None:
+    run = the_run(a_session(grpo_batch(60), clock=grpo_clock()))
+    diagnosis = worst_story(run)
+    assert diagnosis is not None
+    first, then = check_sentences(run, diagnosis, VIEW.glyphs)
+    assert "(was it one large update?)" in first
+    assert VIEW.glyphs.ok not in first + then
+
+
 def test_counts_agree_everywhere() -> None:
     run = the_run(jumped())
     bad = run.report.alarms(Level.BAD)  # type: ignore[union-attr]
@@ -125,11 +148,17 @@ def test_a_run_with_rows_says_why_it_died() -> None:
     assert "check first: " in check_text(session)
 
 
-def test_a_question_turns_with_the_first_evidence() -> None:
-    tags = grpo_tags(60, 1, None)
-    tags["actor/ppo_kl"] = [0.001, 0.0012] * 29 + [0.001, 0.5]
-    run = the_run(a_session(a_batch(steps(1, tags)), clock=grpo_clock()))
-    row = make_row(run, "actor/ppo_kl")
-    stable = next(s for s in overview_sections(run) if s.title == "Is it stable?")
-    assert row.level >= Level.WATCH or row.judgement.doubt
-    assert stable.level >= Level.WATCH
+@pytest.fixture
+def doubted() -> RunView:
+    """A healthy run whose newest KL, outside its range, is not judged yet."""
+    return judged_before_the_newest_row(**{"actor/ppo_kl": 7.0})
+
+
+def test_a_question_loses_its_tick_with_the_first_evidence(doubted: RunView) -> None:
+    assert make_row(doubted, "actor/ppo_kl").is_open
+    stable = next(s for s in overview_sections(doubted) if s.title == "Is it stable?")
+    assert max(r.level for r in stable.rows) is Level.OK
+    assert stable.level is Level.UNKNOWN
+    line, _ = tab_line(doubted, "overview", VIEW, 160)
+    assert "Actor ·" in plain(line)
+    assert "Length ✔" in plain(line)
