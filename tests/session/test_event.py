@@ -15,6 +15,7 @@ from rltui.present.screens.header import verdict_spans
 from rltui.present.screens.view import View
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
+from rltui.session.stall import with_stall
 from tests.builders import a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags
@@ -108,6 +109,21 @@ def test_a_stalled_run_is_never_ok_for_who_watches_it() -> None:
     assert "ok" not in chip
     (event,) = watcher.events()
     assert "nothing written for more than 1 m" in event_text(event, clock.now())
+
+
+def test_a_stall_stands_behind_all_that_fires() -> None:
+    session, _, _, clock = watched(rows(1, 120, collapse=61))
+    (run,) = session.runs()
+    assert run.report is not None
+    mild = tuple(replace(f, level=Level.WATCH) for f in run.report.findings)
+    report = replace(run.report, findings=mild, level=Level.WATCH)
+    fired = [f.rule for f in report.firing()]
+    clock.advance(3600)
+    session.refresh_progress()
+    assert run.progress is not None
+    stalled = with_stall(report, run.progress)
+    assert [f.rule for f in stalled.firing()] == [*fired, "stalled"]
+    assert stalled.resolved() == report.resolved()
 
 
 def test_a_run_that_ended_long_ago_is_not_stalled() -> None:
