@@ -52,8 +52,9 @@ def run_verdict(run: RunView) -> str:
     """Badge, name, progress and firing findings, in one line."""
     glyph = _GLYPHS.badge(run.verdict.level)
     firing = run.report.firing() if run.report else ()
+    shown = run.report.worst(min(4, len(firing))) if run.report else ()
     what = ", ".join(
-        f"{f.title} ({f.level.word} since {numbers.step(f.since_step)})" for f in firing[:4]
+        f"{f.title} ({f.level.word} since {numbers.step(f.since_step)})" for f in shown
     )
     if len(firing) > 4:
         what += f", and {len(firing) - 4} more"
