@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
 from rltui.health.badges import vanished
@@ -48,11 +50,18 @@ class CheckItem:
     """Step of the value."""
     hint: str
     """What stands out: "× 200 at step 30", "usually ≤ 0.02"; "" for nothing."""
+    is_effect: bool = False
+    """Whether it stands out since after the onset of the symptom only."""
 
     @property
     def first(self) -> bool:
         """Whether to check it first: the symptom says so, or it stands out."""
-        return self.check.first or bool(self.hint)
+        return self.check.first or self.leads
+
+    @property
+    def leads(self) -> bool:
+        """Whether it stood out when the symptom began."""
+        return bool(self.hint) and not self.is_effect
 
 
 _ITEMS: RunCache[str, list[CheckItem]] = RunCache()
@@ -146,13 +155,13 @@ def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
 def _items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
     items: list[CheckItem] = []
     for check in diagnosis.symptom.checks:
-        item = _item(run, check)
+        item = _item(run, check, diagnosis.since_step)
         if item.tag is None or all(item.tag != i.tag for i in items):
             items.append(item)
-    return sorted(items, key=lambda i: (not i.first, not i.hint))
+    return sorted(items, key=lambda i: (not i.first, not i.leads))
 
 
-def _item(run: RunView, check: Check) -> CheckItem:
+def _item(run: RunView, check: Check, onset: int | None) -> CheckItem:
     tags = run.tags_of_metrics(("|".join(check.metrics),))
     if not tags:
         key = check.metrics[0].removesuffix(".*")
@@ -164,9 +173,9 @@ def _item(run: RunView, check: Check) -> CheckItem:
     key = info.metric.key if info.metric else tag
     last = run.shown(tag).last
     level, hint = _standing_out(run, check, tag, row.level, row.value)
-    return CheckItem(
-        check, key, info.title, tag, level, row.value, None if last is None else last[0], hint
-    )
+    is_effect = bool(hint) and onset is not None and not _stood_out(run, check, tag, onset)
+    step = None if last is None else last[0]
+    return CheckItem(check, key, info.title, tag, level, row.value, step, hint, is_effect)
 
 
 def _standing_out(
@@ -177,14 +186,33 @@ def _standing_out(
     if cause is not None and cause.tag == tag:
         return Level.BAD, f"{change_words(cause)} at {numbers.step(cause.step)}"
     if value is not None and level < Level.WATCH:
-        scaled = value * run.infos[tag].scale
-        if check.high is not None and scaled > check.high:
-            return Level.WATCH, f"usually ≤ {numbers.plain(check.high)}"
-        if check.low is not None and scaled < check.low:
-            return Level.WATCH, f"usually ≥ {numbers.plain(check.low)}"
+        if hint := _far_from_usual(run, check, tag, value):
+            return Level.WATCH, hint
         if (left := vanished(run.infos[tag], run.series(tag))) is not None:
             return Level.WATCH, f"vanished: {numbers.percent(left)} of its start"
     return level, ""
+
+
+def _far_from_usual(run: RunView, check: Check, tag: str, value: float) -> str:
+    scaled = value * run.infos[tag].scale
+    if check.high is not None and scaled > check.high:
+        return f"usually ≤ {numbers.plain(check.high)}"
+    if check.low is not None and scaled < check.low:
+        return f"usually ≥ {numbers.plain(check.low)}"
+    return ""
+
+
+def _stood_out(run: RunView, check: Check, tag: str, onset: int) -> bool:
+    """Whether a metric stood out at ``onset`` already: else it shows an effect, not the cause."""
+    cause = cause_of(run)
+    if cause is not None and cause.tag == tag:
+        return True
+    series = run.shown(tag)
+    row = int(np.searchsorted(series.steps, onset, "right"))
+    value = float(series.values[max(0, row - 1)])
+    if _far_from_usual(run, check, tag, value):
+        return True
+    return vanished(run.infos[tag], run.series(tag), onset) is not None
 
 
 def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
 from rltui.health.model import Diagnosed, FindingState
@@ -114,6 +116,22 @@ def test_what_stands_out_is_checked_first() -> None:
     rate = next(i for i in check_items(run, diagnosis) if i.tag == "actor/lr")
     assert rate.first
     assert (rate.level, rate.hint) == (Level.BAD, "× 100 at 40")
+
+
+@pytest.mark.parametrize(("row", "first"), [(55, False), (20, True)], ids=["effect", "cause"])
+def test_what_vanished_after_the_onset_is_not_checked_first(row: int, first: bool) -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/grad_norm"] = [1.0, 1.1] * 20 + [500.0] * 20
+    tags["critic/advantages/max"] = [2.0] * row + [0.0] * (60 - row)
+    run = the_run(a_session(a_batch(steps(1, tags)), clock=grpo_clock()))
+    found = run.report.firing() if run.report else ()
+    diagnosis = diagnosis_of(run, next(f for f in found if f.rule == "grad_explosion"))
+    assert diagnosis is not None
+    items = check_items(run, diagnosis)
+    advantage = next(i for i in items if i.tag == "critic/advantages/max")
+    assert "vanished" in advantage.hint
+    assert advantage.first is first
+    assert (items[0] == advantage) is first
 
 
 def test_counts_agree_everywhere() -> None:
