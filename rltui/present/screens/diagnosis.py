@@ -73,8 +73,9 @@ def diagnosis_of(run: RunView, finding: Finding) -> Diagnosis | None:
     known = next((d for d in found if finding in d.findings), None)
     if known is not None:
         return known
-    shown = (s for s in symptoms().values() if s.shown_by(finding.rule, finding.metric))
-    symptom = next(shown, None)  # of the state of the run, which is judged by itself
+    known_by = (finding.rule, finding.metric, finding.title)
+    # Of the state of the run, which is judged by itself:
+    symptom = next((s for s in symptoms().values() if s.shown_by(*known_by)), None)
     if symptom is None or finding.error is not None:
         return None
     since, until = finding.since_step, finding.until_step
