@@ -102,6 +102,8 @@ class Session:
         self._align = choice.align
         self.reference: RunView | None = None
         """The run that all others are compared with; see :meth:`compare`."""
+        self.given_reference: RunView | None = None
+        """The reference that the command line names, once it has been read."""
         self._live = False
         self._pending: bool | None = None
         """Whether a file of a run is still to be read; None when that may have changed."""
@@ -216,6 +218,7 @@ class Session:
         UsageError for a path without exactly one run."""
         found = self._wanted.find(self.views.values())
         if found is not None:
+            self.given_reference = found
             self.compare(found)
 
     @property
