@@ -94,6 +94,25 @@ def test_the_words_of_an_event() -> None:
     assert document["rule"] == "entropy_collapse"
 
 
+def test_an_event_names_its_cause() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/lr"] = [1e-6] * 39 + [1e-4] * 21
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    _, _, watcher, _ = watched(a_batch(steps(1, tags), source=a_source(modified=1_800_000_000.0)))
+    (event,) = (e for e in watcher.events() if e.finding.rule == "kl_blowup")
+    assert event_text(event, 0.0).endswith("; cause: learning rate × 100 at 40")
+    assert json.loads(event_line(event))["cause"] == "learning rate × 100 at 40"
+    over = replace(event, kind=EventKind.RESOLVED)
+    assert "cause" not in event_text(over, 0.0)
+
+
+def test_an_event_without_a_cause_names_none() -> None:
+    _, _, watcher, _ = watched(rows(1, 120, collapse=61))
+    event = next(e for e in watcher.events() if e.finding.rule == "entropy_collapse")
+    assert "cause" not in event_text(event, 0.0)
+    assert json.loads(event_line(event))["cause"] is None
+
+
 def test_a_stalled_run_is_never_ok_for_who_watches_it() -> None:
     session, _, watcher, clock = watched(rows(1, 60))
     (run,) = session.runs()

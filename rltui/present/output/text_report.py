@@ -16,6 +16,7 @@ from rltui.present.kit.glyph import glyph_set
 from rltui.present.screens.ahead import ahead_sentence, projections
 from rltui.present.screens.diagnosis import (
     cause_of,
+    cause_words,
     check_sentences,
     ending_diagnosis,
     summary_of,
@@ -125,7 +126,9 @@ def event_words(event: Event) -> str:
     glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
     level = "" if over else f" {finding.level.word}"
     what = f"{finding.title} {event.kind.value}{level}, {_when(finding)}"
-    return f"{glyph} {event.run.name}: {what}: {sentences.summary(finding)}"
+    cause = "" if over else cause_words(event.run, finding)
+    tail = f"; cause: {cause}" if cause else ""
+    return f"{glyph} {event.run.name}: {what}: {sentences.summary(finding)}{tail}"
 
 
 def _ending_lines(run: RunView) -> list[str]:

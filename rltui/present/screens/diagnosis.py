@@ -147,6 +147,19 @@ def effects_of(run: RunView, diagnosis: Diagnosis) -> list[str]:
     return list(dict.fromkeys(titles))
 
 
+def cause_words(run: RunView, finding: Finding) -> str:
+    """What brought a finding about: "learning rate × 100 at 61", "the policy moves too far per
+    update since 410"; "" for one that no other symptom explains."""
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    own = next((d for d in found if finding in d.findings), None)
+    top = next((d for d in found if own and d.symptom.id == own.explained_by), None)
+    if top is None:
+        return ""
+    when = "at" if top.symptom.id == SETTING_CHANGED else "since"
+    since = "" if top.since_step is None else f" {when} {numbers.step(top.since_step)}"
+    return f"{title_of(run, top)}{since}"
+
+
 def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
     """What to check, each metric once: what stands out by itself, then in the order of the
     symptom. Made once per version of the run."""
