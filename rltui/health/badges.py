@@ -76,13 +76,16 @@ def _is_gain(info: TagInfo) -> bool:
     return info.category is Category.VALIDATION or key.startswith(_GAINS)
 
 
-def vanished(info: TagInfo, series: Series) -> float | None:
+def vanished(info: TagInfo, series: Series, until: int | None = None) -> float | None:
     """What is left of a learning signal (spread, advantages, gradient) that has vanished, as a
-    share of its start; None while it is there."""
+    share of its start; None while it is there. ``until``: the last step that is read."""
     if info.metric is None or not info.metric.key.startswith(_SIGNALS):
         return None
-    start, now = np.abs(series.values[:_START]), np.abs(series.values[-_NOW:])
-    if series.count < 2 * _START or not (np.isfinite(start).all() and np.isfinite(now).all()):
+    count = series.count
+    if until is not None:
+        count = int(np.searchsorted(series.steps, until, "right"))
+    start, now = np.abs(series.values[:_START]), np.abs(series.values[max(0, count - _NOW) : count])
+    if count < 2 * _START or not (np.isfinite(start).all() and np.isfinite(now).all()):
         return None
     usual = float(np.median(start))
     share = float(np.median(now)) / usual if usual > 0 else 1.0

@@ -116,7 +116,7 @@ def _shown(findings: Sequence[Finding], present: Mapping[str, str], pace: Pace) 
     for symptom in symptoms().values():
         if symptom.logged and not any(fnmatchcase(k, p) for k in present for p in symptom.logged):
             continue
-        own = [f for f in left if symptom.shown_by(f.rule, f.metric)]
+        own = [f for f in left if symptom.shown_by(f.rule, f.metric, f.title)]
         if symptom.together > 1:
             own = _together(own, symptom.together, pace)
         if own:

@@ -24,6 +24,11 @@ SETTING_BEFORE = 20
 #: A setting jumped when it changed by this factor from one row to the next. A linear warm-up does
 #: so in its first rows only, hence the fewest rows before.
 _JUMP, _JUMP_LEAST = 2.0, 3
+#: A setting that was as far out in this share of the rows before its jump had no ill effect there:
+#: an adaptive learning rate goes up and down all the time.
+_USUAL_SHARE = 0.1
+#: Values this close to each other are the same setting.
+_SAME = 0.01
 #: Rows before that window that give the usual level, and the fewest that will do.
 _USUAL, _LEAST = 20, 4
 #: A move leaves the usual level by this many robust standard deviations ...
@@ -92,12 +97,21 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
         ratio = np.where(same_sign, new / old, np.where(old == new, 1.0, np.inf))
     grown = ratio >= _JUMP
     jumped = (grown & (old != 0)) if upwards else (grown | (ratio <= 1 / _JUMP))
-    rows = np.flatnonzero(jumped[_JUMP_LEAST - 1 :]) + _JUMP_LEAST
-    if not len(rows):
+    candidates = np.flatnonzero(jumped[_JUMP_LEAST - 1 :]) + _JUMP_LEAST
+    rows = [r for r in candidates if not _was_usual(series, int(steps[r]), values[r - 1 : r + 1])]
+    if not rows:
         return None
     with np.errstate(divide="ignore"):
-        row = int(rows[int(np.argmax(np.abs(np.log(ratio[rows - 1]))))])
+        row = int(max(rows, key=lambda r: abs(np.log(ratio[r - 1]))))
     return Move(series.tag, int(steps[row]), float(values[row - 1]), float(values[row]), True)
+
+
+def _was_usual(series: Series, step: int, jump: FloatArray) -> bool:
+    """Whether many rows before ``step`` had the value after the jump, or one beyond it."""
+    past = series.values[: int(np.searchsorted(series.steps, step))]
+    old, new = jump
+    beyond = past >= new * (1 - _SAME) if new > old else past <= new * (1 + _SAME)
+    return bool(np.count_nonzero(beyond) >= max(_JUMP_LEAST, _USUAL_SHARE * len(past)))
 
 
 def _move(series: Series, step: int) -> Move | None:

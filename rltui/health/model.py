@@ -229,6 +229,13 @@ class Report:
         """Findings that hold now."""
         return tuple(f for f in self.findings if f.state is FindingState.FIRING)
 
+    def worst(self, most: int) -> tuple[Finding, ...]:
+        """At most that many findings, the worst ones, in the order of ``findings``."""
+        firing = FindingState.FIRING
+        ranked = sorted(self.findings, key=lambda f: (f.state is not firing, -f.level))
+        kept = {id(f) for f in ranked[:most]}
+        return tuple(f for f in self.findings if id(f) in kept)
+
     def alarms(self, level: Level | None = None) -> int:
         """How many findings hold now at level watch or bad, or at ``level`` alone. A rule that
         broke is no alarm."""

@@ -37,10 +37,12 @@ class Sign:
     """Patterns of metric keys; empty for any."""
     excluded: tuple[str, ...] = ()
     """Patterns of metric keys that do not count."""
+    title: str | None = None
+    """Title of the finding, where a rule has several; None for any."""
 
-    def fits(self, rule: str, metric: str | None) -> bool:
-        """Whether a finding of this rule on this metric is such a sign."""
-        if rule != self.rule or _matches(metric, self.excluded):
+    def fits(self, rule: str, metric: str | None, title: str) -> bool:
+        """Whether a finding of this rule and title on this metric is such a sign."""
+        if rule != self.rule or self.title not in (None, title) or _matches(metric, self.excluded):
             return False
         return not self.metrics or _matches(metric, self.metrics)
 
@@ -68,9 +70,9 @@ class Symptom:
     advice: str
     source: str
 
-    def shown_by(self, rule: str, metric: str | None) -> bool:
-        """Whether a finding of this rule on this metric shows the symptom."""
-        return any(sign.fits(rule, metric) for sign in self.found)
+    def shown_by(self, rule: str, metric: str | None, title: str) -> bool:
+        """Whether a finding of this rule and title on this metric shows the symptom."""
+        return any(sign.fits(rule, metric, title) for sign in self.found)
 
     def can_explain(self, other: Symptom) -> bool:
         """Whether this symptom can bring the other one about."""
@@ -131,7 +133,8 @@ def _read_found(table: Table) -> tuple[tuple[Sign, ...], str]:
         else:
             metrics = entry.read("metrics", Node.texts) or ()
             excluded = entry.read("not_metrics", Node.texts) or ()
-            signs.append(Sign(entry.need("rule").text(), metrics, excluded))
+            title = entry.read("title", Node.text)
+            signs.append(Sign(entry.need("rule").text(), metrics, excluded, title))
         entry.finish()
     return tuple(signs), ending
 

@@ -103,6 +103,8 @@ class Session:
         self._align = choice.align
         self.reference: RunView | None = None
         """The run that all others are compared with; see :meth:`compare`."""
+        self.given_reference: RunView | None = None
+        """The reference that the command line names, once it has been read."""
         self._live = False
         self._pending: bool | None = None
         """Whether a file of a run is still to be read; None when that may have changed."""
@@ -220,6 +222,7 @@ class Session:
         """Compare with the run that the command line names, once it has been read."""
         found = self._wanted.find(self.views.values())
         if found is not None:
+            self.given_reference = found
             self.compare(found)
 
     @property

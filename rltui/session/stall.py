@@ -28,7 +28,8 @@ STALLED = Rule(
 
 def with_stall(report: Report, progress: Progress) -> Report:
     """``report`` with the finding that the run is stalled, or without it when it is not; the same
-    object when nothing changes."""
+    object when nothing changes. It stands behind all that fires: the state of the run shows it
+    already, and it must not hide what went wrong before."""
     held = [f for f in report.findings if f.rule == STALLED.id]
     if (progress.state is RunState.STALLED) == bool(held):
         return report
@@ -36,14 +37,8 @@ def with_stall(report: Report, progress: Progress) -> Report:
     if held:
         level = worst(f.level for f in rules if f.state is FindingState.FIRING)
         return replace(report, findings=rules, level=max(level, Level.OK))
-    bad = tuple(f for f in rules if _is_bad(f))
-    rest = rules[len(bad) :]
-    findings = (*bad, _finding(progress), *rest)
+    findings = (*report.firing(), _finding(progress), *report.resolved())
     return replace(report, findings=findings, level=max(report.level, Level.WATCH))
-
-
-def _is_bad(finding: Finding) -> bool:
-    return finding.level is Level.BAD and finding.state is FindingState.FIRING
 
 
 def _finding(progress: Progress) -> Finding:

@@ -66,6 +66,21 @@ def test_an_effect_is_folded_below_its_cause() -> None:
     ]  # fmt: skip
 
 
+def test_a_reward_that_never_moved_comes_before_what_the_update_shows() -> None:
+    flat = finding("reward_flat_no_learning", 1, "reward.mean")
+    clipped = finding("clipfrac_high", 1, "clipfrac.policy")
+    assert stories(diagnosed_of([clipped, flat])) == [["clip_fraction_high", "not_learning"]]
+    found = [clipped, replace(flat, title="reward never moved")]
+    assert stories(diagnosed_of(found)) == [["reward_never_moved", "clip_fraction_high"]]
+
+
+def test_titles_of_signs_are_titles_of_their_rules() -> None:
+    titles = {r.id: {r.title} | {v.title for v in r.variants} for r in load_rules()}
+    named = [s for known in symptoms().values() for s in known.found if s.title is not None]
+    assert named
+    assert all(s.title in titles[s.rule] for s in named)
+
+
 def test_a_cause_that_is_over_still_explains_what_began_then() -> None:
     found = [finding("entropy_collapse", 31), finding("kl_blowup", 30, "kl.old_new", until=33)]
     diagnosed = diagnosed_of(found)

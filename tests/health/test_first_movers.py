@@ -26,6 +26,14 @@ def test_what_a_schedule_sets_comes_first_at_the_same_step() -> None:
     assert (move.tag, move.step, move.factor, move.is_setting) == ("lr", 31, 2.0, True)
 
 
+def test_a_setting_that_returns_to_a_usual_value_did_not_jump() -> None:
+    wobble = [6e-4, 1.3e-3, 1.3e-3, 6e-4] * 15
+    run = a_run({"lr": [*wobble, 1.3e-3, 1.3e-3]})
+    assert settings_changed([run.series("lr")], 61) == []
+    run = a_run({"lr": [*wobble, 2.7e-3, 2.7e-3]})
+    assert [(m.step, m.after) for m in settings_changed([run.series("lr")], 61)] == [(61, 2.7e-3)]
+
+
 def test_a_metric_without_a_past_says_nothing() -> None:
     run = a_run({"new": [1.0, 50.0, 60.0]})
     assert moved_first([run.series("new")], 2) == []

@@ -15,6 +15,7 @@ from rltui.present.screens.header import verdict_spans
 from rltui.present.screens.view import View
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
+from rltui.session.stall import with_stall
 from tests.builders import a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags
@@ -119,6 +120,25 @@ def test_the_words_of_an_event() -> None:
     assert document["rule"] == "entropy_collapse"
 
 
+def test_an_event_names_its_cause() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/lr"] = [1e-6] * 39 + [1e-4] * 21
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    _, _, watcher, _ = watched(a_batch(steps(1, tags), source=a_source(modified=1_800_000_000.0)))
+    (event,) = (e for e in watcher.events() if e.finding.rule == "kl_blowup")
+    assert event_text(event, 0.0).endswith("; cause: learning rate × 100 at 40")
+    assert json.loads(event_line(event))["cause"] == "learning rate × 100 at 40"
+    over = replace(event, kind=EventKind.RESOLVED)
+    assert "cause" not in event_text(over, 0.0)
+
+
+def test_an_event_without_a_cause_names_none() -> None:
+    _, _, watcher, _ = watched(rows(1, 120, collapse=61))
+    event = next(e for e in watcher.events() if e.finding.rule == "entropy_collapse")
+    assert "cause" not in event_text(event, 0.0)
+    assert json.loads(event_line(event))["cause"] is None
+
+
 def test_a_stalled_run_is_never_ok_for_who_watches_it() -> None:
     session, _, watcher, clock = watched(rows(1, 60))
     (run,) = session.runs()
@@ -134,6 +154,21 @@ def test_a_stalled_run_is_never_ok_for_who_watches_it() -> None:
     assert "ok" not in chip
     (event,) = watcher.events()
     assert "nothing written for more than 1 m" in event_text(event, clock.now())
+
+
+def test_a_stall_stands_behind_all_that_fires() -> None:
+    session, _, _, clock = watched(rows(1, 120, collapse=61))
+    (run,) = session.runs()
+    assert run.report is not None
+    mild = tuple(replace(f, level=Level.WATCH) for f in run.report.findings)
+    report = replace(run.report, findings=mild, level=Level.WATCH)
+    fired = [f.rule for f in report.firing()]
+    clock.advance(3600)
+    session.refresh_progress()
+    assert run.progress is not None
+    stalled = with_stall(report, run.progress)
+    assert [f.rule for f in stalled.firing()] == [*fired, "stalled"]
+    assert stalled.resolved() == report.resolved()
 
 
 def test_a_run_that_ended_long_ago_is_not_stalled() -> None:

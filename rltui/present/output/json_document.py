@@ -20,6 +20,7 @@ from rltui.present.output.text_report import event_words
 from rltui.present.screens.ahead import projections
 from rltui.present.screens.diagnosis import (
     CheckItem,
+    cause_words,
     check_items,
     ending_diagnosis,
     summary_of,
@@ -212,6 +213,7 @@ def event_line(event: Event) -> str:
         "run": event.run.key.name,
         "event": event.kind.value,
         "text": event_words(event),
+        "cause": cause_words(event.run, event.finding) or None,
         **_finding(event.finding),
     }
     return json.dumps(_finite(document), allow_nan=False)

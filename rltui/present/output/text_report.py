@@ -16,6 +16,7 @@ from rltui.present.kit.glyph import glyph_set
 from rltui.present.screens.ahead import ahead_sentence, projections
 from rltui.present.screens.diagnosis import (
     cause_of,
+    cause_words,
     check_sentences,
     ending_diagnosis,
     summary_of,
@@ -52,8 +53,9 @@ def run_verdict(run: RunView) -> str:
     """Badge, name, progress and firing findings, in one line."""
     glyph = _GLYPHS.badge(run.verdict.level)
     firing = run.report.firing() if run.report else ()
+    shown = run.report.worst(min(4, len(firing))) if run.report else ()
     what = ", ".join(
-        f"{f.title} ({f.level.word} since {numbers.step(f.since_step)})" for f in firing[:4]
+        f"{f.title} ({f.level.word} since {numbers.step(f.since_step)})" for f in shown
     )
     if len(firing) > 4:
         what += f", and {len(firing) - 4} more"
@@ -125,7 +127,9 @@ def event_words(event: Event) -> str:
     now = "now " if event.kind is EventKind.CHANGED else ""
     level = "" if over else f"{now}{finding.level.word} "
     what = f"{finding.title}, {level}{_when(finding)}".rstrip()
-    return f"{glyph} {event.run.name}: {what}: {sentences.summary(finding)}"
+    cause = "" if over else cause_words(event.run, finding)
+    tail = f"; cause: {cause}" if cause else ""
+    return f"{glyph} {event.run.name}: {what}: {sentences.summary(finding)}{tail}"
 
 
 def _ending_lines(run: RunView) -> list[str]:

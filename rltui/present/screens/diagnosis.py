@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
 from rltui.health.badges import vanished
@@ -49,11 +51,18 @@ class CheckItem:
     """Step of the value."""
     hint: str
     """What stands out: "× 200 at step 30", "usually ≤ 0.02"; "" for nothing."""
+    is_effect: bool = False
+    """Whether it stands out since after the onset of the symptom only."""
 
     @property
     def first(self) -> bool:
         """Whether to check it first: the symptom says so, or it stands out."""
-        return self.check.first or bool(self.hint)
+        return self.check.first or self.leads
+
+    @property
+    def leads(self) -> bool:
+        """Whether it stood out when the symptom began."""
+        return bool(self.hint) and not self.is_effect
 
 
 #: Look of what stands out, whatever the badge of its metric.
@@ -68,8 +77,9 @@ def diagnosis_of(run: RunView, finding: Finding) -> Diagnosis | None:
     known = next((d for d in found if finding in d.findings), None)
     if known is not None:
         return known
-    shown = (s for s in symptoms().values() if s.shown_by(finding.rule, finding.metric))
-    symptom = next(shown, None)  # of the state of the run, which is judged by itself
+    known_by = (finding.rule, finding.metric, finding.title)
+    # Of the state of the run, which is judged by itself:
+    symptom = next((s for s in symptoms().values() if s.shown_by(*known_by)), None)
     if symptom is None or finding.error is not None:
         return None
     since, until = finding.since_step, finding.until_step
@@ -142,6 +152,19 @@ def effects_of(run: RunView, diagnosis: Diagnosis) -> list[str]:
     return list(dict.fromkeys(titles))
 
 
+def cause_words(run: RunView, finding: Finding) -> str:
+    """What brought a finding about: "learning rate × 100 at 61", "the policy moves too far per
+    update since 410"; "" for one that no other symptom explains."""
+    found = run.report.diagnosed.diagnoses if run.report else ()
+    own = next((d for d in found if finding in d.findings), None)
+    top = next((d for d in found if own and d.symptom.id == own.explained_by), None)
+    if top is None:
+        return ""
+    when = "at" if top.symptom.id == SETTING_CHANGED else "since"
+    since = "" if top.since_step is None else f" {when} {numbers.step(top.since_step)}"
+    return f"{title_of(run, top)}{since}"
+
+
 def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
     """What to check, each metric once: what stands out by itself, then in the order of the
     symptom. Made once per version of the run."""
@@ -151,13 +174,13 @@ def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
 def _items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
     items: list[CheckItem] = []
     for check in diagnosis.symptom.checks:
-        item = _item(run, check)
+        item = _item(run, check, diagnosis.since_step)
         if item.tag is None or all(item.tag != i.tag for i in items):
             items.append(item)
-    return sorted(items, key=lambda i: (not i.first, not i.hint))
+    return sorted(items, key=lambda i: (not i.first, not i.leads))
 
 
-def _item(run: RunView, check: Check) -> CheckItem:
+def _item(run: RunView, check: Check, onset: int | None) -> CheckItem:
     tags = run.tags_of_metrics(("|".join(check.metrics),))
     if not tags:
         key = check.metrics[0].removesuffix(".*")
@@ -169,9 +192,9 @@ def _item(run: RunView, check: Check) -> CheckItem:
     key = info.metric.key if info.metric else tag
     last = run.shown(tag).last
     hint = _standing_out(run, check, tag, row.level, row.value)
-    return CheckItem(
-        check, key, info.title, tag, row.level, row.value, None if last is None else last[0], hint
-    )
+    is_effect = bool(hint) and onset is not None and not _stood_out(run, check, tag, onset)
+    step = None if last is None else last[0]
+    return CheckItem(check, key, info.title, tag, row.level, row.value, step, hint, is_effect)
 
 
 def _standing_out(run: RunView, check: Check, tag: str, level: Level, value: float | None) -> str:
@@ -180,14 +203,33 @@ def _standing_out(run: RunView, check: Check, tag: str, level: Level, value: flo
     if cause is not None and cause.tag == tag:
         return f"{change_words(cause)} at {numbers.step(cause.step)}"
     if value is not None and level < Level.WATCH:
-        scaled = value * run.infos[tag].scale
-        if check.high is not None and scaled > check.high:
-            return f"usually ≤ {numbers.plain(check.high)}"
-        if check.low is not None and scaled < check.low:
-            return f"usually ≥ {numbers.plain(check.low)}"
+        if hint := _far_from_usual(run, check, tag, value):
+            return hint
         if (left := vanished(run.infos[tag], run.series(tag))) is not None:
             return f"vanished: {numbers.percent(left)} of its start"
     return ""
+
+
+def _far_from_usual(run: RunView, check: Check, tag: str, value: float) -> str:
+    scaled = value * run.infos[tag].scale
+    if check.high is not None and scaled > check.high:
+        return f"usually ≤ {numbers.plain(check.high)}"
+    if check.low is not None and scaled < check.low:
+        return f"usually ≥ {numbers.plain(check.low)}"
+    return ""
+
+
+def _stood_out(run: RunView, check: Check, tag: str, onset: int) -> bool:
+    """Whether a metric stood out at ``onset`` already: else it shows an effect, not the cause."""
+    cause = cause_of(run)
+    if cause is not None and cause.tag == tag:
+        return True
+    series = run.shown(tag)
+    row = int(np.searchsorted(series.steps, onset, "right"))
+    value = float(series.values[max(0, row - 1)])
+    if _far_from_usual(run, check, tag, value):
+        return True
+    return vanished(run.infos[tag], run.series(tag), onset) is not None
 
 
 def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:

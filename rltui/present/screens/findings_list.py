@@ -22,10 +22,7 @@ from rltui.present.screens.ahead import (
     projections,
     steps_words,
 )
-from rltui.present.screens.diagnosis import (
-    cause_of,
-    effects_of,
-)
+from rltui.present.screens.diagnosis import cause_of
 from rltui.present.screens.entries import Entry, fixed, indented, with_margin
 from rltui.present.screens.findings import (
     calm_lines,
@@ -161,9 +158,10 @@ def _ending_entries(
 def _cause_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
     """The setting that jumped before what fires: the cause stands first."""
     move, line = cause_of(run), cause_line(run, view, width)
-    if move is None or not line:
+    if run.report is None or move is None or not line:
         return []
-    count = len(effects_of(run, run.report.diagnosed.diagnoses[0])) if run.report else 0
+    story = run.report.diagnosed.stories()[0]
+    count = sum(f.state is FindingState.FIRING for d in story for f in d.findings)
     note = f"of {count} finding{'s' if count != 1 else ''}"
     head = _head("Cause", note, [], view, width, margin)
     return [*head, _drawn(CauseId(move.tag), line, width, margin, view)]

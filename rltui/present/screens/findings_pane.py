@@ -54,10 +54,11 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
 def _firing_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
     """One line per firing finding: name, since, shortest evidence."""
     firing = run.report.firing() if run.report else ()
+    shown = run.report.worst(min(limit, len(firing))) if run.report else ()
     lines: list[Line] = []
-    name_room = max((cell_width(f.title) for f in firing[:limit]), default=0)
-    since_room = max((cell_width(span_words(f)) for f in firing[:limit]), default=0)
-    for finding in firing[:limit]:
+    name_room = max((cell_width(f.title) for f in shown), default=0)
+    since_room = max((cell_width(span_words(f)) for f in shown), default=0)
+    for finding in shown:
         glyph, token, bold = badge_of(finding, view)
         look = style(token, bold=bold)
         line: Line = [(f"{glyph} ", look), (pad(finding.title, name_room) + " ", look)]
@@ -105,9 +106,13 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
 
 def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
     """The findings in ``room`` lines, with their evidence where it fits."""
-    findings = run.report.findings if run.report else ()
+    if run.report is None:
+        return []
+    known = run.report.findings
+    findings = known if len(known) <= room else run.report.worst(max(0, room - 1))
+    hidden = len(known) - len(findings)
     bad = [f for f in findings if f.state is FindingState.FIRING and f.level is Level.BAD]
-    spare = room - len(findings)
+    spare = room - len(findings) - bool(hidden)
     lines: list[Line] = []
     for finding in findings:
         lines.append(finding_line(finding, width, view))
@@ -121,7 +126,4 @@ def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
             body = paragraph(text, width, look, indent=2, limit=limit, ellipsis=ellipsis)
             spare -= len(body)
             lines += body
-    if len(lines) > room:
-        hidden = len(findings) - sum(1 for _ in findings[: max(0, room - 1)])
-        lines = [*lines[: max(0, room - 1)], [(f"  and {hidden} more on Findings", MUTED)]]
-    return lines
+    return [*lines, [(f"  and {hidden} more on Findings", MUTED)]] if hidden else lines

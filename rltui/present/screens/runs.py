@@ -227,9 +227,9 @@ def _below(run: RunView, view: View, share: float | None) -> Line:
         size = sum(s.size for s in run.data.files.sources.values())
         return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
     firing = run.report.firing() if run.report else ()
-    if not firing:
+    if run.report is None or not firing:
         return []
-    worst, cause = firing[0], cause_of(run)
+    worst, cause = run.report.worst(1)[0], cause_of(run)
     look = style(LEVEL_TOKEN[worst.level])
     line: Line = []
     if cause is not None:

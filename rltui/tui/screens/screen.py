@@ -42,10 +42,20 @@ def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
 
 
 def compare(shell: ShellApp[Any], session: Session, run: RunView) -> None:
-    """Compare all runs with this one; with none when it is the reference already."""
-    cleared = session.reference is run
-    session.compare(None if cleared else run)
-    shell.say("compared with no run" if cleared else f"all runs are compared with {run.name}")
+    """Compare all runs with this one; when it is the reference already, with the given reference
+    or with none. A run alone is not compared with itself, only with the given reference."""
+    now, given = session.reference, session.given_reference
+    if len(session.views) == 1:
+        if given is None:
+            shell.say("there is no other run to compare with")
+            return
+        wanted = given if now is None else None
+    elif now is run:
+        wanted = None if given is run else given
+    else:
+        wanted = run
+    session.compare(wanted)
+    shell.say("compared with no run" if wanted is None else f"compared with {wanted.name}")
 
 
 class ShellScreen(Screen[Result], inherit_bindings=False):

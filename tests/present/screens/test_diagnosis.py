@@ -8,7 +8,8 @@ import pytest
 
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
-from rltui.present.kit.line import plain
+from rltui.health.model import Diagnosed, FindingState
+from rltui.present.kit.line import Line, plain
 from rltui.present.output.json_document import check_document
 from rltui.present.output.text_report import check_text
 from rltui.present.screens.diagnosis import check_items, check_sentences, diagnosis_of, worst_story
@@ -18,6 +19,7 @@ from rltui.present.screens.findings_list import CauseId, EndingId, FindingId, fi
 from rltui.present.screens.findings_pane import findings_pane, short_lines
 from rltui.present.screens.header import verdict_spans
 from rltui.present.screens.metric_rows import make_row, overview_sections
+from rltui.present.screens.runs import RunRows
 from rltui.present.screens.tabs import tab_line
 from rltui.present.screens.view import View
 from rltui.session import RunView, Session
@@ -40,6 +42,10 @@ def the_run(session: Session) -> RunView:
     return run
 
 
+def text_of(lines: list[Line]) -> str:
+    return "\n".join(plain(line) for line in lines)
+
+
 def test_the_cause_stands_first_in_every_list() -> None:
     session = jumped()
     run = the_run(session)
@@ -54,6 +60,34 @@ def test_the_cause_stands_first_in_every_list() -> None:
     assert document["diagnoses"][0]["id"] == "setting_changed"
     assert document["diagnoses"][1]["explained_by"] == "setting_changed"
     assert document["first_movers"][0]["tag"] == "actor/lr"
+
+
+def test_a_list_without_room_for_all_shows_the_worst_findings() -> None:
+    run = the_run(jumped())
+    assert run.report is not None
+    last = run.report.findings[-1]
+    mild = tuple(replace(last, rule=f"mild{n}", title=f"mild {n}", level=Level.WATCH) for n in "ab")
+    over = replace(last, title="past", state=FindingState.RESOLVED)
+    worst = replace(last, title="worst of all", level=Level.BAD)
+    run.report = replace(run.report, findings=(*mild, worst, over), diagnosed=Diagnosed())
+    assert [f.title for f in run.report.worst(2)] == ["mild a", "worst of all"]
+    assert "worst of all" in text_of(short_lines(run, 78, VIEW, 2))
+    assert "worst of all" in text_of(findings_pane(run, 60, 3, VIEW))
+    assert "2 more" in text_of(findings_pane(run, 60, 4, VIEW))
+    (listed,) = RunRows([run], VIEW, 80).entries(0)
+    assert "worst of all" in text_of(listed.draw(False))
+
+
+def test_the_cause_counts_what_fires_below_it() -> None:
+    run = the_run(jumped())
+    assert run.report is not None
+    diagnosed = run.report.diagnosed
+    below = diagnosed.diagnoses[1]
+    past = replace(below.findings[0], title="past", state=FindingState.RESOLVED)
+    story = (diagnosed.diagnoses[0], replace(below, findings=(below.findings[0], past)))
+    run.report = replace(run.report, diagnosed=replace(diagnosed, diagnoses=story))
+    head = finding_entries(run, VIEW, 60, 2)[0]
+    assert "of 1 finding" in text_of(head.draw(False))
 
 
 def test_the_cause_has_the_badge_of_what_it_caused() -> None:
@@ -103,6 +137,22 @@ def test_no_tick_stands_before_a_question() -> None:
     first, then = check_sentences(run, diagnosis, VIEW.glyphs)
     assert "(was it one large update?)" in first
     assert VIEW.glyphs.ok not in first + then
+
+
+@pytest.mark.parametrize(("row", "first"), [(55, False), (20, True)], ids=["effect", "cause"])
+def test_what_vanished_after_the_onset_is_not_checked_first(row: int, first: bool) -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/grad_norm"] = [1.0, 1.1] * 20 + [500.0] * 20
+    tags["critic/advantages/max"] = [2.0] * row + [0.0] * (60 - row)
+    run = the_run(a_session(a_batch(steps(1, tags)), clock=grpo_clock()))
+    found = run.report.firing() if run.report else ()
+    diagnosis = diagnosis_of(run, next(f for f in found if f.rule == "grad_explosion"))
+    assert diagnosis is not None
+    items = check_items(run, diagnosis)
+    advantage = next(i for i in items if i.tag == "critic/advantages/max")
+    assert "vanished" in advantage.hint
+    assert advantage.first is first
+    assert (items[0] == advantage) is first
 
 
 def test_counts_agree_everywhere() -> None:

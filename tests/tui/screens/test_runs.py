@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
+from rltui.session.session import Choice
 from rltui.tui.app import RltuiApp
 from tests.builders import LOGDIR, a_batch
-from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
+from tests.commands.conftest import write_jsonl
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.driving import driving
 from tests.tui.hand import Hand, a_look, open_app
 
@@ -203,3 +206,32 @@ async def test_c_makes_the_run_at_the_cursor_the_reference_and_clears_it() -> No
         await hand.press("c")
         assert hand.app.session.reference is None
         assert "compared with it" not in hand.text
+
+
+async def test_c_compares_a_run_that_is_alone_with_the_given_reference_only(tmp_path: Path) -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        await hand.press("c")
+        assert hand.app.session.reference is None
+        assert "no other run" in hand.notices
+    good = tmp_path / "good.jsonl"
+    write_jsonl(good, grpo_tags(60, collapse=None))
+    async with open_app(grpo_batch(60), choice=Choice(reference=str(good))) as hand:
+        session = hand.app.session
+        given = session.reference
+        assert given is not None
+        await hand.press("c")
+        assert session.reference is None
+        await hand.press("c")
+        assert session.reference is given
+
+
+async def test_c_leads_back_to_the_given_reference(tmp_path: Path) -> None:
+    good = tmp_path / "good.jsonl"
+    write_jsonl(good, grpo_tags(60, collapse=None))
+    async with open_app(*several(), choice=Choice(reference=str(good))) as hand:
+        session = hand.app.session
+        given = session.reference
+        await hand.press("c")
+        assert session.reference is session.views[hand.ids[0]]
+        await hand.press("c")
+        assert session.reference is given is not None
