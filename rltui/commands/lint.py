@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
     from rltui.core.text import clean
 
     documents = _documents(options)
-    lines = [line for path in documents for line in _errors(path)]
+    lines = [line for path, kind in documents.items() for line in _errors(path, kind)]
     said = [_count(len(documents), "document")]
     if options.run_cases and not lines:
         results = _case_results(options, documents)
@@ -62,8 +62,9 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word if number == 1 else word + 's'}"
 
 
-def _documents(options: argparse.Namespace) -> list[Path]:
-    """The documents to check. Raises UsageError for a path that does not exist."""
+def _documents(options: argparse.Namespace) -> dict[Path, str | None]:
+    """The documents to check, each with its kind; None where its keys show it. Raises UsageError
+    for a path that does not exist."""
     from rltui.config import config_dirs, config_path
 
     if not options.files:
@@ -71,27 +72,29 @@ def _documents(options: argparse.Namespace) -> list[Path]:
             config_path(options.config, os.environ),
             config_dirs(options.config, os.environ),
         )
-        own = [config] if config.is_file() or options.config is not None else []
-        return [*own, *(p for d in (dirs.dialects, dirs.rules, dirs.themes) for p in _yaml(d))]
+        others = (p for d in (dirs.dialects, dirs.rules, dirs.themes) for p in _yaml(d))
+        documents: dict[Path, str | None] = dict.fromkeys(others)
+        known = config.is_file() or options.config is not None
+        return {config: "config", **documents} if known else documents
     found: list[Path] = []
     for path in options.files:
         if not path.exists():
             raise UsageError(f"no such file: {path}")
         found += _yaml(path) if path.is_dir() else [path]
-    return found
+    return dict.fromkeys(found)
 
 
 def _yaml(folder: Path) -> list[Path]:
     return sorted(p for p in folder.rglob("*") if p.suffix in _ENDINGS) if folder.is_dir() else []
 
 
-def _errors(path: Path) -> list[str]:
-    """Every error of a document, one line each."""
+def _errors(path: Path, kind: str | None) -> list[str]:
+    """Every error of a document, one line each; ``kind`` is None where its keys show it."""
     from rltui.core.every_error import every_error
     from rltui.core.yaml_document import read_document
 
     try:
-        read = _READERS[_kind(read_document(path))]
+        read = _READERS[kind or _kind(read_document(path))]
     except DocumentError as error:
         return [str(error)]
     errors = every_error(path, lambda: read(path))
@@ -159,14 +162,16 @@ _READERS: dict[str, Callable[[Path], None]] = {
 }
 
 
-def _case_results(options: argparse.Namespace, documents: Iterable[Path]) -> list[CaseResult]:
+def _case_results(
+    options: argparse.Namespace, documents: Mapping[Path, str | None]
+) -> list[CaseResult]:
     """The results of the cases of rules: those of the documents; without FILE the shipped ones,
     too."""
     from rltui.core.yaml_document import read_document
     from rltui.health.cases import run_cases
     from rltui.health.rules import load_rules
 
-    own = [path for path in documents if _kind(read_document(path)) == "rules"]
+    own = [p for p, k in documents.items() if (k or _kind(read_document(p))) == "rules"]
     return run_cases(r for r in load_rules(own) if not options.files or r.path in own)
 
 

@@ -129,6 +129,16 @@ def test_your_own_documents_without_a_name(
     }  # fmt: skip
 
 
+def test_a_configuration_whose_rules_are_a_list_is_still_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    path = document(tmp_path, "rules: [nan]\nwatch: {}\n")
+    assert main(["lint", "--config", str(path)]) == 2
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == f"{path}:1:8: expected a mapping, found a list"
+
+
 def test_no_yaml_and_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, lines = lint(capsys, document(tmp_path, "a: [\n"))
     assert code == 2
