@@ -36,7 +36,8 @@ def with_stall(report: Report, progress: Progress) -> Report:
     rules = tuple(f for f in report.findings if f.rule != STALLED.id)
     if held:
         level = worst(f.level for f in rules if f.state is FindingState.FIRING)
-        return replace(report, findings=rules, level=max(level, Level.OK))
+        level = max(level, Level.OK) if report.judged else level
+        return replace(report, findings=rules, level=level)
     findings = (*report.firing(), _finding(progress), *report.resolved())
     return replace(report, findings=findings, level=max(report.level, Level.WATCH))
 
