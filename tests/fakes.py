@@ -115,6 +115,8 @@ def a_session(
             reader=cast(Reader, reader or FakeReader()),
         )
         session.prepare()
+        if choice is not None and choice.reference is not None:
+            session.scan()
     fake = cast(FakeReader, session._reader)
     fake.queue.extendleft(reversed(batches))
     if batches:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from rltui.core.batch import RunKey
+from rltui.core.stdin import PIPE
 from rltui.health.crash import ExitStatus
 from rltui.health.model import Evidence, Finding, FindingState, Report
 from rltui.session.run import RunView
@@ -76,11 +77,14 @@ class Watcher:
 
     def _is_new(self, run: RunView, finding: Finding) -> bool:
         """Whether something in the first report of a run happened after the watch began: for an
-        end the newest write says it, for all else the time of its first row."""
+        end the newest write says it, for all else the time of its first row. What comes from a
+        pipe is new, with or without times."""
         if finding.rule == CRASHED:
             return _written_at(run) >= self._begun_at
         since = finding.since_wall_time
-        return since is not None and since >= self._begun_at
+        if since is None:
+            return set(run.data.files.sources) == {PIPE}
+        return since >= self._begun_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,9 +120,7 @@ class Session:
         """Look for runs once, and read the reference run if it lies elsewhere. Raises SourceError
         for a path that cannot be a log, UsageError for a reference that is no run."""
         self._reader.scan()
-        elsewhere = self._wanted.read_apart()
-        if elsewhere is not None:
-            self.compare(elsewhere)
+        self._take_given(self._wanted.read_apart())
 
     def read_all(self) -> None:
         """Read every file to its end and judge every run (headless commands)."""
@@ -220,7 +218,9 @@ class Session:
 
     def _find_reference(self) -> None:
         """Compare with the run that the command line names, once it has been read."""
-        found = self._wanted.find(self.views.values())
+        self._take_given(self._wanted.find(self.views.values()))
+
+    def _take_given(self, found: RunView | None) -> None:
         if found is not None:
             self.given_reference = found
             self.compare(found)
