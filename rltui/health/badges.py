@@ -7,36 +7,57 @@ So a badge that would be ok stays open as soon as the newest rows speak against 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Direction
+from rltui.core.shipped import shipped
+from rltui.core.yaml_document import read_document
 from rltui.health.model import Judgement
 from rltui.store import Series
 
-#: Accuracies of choices between two: a coin reaches a half.
-_CHANCE = {
-    "dpo.accuracy": 0.5,
-    "rm.accuracy": 0.5,
-    "val.dpo.accuracy": 0.5,
-    "val.rm.accuracy": 0.5,
-}
-#: Rising metrics that training is for: all of validation, and these.
-_GAINS = ("reward.", "episode_return.", "success_rate", "accuracy.", "dpo.", "rm.")
 #: Rows whose median is the present level, and the fewest that show a gain at all.
 _NOW, _LEAST = 3, 8
 #: Rows that are read, evenly over the run: the cost does not grow with it.
 _MOST = 256
-#: Metrics without which nothing can be learned.
-_SIGNALS = ("reward.std", "reward.spread", "advantage.", "grad_norm.")
-#: First rows that give their level at the start, and the share of it that counts as vanished.
-_START, _VANISHED = 8, 0.05
-#: A gain is lost when this share of it is gone ...
-_LOST = 0.5
-#: ... and it is this many times the usual difference between neighbours.
-_NOISES = 4.0
+#: First rows that give the level at the start.
+_START = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubts:
+    """``data/badges.yaml``; see there for the meaning of each field."""
+
+    chance: Mapping[str, float]
+    gains: tuple[str, ...]
+    lost_share: float
+    lost_noises: float
+    signals: tuple[str, ...]
+    vanished: float
+
+
+@cache
+def _doubts() -> _Doubts:
+    """Reads the shipped document once. Raises DocumentError."""
+    table = read_document(shipped("health", "data", "badges.yaml")).table()
+    table.need("schema").integer()
+    lost = table.need("lost").table()
+    found = _Doubts(
+        chance={key: node.number() for key, node in table.need("chance").table().pairs()},
+        gains=table.need("gains").texts(),
+        lost_share=lost.need("share").number(),
+        lost_noises=lost.need("noises").number(),
+        signals=table.need("signals").texts(),
+        vanished=table.need("vanished").number(),
+    )
+    lost.finish()
+    table.finish()
+    return found
 
 
 def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
@@ -62,7 +83,7 @@ def _outside(value: float, judgement: Judgement) -> bool:
 
 
 def _below_chance(info: TagInfo, now: float) -> str:
-    chance = _CHANCE.get(info.metric.key) if info.metric else None
+    chance = _doubts().chance.get(info.metric.key) if info.metric else None
     return f"below chance ({chance:g})" if chance is not None and now < chance else ""
 
 
@@ -73,13 +94,13 @@ def _no_signal(info: TagInfo, series: Series) -> str:
 
 def _is_gain(info: TagInfo) -> bool:
     key = info.metric.key if info.metric else ""
-    return info.category is Category.VALIDATION or key.startswith(_GAINS)
+    return info.category is Category.VALIDATION or key.startswith(_doubts().gains)
 
 
 def vanished(info: TagInfo, series: Series, until: int | None = None) -> float | None:
     """What is left of a learning signal (spread, advantages, gradient) that has vanished, as a
     share of its start; None while it is there. ``until``: the last step that is read."""
-    if info.metric is None or not info.metric.key.startswith(_SIGNALS):
+    if info.metric is None or not info.metric.key.startswith(_doubts().signals):
         return None
     count = series.count
     if until is not None:
@@ -89,7 +110,7 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
         return None
     usual = float(np.median(start))
     share = float(np.median(now)) / usual if usual > 0 else 1.0
-    return share if share <= _VANISHED else None
+    return share if share <= _doubts().vanished else None
 
 
 def _thinned(series: Series) -> FloatArray:
@@ -105,7 +126,8 @@ def _lost_gain(values: FloatArray, now: float) -> str:
     start = float(np.median(values[: max(_NOW, len(values) // 10)]))
     best = float(np.quantile(values, 0.9))
     noise = float(np.median(np.abs(np.diff(values))))
-    gain, lost = best - start, best - now
-    if gain <= _NOISES * noise or lost <= max(_LOST * gain, _NOISES * noise):
+    gain, lost, limits = best - start, best - now, _doubts()
+    least = limits.lost_noises * noise
+    if gain <= least or lost <= max(limits.lost_share * gain, least):
         return ""
     return f"it has lost {min(lost / gain, 9.99):.0%} of its gain"

@@ -15,7 +15,7 @@ from rltui.catalogue.model import Category, TagInfo, select
 from rltui.core.level import Direction, Level, worst
 from rltui.health.first_movers import NEAR, SETTING_BEFORE, moved_first, settings_changed
 from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Judgement, Move
-from rltui.health.symptoms import SETTING_CHANGED, Symptom, symptoms
+from rltui.health.symptoms import SETTING_CHANGED, Symptom, knowledge, symptoms
 from rltui.store import RunData, Series
 
 #: Rows by which a symptom may be noticed before what causes it, for rules wait for different
@@ -23,14 +23,10 @@ from rltui.store import RunData, Series
 _SLACK_SHARE, _SLACK_LEAST, _SLACK_MOST = 0.05, 3.0, 20.0
 #: Rows after the end of a symptom in which it may still bring another one about.
 _REACH = 20
-#: Settings that change by design all the time.
-_NO_CAUSE = ("hyper.exploration", "hyper.seed", "hyper.other", "hyper.window")
 #: How often the search for what moved first begins again, at an earlier step.
 _ANCHORED = 4
 #: How fast a run is and what it takes of the machine.
 _MACHINE = (Category.TIMING, Category.PERF, Category.SYSTEM, Category.BALANCE)
-#: Metrics whose moves only repeat those of the return.
-_NO_NEWS = ("episode_length.mean",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +166,7 @@ def _settings(found: list[Diagnosis], facts: Facts, present: Mapping[str, str]) 
     tags = [
         tag
         for key, tag in present.items()
-        if facts.infos[tag].category is Category.HYPER and key not in _NO_CAUSE
+        if facts.infos[tag].category is Category.HYPER and key not in knowledge().by_design
     ]
     series = [facts.series(t) for t in tags]
     rates = frozenset(t for k, t in present.items() if k.startswith("lr."))
@@ -232,7 +228,7 @@ def _vital(story: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> 
     """The tags whose moves may matter to a story: those of the machine in a story about it only."""
     tags = {f.tag for d in story for f in d.findings if f.tag is not None}
     machine = any(t in facts.infos and facts.infos[t].category in _MACHINE for t in tags)
-    keys = (k for k in select(facts.vital, present.keys()) if k not in _NO_NEWS)
+    keys = (k for k in select(facts.vital, present.keys()) if k not in knowledge().repeats)
     vital = dict.fromkeys(present[k] for k in keys)
     return [t for t in vital if machine or facts.infos[t].category not in _MACHINE]
 

@@ -23,7 +23,7 @@ _BEFORE, NEAR = 3, 5
 SETTING_BEFORE = 20
 #: A setting jumped when it changed by this factor from one row to the next. A linear warm-up does
 #: so in its first rows only, hence the fewest rows before.
-_JUMP, _JUMP_LEAST = 2.0, 3
+JUMP, JUMP_LEAST = 2.0, 3
 #: A setting that was as far out in this share of the rows before its jump had no ill effect there:
 #: an adaptive learning rate goes up and down all the time.
 _USUAL_SHARE = 0.1
@@ -87,17 +87,17 @@ def _around(series: Series, step: int, before: int, after: int) -> tuple[IntArra
 
 
 def _jump(series: Series, step: int, upwards: bool) -> Move | None:
-    least = SETTING_BEFORE + _JUMP_LEAST
+    least = SETTING_BEFORE + JUMP_LEAST
     steps, values, _ = _around(series, step, least, 1)
-    if len(values) <= _JUMP_LEAST:
+    if len(values) <= JUMP_LEAST:
         return None
     old, new = values[:-1], values[1:]
     same_sign = old * new > 0
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(same_sign, new / old, np.where(old == new, 1.0, np.inf))
-    grown = ratio >= _JUMP
-    jumped = (grown & (old != 0)) if upwards else (grown | (ratio <= 1 / _JUMP))
-    candidates = np.flatnonzero(jumped[_JUMP_LEAST - 1 :]) + _JUMP_LEAST
+    grown = ratio >= JUMP
+    jumped = (grown & (old != 0)) if upwards else (grown | (ratio <= 1 / JUMP))
+    candidates = np.flatnonzero(jumped[JUMP_LEAST - 1 :]) + JUMP_LEAST
     rows = [r for r in candidates if not _was_usual(series, int(steps[r]), values[r - 1 : r + 1])]
     if not rows:
         return None
@@ -111,7 +111,7 @@ def _was_usual(series: Series, step: int, jump: FloatArray) -> bool:
     past = series.values[: int(np.searchsorted(series.steps, step))]
     old, new = jump
     beyond = past >= new * (1 - _SAME) if new > old else past <= new * (1 + _SAME)
-    return bool(np.count_nonzero(beyond) >= max(_JUMP_LEAST, _USUAL_SHARE * len(past)))
+    return bool(np.count_nonzero(beyond) >= max(JUMP_LEAST, _USUAL_SHARE * len(past)))
 
 
 def _move(series: Series, step: int) -> Move | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -81,12 +82,24 @@ class Symptom:
         return other.id in self.explains or "*" in self.explains
 
 
-@cache
-def symptoms() -> dict[str, Symptom]:
-    """All symptoms by id, causes before effects. Reads the shipped document once.
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """``data/diagnoses.yaml``; see there for the meaning of each field."""
 
-    Raises DocumentError.
-    """
+    symptoms: Mapping[str, Symptom]
+    """By id, causes before effects."""
+    by_design: tuple[str, ...]
+    repeats: tuple[str, ...]
+
+
+def symptoms() -> Mapping[str, Symptom]:
+    """All symptoms by id, causes before effects. Raises DocumentError."""
+    return knowledge().symptoms
+
+
+@cache
+def knowledge() -> Knowledge:
+    """Reads the shipped document once. Raises DocumentError."""
     document = read_document(shipped("health", "data", "diagnoses.yaml")).table()
     document.get("schema")
     found: dict[str, Symptom] = {}
@@ -95,8 +108,9 @@ def symptoms() -> dict[str, Symptom]:
         if symptom.id in found:
             node.fail(f"diagnosis {symptom.id!r} stands twice")
         found[symptom.id] = symptom
+    by_design, repeats = (document.need(key).texts() for key in ("by_design", "repeats"))
     document.finish()
-    return found
+    return Knowledge(found, by_design, repeats)
 
 
 def _read(node: Node, order: int) -> Symptom:

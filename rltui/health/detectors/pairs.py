@@ -44,7 +44,7 @@ def left_behind(
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(settled & (reach > 0), fall / reach, 0.0)
         floor = np.where(settled, best - lost * reach, np.nan)
-    start, certain = start_median(rows.x, window), noise * _usual_step(rows.x)
+    start, certain = start_median(rows.x, window), noise * _median_step(rows.x)
     beyond = (part >= lost) & (fall > 0) & (fall >= certain)
     beyond &= np.arange(n) >= least_rows - 1
     if rise > 0:
@@ -84,7 +84,7 @@ def flat_beside(
     start, best = start_median(rows.x, 2), _running(rows.x, np.maximum)
     reward = rows.others.get("reward")
     gained = _gain_since(reward, np.zeros(n, dtype=np.int64), n)
-    step = _usual_step(rows.x)
+    step = _median_step(rows.x)
     beyond = (best - start <= noise * step) & (step > 0) & (best < ceiling)
     beyond &= (gained >= rise) & (np.arange(n) >= least_rows - 1)
     return Signal(
@@ -251,12 +251,12 @@ def _gain_since(reward: FloatArray | None, since: IntArray, n: int) -> FloatArra
     span = _running(smooth, np.maximum) - _running(smooth, np.minimum)
     gain = smooth - smooth[since]
     with np.errstate(invalid="ignore", divide="ignore"):
-        certain = known & (span > 0) & (gain >= 3.0 * _usual_step(smooth))
+        certain = known & (span > 0) & (gain >= 3.0 * _median_step(smooth))
         return np.where(certain, gain / span, np.nan)
 
 
-def _usual_step(x: FloatArray) -> FloatArray:
-    """(n,) median distance between neighbours in the rows so far; made anew each time their number
+def _median_step(x: FloatArray) -> FloatArray:
+    """(n,) median distance between neighbours in the rows so far; renewed each time their number
     has grown by a tenth."""
     steps, out, look = np.abs(np.diff(x)), np.zeros(len(x)), 1
     while look < len(x):

@@ -171,5 +171,5 @@ def _marks_line(chart: Chart, marks: list[Mark], span: Span, glyphs: GlyphSet) -
     first = min(column for column, _, _ in parts)
     name = glyphs.text(safe(chart.marks_title))
     if cell_width(name) + 1 > first:
-        name = fit(name, first - 1, ellipsis=glyphs.ellipsis) if first > 4 else ""
+        name = ""  # the letters say more than part of a word
     return place(span.width, [*parts, (0, name, MUTED)])

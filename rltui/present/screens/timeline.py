@@ -11,21 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.catalogue.model import Category
+from rltui.health.first_movers import JUMP, JUMP_LEAST
+from rltui.health.symptoms import knowledge
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.session import RunView
 from rltui.store import Series
 
 #: With more marks of one kind than this, none are drawn: every step would have one.
 _MOST = 60
-#: A setting jumped when it changed by this factor from one row to the next; the first rows of a
-#: warm-up are none.
-_JUMP, _WARM_UP = 2.0, 3
 #: The log paused when nothing came for this many usual intervals, and for this long (seconds).
 _PAUSE, _PAUSE_LEAST_S = 10.0, 60.0
 #: Newest intervals that give the usual one.
 _RECENT = 200
-#: Settings that change by design.
-_SMOOTH = ("hyper.exploration", "hyper.seed", "hyper.window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +58,9 @@ class _Jumps:
         values = series.values[begin:].astype(np.float64)
         old, new = values[:-1], values[1:]
         low, high = np.minimum(np.abs(old), np.abs(new)), np.maximum(np.abs(old), np.abs(new))
-        jumped = np.isfinite(old) & np.isfinite(new) & (high >= _JUMP * low) & (old != new)
+        jumped = np.isfinite(old) & np.isfinite(new) & (high >= JUMP * low) & (old != new)
         rows = begin + 1 + np.flatnonzero(jumped)
-        found = series.steps[rows[rows >= _WARM_UP]].tolist()
+        found = series.steps[rows[rows >= JUMP_LEAST]].tolist()
         return _Jumps(series.count, (*self.steps, *found)[: _MOST + 1])
 
 
@@ -148,9 +145,11 @@ def _steps(series: Series) -> list[int]:
 
 def _settings(run: RunView) -> list[int]:
     steps: list[int] = []
+    if run.report is None:  # the first paint does not wait for what rules know
+        return steps
     for tag, info in run.infos.items():
         key = info.metric.key if info.metric else ""
-        if info.category is Category.HYPER and key and key not in _SMOOTH:
+        if info.category is Category.HYPER and key and key not in knowledge().by_design:
             series = run.shown(tag)
             jumps = _JUMPS.of(run).get(series, _Jumps().extended, extend=_Jumps.extended)
             if len(jumps.steps) <= _MOST:
