@@ -13,18 +13,12 @@ from fnmatch import fnmatchcase
 
 from rltui.catalogue.model import Category, TagInfo, select
 from rltui.core.level import Direction, Level, worst
-from rltui.health.first_movers import NEAR, SETTING_BEFORE, moved_first, settings_changed
+from rltui.health.first_movers import moved_first, settings_changed
+from rltui.health.limits import movement
 from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Judgement, Move
 from rltui.health.symptoms import SETTING_CHANGED, Symptom, knowledge, symptoms
 from rltui.store import RunData, Series
 
-#: Rows by which a symptom may be noticed before what causes it, for rules wait for different
-#: times: this share of the run, within limits.
-_SLACK_SHARE, _SLACK_LEAST, _SLACK_MOST = 0.05, 3.0, 20.0
-#: Rows after the end of a symptom in which it may still bring another one about.
-_REACH = 20
-#: How often the search for what moved first begins again, at an earlier step.
-_ANCHORED = 4
 #: How fast a run is and what it takes of the machine.
 _MACHINE = (Category.TIMING, Category.PERF, Category.SYSTEM, Category.BALANCE)
 
@@ -70,7 +64,8 @@ class Facts:
             rows = max(rows, len(steps))
             if len(steps) > 1:
                 strides.append((float(steps[-1]) - float(steps[0])) / (len(steps) - 1))
-        slack = min(max(_SLACK_SHARE * rows, _SLACK_LEAST), _SLACK_MOST)
+        limits = movement().story
+        slack = min(max(limits.slack_share * rows, limits.slack_least), limits.slack_most)
         return Pace(max(1.0, min(strides, default=1.0)), slack)
 
 
@@ -124,8 +119,9 @@ def _shown(findings: Sequence[Finding], present: Mapping[str, str], pace: Pace) 
 def _together(findings: list[Finding], rules: int, pace: Pace) -> list[Finding]:
     """The findings that began near the first of them, if they are of that many rules; else none."""
     known = sorted((f for f in findings if f.since_step is not None), key=_since)
+    reach = movement().moved.rows_after * pace.stride
     for first in known:
-        near = [f for f in known if 0 <= _since(f) - _since(first) <= NEAR * pace.stride]
+        near = [f for f in known if 0 <= _since(f) - _since(first) <= reach]
         if len({f.rule for f in near}) >= rules:
             return [f for f in findings if f in near]
     return []
@@ -158,7 +154,8 @@ def _explains(cause: Diagnosis, effect: Diagnosis, pace: Pace) -> bool:
     begun, since = cause.since_step, effect.since_step
     if begun is None or since is None or begun > since + pace.slack * pace.stride:
         return False
-    return cause.until_step is None or since <= cause.until_step + _REACH * pace.stride
+    reach = movement().story.reach_rows * pace.stride
+    return cause.until_step is None or since <= cause.until_step + reach
 
 
 def _settings(found: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> list[Move]:
@@ -181,8 +178,9 @@ def _settings(found: list[Diagnosis], facts: Facts, present: Mapping[str, str]) 
 
 def _below_setting(found: list[Diagnosis], setting: Move, pace: Pace) -> list[Diagnosis]:
     """The stories that began with the jump of a setting, folded below it."""
-    first = setting.step - _SLACK_LEAST * pace.stride
-    last = setting.step + SETTING_BEFORE * pace.stride
+    limits = movement()
+    first = setting.step - limits.story.slack_least * pace.stride
+    last = setting.step + limits.setting.rows_before * pace.stride
     below: set[str] = set()
     for story in _stories(found):
         begun = _begin(story)
@@ -243,7 +241,7 @@ def _moves(settings: list[Move], step: int, facts: Facts, vital: list[str]) -> t
     series = [facts.series(t) for t in vital if t not in known]
     limits = {t: j for t, j in facts.tags.items() if facts.infos[t].sign > 0}
     moved = moved_first(series, step, limits)
-    for _ in range(0 if settings else _ANCHORED):
+    for _ in range(0 if settings else movement().story.anchored):
         first = min((m.step for m in moved), default=step)
         if first >= step:
             break

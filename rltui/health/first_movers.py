@@ -13,32 +13,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
+from rltui.health.limits import movement
 from rltui.health.model import Judgement, Move
 from rltui.store import Series
 
-#: Rows before and after the symptom that are searched for a move.
-_BEFORE, NEAR = 3, 5
-#: Rows before the symptom in which a setting may have changed to be its cause: the effect of a
-#: learning rate that is too high takes some updates to show.
-SETTING_BEFORE = 20
-#: A setting jumped when it changed by this factor from one row to the next. A linear warm-up does
-#: so in its first rows only, hence the fewest rows before.
-JUMP, JUMP_LEAST = 2.0, 3
-#: A setting that was as far out in this share of the rows before its jump had no ill effect there:
-#: an adaptive learning rate goes up and down all the time.
-_USUAL_SHARE = 0.1
-#: Values this close to each other are the same setting.
-_SAME = 0.01
-#: Rows before that window that give the usual level, and the fewest that will do.
-_USUAL, _LEAST = 20, 4
-#: A move leaves the usual level by this many robust standard deviations ...
-_SIGMAS = 8.0
-#: ... and by this share of it: both large and certain (a quiet metric has no deviation at all).
-_SHARE = 0.25
 #: 1.4826 makes the median absolute deviation an estimate of sigma for a normal distribution.
 _MAD = 1.4826
-#: A move that keeps this distance from the limit it moves towards, as a factor, is a trifle.
-_FAR_INSIDE = 10.0
 
 
 def moved_first(
@@ -71,9 +51,10 @@ def _is_trifle(move: Move, judgement: Judgement) -> bool:
     limit = judgement.high if rises else judgement.low
     if limit is None or limit == 0:
         return False
+    factor = movement().moved.far_inside
     if rises:
-        return 0 <= move.after < limit / _FAR_INSIDE
-    return limit > 0 and move.after > limit * _FAR_INSIDE
+        return 0 <= move.after < limit / factor
+    return limit > 0 and move.after > limit * factor
 
 
 def _around(series: Series, step: int, before: int, after: int) -> tuple[IntArray, FloatArray, int]:
@@ -87,17 +68,18 @@ def _around(series: Series, step: int, before: int, after: int) -> tuple[IntArra
 
 
 def _jump(series: Series, step: int, upwards: bool) -> Move | None:
-    least = SETTING_BEFORE + JUMP_LEAST
-    steps, values, _ = _around(series, step, least, 1)
-    if len(values) <= JUMP_LEAST:
+    limits = movement().setting
+    least = limits.least_rows
+    steps, values, _ = _around(series, step, limits.rows_before + least, 1)
+    if len(values) <= least:
         return None
     old, new = values[:-1], values[1:]
     same_sign = old * new > 0
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(same_sign, new / old, np.where(old == new, 1.0, np.inf))
-    grown = ratio >= JUMP
-    jumped = (grown & (old != 0)) if upwards else (grown | (ratio <= 1 / JUMP))
-    candidates = np.flatnonzero(jumped[JUMP_LEAST - 1 :]) + JUMP_LEAST
+    grown = ratio >= limits.factor
+    jumped = (grown & (old != 0)) if upwards else (grown | (ratio <= 1 / limits.factor))
+    candidates = np.flatnonzero(jumped[least - 1 :]) + least
     rows = [r for r in candidates if not _was_usual(series, int(steps[r]), values[r - 1 : r + 1])]
     if not rows:
         return None
@@ -109,24 +91,28 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
 def _was_usual(series: Series, step: int, jump: FloatArray) -> bool:
     """Whether many rows before ``step`` had the value after the jump, or one beyond it."""
     past = series.values[: int(np.searchsorted(series.steps, step))]
-    old, new = jump
-    beyond = past >= new * (1 - _SAME) if new > old else past <= new * (1 + _SAME)
-    return bool(np.count_nonzero(beyond) >= max(JUMP_LEAST, _USUAL_SHARE * len(past)))
+    (old, new), limits = jump, movement().setting
+    same = limits.same
+    beyond = past >= new * (1 - same) if new > old else past <= new * (1 + same)
+    usual = max(limits.least_rows, limits.usual_share * len(past))
+    return bool(np.count_nonzero(beyond) >= usual)
 
 
 def _move(series: Series, step: int) -> Move | None:
-    steps, values, at = _around(series, step, _BEFORE + _USUAL, NEAR)
-    begin = max(0, at - _BEFORE)
+    limits = movement().moved
+    before = limits.rows_before
+    steps, values, at = _around(series, step, before + limits.usual_rows, limits.rows_after)
+    begin = max(0, at - before)
     usual = values[:begin]
-    if len(usual) < _LEAST or begin >= len(values):
+    if len(usual) < limits.usual_least or begin >= len(values):
         return None
     centre = _median(usual.tolist())
     distance = np.abs(values[begin:] - centre)
-    if float(distance.max()) <= _SHARE * abs(centre):
+    if float(distance.max()) <= limits.share * abs(centre):
         return None
     spread = _MAD * _median(np.abs(usual - centre).tolist())
     drift = float(np.abs(usual[1:] - usual[:-1]).max()) if len(usual) > 1 else 0.0
-    limit = max(_SIGMAS * spread, _SHARE * abs(centre), 2.0 * drift)
+    limit = max(limits.sigmas * spread, limits.share * abs(centre), limits.drifts * drift)
     far = np.flatnonzero(distance > limit)
     if not len(far):
         return None

@@ -13,17 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.core.block import FloatArray
+from rltui.health.limits import movement
 from rltui.health.model import Judgement
 from rltui.store import Series
-
-#: Newest share of the run that shows the trend, and the fewest rows of it.
-_SHARE, _LEAST = 0.4, 8
-#: Blocks that it is thinned to.
-_BLOCKS = 16
-#: Share of the pairs of blocks that must agree on the direction (Kendall's tau of 0.8).
-_AGREE = 0.9
-#: The middle part of the slopes that gives the band.
-_BAND = (0.2, 0.8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +37,22 @@ def project(series: Series, judgement: Judgement) -> Projection | None:
     Reads the newest part of the series once: O(n).
     """
     steps, values = series.finite()
-    rows = max(_LEAST, int(_SHARE * len(values)))
-    if len(values) < rows + _LEAST // 2:
+    limits = movement().trend
+    rows = max(limits.least_rows, int(limits.share * len(values)))
+    if len(values) < rows + limits.least_rows // 2:
         return None
-    x, y = _blocks(steps[-rows:].astype(np.float64), values[-rows:])
+    x, y = _blocks(steps[-rows:].astype(np.float64), values[-rows:], limits.blocks)
     slopes = _slopes(x, y)
     falling = bool(np.median(slopes) < 0)
     limit = judgement.low if falling else judgement.high
     agreeing = np.count_nonzero(slopes < 0 if falling else slopes > 0)
-    if limit is None or agreeing < _AGREE * len(slopes):
+    if limit is None or agreeing < limits.agreeing * len(slopes):
         return None
     left = limit - float(y[-1])
     if (left >= 0) if falling else (left <= 0):
         return None  # it is there already
     with np.errstate(divide="ignore"):
-        ahead = left / np.quantile(slopes, _BAND)
+        ahead = left / np.quantile(slopes, (limits.band_low, limits.band_high))
     soonest, last = float(ahead.min()), float(ahead.max())
     seen = float(steps[-1]) - float(steps[0])
     if not 0 < soonest <= last <= seen:
@@ -69,9 +62,9 @@ def project(series: Series, judgement: Judgement) -> Projection | None:
     return Projection(series.tag, limit, falling, earliest, max(earliest, round(at + last)))
 
 
-def _blocks(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means of the places and medians of the values of at most ``_BLOCKS`` blocks."""
-    parts = min(_BLOCKS, len(x))
+def _blocks(x: FloatArray, y: FloatArray, most: int) -> tuple[FloatArray, FloatArray]:
+    """Means of the places and medians of the values of at most ``most`` blocks."""
+    parts = min(most, len(x))
     places, values = np.array_split(x, parts), np.array_split(y, parts)
     return np.array([p.mean() for p in places]), np.array([np.median(v) for v in values])
 

@@ -9,7 +9,7 @@ from rltui.catalogue import Catalogue, Category, Range, TagInfo, load_catalogue
 from rltui.config import Config, MetricOverride
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
-from rltui.session.stall import STALLED
+from rltui.health.stalled import stall_rule
 
 if TYPE_CHECKING:
     from rltui.health.rule import Rule
@@ -30,12 +30,13 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
         config.rule_files, (), config.rules.override, catalogue.metrics, config.rules.add
     )
     known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
-    known.append(STALLED.id)
+    stalled = stall_rule().rule
+    known.append(stalled.id)
     for name in config.rules.mute:
         if name not in known:
             _unknown_rule(config, name, nearest(name, known))
     kept = tuple(without(rules, config.rules.mute))
-    return kept if STALLED.id in config.rules.mute else (*kept, STALLED)
+    return kept if stalled.id in config.rules.mute else (*kept, stalled)
 
 
 def _unknown_rule(config: Config, name: str, hint: str | None) -> NoReturn:

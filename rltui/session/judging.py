@@ -10,11 +10,12 @@ from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import RunKey
 from rltui.core.clock import Clock
+from rltui.health.stalled import stall_rule
 from rltui.session.documents import open_rules
 from rltui.session.meaning import Interpreter
 from rltui.session.progress import aged, progress, renewed
 from rltui.session.run import RunView
-from rltui.session.stall import STALLED, with_stall
+from rltui.session.stall import with_stall
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
@@ -131,7 +132,7 @@ class Judging:
         """Report a run that stopped writing, or that it goes on."""
         if not self._live or view.report is None or view.progress is None:
             return
-        if STALLED.id in self._config.rules.mute:
+        if stall_rule().rule.id in self._config.rules.mute:
             return
         report = with_stall(view.report, view.progress)
         if report is not view.report:

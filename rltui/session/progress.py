@@ -16,6 +16,7 @@ from rltui.catalogue.model import Category, Roles, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import RunState
 from rltui.health.crash import ExitKind, ExitStatus, exit_status
+from rltui.health.stalled import stall_rule
 from rltui.session.hyperparameters import positive
 from rltui.session.last_write import last_write
 from rltui.store import RunData, Series
@@ -45,15 +46,6 @@ def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
     return next((e for e in endings if e is not None), None)
 
 
-#: A run whose newest write is older than this many usual intervals is not live (product rule).
-_LIVE_INTERVALS = 5.0
-#: ... or than this many of the second longest pause between rows: validation and checkpoints come
-#: again. The longest may be the gap before a restart.
-_LIVE_PAUSES = 1.5
-#: ... but never sooner than this, seconds.
-_LIVE_LEAST_S = 60.0
-#: Beyond this age a silent run may have died or finished, seconds.
-_UNKNOWN_AFTER_S = 24 * 3600.0
 #: Number of tags among which the run's own clock is searched.
 _CLOCKS = 40
 #: Newest intervals that the usual one is taken from, so that a slow start does not count.
@@ -126,7 +118,7 @@ def progress(
         derived,
         eta,
         interval,
-        max(_LIVE_LEAST_S, _LIVE_INTERVALS * (interval or 0.0), _LIVE_PAUSES * (pause or 0.0)),
+        stall_rule().limits.quiet_s(interval, pause),
         None,
         RunState.UNKNOWN,
         newest,
@@ -176,7 +168,7 @@ def _coarse(age: float | None) -> float | None:
 def _state(known: Progress, age: float | None) -> RunState:
     if known.done:
         return RunState.FINISHED
-    if age is None or known.last_step is None or age > _UNKNOWN_AFTER_S:
+    if age is None or known.last_step is None or age > stall_rule().limits.ended_after_s:
         return RunState.UNKNOWN
     return RunState.LIVE if age <= known.quiet_s else RunState.STALLED
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.catalogue.model import Category
-from rltui.health.first_movers import JUMP, JUMP_LEAST
+from rltui.health.limits import movement
 from rltui.health.symptoms import knowledge
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.session import RunView
@@ -54,13 +54,13 @@ class _Jumps:
     steps: tuple[int, ...] = ()
 
     def extended(self, series: Series) -> _Jumps:
-        begin = max(0, self.rows - 1)
+        begin, limits = max(0, self.rows - 1), movement().setting
         values = series.values[begin:].astype(np.float64)
         old, new = values[:-1], values[1:]
         low, high = np.minimum(np.abs(old), np.abs(new)), np.maximum(np.abs(old), np.abs(new))
-        jumped = np.isfinite(old) & np.isfinite(new) & (high >= JUMP * low) & (old != new)
+        jumped = np.isfinite(old) & np.isfinite(new) & (high >= limits.factor * low) & (old != new)
         rows = begin + 1 + np.flatnonzero(jumped)
-        found = series.steps[rows[rows >= JUMP_LEAST]].tolist()
+        found = series.steps[rows[rows >= limits.least_rows]].tolist()
         return _Jumps(series.count, (*self.steps, *found)[: _MOST + 1])
 
 
