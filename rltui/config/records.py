@@ -1,0 +1,128 @@
+"""The settings as records, with every source already applied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from rltui.config.hooks import HooksConfig
+from rltui.config.setting import setting
+from rltui.core.yaml_document import Node
+
+MARKERS = ("auto", "braille", "block", "ascii")
+MOUSE = ("auto", "on", "off")
+X_AXES = ("step", "relative", "wall", "tokens")
+
+#: No entries, for mappings that the file leaves out.
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ViewConfig:
+    """How the screen looks."""
+
+    theme: str = setting("dark")
+    """Name of a theme: a shipped one, or one of the user's ``themes/`` directory."""
+    marker: str = setting("auto", choices=MARKERS)
+    """How curves are drawn; ``auto`` decides by locale and terminal."""
+    mouse: str = setting("auto", choices=MOUSE)
+    """``auto`` leaves the mouse to the terminal over ssh, so that text can be selected there."""
+    x_axis: str = setting("step", choices=X_AXES)
+    """The x axis of charts when the app starts."""
+    smooth: float = setting(0.0, low=0.0, high=0.999)
+    """Weight of the moving average that charts begin with, 0 (none) to 0.999."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchConfig:
+    """How often files are checked and how much memory may be used."""
+
+    fast_s: float = setting(0.25, low=0.01, high=3600)
+    """Seconds between checks of a file that grows."""
+    slow_s: float = setting(5.0, low=0.05, high=86400)
+    """Seconds between checks of a file that is quiet."""
+    rescan_s: float = setting(5.0, low=0.1, high=86400)
+    """Seconds between searches of the log directories for new files."""
+    inotify: bool = setting(True)
+    """Whether the kernel may wake the watcher sooner; polling continues in any case."""
+    memory_bytes: int = setting(1 << 30, low=1 << 20, high=1 << 50)
+    """Bytes of points in memory. Beyond that, runs not viewed for longest are unloaded, and read
+    again when viewed."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOverride:
+    """What the user changes for one tag or metric; None means no change."""
+
+    low: float | None = None
+    high: float | None = None
+    """Healthy range; both None: not overridden. One None: open on that side."""
+    title: str | None = None
+    category: str | None = None
+    """Word of a category; checked by the session, which knows them."""
+    node: Node | None = field(default=None, compare=False, repr=False)
+    """Place of the override, for errors."""
+    category_node: Node | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RulesConfig:
+    """Changes to the shipped rules. Ids and parameters are checked by :mod:`rltui.health`."""
+
+    mute: tuple[str, ...] = ()
+    """Ids of rules to leave out."""
+    override: Mapping[str, Node] = field(default_factory=lambda: NOTHING)
+    """{rule id: mapping of parameters}, as nodes so that errors say where."""
+    add: tuple[Node, ...] = ()
+    """Further rules, as they stand in the document."""
+    mute_node: Node | None = field(default=None, compare=False, repr=False)
+    """Where ``mute`` stands, for errors; None when the file has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigDirs:
+    """The user's directories beside the config file; they need not exist."""
+
+    base: Path
+    dialects: Path
+    rules: Path
+    themes: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings, with every source already applied."""
+
+    view: ViewConfig = ViewConfig()
+    watch: WatchConfig = WatchConfig()
+    metrics: Mapping[str, MetricOverride] = field(default_factory=lambda: NOTHING)
+    """By tag (``actor/entropy``) or metric key (``entropy``)."""
+    rules: RulesConfig = RulesConfig()
+    dialects: tuple[Path, ...] = ()
+    """Directories with further dialects, beside the user's own ``dialects/``."""
+    hooks: HooksConfig = field(default_factory=HooksConfig)
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: NOTHING)
+    """{action id: keys}; an action that is not named keeps its keys, an empty list has none."""
+    keys_node: Node | None = field(default=None, compare=False, repr=False)
+    path: Path | None = field(default=None, compare=False)
+    """The file that was read, or None."""
+    dirs: ConfigDirs | None = field(default=None, compare=False, repr=False)
+    """The user's directories; None for settings that were made in code."""
+
+    @property
+    def dialect_dirs(self) -> tuple[Path, ...]:
+        """Directories with the user's dialects; later ones win."""
+        return (*((self.dirs.dialects,) if self.dirs else ()), *self.dialects)
+
+    @property
+    def theme_dirs(self) -> tuple[Path, ...]:
+        """Directories with the user's themes."""
+        return (self.dirs.themes,) if self.dirs else ()
+
+    @property
+    def rule_files(self) -> tuple[Path, ...]:
+        """The user's files of rules, by name."""
+        return tuple(sorted(self.dirs.rules.glob("*.yaml"))) if self.dirs else ()
