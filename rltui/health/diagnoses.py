@@ -91,13 +91,20 @@ def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
 
 
 def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Finding]:
-    """The findings in the order of the stories, firing ones first; those that no symptom knows
-    come last."""
-    place = {id(f): n for n, d in enumerate(diagnosed.diagnoses) for f in d.findings}
-    return sorted(
-        findings,
-        key=lambda f: (f.state is not FindingState.FIRING, place.get(id(f), len(place))),
-    )
+    """The findings in the order of the stories, firing ones first. One that no symptom knows (a
+    rule of the user) is a story of its own, behind the others of its level."""
+    place: dict[int, tuple[int, int]] = {}
+    for story in diagnosed.stories():
+        level = _level(list(story))
+        for diagnosis in story:
+            place |= {id(f): (-level, len(place)) for f in diagnosis.findings}
+
+    def key(finding: Finding) -> tuple[bool, tuple[int, int]]:
+        over = finding.state is not FindingState.FIRING
+        own = (-(Level.OK if over else finding.level), len(place))
+        return over, place.get(id(finding), own)
+
+    return sorted(findings, key=key)
 
 
 def _shown(findings: Sequence[Finding], present: Mapping[str, str], pace: Pace) -> list[Diagnosis]:

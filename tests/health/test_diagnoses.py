@@ -66,6 +66,19 @@ def test_an_effect_is_folded_below_its_cause() -> None:
     ]  # fmt: skip
 
 
+def test_a_rule_without_a_symptom_stands_among_those_of_its_level() -> None:
+    found = [
+        finding("throughput_drop", 30, "time.step", level=Level.WATCH),
+        finding("my_rule", 31),
+        finding("my_note", 2, level=Level.WATCH),
+        finding("entropy_collapse", 32),
+        finding("my_old_rule", 1, until=3),
+    ]
+    assert [f.rule for f in story_order(found, diagnosed_of(found))] == [
+        "entropy_collapse", "my_rule", "throughput_drop", "my_note", "my_old_rule",
+    ]  # fmt: skip
+
+
 def test_a_reward_that_never_moved_comes_before_what_the_update_shows() -> None:
     flat = finding("reward_flat_no_learning", 1, "reward.mean")
     clipped = finding("clipfrac_high", 1, "clipfrac.policy")
