@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from rltui.core.text import clean
 from rltui.present.output.markdown import escaped, snapshot_markdown
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
@@ -18,11 +27,45 @@ def test_findings_checks_and_vital_signs() -> None:
     assert all(x.replace(r"\|", "").count("|") == 6 for x in tables)
 
 
+def rendered(markdown: str) -> str:
+    """As a site renders it that links bare addresses."""
+    renderer = MarkdownIt("gfm-like")
+    assert renderer.linkify is not None
+    renderer.linkify.set({"fuzzy_link": False})
+    return str(renderer.render(markdown))
+
+
 def test_nothing_from_a_log_becomes_markup() -> None:
-    nasty = "<b>[x](http://y)</b>|`#@z`"
-    for sign in "<>[]|`#@":
-        assert f"\\{sign}" in escaped(nasty)
+    nasty = "<b>[x](y)</b>|`#@z`"
     batch = a_batch(steps(1, {**grpo_tags(30), nasty: [1.0] * 30}), run="a|b")
     text = snapshot_markdown(a_session(batch))
     assert r"a\|b" in text
     assert "<b>" not in text
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "https://evil.example/x", "www.evil.example", "mail me@evil.example now", "@octocat",
+        "see #12", "owner/repo#12", "HTTP://EVIL.EXAMPLE", "a`https://evil.example`b",
+        "`@octocat", "a|https://evil.example|b", "mean@8",
+    ],
+)  # fmt: skip
+def test_addresses_and_names_are_not_linked(word: str) -> None:
+    html = rendered(escaped(word))
+    assert "<a " not in html
+    assert shown(html) == word
+    for linked in ("://", "@", "#1", "www."):
+        assert linked not in re.sub("<code>.*?</code>", "", html)
+
+
+def shown(html: str) -> str:
+    return unescape(re.sub("<[^>]+>", "", html)).strip()
+
+
+@given(st.text(st.sampled_from("aw.:/@#1|`*_<>&;[]()!\\~ "), max_size=30))
+def test_what_is_shown_is_the_text(text: str) -> None:
+    words = f"x {text} x"
+    html = rendered(escaped(words))
+    assert "<a " not in html
+    assert shown(html) == clean(words).strip()

@@ -14,6 +14,9 @@ from rltui.session import RunView, Session
 _GLYPHS = glyph_set("braille")
 #: What has a meaning in Markdown or in the HTML inside of it.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@!&])")
+#: Words that sites make links of, escaped or not: URLs, addresses, @names, #numbers.
+_LINKED = re.compile(r"([^\s|]*(?:://|www\.|@|#\d)[^\s|]*)", re.IGNORECASE)
+_BACKTICKS = re.compile("`+")
 
 
 def snapshot_markdown(session: Session) -> str:
@@ -57,4 +60,15 @@ def _row(row: Row) -> str:
 def escaped(text: str) -> str:
     """``text`` as Markdown that shows exactly it: nothing from a log becomes a link, a heading or
     HTML."""
-    return _SPECIAL.sub(r"\\\1", clean(text))
+    parts = _LINKED.split(clean(text))
+    return "".join(
+        _code(part) if index % 2 else _SPECIAL.sub(r"\\\1", part)
+        for index, part in enumerate(parts)
+    )
+
+
+def _code(word: str) -> str:
+    """``word`` as code, in which nothing is a link."""
+    fence = "`" * (max(map(len, _BACKTICKS.findall(word)), default=0) + 1)
+    inner = f" {word} " if word[0] == "`" or word[-1] == "`" else word
+    return f"{fence}{inner}{fence}"
