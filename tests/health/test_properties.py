@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.catalogue import load_catalogue
 from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
@@ -16,18 +15,11 @@ from rltui.health.detectors.signal import Rows
 from rltui.health.detectors.trend import rank_trend
 from rltui.health.engine import Engine
 from rltui.health.model import Report
-from rltui.health.rules import load_rules
 from rltui.store import RunData, Store
 from tests.blocks import make_block
 from tests.builders import LOGDIR, a_batch, a_source, steps
+from tests.health.drawn import RULES, Logged, logged
 
-RULES = load_rules()
-#: Metrics of the catalogue that a rule reads.
-READ = sorted(
-    key
-    for key in load_catalogue().metrics
-    if any(v.reads(key) is not None and not v.remaining for r in RULES for v in r.variants)
-)
 #: Clear sicknesses of 120 rows: what must be found whatever is left out.
 SICK = {
     "entropy_collapse": {"entropy": "3.8~0.1x60 0.05~0.01x60"},
@@ -147,28 +139,6 @@ def test_noise_makes_no_healthy_run_sick() -> None:
         report = judge(noisy(values, seed))
         assert [f.rule for f in report.findings] == [], seed
         assert report.level is Level.OK
-
-
-#: Metrics that rules read, as a run of some rows; what is not drawn is not logged.
-Logged = dict[str, FloatArray]
-_PARTS = st.tuples(
-    st.sampled_from([0.0, 1e-9, 1e-3, 0.02, 0.1, 0.3, 0.9, 1.0, 2.0, 30.0, -0.5, -20.0]),
-    st.integers(1, 40),
-    st.sampled_from([0.0, 0.01, 0.5]),
-)
-
-
-@st.composite
-def logged(draw: st.DrawFn, rows: int = 120) -> Logged:
-    """Pieces of different levels and noise for a few metrics that rules read."""
-    keys = draw(st.lists(st.sampled_from(READ), min_size=3, max_size=9, unique=True))
-    out = {}
-    for key in keys:
-        parts = draw(st.lists(_PARTS, min_size=1, max_size=5))
-        rng = np.random.default_rng(draw(st.integers(0, 999)))
-        x = np.concatenate([v + s * abs(v) * rng.standard_normal(n) for v, n, s in parts])
-        out[key] = np.resize(x, rows)
-    return out
 
 
 def batch(values: Logged, first: int, last: int, log: str = "tfevents") -> Batch:
