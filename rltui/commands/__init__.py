@@ -3,7 +3,7 @@
 To add a verb, write a module with a ``COMMAND`` and name it in ``COMMANDS``.
 """
 
-from rltui.commands import check, demo, explain, export, lint, plot, snapshot, watch
+from rltui.commands import check, demo, doctor, explain, export, lint, plot, snapshot, watch
 from rltui.commands.command import Command
 
 COMMANDS: tuple[Command, ...] = (
@@ -14,6 +14,7 @@ COMMANDS: tuple[Command, ...] = (
     export.COMMAND,
     explain.COMMAND,
     lint.COMMAND,
+    doctor.COMMAND,
     demo.COMMAND,
 )
 

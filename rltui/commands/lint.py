@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,8 +42,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from rltui.core.text import clean
 
-    documents = _documents(options)
-    lines = [line for path, kind in documents.items() for line in _errors(path, kind)]
+    documents = _named(options.files) if options.files else own_documents(options.config)
+    lines = [line for path, kind in documents.items() for line in errors_in(path, kind)]
     said = [_count(len(documents), "document")]
     if options.run_cases and not lines:
         results = _case_results(options, documents)
@@ -62,22 +62,22 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word if number == 1 else word + 's'}"
 
 
-def _documents(options: argparse.Namespace) -> dict[Path, str | None]:
-    """The documents to check, each with its kind; None where its keys show it. Raises UsageError
-    for a path that does not exist."""
+def own_documents(given: Path | None) -> dict[Path, str | None]:
+    """The user's documents, each with its kind; None where its keys show it. ``given`` is the
+    value of ``--config``."""
     from rltui.config import config_dirs, config_path
 
-    if not options.files:
-        config, dirs = (
-            config_path(options.config, os.environ),
-            config_dirs(options.config, os.environ),
-        )
-        others = (p for d in (dirs.dialects, dirs.rules, dirs.themes) for p in _yaml(d))
-        documents: dict[Path, str | None] = dict.fromkeys(others)
-        known = config.is_file() or options.config is not None
-        return {config: "config", **documents} if known else documents
+    config, dirs = config_path(given, os.environ), config_dirs(given, os.environ)
+    others = (p for d in (dirs.dialects, dirs.rules, dirs.themes) for p in _yaml(d))
+    documents: dict[Path, str | None] = dict.fromkeys(others)
+    known = config.is_file() or given is not None
+    return {config: "config", **documents} if known else documents
+
+
+def _named(files: Iterable[Path]) -> dict[Path, str | None]:
+    """The documents that the user names. Raises UsageError for a path that does not exist."""
     found: list[Path] = []
-    for path in options.files:
+    for path in files:
         if not path.exists():
             raise UsageError(f"no such file: {path}")
         found += _yaml(path) if path.is_dir() else [path]
@@ -88,7 +88,7 @@ def _yaml(folder: Path) -> list[Path]:
     return sorted(p for p in folder.rglob("*") if p.suffix in _ENDINGS) if folder.is_dir() else []
 
 
-def _errors(path: Path, kind: str | None) -> list[str]:
+def errors_in(path: Path, kind: str | None) -> list[str]:
     """Every error of a document, one line each; ``kind`` is None where its keys show it."""
     from rltui.core.every_error import every_error
     from rltui.core.yaml_document import read_document

@@ -146,7 +146,7 @@ def _pick(config: Config, before: Path | None) -> tuple[int, Path | None]:
     finder = LogdirFinder(paths.directory, os.environ, paths.home)
     app = PickerApp(finder.find, paths, SystemClock(), _look(config), before)
     with Departure(app.exit) as departure:
-        chosen = app.run(mouse=_mouse(config))
+        chosen = app.run(mouse=mouse_of(config))
     return departure.code or app.return_code or Exit.OK, None if departure.code else chosen
 
 
@@ -179,7 +179,7 @@ def _watch(session: Session, config: Config, *, from_picker: bool = False) -> tu
     gc.freeze()  # modules and documents stay: the collector need not look at them again
     sys.setswitchinterval(_SWITCH_S)
     with Departure(app.exit) as departure:
-        back = bool(app.run(mouse=_mouse(config)))
+        back = bool(app.run(mouse=mouse_of(config)))
         if not back:
             say_last(verdict_line(session) + "\n")
     return departure.code or app.return_code or Exit.OK, back and not departure.code
@@ -197,7 +197,7 @@ def _look(config: Config) -> Look:
     return Look(view, theme, keys_of(config), config.theme_dirs)
 
 
-def _mouse(config: Config) -> bool:
+def mouse_of(config: Config) -> bool:
     """Whether the app listens to the mouse: over ssh the terminal keeps it, for selecting."""
     if config.view.mouse != "auto":
         return config.view.mouse == "on"

@@ -1,0 +1,203 @@
+"""``rltui doctor``: what was detected: installation, terminal, configuration, logs; and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rltui import __version__
+from rltui.commands.command import Command, Exit, emit
+from rltui.core.errors import RltuiError
+
+if TYPE_CHECKING:
+    from rltui.config import Config
+    from rltui.session.logdir_facts import LogdirFacts
+
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
+#: Extras for those who work on rltui.
+_NOT_FOR_USERS = ("dev",)
+_VARIABLES = ("TERM", "COLORTERM", "NO_COLOR", "TERM_PROGRAM", "LC_ALL", "LC_CTYPE", "LANG")
+#: The value of these names a host or a path: that they are set is enough.
+_PRIVATE = ("TMUX", "SSH_CONNECTION", "SSH_TTY")
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "logdirs", nargs="*", metavar="LOGDIR", type=Path, help="what to look for logs in"
+    )
+    parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rltui.present.output.doctor_report import doctor_text
+
+    config, wrong = _config(options.config)
+    document: dict[str, Any] = {
+        "schema": "rltui.doctor/1",
+        "rltui": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        **_packages(),
+        "terminal": _terminal(config),
+        "config": _config_facts(options.config, config, wrong),
+        "formats": _formats(),
+        "logdirs": [_logdir(p, config) for p in options.logdirs],
+    }
+    emit(json.dumps(document, indent=2) + "\n" if options.json else doctor_text(document))
+    return _exit_code(document)
+
+
+def _exit_code(document: Mapping[str, Any]) -> int:
+    logdirs = document["logdirs"]
+    if document["config"]["errors"] or any(d["error"] for d in logdirs):
+        return Exit.USAGE
+    if any(not d["runs"] for d in logdirs):
+        return Exit.NOTHING
+    return Exit.OK
+
+
+def _config(path: Path | None) -> tuple[Config, str]:
+    """The settings, or the defaults and why they are used."""
+    from rltui.config import Config, load_config
+
+    try:
+        return load_config(path, os.environ, {}), ""
+    except RltuiError as error:
+        return Config(), str(error)
+
+
+def _packages() -> dict[str, Any]:
+    """Versions of what rltui requires, and which extras are installed."""
+    try:
+        required = metadata.requires("rltui") or []
+    except metadata.PackageNotFoundError:  # run from a checkout
+        required = []
+    packages: dict[str, str | None] = {}
+    extras: dict[str, bool] = {}
+    for line in required:
+        name, extra = _NAME.match(line), _EXTRA.search(line)
+        if name is None or (extra and extra[1] in _NOT_FOR_USERS):
+            continue
+        version = packages[name[0]] = _version(name[0])
+        if extra:
+            extras[extra[1]] = extras.get(extra[1], True) and version is not None
+    return {"packages": packages, "extras": extras}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _terminal(config: Config) -> dict[str, Any]:
+    from rich.console import Console
+
+    from rltui.commands.watch import marker_of, mouse_of
+    from rltui.tui.theming import depth_of
+
+    console = Console(force_terminal=True)
+    size = shutil.get_terminal_size()
+    return {
+        "is_terminal": {s: getattr(sys, s).isatty() for s in ("stdin", "stdout", "stderr")},
+        "columns": size.columns,
+        "rows": size.lines,
+        "colours": depth_of(console.color_system, console.no_color),
+        "encoding": sys.stdout.encoding,
+        "marker": marker_of(config),
+        "mouse": mouse_of(config),
+        "environment": {v: os.environ[v] for v in _VARIABLES if v in os.environ}
+        | {v: "(set)" for v in _PRIVATE if v in os.environ},
+    }
+
+
+def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, Any]:
+    from rltui.commands.lint import errors_in, own_documents
+    from rltui.config import config_dirs, config_path
+
+    try:
+        path, dirs = config_path(given, os.environ), config_dirs(given, os.environ)
+        documents = own_documents(given)
+    except RltuiError as error:
+        return {"path": str(given), "read": False, "documents": [], "errors": [str(error)]}
+    errors = [line for p, kind in documents.items() for line in errors_in(p, kind)]
+    if wrong and wrong not in errors and not any(wrong.startswith(str(p)) for p in documents):
+        errors.insert(0, wrong)
+    return {
+        "path": str(path),
+        "read": config.path is not None,
+        "directories": {d.name: d.is_dir() for d in (dirs.dialects, dirs.rules, dirs.themes)},
+        "documents": [str(p) for p in documents if p != path],
+        "variables": sorted(v for v in os.environ if v.startswith("RLTUI_")),
+        "theme": config.view.theme,
+        "errors": errors,
+    }
+
+
+def _formats() -> dict[str, list[str]]:
+    from rltui.formats import FORMATS
+    from rltui.trackers import TRACKERS
+
+    return {
+        "logs": [f.name for f in FORMATS],
+        "trackers": list(dict.fromkeys(t.name for t in TRACKERS)),
+    }
+
+
+def _logdir(path: Path, config: Config) -> dict[str, Any]:
+    from rltui.session.logdir_facts import logdir_facts
+
+    facts = logdir_facts(path, _step_keys(config), inotify=config.watch.inotify)
+    return {
+        "path": str(path),
+        "error": facts.error or None,
+        "filesystem": facts.filesystem or None,
+        "inotify": facts.inotify,
+        "why": facts.why,
+        "runs": _runs(facts),
+        "unreadable": [str(p) for p in facts.unreadable],
+        "not_read": [{"path": str(n.path), "reason": n.message} for n in facts.not_read],
+        "not_named": facts.more,
+    }
+
+
+def _step_keys(config: Config) -> tuple[str, ...]:
+    from rltui.catalogue import load_catalogue
+    from rltui.formats.words import words
+
+    try:
+        catalogue = load_catalogue(config.dialect_dirs)
+    except RltuiError:  # reported with the configuration
+        catalogue = load_catalogue()
+    return (*words().step_keys, *catalogue.step_keys())
+
+
+def _runs(facts: LogdirFacts) -> list[dict[str, Any]]:
+    return [
+        {
+            "run": run.key.name,
+            "files": [{"path": str(f.path), "format": f.kind, "bytes": f.size} for f in run.files],
+        }
+        for run in facts.runs
+    ]
+
+
+COMMAND = Command(
+    "doctor",
+    "show what was detected (terminal, installation, configuration, logs) and why",
+    "rltui doctor runs/",
+    _arguments,
+    _run,
+)

@@ -1,0 +1,75 @@
+"""What lies below a LOGDIR, why something there is not read, and how changes are noticed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rltui.core.batch import Note
+from rltui.core.errors import SourceError
+from rltui.files.filesystem import Mounts
+from rltui.formats import Options
+from rltui.health.job_log import JobLogs
+from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.discovery.run_files import Discovery, RunFiles
+from rltui.sources.follow.inotify import Notifier
+
+
+@dataclass(frozen=True, slots=True)
+class LogdirFacts:
+    """What was found out about one LOGDIR. Nothing was decoded but the heads of files."""
+
+    path: Path
+    filesystem: str
+    """The system's name of its kind: ``ext4``, ``nfs4``; empty when unknown."""
+    inotify: bool
+    """Whether the system wakes the watcher; it polls in any case."""
+    why: str
+    """Why it does, or why not."""
+    runs: tuple[RunFiles, ...] = ()
+    unreadable: tuple[Path, ...] = ()
+    """Logs that this user may not read."""
+    not_read: tuple[Note, ...] = ()
+    """Files that are not read, and directories in trouble, with the reason."""
+    more: int = 0
+    """Further files that are not read, which are not named."""
+    error: str = ""
+    """Why it cannot be a LOGDIR; "" for none."""
+
+
+def logdir_facts(path: Path, step_keys: Sequence[str], *, inotify: bool) -> LogdirFacts:
+    """Look below ``path`` once. ``inotify``: whether the user lets the system wake the watcher."""
+    mounts = Mounts()
+    kind = mounts.kind_of(path)
+    if not path.exists():
+        return LogdirFacts(path, kind, False, "there is nothing", error=f"no such path: {path}")
+    woken, why = _wakes(path if path.is_dir() else path.parent, mounts, allowed=inotify)
+    finder = RunFinder([path], options=Options(step_keys=tuple(step_keys)), ends=JobLogs())
+    try:
+        found = finder.find()
+    except SourceError as error:
+        return LogdirFacts(path, kind, woken, why, error=str(error))
+    files = [f.path for r in found.runs for f in r.files]
+    unreadable = tuple(p for p in dict.fromkeys(files) if not os.access(p, os.R_OK))
+    return LogdirFacts(path, kind, woken, why, found.runs, unreadable, *_not_read(found))
+
+
+def _not_read(found: Discovery) -> tuple[tuple[Note, ...], int]:
+    return (*found.notes, *found.refused), max(0, found.refused_count - len(found.refused))
+
+
+def _wakes(directory: Path, mounts: Mounts, *, allowed: bool) -> tuple[bool, str]:
+    """Whether the system reports changes in a directory, and why."""
+    if not allowed:
+        return False, "watch.inotify is off in the configuration"
+    notifier = Notifier(lambda *_: None)
+    granted = notifier.start([directory])
+    notifier.stop()
+    if not granted:
+        return False, "the system grants no watch (limit of inotify watches or instances?)"
+    kind = mounts.kind_of(directory)
+    if not mounts.reports_writes(directory):
+        return False, f"what other hosts write to {kind or 'this file system'} is not reported"
+    return True, f"{kind} reports every write"
