@@ -2,7 +2,7 @@
 
 Prints one JSON object: ``points`` read, ``start_cpu`` (CPU seconds until the reader's imports
 are done), ``cpu`` (until everything is in memory, start included), ``peak`` (MiB, VmHWM) and
-what else a reader has to tell. The result of the reading is alive when the peak is taken.
+what else a reader reports. The result of the reading is alive when the peak is taken.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ class Program:
         """Wait until it takes less than a share of a core for three seconds on end.
 
         A program that reads a thousand runs may write nothing for a while: the screen does not
-        tell that it is done.
+        show that it is done.
         """
         end = time.perf_counter() + seconds
         calm = 0

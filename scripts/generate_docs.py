@@ -199,7 +199,7 @@ def diagnoses_page(catalogue: Catalogue) -> str:
 
 
 def detectors_page(rules: tuple[Rule, ...]) -> str:
-    """What each detector computes, what a rule may set, and how often its rules speak on noise."""
+    """What each detector computes, what a rule may set, and how often its rules fire on noise."""
     head, *rows = csv.reader((ROOT / _NOISE).read_text(encoding="utf-8").splitlines())
     noise = {row[0]: row[2:] for row in rows}
     lines = [

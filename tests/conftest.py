@@ -39,7 +39,7 @@ def corpus() -> Path:
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """A clock that moves only when told to."""
+    """A clock that moves only by hand."""
     return ManualClock()
 
 

@@ -83,8 +83,8 @@ def test_mail(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not (shutil.which("bash") and shutil.which("curl")), reason="bash and curl")
-@pytest.mark.parametrize(("entropy", "told"), [(COLLAPSE, True), (HEALTHY, False)])
-def test_slurm_epilog(tmp_path: Path, entropy: list[float], told: bool) -> None:
+@pytest.mark.parametrize(("entropy", "sent"), [(COLLAPSE, True), (HEALTHY, False)])
+def test_slurm_epilog(tmp_path: Path, entropy: list[float], sent: bool) -> None:
     runs, tools = tmp_path / "runs", tmp_path / "bin"
     runs.mkdir()
     tools.mkdir()
@@ -101,5 +101,5 @@ def test_slurm_epilog(tmp_path: Path, entropy: list[float], told: bool) -> None:
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads((tmp_path / "verdict-7.json").read_text("utf-8"))["schema"] == "rltui.check/1"
-    assert bool(inbox.bodies) is told
+    assert bool(inbox.bodies) is sent
     assert all("entropy collapse" in body for _, body in inbox.bodies)

@@ -146,7 +146,7 @@ def _joined(literal: str, normal: Callable[[str], str]) -> str:
 
 
 def _loose(found: re.Match[str]) -> str:
-    """A wildcard for normal forms: slashes and separators cannot be told apart there."""
+    """A wildcard for normal forms: slashes and separators are the same there."""
     if found["set"]:
         return "_" if not found["set"][0].isalnum() else found[0]
     return "{" + found["name"] + "}" if found["kind"] == "part" else found[0]

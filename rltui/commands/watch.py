@@ -176,7 +176,7 @@ def _watch(session: Session, config: Config, *, from_picker: bool = False) -> tu
     from rltui.tui.departure import Departure, say_last
 
     app = RltuiApp(session, _look(config), config.hooks, from_picker=from_picker)
-    gc.freeze()  # modules and documents stay: the collector need not look at them again
+    gc.freeze()  # modules and documents stay: the collector need not scan them again
     sys.setswitchinterval(_SWITCH_S)
     with Departure(app.exit) as departure:
         back = bool(app.run(mouse=mouse_of(config)))

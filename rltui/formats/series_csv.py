@@ -22,7 +22,7 @@ from rltui.formats.last_line import LastLine
 from rltui.formats.table.table_cell import number_of, plain_cells
 
 _SCALARS = "scalars"
-#: d3rlpy names directories ``ALGORITHM_20240131123456``, in ``d3rlpy_logs`` unless told otherwise.
+#: d3rlpy names directories ``ALGORITHM_20240131123456``, by default in ``d3rlpy_logs``.
 _D3RLPY = re.compile(r"d3rlpy.*|.*_\d{14}")
 #: Rows examined, and rows that must show what they are where no directory does.
 _EXAMINED, _LEAST, _LEAST_NUMBERS = 100, 2, 8

@@ -96,7 +96,7 @@ class Finding:
     limit: float | None = None
     """The limit in units of the metric at the row of the evidence, to draw in its chart."""
     error: str | None = None
-    """Set when the rule itself failed: that says nothing about the run."""
+    """Set when the rule itself failed: the run may be fine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +135,7 @@ class Move:
 
     @property
     def factor(self) -> float | None:
-        """``after`` as a multiple of ``before``; None where that says nothing: from or to zero,
-        or across it."""
+        """``after`` as a multiple of ``before``; None from or to zero, and across it."""
         if self.before * self.after <= 0:
             return None
         return self.after / self.before

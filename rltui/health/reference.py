@@ -140,7 +140,7 @@ class Reference:
     def _places(
         self, run: RunData, infos: Mapping[str, TagInfo], series: Series
     ) -> FloatArray | None:
-        """Where the rows of a series lie, (n,) ascending; None when the run cannot tell."""
+        """Where the rows of a series lie, (n,) ascending; None when the run does not log that."""
         if self.alignment is Alignment.STEP:
             return series.steps.astype(np.float64)
         if self.alignment is Alignment.TIME:

@@ -84,7 +84,7 @@ def _diagnosed(
     tags: Mapping[str, Judgement],
     vital: tuple[str, ...],
 ) -> Diagnosed:
-    """The stories of the tags on the main axis: a step of another one says nothing of the order."""
+    """The stories of the tags on the main axis: steps of another one have no order with them."""
     elsewhere = run.off_axis
     own = {t: i for t, i in infos.items() if t not in elsewhere}
     judged = {t: j for t, j in tags.items() if t not in elsewhere}

@@ -16,7 +16,7 @@ SETTING_CHANGED = "setting_changed"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing to look at."""
+    """One thing to check."""
 
     ask: str
     """The question that the metric answers: "did the schedule change here?"."""

@@ -61,7 +61,7 @@ class RunView:
     def name(self) -> str:
         """Name for people: the path below the logdir.
 
-        The logdir's own name for the logdir itself, and in front of a name that says nothing.
+        The logdir's own name for the logdir itself, and in front of a generic name.
         """
         if self.key.name == "." or self.key.name.startswith(".#"):
             return self.logdir_label + self.key.name[1:]

@@ -80,7 +80,7 @@ class Verdict:
         return self.report.categories.get(category.value, Level.UNKNOWN)
 
     def has_doubt(self, category: Category) -> bool:
-        """Whether the newest rows of a tag of a category speak against its tick."""
+        """Whether the newest rows of a tag of a category contradict its tick."""
         return any(
             category in (info.category, info.also) and self.doubt(tag)
             for tag, info in self.infos.items()
@@ -91,12 +91,12 @@ class Verdict:
         return _NOT_JUDGED if self.report is None else self.report.tags.get(tag, _NOT_JUDGED)
 
     def tag_level(self, tag: str) -> Level:
-        """The badge of a tag. No tick where the newest rows speak against it, even before a rule
-        is certain."""
+        """The badge of a tag. No tick where the newest rows contradict it, even before a rule is
+        certain."""
         return Level.UNKNOWN if self.doubt(tag) else self.judgement(tag).level
 
     def doubt(self, tag: str) -> str:
-        """Why a tag that no rule has found ill gets no tick, for people; "" for none."""
+        """Why a tag without a finding gets no tick, for people; "" for none."""
         judgement, info = self.judgement(tag), self.infos.get(tag)
         if judgement.doubt or judgement.level is not Level.OK or info is None:
             return judgement.doubt

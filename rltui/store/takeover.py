@@ -1,7 +1,7 @@
 """From which step on a branch of a log supersedes older ones, tag by tag.
 
 A writer that begins again at or below the last step of a tag takes over from there. What another
-tag counts (episodes beside environment steps) says nothing, so each tag is compared with itself.
+tag counts (episodes beside environment steps) does not matter, so each tag is compared with itself.
 """
 
 from __future__ import annotations

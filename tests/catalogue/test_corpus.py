@@ -24,7 +24,7 @@ FRAMEWORKS = {
     "writers": "generic",
 }
 ALGORITHMS = ("grpo", "dpo", "kto", "reward", "sft", "ppo", "dqn", "sac")
-#: RLOO writes exactly the tags of GRPO: names cannot tell them apart.
+#: RLOO writes exactly the tags of GRPO: names do not distinguish them.
 NAMED = {"reward": "RM"}
 
 

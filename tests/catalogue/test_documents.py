@@ -1,4 +1,4 @@
-"""Shipped documents are sound; wrong ones are refused with line, column and the nearest word."""
+"""Shipped documents are valid; wrong ones are refused with line, column and the nearest word."""
 
 from __future__ import annotations
 

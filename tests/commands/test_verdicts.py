@@ -81,7 +81,7 @@ def test_only_runs_whose_name_matches(cli: Cli, ill: Path) -> None:
     assert cli("check", ill, "--run", "zzz").code == 3
 
 
-def test_several_logdirs_are_told_apart(cli: Cli, well: Path, ill: Path) -> None:
+def test_several_logdirs_are_kept_apart(cli: Cli, well: Path, ill: Path) -> None:
     document = strict(cli("check", well, ill, "--json").out)
     assert document["logdirs"] == [str(well), str(ill)]
     assert [(r["logdir"], r["run"]) for r in document["runs"]] == [
@@ -110,8 +110,8 @@ def test_an_unknown_framework_exits_with_2_and_names_the_nearest(cli: Cli, well:
 def test_framework_and_algorithm_can_be_said(cli: Cli, well: Path) -> None:
     run = strict(cli("check", well, "--json").out)["runs"][0]
     assert (run["framework"], run["algorithm"]) == ("verl", "GRPO")
-    told = cli("check", well, "--json", "--framework", "generic", "--algorithm", "PPO")
-    run = strict(told.out)["runs"][0]
+    forced = cli("check", well, "--json", "--framework", "generic", "--algorithm", "PPO")
+    run = strict(forced.out)["runs"][0]
     assert (run["framework"], run["algorithm"]) == ("generic", "PPO")
 
 

@@ -199,7 +199,7 @@ def test_a_directory_in_its_place(log: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.ESTALE, errno.EIO])
-def test_trouble_is_told_once_and_recovers(
+def test_trouble_is_seen_once_and_recovers(
     log: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     tail = Tail(log)
@@ -232,7 +232,7 @@ def test_a_touched_file_is_looked_at_but_gives_nothing(log: Path) -> None:
 def test_trouble_in_any_call_loses_nothing(
     log: Path, monkeypatch: pytest.MonkeyPatch, call: str, code: int
 ) -> None:
-    """The content begins anew while NFS fails: that is still told when it works again."""
+    """The content begins anew while NFS fails: that is still reported when it works again."""
     tail = Tail(log)
     tail.poll(BIG)
     log.write_bytes(b"other\n")
@@ -266,14 +266,14 @@ def test_trouble_that_comes_and_goes_does_not_flood(
     def failing(*args: Any, **kwargs: Any) -> Any:
         raise OSError(errno.EIO, "Input/output error")
 
-    told = []
+    seen = []
     for _ in range(200):
         with monkeypatch.context() as patch:
             patch.setattr(os, "stat", failing)
-            told += messages(tail.poll(BIG))
-        told += messages(tail.poll(BIG))
-    assert told[-1] == "can be read again"
-    assert len(told) == 2 * (6 + 2)
+            seen += messages(tail.poll(BIG))
+        seen += messages(tail.poll(BIG))
+    assert seen[-1] == "can be read again"
+    assert len(seen) == 2 * (6 + 2)
 
 
 # -- documents, and files that are rewritten as a habit -----------------------------------------

@@ -44,9 +44,9 @@ def frame(payload: bytes) -> bytes:
 
 def event(step: int, wall: float, *values: bytes) -> bytes:
     """A framed event with a summary of these values; step 0 is left out, as writers do."""
-    told = b"\x10" + varint(step) if step else b""
+    coded = b"\x10" + varint(step) if step else b""
     summary = field(5, b"".join(field(1, v) for v in values))
-    return frame(b"\x09" + struct.pack("<d", wall) + told + summary)
+    return frame(b"\x09" + struct.pack("<d", wall) + coded + summary)
 
 
 def header(wall: float = 1.78e9) -> bytes:
@@ -54,8 +54,8 @@ def header(wall: float = 1.78e9) -> bytes:
 
 
 def session_start(step: int, wall: float = 1.78e9) -> bytes:
-    told = b"\x10" + varint(step) if step else b""
-    return frame(b"\x09" + struct.pack("<d", wall) + told + field(7, b"\x08\x01"))
+    coded = b"\x10" + varint(step) if step else b""
+    return frame(b"\x09" + struct.pack("<d", wall) + coded + field(7, b"\x08\x01"))
 
 
 def plugin(name: bytes = b"scalars", content: bytes = b"") -> bytes:

@@ -83,9 +83,9 @@ Row = Mapping[str | tuple[str, ...], Value]
 
 def row(values: Row, step: int | None = 0, *, old: bool = False, num: int = 1) -> bytes:
     """A history record; ``_step`` is an item only if it is among the values."""
-    told = b"" if step is None else field(2, number(1, step) if step else b"")
+    coded = b"" if step is None else field(2, number(1, step) if step else b"")
     items = b"".join(field(1, item(k, v, old=old)) for k, v in values.items())
-    return number(1, num) + field(2, items + told)
+    return number(1, num) + field(2, items + coded)
 
 
 def full_row(step: int, wall: float, values: Row, *, old: bool = False) -> bytes:
@@ -129,10 +129,10 @@ def scalar(
     key: str, step: int, value: float, wall: float = 1.75e9, *, num: int = 1, kind: int = 1
 ) -> bytes:
     """A scalar record of SwanLab; zeros are left out, as proto3 does."""
-    told = number(2, step) if step else b""
+    coded = number(2, step) if step else b""
     same = struct.pack("<d", value) == bytes(8)
     content = b"" if same else b"\x09" + struct.pack("<d", value)
-    inner = field(1, key.encode()) + told + number(3, kind) + field(4, stamp(wall))
+    inner = field(1, key.encode()) + coded + number(3, kind) + field(4, stamp(wall))
     return swanlab_record(13, inner + field(5, content), num=num)
 
 

@@ -1,4 +1,4 @@
-"""No tick where the newest rows speak against it."""
+"""No tick where the newest rows contradict it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The shipped rules on labelled logs of real frameworks, where that folder is beside the checkout.
 
-Healthy runs must not be called ill (``bad``), nor watched, unless the label tolerates it; of the
+Healthy runs must not be called ``bad``, nor watched, unless the label tolerates it; of the
 sick ones nearly all must be found, and from the right step on.
 """
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(not DEV.is_dir(), reason=f"no corpus at {DEV}")
 
 RULES = load_rules()
 IDS = {r.id for r in RULES}
-#: Rules that the labels of this folder do not speak of.
+#: Rules that the labels of this folder do not mention.
 UNLABELLED = {"zero_std_groups", "length_blowup", "reward_drop", "loss_diverging"}
 
 

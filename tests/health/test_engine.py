@@ -249,8 +249,8 @@ class TestMemory:
     def test_a_run_that_began_anew_under_its_name_is_another_run(self) -> None:
         engine = Engine(RULES)
         infos = {"entropy": case_info("entropy")}
-        ill = a_run({"entropy": [3.0] * 20 + [0.01] * 20})
-        assert engine.evaluate(ill, infos, RECOGNITION, 0.0).level is Level.BAD
+        sick = a_run({"entropy": [3.0] * 20 + [0.01] * 20})
+        assert engine.evaluate(sick, infos, RECOGNITION, 0.0).level is Level.BAD
         well = a_run({"entropy": [3.0] * 40})
         assert engine.evaluate(well, infos, RECOGNITION, 0.0).level is Level.OK
 
@@ -302,8 +302,8 @@ class TestBroken:
             raise ZeroDivisionError("by zero")
 
         variant = rule.variants[0]
-        ill = replace(variant, detector=replace(variant.detector, run=breaks))
-        broken = replace(rule, variants=(ill,))
+        broken_one = replace(variant, detector=replace(variant.detector, run=breaks))
+        broken = replace(rule, variants=(broken_one,))
         values = {"entropy": parse_series("3x30"), "clipfrac.policy": parse_series("0.5x30")}
         return Engine([broken, *only("clipfrac_high")]).evaluate(*case_run(values), 0.0)
 

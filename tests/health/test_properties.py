@@ -20,7 +20,7 @@ from tests.blocks import make_block
 from tests.builders import LOGDIR, a_batch, a_source, steps
 from tests.health.drawn import RULES, Logged, logged
 
-#: Clear sicknesses of 120 rows: what must be found whatever is left out.
+#: Clear failures of 120 rows: what must be found whatever is left out.
 SICK = {
     "entropy_collapse": {"entropy": "3.8~0.1x60 0.05~0.01x60"},
     "length_collapse": {"response_length.mean": "400~20x60 4~1x60"},
@@ -35,7 +35,7 @@ SICK = {
 }
 
 
-#: The same metrics without the sickness: what must stay quiet.
+#: The same metrics of a healthy run: what must stay quiet.
 WELL = {
     "entropy": "3.8..2.5x120",
     "response_length.mean": "400..500x120",
@@ -63,7 +63,7 @@ def _values(only: str) -> dict[str, FloatArray]:
 
 @pytest.mark.parametrize("rule", SICK)
 @pytest.mark.parametrize(("every", "offset"), [(2, 0), (2, 1), (3, 0), (3, 2), (6, 0), (10, 3)])
-def test_a_clear_sickness_is_found_however_rarely_it_is_logged(
+def test_a_clear_failure_is_found_however_rarely_it_is_logged(
     rule: str, every: int, offset: int
 ) -> None:
     thin = {key: x[offset::every] for key, x in _values(rule).items()}
@@ -125,7 +125,7 @@ def noisy(values: dict[str, FloatArray], seed: int, share: float = 0.05) -> dict
 
 
 @pytest.mark.parametrize("rule", SICK)
-def test_noise_hides_no_clear_sickness(rule: str) -> None:
+def test_noise_hides_no_clear_failure(rule: str) -> None:
     before = judge(_values(rule), rule).findings[0]
     found = [judge(noisy(_values(rule), seed), rule).findings for seed in range(20)]
     assert all(f[0].state is before.state for f in found if f)

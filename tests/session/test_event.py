@@ -40,7 +40,7 @@ def rules(events: list[Event]) -> set[tuple[str, str]]:
     return {(e.kind.value, e.finding.rule) for e in events}
 
 
-def test_a_finding_is_told_once_when_it_fires() -> None:
+def test_a_finding_is_reported_once_when_it_fires() -> None:
     session, reader, watcher, _ = watched(rows(1, 60, collapse=61))
     assert watcher.events() == []
     reader.feed(rows(61, 60, collapse=61))
@@ -87,8 +87,8 @@ def test_a_run_that_stalls_and_goes_on() -> None:
     session.drain()
     (event,) = watcher.events()
     assert (event.kind, event.finding.rule) == (EventKind.RESOLVED, "stalled")
-    told = json.loads(event_line(event))
-    assert (told["state"], told["until_step"]) == ("resolved", 61)
+    printed = json.loads(event_line(event))
+    assert (printed["state"], printed["until_step"]) == ("resolved", 61)
 
 
 def test_a_crash_is_bad() -> None:

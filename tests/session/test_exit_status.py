@@ -25,9 +25,9 @@ OOM = (
 
 def a_console(*lines: str, after: int | None = None, **source: object) -> Batch:
     """Thirty rows, then these lines; ``after``: how many of them follow the last row."""
-    told = a_source("stdout.log", format="console", precision_rank=1, **source)
+    info = a_source("stdout.log", format="console", precision_rank=1, **source)
     tail = LogTail(lines, len(lines) if after is None else after)
-    return replace(a_batch(steps(1, grpo_tags(30)), source=told), tail=tail)
+    return replace(a_batch(steps(1, grpo_tags(30)), source=info), tail=tail)
 
 
 def judged(*batches: Batch) -> RunView:

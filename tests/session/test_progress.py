@@ -81,7 +81,7 @@ def test_the_usual_interval_is_the_median() -> None:
     progress = progress_of(a_batch(block, source=a_source("e", modified=START + 2000)), at=2400)
     assert progress.interval_s == 100
     assert progress.state is RunState.LIVE
-    assert progress.age_s == 360.0  # told in whole minutes
+    assert progress.age_s == 360.0  # shown in whole minutes
 
 
 def test_a_run_that_reached_its_total_is_finished_at_any_age() -> None:
@@ -211,13 +211,13 @@ def total_of(tmp_path: Path, raw: str) -> int | None:
 
 
 def test_totals_from_the_json_of_a_hugging_face_trainer(tmp_path: Path) -> None:
-    told = {"learning_rate": 1e-6, "max_steps": 240, "output_dir": "x"}
-    assert total_of(tmp_path, json.dumps(told, indent=2)) == 240
+    given = {"learning_rate": 1e-6, "max_steps": 240, "output_dir": "x"}
+    assert total_of(tmp_path, json.dumps(given, indent=2)) == 240
 
 
 def test_totals_from_json_with_backslashes_and_escapes_in_it(tmp_path: Path) -> None:
-    told = {"path": "C:\\x41\\new\n", "run": "\x1b[31m", "max_steps": 77}
-    assert total_of(tmp_path, json.dumps(told, indent=2)) == 77
+    given = {"path": "C:\\x41\\new\n", "run": "\x1b[31m", "max_steps": 77}
+    assert total_of(tmp_path, json.dumps(given, indent=2)) == 77
 
 
 @pytest.mark.parametrize("raw", ["{", "{}", "[]", '{"max_steps": -1}', "max_steps", "{]\n|a|b|"])

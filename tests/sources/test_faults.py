@@ -11,7 +11,7 @@ records are finished, what was moved is back, and then:
   itself wrote it behind a torn line;
 - the store shows of these batches what its rules say: a point of an older generation or file
   is superseded if a later one that logs its tag began at or below its step (any tag if the
-  writer told so), and kept as it was otherwise. Every point is in one of the two exactly once.
+  writer declared it), and kept as it was otherwise. Every point is in one of the two exactly once.
 - if no file began anew, the store equals a store that reads everything afresh.
 
 ``RLTUI_EXAMPLES=5000`` looks longer.
@@ -472,8 +472,8 @@ def expected(batches: list[Batch]) -> tuple[Counter[Row], Counter[Row]]:
             starts, rows, tags = branches.setdefault((*place, parts[place]), ([], [], set()))
             starts.append(int(item.steps[0]))
             points = encode.points_of([Decoded((item,))])
-            for tag, told in points.items():
-                rows += [(tag, s, struct.unpack("<d", v)[0]) for s, _, v in told]
+            for tag, own in points.items():
+                rows += [(tag, s, struct.unpack("<d", v)[0]) for s, _, v in own]
             tags.update(item.tags)
     kept: Counter[Row] = Counter()
     lost: Counter[Row] = Counter()

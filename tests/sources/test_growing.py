@@ -76,7 +76,7 @@ def test_a_torn_row_waits(sample: Sample, tmp_path: Path) -> None:
 
 @ALL
 def test_a_file_that_is_written_anew(sample: Sample, tmp_path: Path) -> None:
-    """The steps that both have are told by the new content."""
+    """The steps that both have come from the new content."""
     training = Training(sample, tmp_path)
     training.look()
     preamble = b"".join(sample.rows[: sample.preamble])

@@ -26,13 +26,13 @@ def rows(values: list[float], first: int = 1, *, walls: bool = True, tag: str = 
 
 def batch(form: str, *blocks: Block, name: str = "", order: int = 0, **changes: Any) -> Batch:
     """One file of a format; ``joined`` and ``alone`` as in its SourceInfo."""
-    told = {
+    given = {
         k: changes.pop(k)
         for k in ("joined", "alone", "steps_are_row_numbers", "records", "guessed")
         if k in changes
     }
-    told.setdefault("records", sum(len(b.steps) for b in blocks))
-    source = a_source(name or form, order, format=form, precision_rank=EXACT[form], **told)
+    given.setdefault("records", sum(len(b.steps) for b in blocks))
+    source = a_source(name or form, order, format=form, precision_rank=EXACT[form], **given)
     return a_batch(*blocks, source=source, **changes)
 
 
@@ -69,7 +69,7 @@ def test_gaps_are_filled() -> None:
     assert series.values[55] == round(LOSS[55], 3)
 
 
-def test_what_was_erased_by_a_restart_is_told_by_the_console() -> None:
+def test_what_was_erased_by_a_restart_is_given_by_the_console() -> None:
     exact = batch("jsonl", rows(LOSS[40:], 41))
     series = only(store_of(exact, batch("console", rows(rounded(LOSS[:40]))))).series("loss")
     assert series.count == 60
@@ -158,7 +158,7 @@ def test_each_tag_says_where_it_comes_from() -> None:
     assert [p.name for p in run.table.origins("memory")] == ["console"]
 
 
-def test_restarts_are_told_once() -> None:
+def test_restarts_are_given_once() -> None:
     events = batch("tfevents", rows(LOSS))
     resumed = batch("tfevents", rows(LOSS[:30], 40), name="second", order=1)
     lines = batch("jsonl", rows(LOSS[:39]), rows(LOSS[:30], 40))
@@ -300,9 +300,9 @@ def test_tags_that_a_rewritten_file_has_no_more_are_gone() -> None:
 
 
 def test_the_newest_of_several_documents_counts() -> None:
-    told = {"replaced": True, "document": True}
-    early = batch("jsonl", rows(LOSS[:30]), name="checkpoint-30", **told)
-    late = batch("jsonl", rows(LOSS), name="checkpoint-60", order=1, **told)
+    given = {"replaced": True, "document": True}
+    early = batch("jsonl", rows(LOSS[:30]), name="checkpoint-30", **given)
+    late = batch("jsonl", rows(LOSS), name="checkpoint-60", order=1, **given)
     run = only(store_of(early, late))
     assert run.series("loss").count == 60
     assert run.restarts == ()

@@ -357,14 +357,14 @@ def test_runs_keep_the_order_in_which_they_came() -> None:
 
 @st.composite
 def files(draw: st.DrawFn) -> list[list[Block | Restart]]:
-    """One to three files of rows with changing tags, steps that mostly rise, told starts."""
+    """One to three files of rows with changing tags, steps that mostly rise, declared starts."""
     content: list[list[Block | Restart]] = []
     for _ in range(draw(st.integers(1, 3))):
         step = draw(st.integers(0, 12))
         rows: list[Block | Restart] = []
         for _ in range(draw(st.integers(1, 12))):
-            kind = draw(st.sampled_from(["ab", "ab", "ab", "a", "b", "abc", "told", "back"]))
-            if kind == "told":
+            kind = draw(st.sampled_from(["ab", "ab", "ab", "a", "b", "abc", "declared", "back"]))
+            if kind == "declared":
                 rows.append(Restart(step))
                 continue
             step = max(0, step - 3) if kind == "back" else step + draw(st.integers(0, 2))

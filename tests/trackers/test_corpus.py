@@ -63,7 +63,7 @@ def test_a_replayed_run_has_the_values_of_the_original(store: str) -> None:
 def test_the_original_state_has_the_same_values_unrounded() -> None:
     state = orjson.loads((DEV / "trl" / "grpo_short_hack" / "trainer_state.json").read_bytes())
     found = _read(DEV / "trackio" / "trackio" / "tiny.db")
-    told = {(e["step"], k): v for e in state["log_history"] for k, v in e.items()}
+    logged = {(e["step"], k): v for e in state["log_history"] for k, v in e.items()}
     for tag in ("train/loss", "train/entropy", "train/reward"):
         for step, _, value in found[tag]:
-            assert math.isclose(value, told[step, tag.removeprefix("train/")], rel_tol=1e-6)
+            assert math.isclose(value, logged[step, tag.removeprefix("train/")], rel_tol=1e-6)

@@ -14,8 +14,8 @@ from rltui.formats.console.console_dialect import Dialect
 
 #: Bytes that are rare in most text; memchr finds them many times as fast as a word.
 _RARE = (b"\xe2", b"{", b"%", b"|", b"+")
-#: Lines are few enough to be searched one by one when there is one in so many bytes (a power of
-#: two), and a byte is rare.
+#: Lines are few enough to be searched one by one when there is at most one in this many bytes (a
+#: power of two), and a byte is rare.
 _FEW, _FEW_RARE = 8, 10
 
 Line = tuple[int, int]

@@ -1,7 +1,7 @@
 """Names and numbers of one line: ``loss: 0.5, lr=1e-4 | kl: 0.02 nats``, with the counters that
 say where the training is.
 
-Dumps of settings have the same shape and are told apart by their form and by their names.
+Dumps of settings have the same shape and are recognised by their form and their names.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ _MAX_FORMS = 4096
 _MAX_WAITING = 8
 
 
-#: The names of a row, and what else tells forms apart.
+#: The names of a row, and what else distinguishes forms.
 Form = tuple[bytes | int, ...]
 
 

@@ -1,4 +1,4 @@
-"""Reads all runs below some logdirs: inline for one look, or in a thread for a live view."""
+"""Reads all runs below some logdirs: inline once, or in a thread for a live view."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Reader:
             return TrackerFeed(run, file)
         return FileFeed(run, file, self._options)
 
-    # -- one look -----------------------------------------------------------------------------
+    # -- once ---------------------------------------------------------------------------------
 
     def scan(self) -> tuple[RunFiles, ...]:
         """Search for runs. Raises SourceError for a path that is missing or no log.

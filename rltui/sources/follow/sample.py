@@ -3,7 +3,7 @@
 A file of gigabytes is sampled before it is read: windows at equal distances, the last one at its
 end, each decoded on its own (see :class:`rltui.formats.base.Sampler`); rows that a window cuts
 are left out. The result shows the course and the newest values; no verdict may rest on it,
-and it says nothing about restarts. The full read replaces it.
+and it has no restarts. The full read replaces it.
 """
 
 from __future__ import annotations

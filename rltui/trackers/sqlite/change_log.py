@@ -37,7 +37,7 @@ _RECENT_S = 600.0
 
 
 def is_same(row: Row | None, other: Row | None) -> bool:
-    """Whether two looks at an id found the same row; of a damaged one only the id is known."""
+    """Whether two reads of an id found the same row; of a damaged one only the id is known."""
     if row is not None and other is not None and 1 in (len(row), len(other)):
         return row[0] == other[0]  # type: ignore[no-any-return]
     return row == other

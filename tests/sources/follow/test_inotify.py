@@ -45,11 +45,11 @@ def test_only_the_directories_themselves_are_watched(
     directories = [tmp_path / name for name in "abc"]
     for directory in directories:
         (directory / "deep").mkdir(parents=True)
-    told: list[tuple[str, bool, bool]] = []
+    seen: list[tuple[str, bool, bool]] = []
     woken = threading.Event()
 
     def wake(path: str, structural: bool, directory: bool) -> None:
-        told.append((path, structural, directory))
+        seen.append((path, structural, directory))
         if path.endswith("end"):
             woken.set()
 
@@ -69,9 +69,9 @@ def test_only_the_directories_themselves_are_watched(
         assert woken.wait(10)
     finally:
         notifier.stop()
-    structural = {path for path, structural, _ in told if structural}
+    structural = {path for path, structural, _ in seen if structural}
     assert structural <= {str(tmp_path / "a" / "end"), str(tmp_path / "c" / "new")}
-    assert (str(tmp_path / "a" / "end"), True, False) in told
+    assert (str(tmp_path / "a" / "end"), True, False) in seen
 
 
 def test_watchdog_is_imported_only_when_needed() -> None:

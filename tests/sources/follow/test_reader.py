@@ -247,7 +247,7 @@ def collect(reader: Reader, until: Callable[[list[Batch]], bool]) -> list[Batch]
 
 
 def until(true: Callable[[], bool]) -> None:
-    """Wait for something that no batch tells of."""
+    """Wait for something that no batch reports."""
     pause = threading.Event()
     for _ in range(int(LONG / 0.005)):
         if true():

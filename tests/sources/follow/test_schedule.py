@@ -49,11 +49,11 @@ def test_a_slow_writer_stays_hot_for_ten_of_its_intervals() -> None:
         assert schedule.next_due(now) == pytest.approx(pause)
 
 
-@pytest.mark.parametrize(("tells", "pause"), [(True, 5.0), (False, 0.25)])
+@pytest.mark.parametrize(("reports", "pause"), [(True, 5.0), (False, 0.25)])
 def test_a_file_that_the_system_tells_of_is_polled_rarely_unless_others_may_write_it(
-    tells: bool, pause: float
+    reports: bool, pause: float
 ) -> None:
-    schedule = Schedule(Intervals(0.25, 5.0), lambda directory: tells)
+    schedule = Schedule(Intervals(0.25, 5.0), lambda directory: reports)
     schedule.add(A, 100.0, 1.0, newest=True)
     schedule.due(100.0)
     schedule.polled(A, 100.0, grew=True)
@@ -104,7 +104,7 @@ def test_files_become_due_together() -> None:
 
 
 def test_a_file_that_the_system_tells_of_is_polled_rarely() -> None:
-    """Until it grows without being told of: then inotify does not work there."""
+    """Until it grows without a report: then inotify does not work there."""
     schedule = Schedule(Intervals(0.25, 5.0))
     schedule.add(A, 100.0, 0.0, newest=True)
     schedule.wake(A, 101.0)

@@ -32,7 +32,7 @@ from tests.trackers.store import (
     values_of,
 )
 
-#: A writer in a process of its own: executes what it is told and answers each line.
+#: A writer in a process of its own: executes each command and answers each line.
 _WRITER = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=0)
