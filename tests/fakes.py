@@ -24,8 +24,8 @@ from rltui.health.rule import Rule
 from rltui.session import RunView, Session
 from rltui.session import judging as judging_module
 from rltui.session import session as session_module
+from rltui.session.choice import Choice
 from rltui.session.documents import open_catalogue, open_rules
-from rltui.session.session import Choice
 from rltui.sources.follow.reader import Reader
 from tests.builders import LOGDIR, START, a_batch, a_block, a_source, steps
 from tests.clock import ManualClock

@@ -118,7 +118,7 @@ def open_session(
     """A session over the LOGDIR arguments; raises for paths that cannot be logs, among them an
     empty file unless it ``waits``."""
     from rltui.session import Session
-    from rltui.session.session import Choice
+    from rltui.session.choice import Choice
 
     choice = Choice(
         options.run_glob,

@@ -39,6 +39,10 @@ class Block:
     absent: BoolArray | None = None
     """(n, m) True where the row has no value for the tag; None when nothing is missing."""
 
+    def __deepcopy__(self, memo: object) -> Block:
+        """Itself: it never changes."""
+        return self
+
     @property
     def points(self) -> int:
         """Number of values that are present."""

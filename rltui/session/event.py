@@ -57,7 +57,7 @@ class Watcher:
     def events(self) -> list[Event]:
         """What changed since the last call, in the order of the runs."""
         found: list[Event] = []
-        for run in self._session.runs():
+        for run in self._session.runs_now():
             if not (run.report or run.verdict.crash) or run.data.files.reading:
                 continue
             seen = self._seen.get(run.key)

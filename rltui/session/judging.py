@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue
@@ -71,6 +71,11 @@ class Judging:
         self.prepare().compare(reference)
         self._reference = view
         self.mark(self._views)
+
+    def swap(self, other: Callable[[RunView], RunView]) -> None:
+        """The reference run is another record of the same run from now on."""
+        if self._reference is not None:
+            self._reference = other(self._reference)
 
     def watch(self) -> None:
         """From now on runs are watched: one that stops writing is a finding."""

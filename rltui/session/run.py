@@ -47,6 +47,20 @@ class RunView:
         self._negated: SeriesCache[Series] = SeriesCache()
         self._tags_by_metric: _TagsByMetric | None = None
 
+    def twin(self) -> RunView:
+        """Another record of the same run, with caches of its own."""
+        other = RunView(self.data, self.logdir_label, self.catalogue)
+        other.become(self)
+        return other
+
+    def become(self, other: RunView) -> None:
+        """Take over what ``other``, a record of the same run, has; the caches stay."""
+        self.data, self.sample = other.data, other.sample
+        self.hyperparameters, self.infos = other.hyperparameters, other.infos
+        self.recognition, self.report = other.recognition, other.report
+        self.progress, self.reference = other.progress, other.reference
+        self.version = other.version
+
     @property
     def key(self) -> RunKey:
         """Key of the run."""

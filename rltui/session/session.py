@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock, SystemClock
-from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.text import clean
-from rltui.core.yaml_document import nearest
 from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
+from rltui.session.choice import Choice, check_choice
 from rltui.session.comparison import Wanted
 from rltui.session.documents import open_catalogue
+from rltui.session.hold import Hold
 from rltui.session.judging import Judging
 from rltui.session.meaning import Interpreter
 from rltui.session.memory import Memory
@@ -35,22 +34,6 @@ _TOO_MUCH = (
     "its points take more memory than watch.memory_bytes allows, and no run can be unloaded: "
     "they are shown, being written, or not in files that can be read again"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the command line fixed: which runs, which framework and algorithm."""
-
-    run_glob: str | None = None
-    framework: str | None = None
-    algorithm: str | None = None
-    verify: bool = False
-    reference: str | None = None
-    """Name or path of the run that the others are compared with."""
-    align: str = "step"
-    """What makes their rows comparable: an :class:`~rltui.health.reference.Alignment`."""
-    waits: bool = False
-    """Whether a named log may still be empty."""
 
 
 class Session:
@@ -75,13 +58,14 @@ class Session:
         self.logdirs = tuple(logdirs)
         self.labels = tuple(_label(p) for p in self.logdirs)
         """Names of the logdirs for people."""
-        self.views: dict[RunKey, RunView] = {}
+        self._views: dict[RunKey, RunView] = {}
+        self._hold: Hold | None = None
         self.busy = False
         """Whether the last drain ended for want of time, not of batches."""
         self._catalogue = open_catalogue(config)
-        _check(choice, self._catalogue)
+        check_choice(choice, self._catalogue)
         self._interpreter = Interpreter(self._catalogue, config, choice.framework, choice.algorithm)
-        self._judging = Judging(config, self._catalogue, self._interpreter, self.views, self.clock)
+        self._judging = Judging(config, self._catalogue, self._interpreter, self._views, self.clock)
         custom = config.rules
         if custom.mute or custom.override or custom.add or config.rule_files:
             self.prepare()
@@ -97,7 +81,7 @@ class Session:
             waits=choice.waits,
         )
         self._store = Store()
-        self._memory = Memory(config.watch.memory_bytes, self.views, self._reader.read_again)
+        self._memory = Memory(config.watch.memory_bytes, self._views, self._reader.read_again)
         apart = partial(_read_apart, config=config, choice=choice)
         self._wanted = Wanted(choice.reference, self.logdirs, apart)
         self._align = choice.align
@@ -145,7 +129,8 @@ class Session:
         self._reader.on_batch = call
 
     def stop(self) -> None:
-        """End the reader thread."""
+        """End the reader thread, and a hold."""
+        self.release()
         self._reader.stop()
 
     @property
@@ -153,17 +138,14 @@ class Session:
         """Whether nothing can come any more: only pipes were read, and they were closed."""
         return self._reader.ended
 
-    def drain(
-        self, budget_s: float = _DRAIN_S, *, verdicts: bool = True, news: bool = True
-    ) -> Changes:
+    def drain(self, budget_s: float = _DRAIN_S, *, verdicts: bool = True) -> Changes:
         """Take in what the reader has produced, for about ``budget_s``; judge what changed.
 
-        Without ``verdicts`` the judging waits for another call, without ``news`` what the reader
-        has produced: only points that were unloaded and are needed are read again.
+        Without ``verdicts`` the judging waits for another call.
         """
         changes, end = Changes(), self.clock.monotonic() + budget_s
         while True:
-            batches = self._reader.drain(_BATCHES) if news else []
+            batches = self._reader.drain(_BATCHES)
             for batch in batches:
                 changes |= self._apply(batch)
             changes |= self._load_some()
@@ -174,7 +156,7 @@ class Session:
             self._find_reference()
         changes |= Changes(self._judging.judge(verdicts=verdicts, pace=self._live))
         if self._memory.is_full and self._memory.enforce(self.clock.monotonic()):
-            changes |= Changes(frozenset(self.views))
+            changes |= Changes(frozenset(self._views))
         return changes
 
     @property
@@ -191,21 +173,43 @@ class Session:
         """Share of the known bytes that has been read, or None when all has been."""
         done, known = self._reader.progress()
         if self._pending is None:
-            self._pending = any(v.data.files.reading for v in self.views.values())
-        if not self._pending and (known <= done or self.views):
+            self._pending = any(v.data.files.reading for v in self._views.values())
+        if not self._pending and (known <= done or self._views):
             return None
         return min(1.0, done / known) if known else None
 
     # -- runs ------------------------------------------------------------------------------
 
+    @property
+    def views(self) -> Mapping[RunKey, RunView]:
+        """The runs to show, by key."""
+        return self._views if self._hold is None else self._hold.shown
+
     def runs(self) -> list[RunView]:
-        """The runs, in the order of their keys."""
+        """The runs to show, in the order of their keys."""
         return [self.views[k] for k in sorted(self.views)]
+
+    def runs_now(self) -> list[RunView]:
+        """The runs as they are by now, also during a :meth:`hold`."""
+        return [self._views[k] for k in sorted(self._views)]
+
+    def hold(self) -> None:
+        """Let the runs to show stand still; their logs are read and judged further."""
+        if self._hold is None:
+            self._hold = Hold(self._views)
+            self._judging.swap(self._hold.twin)
+
+    def release(self) -> None:
+        """End the :meth:`hold`: the runs to show are as they are by now."""
+        hold, self._hold = self._hold, None
+        if hold is not None:
+            hold.end(self._views)
+            self._judging.swap(hold.original)
 
     @property
     def run_count(self) -> int:
         """Runs that are known, read or not."""
-        return max(self._reader.run_count, len(self.views))
+        return max(self._reader.run_count, len(self._views))
 
     def look_at(self, view: RunView) -> None:
         """Note that a screen shows this run: its points stay in memory."""
@@ -214,14 +218,17 @@ class Session:
     def compare(self, view: RunView | None) -> None:
         """Compare all runs with this one, or with none: they are judged anew."""
         self.reference = view
+        if view is not None and self._hold is not None:
+            view = self._hold.twin(view)
         self._judging.compare(view, self._align)
 
     def _find_reference(self) -> None:
         """Compare with the run that the command line names, once it has been read."""
-        self._take_given(self._wanted.find(self.views.values()))
+        self._take_given(self._wanted.find(self._views.values()))
 
     def _take_given(self, found: RunView | None) -> None:
         if found is not None:
+            found = self._hold.original(found) if self._hold is not None else found
             self.given_reference = found
             self.compare(found)
 
@@ -232,7 +239,7 @@ class Session:
 
     def troubles(self) -> list[Note]:
         """Everything that could not be read as it is, of all runs and directories."""
-        notes = [n for v in self.views.values() for n in v.data.files.notes]
+        notes = [n for v in self._views.values() for n in v.data.files.notes]
         found = [n for n in notes if n.level >= Level.WATCH]
         if self._memory.over:
             found.insert(0, Note(self.logdirs[0], None, Level.WATCH, _TOO_MUCH))
@@ -249,6 +256,8 @@ class Session:
             return self._preview(batch)
         if self._memory.hold(batch, self._store.key_of(batch)):
             return Changes()
+        if self._hold is not None:
+            self._hold.before_growing(self._store.key_of(batch))
         changes = self._store.apply(batch)
         self._memory.took(batch)
         for key in changes.runs:
@@ -259,7 +268,7 @@ class Session:
             if view.report is not None and batch.items:
                 self._memory.grew(key, self.clock.monotonic())
         for key in changes.new_tags | self._learn(batch, changes):
-            self._interpreter.interpret(self.views[key])
+            self._interpreter.interpret(self._views[key])
         self._judging.mark(changes.runs)
         return changes
 
@@ -267,7 +276,7 @@ class Session:
         """Take hyperparameters in, in step with the files; returns the runs that have new ones."""
         news = set()
         for moved in changes.moved:
-            source, target = self.views[moved.source], self.views[moved.target]
+            source, target = self._views[moved.source], self._views[moved.target]
             if source.hyperparameters.move(moved.path, target.hyperparameters):
                 news |= {moved.source, moved.target}
         owner = self._store.key_of(batch)
@@ -291,11 +300,11 @@ class Session:
         return Changes(frozenset({batch.run}), new_runs=True, new_tags=frozenset({batch.run}))
 
     def _view_of(self, key: RunKey) -> RunView:
-        view = self.views.get(key)
+        view = self._views.get(key)
         if view is None:
             data = self._store.runs[key]
             data.memory.on_missing = lambda: self._missing(key)
-            view = self.views[key] = RunView(data, self.labels[key.logdir], self._catalogue)
+            view = self._views[key] = RunView(data, self.labels[key.logdir], self._catalogue)
         return view
 
     def _load_some(self) -> Changes:
@@ -322,20 +331,6 @@ def _read_apart(path: Path, config: Config, choice: Choice) -> list[RunView]:
     session.scan()
     session.read_all()
     return session.runs()
-
-
-def _check(choice: Choice, catalogue: Catalogue) -> None:
-    """Raises UsageError for an unknown framework or algorithm."""
-    if choice.framework is not None:
-        catalogue.resolver(choice.framework)
-    if choice.algorithm is None:
-        return
-    known = {a for s in catalogue.scenarios.values() for a in s.algorithms}
-    known |= {m.name for s in catalogue.suspects for m in s.algorithms}
-    name = choice.algorithm.strip().upper()
-    if name not in known:
-        message = f"unknown algorithm {choice.algorithm!r} (known: {', '.join(sorted(known))})"
-        raise UsageError(message, hint=nearest(name, known))
 
 
 def _label(path: Path) -> str:

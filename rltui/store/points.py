@@ -77,6 +77,10 @@ class GrowingPoints:
         self._length = len(points[0])
         self._columns = points
 
+    def __deepcopy__(self, memo: object) -> GrowingPoints:
+        """A copy that grows in a buffer of its own."""
+        return GrowingPoints(self.points)
+
     @property
     def points(self) -> Points:
         """All points so far, as views."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from pathlib import Path
 
 from rltui.core.batch import Batch, RunKey
@@ -62,6 +63,10 @@ class RunData:
         self.files = RunFiles()
         self.table = PointTable()
         self.memory = Unloading(self.table, self.files)
+
+    def copy(self) -> RunData:
+        """The run as it is now, whatever this one takes in later. The points are shared."""
+        return deepcopy(self)
 
     def apply(self, batch: Batch) -> bool:
         """Take one batch in; returns whether the set of tags grew."""

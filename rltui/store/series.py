@@ -52,6 +52,10 @@ class Series:
         """A series without points."""
         return cls(tag, *no_points(), *no_points(), np.empty(0, np.int64), 0)
 
+    def __deepcopy__(self, memo: object) -> Series:
+        """Itself: it never changes."""
+        return self
+
     @property
     def points(self) -> Points:
         """Steps, wall times and values."""

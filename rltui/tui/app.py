@@ -56,6 +56,8 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
                 screen.on_news()
             if not screen.is_modal:
                 break
+        if self.pump.paused:
+            return
         if new_run and not isinstance(self.screen, RunsScreen) and len(self.session.views) > 1:
             self.say(f"{len(self.session.views)} runs now: r lists them")
 

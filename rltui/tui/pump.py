@@ -106,10 +106,8 @@ class Pump:
         """Drain, and paint if that is due."""
         self._due = False
         session = self._session
-        if self.paused and not session.unsettled and not self._unpainted:
-            return
         # verdicts come after the first paint: the rules are loaded by the first of them
-        changes = session.drain(verdicts=self._begun and not self.paused, news=not self.paused)
+        changes = session.drain(verdicts=self._begun)
         self._unpainted = self._unpainted or bool(changes)
         self._new_runs = self._new_runs or bool(changes.new_runs)
         now = session.clock.monotonic()
@@ -138,15 +136,16 @@ class Pump:
         """Let ages move on; go on with what waits though the reader has no news."""
         if self._unpainted or self._session.unsettled:
             self.news()
-        if self.paused:
-            return
         self._seconds += 1
         slow = len(self._session.views) > _MANY_RUNS and self._seconds % _AGE_MANY
         if not slow and self._session.refresh_progress():
             self._show(False)
 
     def pause(self) -> None:
-        """Stand still, or go on."""
+        """Let what is shown stand still, or go on; logs are read and judged in any case."""
         self.paused = not self.paused
-        if not self.paused:
+        if self.paused:
+            self._session.hold()
+        else:
+            self._session.release()
             self._pull_in(0.0)

@@ -15,6 +15,7 @@ from rich.segment import Segment
 from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 
+from rltui.config import HooksConfig
 from rltui.present.kit.theme import load_theme
 from rltui.present.screens.keys import KEYS, Key
 from rltui.present.screens.view import View
@@ -135,12 +136,13 @@ async def open_app(
     size: tuple[int, int] = (120, 36),
     clock: ManualClock | None = None,
     look: Look | None = None,
+    hooks: HooksConfig | None = None,
     **options: Any,
 ) -> AsyncIterator[Hand]:
     """The app over a session that has read ``batches``; the reader thread never runs."""
     reader = FakeReader()
     session = a_session(*batches, reader=reader, clock=clock or grpo_clock(), **options)
-    app = RltuiApp(session, look or a_look())
+    app = RltuiApp(session, look or a_look(), hooks)
     async with driving(app, size=size) as pilot:
         hand = Hand(app, pilot, reader)
         await hand.settle()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.widget import Widget
 
+from rltui.config import HooksConfig
 from rltui.core.text import cell_width
 from rltui.present.screens.keys import KEYS
 from rltui.store import Changes
@@ -106,8 +107,10 @@ async def test_a_paused_view_stands_still_and_catches_up(rich: tuple[Any, ...]) 
     async with open_app(*rich) as hand:
         await hand.press("p")
         assert "paused" in hand.footer
+        before = hand.lines
         await hand.feed(grpo_batch(5, first=61))
-        assert "step 60" in hand.lines[0]
+        await hand.press("j", "k")
+        assert hand.lines == before
         await hand.press("p")
         await hand.feed()
         assert "step 65" in hand.lines[0]
@@ -124,10 +127,28 @@ async def test_a_verdict_that_waits_does_not_change_a_paused_view(rich: tuple[An
         hand.clock.advance(60)
         assert session.unsettled
         hand.app.pump.pull()
+        assert not session.unsettled
         assert view.version == before
         await hand.press("p")
-        await hand.settle()
         assert view.version > before
+
+
+async def test_a_paused_view_still_rings(monkeypatch: pytest.MonkeyPatch) -> None:
+    bells: list[None] = []
+    monkeypatch.setattr(RltuiApp, "bell", lambda _: bells.append(None))
+    async with open_app(grpo_batch(60, collapse=None), hooks=HooksConfig()) as hand:
+        await hand.press("p")
+        before = hand.lines
+        hand.clock.advance(5)
+        await hand.feed(grpo_batch(60, first=61, collapse=61))
+        hand.clock.advance(5)
+        await hand.feed()
+        assert bells == [None]
+        assert hand.lines == before
+        await hand.press("p")
+        await hand.feed()
+        assert bells == [None]
+        assert "entropy collapse" in hand.text
 
 
 async def test_pausing_does_not_make_drains_pile_up(rich: tuple[Any, ...]) -> None:
@@ -186,7 +207,8 @@ async def test_a_paused_view_paints_what_was_loaded_while_logs_are_read(
         pump.age()
         await hand.settle()
         pump.pull()
-        assert shown == [False]
+        assert shown
+        assert not any(shown), "no run is new"
 
 
 async def test_the_cursor_stays_on_its_row_when_data_arrives(rich: tuple[Any, ...]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
-from rltui.session.session import Choice
+from rltui.session.choice import Choice
 from rltui.tui.app import RltuiApp
 from tests.builders import LOGDIR, a_batch
 from tests.commands.conftest import write_jsonl
