@@ -45,7 +45,7 @@ def test_a_run_state_is_explained_like_a_rule(cli: Cli) -> None:
 
 def test_a_metric_that_no_rule_reads_says_why(cli: Cli) -> None:
     result = cli("explain", "action_std")
-    assert "judged by no rule: It shrinks in sound runs" in result.out
+    assert "judged by no rule: It shrinks in healthy runs" in result.out
     assert "judged by no rule" not in cli("explain", "entropy").out
 
 
