@@ -105,7 +105,7 @@ async def test_what_is_under_an_overlay_goes_on(over: str, rich: tuple[Any, ...]
 
 async def test_a_paused_view_stands_still_and_catches_up(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
-        await hand.press("p")
+        await hand.press("p", "j", "k")
         assert "paused" in hand.footer
         before = hand.lines
         await hand.feed(grpo_batch(5, first=61))
