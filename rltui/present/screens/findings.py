@@ -19,6 +19,7 @@ from rltui.present.kit.line import (
     style,
 )
 from rltui.present.kit.prose import fact_table, paragraph
+from rltui.present.screens.finding_rows import FindingId, FindingRow
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -89,12 +90,18 @@ def cause_line(run: RunView, view: View, width: int) -> Line:
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
 
 
-def finding_line(finding: Finding, width: int, view: View, *, now: bool = False) -> Line:
+def title_words(row: FindingRow) -> str:
+    """ "reward dropped (2 tags)"."""
+    count = len(row.findings)
+    return f"{row.finding.title} ({count} tags)" if count > 1 else row.finding.title
+
+
+def finding_line(row: FindingRow, width: int, view: View, *, now: bool = False) -> Line:
     """One line: badge, title, since when at the right end."""
-    glyph, token, bold = badge_of(finding, view)
-    right = span_words(finding, now=now)
+    glyph, token, bold = badge_of(row.finding, view)
+    right = span_words(row.finding, now=now)
     room = width - cell_width(right) - 3
-    title = pad(view.glyphs.text(finding.title), room, ellipsis=view.glyphs.ellipsis)
+    title = pad(view.glyphs.text(title_words(row)), room, ellipsis=view.glyphs.ellipsis)
     look = style(token, bold=bold)
     return [(f"{glyph} ", look), (title, look), (f" {right}", MUTED)]
 
@@ -146,7 +153,8 @@ def finding_block(finding: Finding, view: View, width: int, limit: int) -> list[
     """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
     text, ellipsis = view.glyphs.text(sentences.summary(finding)), view.glyphs.ellipsis
     evidence = paragraph(text, width, TEXT, indent=2, limit=limit, ellipsis=ellipsis)
-    return [finding_line(finding, width, view), *evidence]
+    row = FindingRow(FindingId(finding.rule, finding.title, 0), (finding,), is_repeat=False)
+    return [finding_line(row, width, view), *evidence]
 
 
 def advice_lines(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:

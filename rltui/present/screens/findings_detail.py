@@ -121,7 +121,7 @@ def _finding_detail(
     elif diagnosis is not None:
         lines += checks(run, diagnosis, view, width)
     elif finding.advice:
-        lines += fact_table([("advice", words(finding.advice))], width, 10)
+        lines += fact_table([("next step", words(finding.advice))], width, 14)
     if finding.tag in run.infos:
         lines += _chart(run, finding.tag, view, width, height - len(lines))
     return lines[:height]
@@ -140,8 +140,8 @@ def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[L
     """What to check first and then, usual causes, and what helps; a blank line before."""
     symptom, words = diagnosis.symptom, view.glyphs.text
     head = heading("Check", width, view, "now and over the run")
-    facts = [("usual", symptom.causes), ("advice", symptom.advice)]
-    table = fact_table([(name, words(text)) for name, text in facts], width, 10)
+    facts = [("usual causes", symptom.causes), ("next step", symptom.advice)]
+    table = fact_table([(name, words(text)) for name, text in facts], width, 14)
     return [[], head, *check_lines(run, diagnosis, view, width), *table]
 
 

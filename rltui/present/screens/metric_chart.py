@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rltui.catalogue.model import counterpart
 from rltui.core.block import IntArray
 from rltui.core.level import Level
 from rltui.health.model import Finding, FindingState
@@ -174,12 +175,16 @@ def _ghost(run: RunView, series: Series, axis: Axis) -> XY | None:
     run where the axis counts steps."""
     if len(series.old_steps):
         return axis.places(series.old_steps), series.old_values
-    reference, tag = run.reference, series.tag
-    if reference is None or reference is run or axis.kind != "step" or tag not in reference.infos:
+    reference, info = run.reference, run.infos[series.tag]
+    if reference is None or reference is run or axis.kind != "step":
+        return None
+    tag = counterpart(info, reference.infos)
+    if tag is None:
         return None
     ghost, last = reference.shown(tag), run.points.last_step
     here = slice(0, None if last is None else int(np.searchsorted(ghost.steps, last, "right")))
-    return (ghost.steps[here], ghost.values[here]) if len(ghost.steps[here]) else None
+    scale = reference.infos[tag].scale / info.scale
+    return (ghost.steps[here], ghost.values[here] * scale) if len(ghost.steps[here]) else None
 
 
 def outline_of(run: RunView, series: Series) -> IntArray | None:
@@ -208,11 +213,12 @@ def _limits(low: float | None, high: float | None, words: str) -> list[Limit]:
 def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
     """Findings as bars in the same order under every chart: by when they began.
 
-    Bad and firing ones have priority, then those of this metric.
+    Bad and firing ones have priority, then those of this metric. The state of a run is in its
+    header and gets none.
     """
     if run.report is None:
         return []
-    found = [f for f in run.report.findings if f.since_step is not None]
+    found = [f for f in run.report.findings if f.since_step is not None and f.tag is not None]
     found = [f for f in found if f.tag == tag or _same_axis(run, tag, f.tag)]
     found.sort(key=lambda f: (_rank(f), f.tag != tag, f.since_step or 0))
     found = sorted(found[:_MOST_BARS], key=lambda f: (f.since_step or 0, f.title, f.tag or ""))
@@ -230,8 +236,7 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
 
 
 def _same_axis(run: RunView, tag: str, other: str | None) -> bool:
-    own = has_own_axis(run, tag)
-    return not own and (other is None or not has_own_axis(run, other))
+    return other is not None and not has_own_axis(run, tag) and not has_own_axis(run, other)
 
 
 def _rank(finding: Finding) -> int:

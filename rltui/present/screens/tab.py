@@ -90,12 +90,13 @@ def without_rows(layout: TabLayout, width: int, height: int) -> TabLayout:
 
 
 def overview_entries(
-    run: RunView, sections: list[Section], view: View, layout: TabLayout
+    run: RunView, sections: list[Section], view: View, layout: TabLayout, kept: str | None = None
 ) -> list[Entry[str]]:
-    """The whole list of Overview: the questions, and around them what is found."""
+    """The whole list of Overview: the questions, and around them what is found. The row of the
+    tag ``kept`` is among them whatever the room."""
     top = _short_findings(run, view, layout)
     room = layout.list_height - len(top)
-    chosen, blanks = fitted(sections, room)
+    chosen, blanks = fitted(sections, room, kept)
     columns = columns_for(layout.rows)
     entries: list[Entry[str]] = [fixed(x) for x in indented(top, layout.margin)]
     for i, entry in enumerate(table_entries(run, chosen, columns, view, layout.margin)):
@@ -114,7 +115,7 @@ def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
         return []
-    lines = short_lines(run, width, view, 4 if height >= 20 else 3)
+    lines = short_lines(run, width, view, 5 if height >= 20 else 3)
     return lines or calm_lines(run, width, view)[:1]
 
 
@@ -125,9 +126,12 @@ def shown_of(sections: list[Section], total: int, tab: str) -> str:
     return f"{title} {count} of {total}"
 
 
-def first_to_look_at(sections: list[Section]) -> str:
-    """The first bad row, else the first watch row, else the first row."""
+def first_to_look_at(tab: str, sections: list[Section]) -> str:
+    """The row that the cursor is on when a tab opens: the first one on Overview, elsewhere the
+    first bad row, else the first watch row, else the first one."""
     rows = [r for s in sections for r in s.rows]
+    if tab == OVERVIEW:
+        return rows[0].tag
     for level in (Level.BAD, Level.WATCH):
         for row in rows:
             if row.level is level:
