@@ -25,6 +25,7 @@ from rltui.present.kit.line import (
     line_width,
     style,
 )
+from rltui.present.screens.findings import heading
 from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.metric_rows import make_row
 from rltui.present.screens.metric_table import spark_line
@@ -234,6 +235,12 @@ def _stood_out(run: RunView, check: Check, tag: str, onset: int) -> bool:
     if _far_from_usual(run, check, tag, value):
         return True
     return vanished(run.infos[tag], run.series(tag), onset) is not None
+
+
+def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
+    """What to check, under a heading."""
+    head = heading("Check", width, view, "now and over the run")
+    return [head, *check_lines(run, diagnosis, view, width)]
 
 
 def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:

@@ -10,7 +10,7 @@ from rltui.present.kit.prose import fact_table, paragraph
 from rltui.present.screens.ahead import ahead_sentence, projection_of
 from rltui.present.screens.diagnosis import (
     cause_of,
-    check_lines,
+    check_table,
     diagnosis_of,
     ending_diagnosis,
     summary_of,
@@ -29,6 +29,8 @@ from rltui.present.screens.findings_list import (
 from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import exit_words
 from rltui.present.screens.metric_chart import chart_lines
+from rltui.present.screens.metric_rows import fold
+from rltui.present.screens.metric_table import columns_for, row_line, section_line
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -48,15 +50,34 @@ def detail_lines(
         return _ahead_detail(run, item.tag, view, width, height)
     skipped = run.report.skipped if run.report else ()
     found = next((s for s in skipped if SkippedId(s.rule) == item), None)
-    return [] if found is None else _skipped_detail(run, found, view, width)[:height]
+    return [] if found is None else _skipped_detail(run, found, view, width, height)[:height]
 
 
-def _skipped_detail(run: RunView, skipped: Skipped, view: View, width: int) -> list[Line]:
-    """A rule that could not judge: its title, and why in full."""
+def _skipped_detail(
+    run: RunView, skipped: Skipped, view: View, width: int, height: int
+) -> list[Line]:
+    """A rule that could not judge: its title, why in full, and what has been judged."""
     title = view.glyphs.text(skipped.title)
     head = heading(title, width, view, skipped.rule)
     why = paragraph(view.glyphs.text(f"not judged: {why_skipped(run, skipped)}"), width)
-    return [head, *why]
+    lines = [head, *why]
+    lines += _judged_lines(run, view, width, height - len(lines))
+    headline = run.headline()
+    chart = _chart(run, headline, view, width, height - len(lines)) if headline else []
+    return [*lines, *chart]
+
+
+def _judged_lines(run: RunView, view: View, width: int, room: int) -> list[Line]:
+    """The rows that rules have judged, with their limits, in ``room`` lines."""
+    rows = fold(run, (t for t in run.infos if run.verdict.judgement(t).rules))
+    if not rows or room < 4:
+        return []
+    shown = rows if len(rows) <= room - 2 else rows[: room - 3]
+    columns = columns_for(width)
+    lines = [[], section_line("Judged", columns.width, view, heads=columns, spark_head="run")]
+    lines += [row_line(run, row, columns, view, cursor=False) for row in shown]
+    more = len(rows) - len(shown)
+    return [*lines, [(f"  and {more} more in the tabs", MUTED)]] if more else lines
 
 
 def _ahead_detail(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
@@ -139,10 +160,9 @@ def _because(run: RunView, diagnosis: Diagnosis | None) -> str:
 def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
     """What to check first and then, usual causes, and what helps; a blank line before."""
     symptom, words = diagnosis.symptom, view.glyphs.text
-    head = heading("Check", width, view, "now and over the run")
     facts = [("usual causes", symptom.causes), ("next step", symptom.advice)]
     table = fact_table([(name, words(text)) for name, text in facts], width, 14)
-    return [[], head, *check_lines(run, diagnosis, view, width), *table]
+    return [[], *check_table(run, diagnosis, view, width), *table]
 
 
 def _chart(run: RunView, tag: str, view: View, width: int, room: int) -> list[Line]:
@@ -152,4 +172,4 @@ def _chart(run: RunView, tag: str, view: View, width: int, room: int) -> list[Li
     info = run.infos[tag]
     note = "   ".join(x for x in (view.glyphs.text(info.unit), info.tag) if x)
     head = heading(view.glyphs.text(info.title), width, view, note)
-    return [[], head, *chart_lines(run, tag, view, width, min(room - 2, 24))]
+    return [[], head, *chart_lines(run, tag, view, width, min(room - 2, 34))]

@@ -24,6 +24,7 @@ from rltui.present.screens.ahead import (
 )
 from rltui.present.screens.diagnosis import cause_of
 from rltui.present.screens.entries import Entry, fixed, indented, with_margin
+from rltui.present.screens.events import event_lines
 from rltui.present.screens.finding_rows import FindingId, FindingRow, finding_rows
 from rltui.present.screens.findings import (
     calm_lines,
@@ -33,6 +34,7 @@ from rltui.present.screens.findings import (
     heading,
     no_verdict,
 )
+from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import exit_words
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -119,6 +121,20 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
         entries += _head("Not judged", str(len(report.skipped)), entries, view, width, margin)
         entries += [_skipped_entry(run, s, width, margin, view) for s in report.skipped]
     return entries
+
+
+def entries_below(
+    run: RunView, view: View, layout: FindingsLayout, above: int
+) -> list[Entry[ItemId]]:
+    """What has room under a list of ``above`` lines: what moved first, and what happened."""
+    lines: list[Line] = []
+    room = layout.list_height - above
+    if cause_of(run) is None and room >= 4:  # that of a cause is in its detail
+        moved = first_mover_lines(run, view, layout.rows, min(room - 1, 9))
+        lines += [[], *moved] if moved else []
+    happened = event_lines(run, view, layout.rows, room - len(lines) - 1)
+    lines += [[], *happened] if happened else []
+    return [fixed(x) for x in indented(lines, layout.margin)]
 
 
 def _head(

@@ -10,7 +10,9 @@ from rltui.health.model import FindingState
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, fit_line, style
 from rltui.present.kit.prose import fact_line, paragraph
+from rltui.present.screens.diagnosis import check_table, worst_story
 from rltui.present.screens.entries import Entry, beside, fixed, indented
+from rltui.present.screens.events import event_lines
 from rltui.present.screens.findings import calm_lines, finding_block, heading
 from rltui.present.screens.findings_pane import findings_pane, short_lines
 from rltui.present.screens.first_movers import first_mover_lines
@@ -34,6 +36,8 @@ _LIST_WIDE, _LIST_MEDIUM = 92, 69
 _GAP = 3
 #: From this width on the chart pane holds two charts side by side.
 _TWO_CHARTS = 80
+#: From this height on there are two rows of them.
+_TWO_ROWS = 36
 #: Lines of a chart of a companion, with its heading.
 _SMALL_CHART = 7
 #: Lines of the chart under a list, at most.
@@ -103,11 +107,22 @@ def overview_entries(
         if blanks and i and entry.id is None:
             entries.append(fixed([]))
         entries.append(entry)
-    spare = layout.list_height - len(entries) - 1
-    if layout.side and spare >= 3:
-        moved = first_mover_lines(run, view, layout.rows, min(spare, 8))
-        entries += [fixed([]), *(fixed(x) for x in indented(moved, 2))] if moved else []
-    return entries
+    spare = layout.list_height - len(entries)
+    lines = _below_overview(run, view, layout.rows, spare) if layout.side else []
+    return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
+
+
+def _below_overview(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """What has room under the questions: what moved first, what to check, what happened."""
+    lines: list[Line] = []
+    if height >= 4 and (moved := first_mover_lines(run, view, width, min(height - 1, 8))):
+        lines += [[], *moved]
+    story = worst_story(run)
+    if story is not None and (room := height - len(lines) - 1) >= 6:
+        lines += [[], *check_table(run, story, view, width)[:room]]
+    if happened := event_lines(run, view, width, height - len(lines) - 1):
+        lines += [[], *happened]
+    return lines
 
 
 def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
@@ -186,6 +201,10 @@ def side_lines(
         return lines
     companions = _companions(run, cursor)
     if width >= _TWO_CHARTS and companions:
+        if room >= _TWO_ROWS and len(companions) > 2:
+            top = _side_by_side(run, view, width, (room - 1) // 2, [cursor, companions[0]])
+            low = _side_by_side(run, view, width, (room - 1) // 2, companions[1:3])
+            return [*lines, *top, [], *low]
         return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, companions[0]])]
     ill = [t for t in companions if run.verdict.tag_level(t) >= Level.WATCH][:2]
     if not ill or room < 31:
