@@ -166,7 +166,6 @@ def advice_lines(run: RunView, finding: Finding, view: View, width: int) -> list
         limits = [f"{k} {numbers.value(x)}" for k, x in known.items() if isinstance(x, float)]
         facts.append(("evidence", f"{evidence.statistic} {numbers.value(evidence.value)}"))
         facts.append(("limits", ", ".join(limits)))
-    facts.append(("steps", _steps_words(finding)))
     facts.append(("tag", finding.tag or ""))
     if finding.advice:
         facts.append(("check", finding.advice))
@@ -185,8 +184,3 @@ def since_words(run: RunView, finding: Finding) -> str:
     last = run.data.last_step
     ago = 0 if last is None else last - finding.since_step
     return f"{text}, {numbers.step(ago)} steps ago" if ago > 0 else f"{text}, the newest"
-
-
-def _steps_words(finding: Finding) -> str:
-    evidence = finding.evidence
-    return f"{numbers.step(evidence.step_first)} to {numbers.step(evidence.step_last)}"
