@@ -76,7 +76,7 @@ def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     last: list[Line] = [[(x, STRONG)] for x in whole_clauses(step, room, most, ellipsis=ellipsis)]
     story = worst_story(run)
     facts = check_facts(run, story, view.glyphs) if story is not None else []
-    facts = facts[: height - len(last)]
+    facts = [f for f in facts if height > 3 or f[0] != "then"][: height - len(last)]
     spare = height - len(last) - len(facts)
     lines: list[Line] = []
     for name, text in facts:

@@ -13,6 +13,7 @@ from rltui.present.kit.prose import fact_line, paragraph
 from rltui.present.screens.diagnosis import check_table, worst_story
 from rltui.present.screens.entries import Entry, beside, fixed, indented
 from rltui.present.screens.events import event_lines
+from rltui.present.screens.finding_rows import finding_rows
 from rltui.present.screens.findings import calm_lines, finding_block, heading
 from rltui.present.screens.findings_pane import findings_pane, short_lines
 from rltui.present.screens.first_movers import first_mover_lines
@@ -154,6 +155,16 @@ def first_to_look_at(tab: str, sections: list[Section]) -> str:
     return rows[0].tag
 
 
+def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None) -> str | None:
+    """The tag of the chart beside the list: that at the cursor, but on Overview the worst finding
+    as long as the user has ``chosen`` no row."""
+    if tab != OVERVIEW or chosen is not None:
+        return cursor
+    firing = [f for r in finding_rows(run) if r.is_firing for f in r.findings]
+    worst = max(firing, key=lambda f: f.level, default=None)
+    return worst.tag if worst is not None and worst.tag in run.infos else cursor
+
+
 def empty_lines(run: RunView, filtered: bool, view: View, layout: TabLayout) -> list[Line]:
     """What stands in place of the list when it has no row."""
     if filtered:
@@ -191,7 +202,7 @@ def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
 def side_lines(
     run: RunView, tab: str, cursor: str | None, view: View, width: int, height: int
 ) -> list[Line]:
-    """The pane at the right: findings on Overview, and the chart of the row at the cursor."""
+    """The pane at the right: findings on Overview, and the chart of the tag ``cursor``."""
     lines: list[Line] = []
     if tab == OVERVIEW:
         lines = findings_pane(run, width, max(4, height * 45 // 100), view)

@@ -21,6 +21,7 @@ from rltui.present.screens.tab import (
     shown_of,
     side_lines,
     tab_layout,
+    tag_to_chart,
     without_rows,
 )
 from rltui.present.screens.tabs import OVERVIEW
@@ -155,5 +156,6 @@ class MetricsPane(Horizontal):
 
     def _draw_side(self, _width: int, height: int) -> list[Line]:
         width, view = self._layout.side - 1, shell_of(self).view
-        lines = side_lines(self._run, self._tab, self.rows.cursor, view, width, height)
+        tag = tag_to_chart(self._run, self._tab, self.rows.chosen, self.rows.cursor)
+        lines = side_lines(self._run, self._tab, tag, view, width, height)
         return indented(lines, 1)
