@@ -224,3 +224,19 @@ def test_what_no_rule_found_has_a_sentence_too() -> None:
 )
 def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -> None:
     assert why_skipped(skipped, missing) == text
+
+
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [
+        (0.02, "rows usually come several times a second"),
+        (0.8, "rows usually come every 1 s"),
+        (20.0, "rows usually come every 20 s"),
+        (None, "nothing written for more than 1 m"),
+    ],
+)
+def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) -> None:
+    known = replace(_EVIDENCE, facts={"limit_s": 60.0, "interval_s": interval})
+    text = summary(replace(_FINDING, evidence=known))
+    assert text.endswith(words)
+    assert " 0 s" not in text
