@@ -145,6 +145,9 @@ def _bar_line(bar: Bar, span: Span, glyphs: GlyphSet) -> Line:
     if end + 1 + width <= span.width:
         return place(span.width, [(begin, body, look), (end + 1, name, name_look)])
     room = max(0, end - begin - 5)
+    if room < width <= span.width - begin - 3 and end == right:
+        parts = [(begin, body[:2], look), (begin + 3, name, name_look)]
+        return place(span.width, parts)
     if begin >= _ENOUGH and begin > room < width:
         name = fit(name, begin - 1, ellipsis=glyphs.ellipsis)
         return place(span.width, [(begin, body, look), (0, name, name_look)])

@@ -76,13 +76,16 @@ def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     last: list[Line] = [[(x, STRONG)] for x in whole_clauses(step, room, most, ellipsis=ellipsis)]
     story = worst_story(run)
     facts = check_facts(run, story, view.glyphs) if story is not None else []
-    facts = [f for f in facts if height > 3 or f[0] != "then"][: height - len(last)]
-    spare = height - len(last) - len(facts)
+    spare = height - len(last)
     lines: list[Line] = []
-    for name, text in facts:
+    for at, (name, text) in enumerate(facts):
+        more = sum(name != "then" for name, _ in facts[at + 1 :])
+        limit = min(2, spare - more)
+        if limit < 1 or (name == "then" and height < 4):
+            break
         words = view.glyphs.text(text)
-        body = paragraph(words, room, TEXT, limit=1 + min(1, spare), ellipsis=ellipsis)
-        spare -= len(body) - 1
+        body = paragraph(words, room, TEXT, limit=limit, ellipsis=ellipsis)
+        spare -= len(body)
         lines += _named(name, body)
     return [*lines, *_named("next step", last)]
 
