@@ -116,7 +116,7 @@ def why_skipped(skipped: Skipped, missing: str) -> str:
     if missing:
         return f"no {missing}"
     if skipped.rows >= skipped.needed:
-        return f"{skipped.rows} rows, none that it can judge"
+        return f"{skipped.rows} rows, none of them usable"
     return f"{skipped.rows} of {skipped.needed} rows"
 
 

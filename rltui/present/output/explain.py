@@ -327,7 +327,7 @@ def _when(variant: Json) -> str:
     hold = variant["hold"]
     rows = "at once" if hold == 1 else f"after {_rows(hold)} rows in a row"
     least = f", from row {variant['min_points']} on" if variant["min_points"] > 1 else ""
-    return f"{rows}{least}; over after {variant['release']} rows inside the limit"
+    return f"{rows}{least}; resolved after {variant['release']} rows inside the limit"
 
 
 def _parameter_words(variant: Json, level: str) -> str:

@@ -221,7 +221,7 @@ def _when(finding: Finding) -> str:
     if finding.since_step is None:
         return "whole run"
     if finding.state is FindingState.RESOLVED:
-        return f"{numbers.step_range(finding.since_step, finding.until_step)}, over"
+        return f"{numbers.step_range(finding.since_step, finding.until_step)}, resolved"
     return f"since {numbers.step(finding.since_step)}"
 
 

@@ -42,7 +42,7 @@ def event_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
 
 
 def _events(run: RunView) -> Iterator[tuple[int, str, Level]]:
-    """(step, words, level; unknown for what is over)."""
+    """(step, words, level; unknown for what is resolved)."""
     cause, elsewhere = cause_of(run), run.points.off_axis
     if cause is not None and run.report is not None:
         level = run.report.diagnosed.diagnoses[0].level
@@ -57,6 +57,6 @@ def _events(run: RunView) -> Iterator[tuple[int, str, Level]]:
 
 
 def _words(row: FindingRow) -> str:
-    """ "KL blow-up (over at 33)"."""
+    """ "KL blow-up (resolved at 33)"."""
     until = row.finding.until_step
-    return title_words(row) + ("" if until is None else f" (over at {numbers.step(until)})")
+    return title_words(row) + ("" if until is None else f" (resolved at {numbers.step(until)})")

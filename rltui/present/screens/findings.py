@@ -35,13 +35,13 @@ def heading(title: str, width: int, view: View, note: str = "") -> Line:
 
 
 def counts(run: RunView) -> str:
-    """ "3 bad  2 watch  1 over", or "none"."""
+    """ "3 bad  2 watch  1 resolved", or "none"."""
     if run.report is None:
         return "none" if run.verdict.crash is not None else "reading"
     parts = [
         (run.report.alarms(Level.BAD), "bad"),
         (run.report.alarms(Level.WATCH), "watch"),
-        (len(run.report.resolved()), "over"),
+        (len(run.report.resolved()), "resolved"),
     ]
     return "  ".join(f"{n} {word}" for n, word in parts if n) or "none"
 
@@ -61,9 +61,9 @@ def badge_of(finding: Finding, view: View) -> tuple[str, Token, bool]:
 
 
 def span_words(finding: Finding, *, now: bool = False) -> str:
-    """ "since 31", "30 to 31, over"; with ``now``: "31 to now"."""
+    """ "since 31", "30 to 31, resolved"; with ``now``: "31 to now"."""
     if finding.state is FindingState.RESOLVED:
-        tail = "" if now else ", over"
+        tail = "" if now else ", resolved"
         return f"{numbers.step_range(finding.since_step, finding.until_step)}{tail}"
     since = numbers.step(finding.since_step)
     return f"{since} to now" if now else f"since {since}"
@@ -175,12 +175,12 @@ def advice_lines(run: RunView, finding: Finding, view: View, width: int) -> list
 
 
 def since_words(run: RunView, finding: Finding) -> str:
-    """ "step 31, 59 steps ago"; when it is over, its last step instead."""
+    """ "step 31, 59 steps ago"; when it is resolved, its last step instead."""
     if finding.since_step is None:
         return ""
     text = f"step {numbers.step(finding.since_step)}"
     if finding.state is FindingState.RESOLVED:
-        return f"{text}, over at {numbers.step(finding.until_step)}"
+        return f"{text}, resolved at {numbers.step(finding.until_step)}"
     last = run.data.last_step
     ago = 0 if last is None else last - finding.since_step
-    return f"{text}, {numbers.step(ago)} steps ago" if ago > 0 else f"{text}, the newest"
+    return f"{text}, {numbers.step(ago)} steps ago" if ago > 0 else f"{text}, the newest step"

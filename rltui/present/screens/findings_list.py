@@ -98,7 +98,7 @@ def findings_layout(width: int, height: int, lines: int) -> FindingsLayout:
 
 
 def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
-    """The list: how the run ended, what caused what fires, what is over or not judged."""
+    """The list: how the run ended, what caused what fires, what is resolved or not judged."""
     entries = _cause_entries(run, view, width, margin)
     entries += _ending_entries(run, entries, view, width, margin)
     report = run.report
@@ -106,8 +106,8 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
         return [*entries, fixed([(f"  {no_verdict(run)}", MUTED)])]
     depths, rows = _depths(report), finding_rows(run)
     groups = [r for r in rows if r.is_firing], [r for r in rows if not r.is_firing]
-    for title, group in zip(("Firing", "Over"), groups, strict=True):
-        if not group and title == "Over":
+    for title, group in zip(("Firing", "Resolved"), groups, strict=True):
+        if not group and title == "Resolved":
             continue
         note = counts(run).replace("  ", " ") if title == "Firing" else str(len(group))
         entries += _head(title, note if group else "none", entries, view, width, margin)
@@ -115,7 +115,7 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
         if not group:
             entries.append(fixed(*indented(calm_lines(run, width, view)[:2], margin)))
     if ahead := projections(run):
-        entries += _head("Ahead", "if it goes on like this", entries, view, width, margin)
+        entries += _head("Ahead", "if the trend continues", entries, view, width, margin)
         entries += [_ahead_entry(run, p, width, margin, view) for p in ahead]
     if report.skipped:
         entries += _head("Not judged", str(len(report.skipped)), entries, view, width, margin)

@@ -188,7 +188,7 @@ def test_a_collapse_that_the_best_reward_excuses_is_said_to_last() -> None:
         assert finding.state is FindingState.RESOLVED
         return summary(finding)
 
-    why = "; still low, but the reward is at its best"
+    why = "; still below its limit, but the reward is at its best"
     assert said("20x10 9x30 20..200x60", "0.69x10 0.69..0.01x20 0.01x70").endswith(why)
     assert why not in said("20x10 9x30 20..200x60", "0.69x10 0.69..0.01x20 0.01x20 0.6x50")
 
@@ -217,7 +217,7 @@ def test_what_no_rule_found_has_a_sentence_too() -> None:
     [
         (Skipped("r", "R", ("entropy",)), "entropy", "no entropy"),
         (Skipped("r", "R", rows=6, needed=20), "", "6 of 20 rows"),
-        (Skipped("r", "R", rows=150, needed=30), "", "150 rows, none that it can judge"),
+        (Skipped("r", "R", rows=150, needed=30), "", "150 rows, none of them usable"),
         (Skipped("r", "R", broke=True), "", "the rule broke"),
     ],
     ids=["missing", "rows", "silent", "broke"],
