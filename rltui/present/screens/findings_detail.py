@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.core.text import cell_width
-from rltui.health.model import Diagnosis, Finding, Skipped
+from rltui.health.model import Diagnosis, Skipped
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, RULE, STRONG, TEXT, Line, line_width, style
 from rltui.present.kit.prose import fact_table, paragraph
@@ -16,6 +16,7 @@ from rltui.present.screens.diagnosis import (
     summary_of,
     title_of,
 )
+from rltui.present.screens.finding_rows import FindingRow
 from rltui.present.screens.findings import badge_of, heading, since_words
 from rltui.present.screens.findings_list import (
     AheadId,
@@ -23,7 +24,7 @@ from rltui.present.screens.findings_list import (
     EndingId,
     ItemId,
     SkippedId,
-    find,
+    row_of,
     why_skipped,
 )
 from rltui.present.screens.first_movers import first_mover_lines
@@ -39,9 +40,9 @@ def detail_lines(
     run: RunView, item: ItemId | None, view: View, width: int, height: int
 ) -> list[Line]:
     """The item at the cursor: what was found, what to check first, usual causes, a chart."""
-    finding = find(run, item)
-    if finding is not None:
-        return _finding_detail(run, finding, view, width, height)
+    row = row_of(run, item)
+    if row is not None:
+        return _finding_detail(run, row, view, width, height)
     if isinstance(item, EndingId):
         return _ending_detail(run, view, width)[:height]
     if isinstance(item, CauseId) and run.report is not None and cause_of(run) is not None:
@@ -125,8 +126,9 @@ def _cause_detail(
 
 
 def _finding_detail(
-    run: RunView, finding: Finding, view: View, width: int, height: int
+    run: RunView, row: FindingRow, view: View, width: int, height: int
 ) -> list[Line]:
+    finding = row.finding
     glyph, token, bold = badge_of(finding, view)
     look, words = style(token, bold=bold), view.glyphs.text
     title: Line = [(f"{glyph} ", look), (words(finding.title), look)]
@@ -136,6 +138,7 @@ def _finding_detail(
     lines = [head, *paragraph(words(sentences.summary(finding)), width, STRONG)]
     diagnosis = diagnosis_of(run, finding)
     facts = [("since", since_words(run, finding)), ("because", _because(run, diagnosis))]
+    facts += [("also", f"{f.tag}: {sentences.short(f)}") for f in row.findings[1:]]
     lines += fact_table([(name, words(text)) for name, text in facts], width, 10)
     if finding.error:
         lines += fact_table([("rule broke", words(finding.error))], width, 12)

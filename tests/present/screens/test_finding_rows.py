@@ -8,6 +8,7 @@ from rltui.health.model import Diagnosed, Finding, FindingState
 from rltui.present.kit.line import plain
 from rltui.present.screens.finding_rows import finding_rows, worst_rows
 from rltui.present.screens.findings import finding_line
+from rltui.present.screens.findings_detail import detail_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
 from tests.fakes import a_session, grpo_batch, grpo_clock
@@ -36,6 +37,8 @@ def test_two_tags_that_show_the_same_are_one_row() -> None:
     (row,) = finding_rows(run)
     assert len(row.findings) == 2
     assert "(2 tags)" in plain(finding_line(row, 60, View()))
+    detail = [plain(x) for x in detail_lines(run, row.id, View(), 80, 30)]
+    assert any(x.startswith("also") and "other/entropy" in x for x in detail)
 
 
 def test_episodes_of_one_tag_are_rows_of_their_own() -> None:
