@@ -45,7 +45,7 @@ def symptom_lines(symptom: Json, *, reasons: bool) -> list[str]:
     for first, lead in ((True, "check first"), (False, "then")):
         for check in symptom["check"]:
             if check["first"] is first:
-                lines.append(f"  {lead:11} {', '.join(check['titles'])}: {check['question']}")
+                lines += _fact(lead, f"{', '.join(check['titles'])}: {check['question']}")
                 lead = ""
     facts = [
         ("causes", symptom["causes"]),
@@ -53,7 +53,10 @@ def symptom_lines(symptom: Json, *, reasons: bool) -> list[str]:
         ("source", symptom["source"] if reasons else ""),
         ("shown by", ", ".join(symptom["shown_by"])),
     ]
-    for name, text in facts:
-        for at, line in enumerate(wrap(text, _WIDTH - 14)):
-            lines.append(f"  {'' if at else name:11} {line}")
-    return lines
+    return [*lines, *(line for name, text in facts for line in _fact(name, text))]
+
+
+def _fact(name: str, text: str) -> list[str]:
+    """The text behind its name, wrapped; no line without text."""
+    found = wrap(text, _WIDTH - 14)
+    return [f"  {'' if at else name:11} {line}" for at, line in enumerate(found)]
