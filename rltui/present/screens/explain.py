@@ -11,7 +11,7 @@ from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import MUTED, RULE, TITLE, Line
 from rltui.present.kit.prose import fact_table, paragraph
 from rltui.present.screens.ahead import ahead_sentence, projection_of
-from rltui.present.screens.diagnosis import diagnosis_of
+from rltui.present.screens.diagnosis import cause_of, diagnosis_of, summary_of, worst_story
 from rltui.present.screens.findings import advice_lines
 from rltui.present.screens.findings_detail import checks
 from rltui.present.screens.view import View
@@ -54,6 +54,11 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     yield "better", {Direction.UP: "higher", Direction.DOWN: "lower"}.get(info.direction, "")
     yield "healthy", sentences.healthy(verdict.judgement(tag))
     found = [f for f in (run.report.firing() if run.report else ()) if f.tag == tag]
+    cause, story = cause_of(run), worst_story(run)
+    if story is not None and cause is not None and cause.tag == tag:
+        yield story.level.word, summary_of(run, story)
+        yield "next step", story.symptom.advice
+        return
     for finding in found:
         yield finding.level.word, sentences.summary(finding)
     doubt, ahead = verdict.doubt(tag), projection_of(run, tag)

@@ -170,7 +170,7 @@ def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[L
 
 def _chart(run: RunView, tag: str, view: View, width: int, room: int) -> list[Line]:
     """A blank line, the title and the chart of a tag, where there is room for it."""
-    if room < 10:
+    if room < 8:
         return []
     info = run.infos[tag]
     note = "   ".join(x for x in (view.glyphs.text(info.unit), info.tag) if x)

@@ -13,6 +13,7 @@ from rltui.present.kit.line import Line, plain
 from rltui.present.output.json_document import check_document
 from rltui.present.output.text_report import check_text
 from rltui.present.screens.diagnosis import check_items, diagnosis_of, worst_story
+from rltui.present.screens.explain import explain_tag
 from rltui.present.screens.finding_rows import FindingId
 from rltui.present.screens.findings import cause_line, counts
 from rltui.present.screens.findings_detail import detail_lines
@@ -215,3 +216,10 @@ def test_a_question_loses_its_tick_with_the_first_evidence(doubted: RunView) -> 
     line, _ = tab_line(doubted, "overview", VIEW, 160)
     assert "Actor ·" in plain(line)
     assert "Length ✔" in plain(line)
+
+
+def test_the_explanation_of_the_cause_says_what_it_brought_about() -> None:
+    text = text_of(explain_tag(the_run(jumped()), "actor/lr", VIEW, 90))
+    assert "at step 40; then KL blow-up" in text
+    assert "next step" in text
+    assert "no rule judges it" not in text
