@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -226,3 +226,14 @@ def _below(key: str, present: Collection[str]) -> list[str]:
     if key.endswith(".*"):
         return sorted(k for k in present if k.startswith(key[:-1]))
     return [key] if key in present else []
+
+
+def counterpart(info: TagInfo, others: Mapping[str, TagInfo]) -> str | None:
+    """The tag among ``others``, those of another run, that means the same as ``info``: the same
+    tag, else the first of the same metric; None when there is none."""
+    same = others.get(info.tag)
+    if same is not None and same.metric == info.metric:
+        return same.tag
+    if info.metric is None:
+        return None
+    return next((tag for tag, other in others.items() if other.metric == info.metric), None)

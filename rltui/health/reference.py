@@ -13,7 +13,7 @@ from enum import Enum
 
 import numpy as np
 
-from rltui.catalogue.model import Metric, TagInfo
+from rltui.catalogue.model import TagInfo, counterpart
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.health.detectors.windows import rolling_extreme, rolling_median
@@ -74,7 +74,7 @@ class Reference:
         self.alignment = alignment
         self._tokens = tokens
         self._courses = dict(self._all_courses(infos))
-        """Tag -> metric and course."""
+        self._infos = {tag: infos[tag] for tag in self._courses}
 
     def at_rows(
         self, run: RunData, infos: Mapping[str, TagInfo], tag: str
@@ -89,10 +89,11 @@ class Reference:
         info, series = infos[tag], run.series(tag)
         if info.metric is None or series.count == 0 or run is self.run:
             return {}
-        course = self._course_of(info)
+        tag_there = counterpart(info, self._infos)
         places = self._places(run, infos, series)
-        if course is None or places is None:
+        if tag_there is None or places is None:
             return {}
+        course = self._courses[tag_there]
         known = (places >= course.place[0]) & (places <= course.place[-1])
         numbers = {
             "low": np.interp(places, course.place, course.low),
@@ -103,20 +104,11 @@ class Reference:
         }
         return {role: np.where(known, x, np.nan) for role, x in numbers.items()}
 
-    def _all_courses(
-        self, infos: Mapping[str, TagInfo]
-    ) -> Iterator[tuple[str, tuple[Metric, _Course]]]:
+    def _all_courses(self, infos: Mapping[str, TagInfo]) -> Iterator[tuple[str, _Course]]:
         for tag, info in infos.items():
             course = None if info.metric is None else self._course(info, infos)
-            if info.metric is not None and course is not None:
-                yield tag, (info.metric, course)
-
-    def _course_of(self, info: TagInfo) -> _Course | None:
-        """The course of the same tag, else of the first tag of the same metric."""
-        same = self._courses.get(info.tag)
-        if same is not None and same[0] == info.metric:
-            return same[1]
-        return next((c for metric, c in self._courses.values() if metric == info.metric), None)
+            if course is not None:
+                yield tag, course
 
     def _course(self, info: TagInfo, infos: Mapping[str, TagInfo]) -> _Course | None:
         series = self.run.series(info.tag)

@@ -189,16 +189,30 @@ def _each(answers: Answers) -> Iterable[tuple[Task, Answer]]:
 
 def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Judgement]:
     tags: dict[str, Judgement] = {}
+    compared: dict[str, Judgement] = {}
     for task, answer in _each(answers):
         if answer.outcome is not None and answer.outcome.judged:
             if answer.outcome.judgement.level is Level.OK and not task.variant.badge_ok:
                 continue
-            old, new = tags.get(answer.tag), answer.outcome.judgement
-            tags[answer.tag] = new if old is None else _both(old, new)
+            new = answer.outcome.judgement
+            kept = compared if task.variant.detector.reference else tags
+            old = kept.get(answer.tag)
+            kept[answer.tag] = new if old is None else _both(old, new)
+    for tag, new in compared.items():
+        tags[tag] = _with_level(tags[tag], new) if tag in tags else new
     for tag, info in infos.items():
         if tag not in tags and info.healthy is not None:
             tags[tag] = _documented(info, info.healthy)
     return tags
+
+
+def _with_level(own: Judgement, other: Judgement) -> Judgement:
+    """A judgement with the level of a comparison with another run, if that is worse. The
+    range to show stays that of the metric itself where it has one."""
+    if own.low is None and own.high is None:
+        return _both(own, other)
+    rules = tuple(dict.fromkeys(own.rules + other.rules))
+    return replace(own, level=max(own.level, other.level), rules=rules)
 
 
 def _with_doubts(

@@ -34,7 +34,7 @@ def test_a_bad_run_exits_with_1_and_says_what_and_since_when(cli: Cli, ill: Path
     assert (result.code, result.err) == (1, "")
     assert "✖ a/collapsed" in result.out
     assert "entropy collapse, since" in result.out
-    for words in ("check first: ", "then: ", "usual causes: ", "advice: "):
+    for words in ("check first: ", "then: ", "usual causes: ", "next step: "):
         assert words in result.out
     assert result.out.splitlines()[-1].startswith("3 runs, worst bad:")
 

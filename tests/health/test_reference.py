@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.catalogue.model import TagInfo
+from rltui.catalogue.model import TagInfo, counterpart
 from rltui.core.level import Direction
 from rltui.health.cases import case_run
 from rltui.health.reference import Alignment, Reference
@@ -102,7 +102,7 @@ def test_a_long_reference_has_few_places() -> None:
     here = np.linspace(0, 1, 200_000)
     assert np.isfinite(at["low"]).all()
     assert np.all((at["low"] <= here + 0.01) & (at["high"] >= here - 0.01))
-    ((_, course),) = past._courses.values()
+    (course,) = past._courses.values()
     assert len(course.place) <= 512
 
 
@@ -124,3 +124,11 @@ def test_the_band_has_its_sides_in_order(values: list[float]) -> None:
     known = np.isfinite(at["low"])
     assert np.all(at["low"][known] <= at["high"][known])
     assert np.all(at["spread"][known] >= 0)
+
+
+def test_the_same_tag_comes_before_another_of_its_metric() -> None:
+    infos = {t: replace(UP[TAG], tag=t) for t in ("other", "mine")}
+    assert counterpart(infos["mine"], infos) == "mine"
+    assert counterpart(replace(UP[TAG], tag="third"), infos) == "other"
+    assert counterpart(replace(UP[TAG], tag="third", metric=None), infos) is None
+    assert counterpart(infos["mine"], {"mine": replace(UP[TAG], tag="mine", metric=None)}) is None

@@ -69,7 +69,7 @@ def below_start(
         facts={"start": start, "share": part, "drop": fall, "middle": middle, "span": within},
         notes=(
             (only_cliff, " (after a fall by {drop:%} within {span:d} rows)"),
-            (_then_all(excused, beyond), "; still low, but the reward is at its best"),
+            (_then_all(excused, beyond), "; still below its limit, but the reward is at its best"),
         ),
     )
 

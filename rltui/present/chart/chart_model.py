@@ -67,6 +67,20 @@ class Mark:
     letter: str
 
 
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """Where the newest trend leads, in units of the axes."""
+
+    x: float
+    y: float
+    """The newest point."""
+    limit: float
+    """The value that it is going to cross, ..."""
+    earliest: float
+    latest: float
+    """... and between which places on the x axis."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Chart:
     """Everything that :func:`rltui.present.chart.render.render` draws."""
@@ -86,6 +100,7 @@ class Chart:
     log: bool = False
     clip: bool = False
     """Cut the y range to the 1-99 % quantiles and mark what is outside."""
+    ahead: Continuation | None = None
     healthy: tuple[float | None, float | None] | None = None
     """The healthy range (None: open), drawn as a tint."""
     limits: Sequence[Limit] = ()

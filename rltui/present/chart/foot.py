@@ -144,11 +144,14 @@ def _bar_line(bar: Bar, span: Span, glyphs: GlyphSet) -> Line:
         return place(span.width, [(begin, body, look), (0, name, name_look)])
     if end + 1 + width <= span.width:
         return place(span.width, [(begin, body, look), (end + 1, name, name_look)])
-    if begin >= _ENOUGH:
+    room = max(0, end - begin - 5)
+    if room < width <= span.width - begin - 3 and end == right:
+        parts = [(begin, body[:2], look), (begin + 3, name, name_look)]
+        return place(span.width, parts)
+    if begin >= _ENOUGH and begin > room < width:
         name = fit(name, begin - 1, ellipsis=glyphs.ellipsis)
         return place(span.width, [(begin, body, look), (0, name, name_look)])
     # no space beside the bar: the name interrupts it
-    room = max(0, end - begin - 5)
     name = fit(name, room, ellipsis=glyphs.ellipsis)
     if cell_width(name) < 3:
         return place(span.width, [(begin, body, look)])

@@ -14,6 +14,7 @@ import numpy as np
 
 from rltui.present.chart.axis import Scale
 from rltui.present.chart.chart_model import Bar, Chart, Curve, Limit, Mark
+from rltui.present.chart.continuation import draw_continuation
 from rltui.present.chart.foot import Span, axis_lines, foot_lines, wanted_rows
 from rltui.present.chart.layers import (
     Plot,
@@ -91,6 +92,8 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     if cross is not None and not plot.holds(cross):
         cross = None
     draw_ground(plot, chart)
+    if chart.ahead is not None:
+        draw_continuation(plot, chart.ahead)
     draw_curve(plot, shown)
     draw_marks(plot, shown)
     if cross is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from rltui.core.text import cell_width, fit, pad
@@ -31,6 +32,28 @@ def wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str = "â€
             kept[-1] = fit(kept[-1], width - 1, ellipsis="") + ellipsis
         return kept
     return lines
+
+
+#: Where an imperative sentence may end early: "Lower the rate, use fewer epochs; then ...".
+_CLAUSE_END = re.compile(r"[.?,;](?= )")
+#: The rest of a sentence that asks.
+_QUESTION = re.compile(r"[^.;]*\?")
+
+
+def whole_clauses(text: str, width: int, limit: int = 1, *, ellipsis: str = "â€¦") -> list[str]:
+    """``text`` in at most ``limit`` lines: as many whole clauses as fit, else cut. A question and
+    what stands in brackets are not parted."""
+    lines = wrap(text, width)
+    if len(lines) <= limit:
+        return lines
+    kept: list[str] = []
+    for end in _CLAUSE_END.finditer(text):
+        head = text[: end.start()] + (end[0] if end[0] in ".?" else "")
+        parted = end[0] in ",;" and _QUESTION.match(text, end.end())
+        if head.count("(") == head.count(")") and not parted:
+            lines = wrap(head, width)
+            kept = lines if len(lines) <= limit else kept
+    return kept or wrap(text, width, limit, ellipsis=ellipsis)
 
 
 def paragraph(

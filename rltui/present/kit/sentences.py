@@ -48,9 +48,16 @@ def _state(finding: Finding) -> str:
     known = finding.evidence.facts
     limit, interval = known.get("limit_s"), known.get("interval_s")
     if isinstance(limit, (int, float)):
-        rows = f"; rows usually come every {numbers.age(float(interval))}" if interval else ""
-        return f"nothing written for more than {numbers.age(limit)}{rows}"
+        pace = f"; {_pace(float(interval))}" if interval else ""
+        return f"nothing written for more than {numbers.age(limit)}{pace}"
     return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
+
+
+def _pace(interval: float) -> str:
+    """How often rows come, from the seconds between two of them."""
+    if interval < 0.5:
+        return "rows usually come several times a second"
+    return f"rows usually come every {numbers.duration(interval)}"
 
 
 def _others(evidence: Evidence) -> str:
@@ -109,7 +116,7 @@ def why_skipped(skipped: Skipped, missing: str) -> str:
     if missing:
         return f"no {missing}"
     if skipped.rows >= skipped.needed:
-        return f"{skipped.rows} rows, none that it can judge"
+        return f"{skipped.rows} rows, none of them usable"
     return f"{skipped.rows} of {skipped.needed} rows"
 
 

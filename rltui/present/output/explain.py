@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,6 +24,9 @@ from rltui.present.output.explain_symptom import symptom_document, symptom_lines
 
 Json = dict[str, Any]
 _WIDTH = 78
+#: Names of frameworks or tags that are listed without ``reasons``.
+_SHOWN = 4
+_BETTER = {"up": "higher", "down": "lower", "inside": "inside its range", "none": ""}
 
 
 def explain_document(
@@ -142,7 +146,8 @@ def _rule(rule: Rule) -> Json:
                 "title": v.title,
                 "metrics": list(v.metrics),
                 "applies": _applies(v.when),
-                "healthy": _healthy(v),
+                "healthy": _limit(v, min(v.levels)),
+                "limits": {level.word: _limit(v, level) for level in v.levels},
                 "detector": v.detector.name,
                 "watch": _parameters(v.levels.get(Level.WATCH, {})),
                 "bad": _parameters(v.levels.get(Level.BAD, {})),
@@ -173,9 +178,8 @@ def _applies(when: When) -> str:
     return "; ".join(words)
 
 
-def _healthy(variant: Variant) -> str:
-    """The watch limit in words, where it does not depend on the run; else ""."""
-    level = min(variant.levels)
+def _limit(variant: Variant, level: Level) -> str:
+    """The limit of a level in words, where it does not depend on the run; else ""."""
     given: dict[str, Number | None] = {
         name: p.default for name, p in variant.detector.parameters.items()
     }
@@ -197,20 +201,21 @@ def _parameters(values: Mapping[str, Number]) -> Json:
 
 
 def explain_text(document: Json, *, reasons: bool = False) -> str:
-    """The document for people; ``reasons``: also where each limit of a rule comes from."""
+    """The document for people: what it means, its limits, what to do. ``reasons``: also who logs
+    it under which name, the parameters of a rule and where each limit comes from."""
     if "name" not in document:
         return _listing(document)
     lines: list[str] = []
     if "metric" in document:
-        lines += _metric_lines(document["metric"])
-        for entry in document["logged_as"]:
-            lines.append(f"  {entry['framework']:16} {entry['pattern']}")
+        lines += _metric_lines(document["metric"], document["logged_as"], reasons=reasons)
+    shown = document.get("metric", {}).get("meaning")
     for entry in _grouped(document.get("tags", ())):
-        lines += _tag_lines(entry)
+        if reasons or entry["meaning"] != shown:
+            lines += _tag_lines(entry, reasons=reasons)
     if "rule" in document:
         lines += _rule_lines(document["rule"], reasons=reasons)
     if "symptom" in document:
-        lines += symptom_lines(document["symptom"])
+        lines += symptom_lines(document["symptom"], reasons=reasons)
     if document["rules"] and "rule" not in document:
         names = ", ".join(f"{title} ({key})" for key, title in document["rules"].items())
         lines += ["", *wrap(f"judged by {names}", _WIDTH)]
@@ -227,13 +232,27 @@ def _listing(document: Json) -> str:
     return "\n".join(lines).strip("\n") + "\n"
 
 
-def _metric_lines(metric: Json) -> list[str]:
+def _metric_lines(metric: Json, logged: list[Json], *, reasons: bool) -> list[str]:
     unit = f", {metric['unit']}" if metric["unit"] else ""
     lines = [f"{metric['title']} ({metric['key']}): {metric['category']}{unit}", ""]
     lines += wrap(metric["meaning"], _WIDTH)
-    facts = [("better", metric["direction"]), ("healthy", _range(metric["healthy"]))]
-    lines += [f"{name:10} {text}" for name, text in facts if text]
-    return [*lines, f"{'source':10} {metric['source']}", "", "logged as"]
+    facts = [
+        ("better", _BETTER[metric["direction"]]),
+        ("healthy", _range(metric["healthy"])),
+        ("logged as", "" if reasons else _patterns(logged)),
+        ("source", metric["source"] if reasons else ""),
+    ]
+    lines += [line for name, text in facts if text for line in _fact(name, text, 0)]
+    if reasons:
+        lines += ["", "logged as", *(f"  {x['framework']:16} {x['pattern']}" for x in logged)]
+    return lines
+
+
+def _patterns(logged: list[Json]) -> str:
+    """The names under which most frameworks log a metric."""
+    common = [name for name, _ in Counter(x["pattern"] for x in logged).most_common()]
+    more = f", and {len(common) - _SHOWN} other names" if len(common) > _SHOWN else ""
+    return ", ".join(common[:_SHOWN]) + more
 
 
 def _range(healthy: Json | None) -> str:
@@ -253,17 +272,17 @@ def _grouped(tags: Iterable[Json]) -> list[Json]:
     return list(groups.values())
 
 
-def _tag_lines(entry: Json) -> list[str]:
+def _tag_lines(entry: Json, *, reasons: bool) -> list[str]:
     unit = f", {entry['unit']}" if entry["unit"] else ""
-    lines = ["", f"{entry['framework']}: {entry['title']} ({entry['metric']}){unit}"]
+    lines = ["", f"{entry['title']} ({entry['metric']}){unit}"]
     lines += [f"  {x}" for x in wrap(entry["meaning"], _WIDTH - 2)]
     if entry["sign"] < 0:
         lines.append("  logged with the opposite sign")
-    if entry["matched_by"]:
-        lines.append(f"  matched by {entry['matched_by']}")
-    if entry["source"]:
-        lines += [f"  {x}" for x in wrap(f"source {entry['source']}", _WIDTH - 2)]
-    return lines
+    names = entry["framework"].split(", ")
+    few = reasons or len(names) <= _SHOWN
+    lines += _fact("logged by", ", ".join(names) if few else f"{len(names)} frameworks")
+    places = [("matched by", entry["matched_by"]), ("source", entry["source"])] if reasons else []
+    return lines + [line for name, text in places if text for line in _fact(name, text)]
 
 
 def _rows(value: Any) -> str:
@@ -274,28 +293,33 @@ def _rows(value: Any) -> str:
 def _rule_lines(rule: Json, *, reasons: bool) -> list[str]:
     lines = [f"{rule['title']} ({rule['id']}): {rule['category']}", ""]
     lines += wrap(rule["meaning"], _WIDTH)
+    shared = len({v["advice"] for v in rule["variants"]}) == 1
     for variant in rule["variants"]:
-        lines += ["", f"{variant['title']} ({variant['id']})"]
+        name = f" ({variant['id']})" if reasons else ""
+        lines += ["", f"{variant['title']}{name}"]
         facts = [
             ("reads", ", ".join(variant["metrics"])),
             ("for", variant["applies"]),
-            ("fine", variant["healthy"]),
-            ("speaks", _when(variant)),
-            ("check", variant["advice"]),
-            *((word, _limits(variant, word)) for word in ("watch", "bad")),
+            ("limits", ", ".join(f"{k} unless {x}" for k, x in variant["limits"].items() if x)),
+            ("check", "" if shared else variant["advice"]),
         ]
+        if reasons:
+            facts.append(("fires", _when(variant)))
+            facts += [(word, _parameter_words(variant, word)) for word in ("watch", "bad")]
         lines += [line for name, text in facts if text for line in _fact(name, text)]
         for name, why in variant["sources"].items() if reasons else ():
             lines += [f"    {x}" for x in wrap(f"{name + ': ' if name else ''}{why}", _WIDTH - 4)]
     if not rule["variants"]:
         return lines
-    hint = "" if reasons else "; --reasons says where they come from"
-    return [*lines, "", f"rules.override changes the limits{hint}"]
+    if shared:
+        lines += ["", *_fact("check", rule["variants"][0]["advice"], 0)]
+    hint = "" if reasons else "; --reasons shows them"
+    return [*lines, "", f"rules.override changes the parameters{hint}"]
 
 
-def _fact(name: str, text: str) -> list[str]:
-    first, *rest = wrap(text, _WIDTH - 10)
-    return [f"  {name:8}{first}", *(f"{'':10}{x}" for x in rest)]
+def _fact(name: str, text: str, indent: int = 2) -> list[str]:
+    first, *rest = wrap(text, _WIDTH - 11 - indent)
+    return [f"{'':{indent}}{name:11}{first}", *(f"{'':{indent + 11}}{x}" for x in rest)]
 
 
 def _when(variant: Json) -> str:
@@ -303,8 +327,8 @@ def _when(variant: Json) -> str:
     hold = variant["hold"]
     rows = "at once" if hold == 1 else f"after {_rows(hold)} rows in a row"
     least = f", from row {variant['min_points']} on" if variant["min_points"] > 1 else ""
-    return f"{rows}{least}; over after {variant['release']} rows inside the limit"
+    return f"{rows}{least}; resolved after {variant['release']} rows inside the limit"
 
 
-def _limits(variant: Json, level: str) -> str:
+def _parameter_words(variant: Json, level: str) -> str:
     return ", ".join(f"{name} {_rows(value)}" for name, value in variant[level].items())

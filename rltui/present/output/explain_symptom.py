@@ -39,17 +39,24 @@ def symptom_document(catalogue: Catalogue, symptom: Symptom) -> Json:
     }
 
 
-def symptom_lines(symptom: Json) -> list[str]:
-    """The document for people."""
+def symptom_lines(symptom: Json, *, reasons: bool) -> list[str]:
+    """The document for people; ``reasons``: also where it is from."""
     lines = [f"{symptom['title']} ({symptom['id']})", ""]
     for first, lead in ((True, "check first"), (False, "then")):
         for check in symptom["check"]:
             if check["first"] is first:
-                lines.append(f"  {lead:11} {', '.join(check['titles'])}: {check['question']}")
+                lines += _fact(lead, f"{', '.join(check['titles'])}: {check['question']}")
                 lead = ""
-    facts = [(name, symptom[name]) for name in ("causes", "advice", "source")]
-    facts.append(("shown by", ", ".join(symptom["shown_by"])))
-    for name, text in facts:
-        for at, line in enumerate(wrap(text, _WIDTH - 14)):
-            lines.append(f"  {'' if at else name:11} {line}")
-    return lines
+    facts = [
+        ("causes", symptom["causes"]),
+        ("next step", symptom["advice"]),
+        ("source", symptom["source"] if reasons else ""),
+        ("shown by", ", ".join(symptom["shown_by"])),
+    ]
+    return [*lines, *(line for name, text in facts for line in _fact(name, text))]
+
+
+def _fact(name: str, text: str) -> list[str]:
+    """The text behind its name, wrapped; no line without text."""
+    found = wrap(text, _WIDTH - 14)
+    return [f"  {'' if at else name:11} {line}" for at, line in enumerate(found)]

@@ -17,13 +17,13 @@ from rltui.present.screens.ahead import ahead_sentence, projections
 from rltui.present.screens.diagnosis import (
     cause_of,
     cause_words,
-    check_sentences,
     ending_diagnosis,
     summary_of,
 )
 from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.log import exit_words, last_lines
 from rltui.present.screens.metric_rows import Row, fold
+from rltui.present.screens.story import check_facts
 from rltui.session import RunView, Session
 from rltui.session.event import Event, EventKind
 
@@ -138,7 +138,7 @@ def _ending_lines(run: RunView) -> list[str]:
         return []
     lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {exit_words(ending)}"]
     lines += [f"      {ending.line}"] if ending.line else []
-    lines += [f"      check: {ending.advice}"] if ending.advice else []
+    lines += [f"      next step: {ending.advice}"] if ending.advice else []
     diagnosis = ending_diagnosis(run) if run.infos else None
     return lines + (_check_lines(run, diagnosis) if diagnosis is not None else [])
 
@@ -155,7 +155,7 @@ def _finding_lines(run: RunView) -> list[str]:
         if id(finding) not in known:
             lines.append(f"  {_finding_line(finding)}")
             if finding.advice and finding.state is FindingState.FIRING:
-                lines.append(f"      advice: {finding.advice}")
+                lines.append(f"      next step: {finding.advice}")
     lines += _moved_lines(run)
     lines += [f"    ahead: {ahead_sentence(run, p)}" for p in projections(run)]
     if not report.findings:
@@ -183,14 +183,12 @@ def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
         lines.append(f"{indent}{_finding_line(finding)}")
     if top.level < Level.WATCH:
         return lines
-    facts = [("usual causes", top.symptom.causes), ("advice", top.symptom.advice)]
+    facts = [("usual causes", top.symptom.causes), ("next step", top.symptom.advice)]
     return [*lines, *_check_lines(run, top), *(f"      {name}: {text}" for name, text in facts)]
 
 
 def _check_lines(run: RunView, diagnosis: Diagnosis) -> list[str]:
-    first, then = check_sentences(run, diagnosis, _GLYPHS)
-    facts = (("check first", first), ("then", then))
-    return [f"      {name}: {text}" for name, text in facts if text]
+    return [f"      {name}: {text}" for name, text in check_facts(run, diagnosis, _GLYPHS)]
 
 
 def _finding_line(finding: Finding) -> str:
@@ -223,7 +221,7 @@ def _when(finding: Finding) -> str:
     if finding.since_step is None:
         return "whole run"
     if finding.state is FindingState.RESOLVED:
-        return f"{numbers.step_range(finding.since_step, finding.until_step)}, over"
+        return f"{numbers.step_range(finding.since_step, finding.until_step)}, resolved"
     return f"since {numbers.step(finding.since_step)}"
 
 

@@ -20,7 +20,11 @@ def projection_of(run: RunView, tag: str) -> Projection | None:
 def _projection(run: RunView, tag: str) -> Projection | None:
     going = run.progress is not None and run.progress.state is RunState.LIVE
     judgement = run.verdict.judgement(tag)
-    if not going or judgement.level >= Level.WATCH:
+    if (
+        not going
+        or judgement.level >= Level.WATCH
+        or (judgement.low, judgement.high) == (None, None)
+    ):
         return None
     found = project(run.series(tag), judgement)
     total = run.progress.total_steps if run.progress else None

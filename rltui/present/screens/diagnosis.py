@@ -1,4 +1,4 @@
-"""A diagnosis in words: its cause, what to check first and then, each with its value and badge."""
+"""A diagnosis in words: its cause, and what to check, each with its value and badge."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
 from rltui.health.badges import vanished
 from rltui.health.model import Diagnosis, Finding, Move
 from rltui.health.symptoms import SETTING_CHANGED, Check, symptoms
 from rltui.present.kit import numbers
-from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -25,7 +25,7 @@ from rltui.present.kit.line import (
     line_width,
     style,
 )
-from rltui.present.kit.prose import paragraph
+from rltui.present.screens.findings import heading
 from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.metric_rows import make_row
 from rltui.present.screens.metric_table import spark_line
@@ -53,6 +53,8 @@ class CheckItem:
     """What stands out: "× 200 at step 30", "usually ≤ 0.02"; "" for nothing."""
     is_effect: bool = False
     """Whether it stands out since after the onset of the symptom only."""
+    is_setting: bool = False
+    """Whether a person or a schedule sets it."""
 
     @property
     def first(self) -> bool:
@@ -194,7 +196,10 @@ def _item(run: RunView, check: Check, onset: int | None) -> CheckItem:
     hint = _standing_out(run, check, tag, row.level, row.value)
     is_effect = bool(hint) and onset is not None and not _stood_out(run, check, tag, onset)
     step = None if last is None else last[0]
-    return CheckItem(check, key, info.title, tag, row.level, row.value, step, hint, is_effect)
+    is_setting = info.category is Category.HYPER
+    return CheckItem(
+        check, key, info.title, tag, row.level, row.value, step, hint, is_effect, is_setting
+    )
 
 
 def _standing_out(run: RunView, check: Check, tag: str, level: Level, value: float | None) -> str:
@@ -230,6 +235,12 @@ def _stood_out(run: RunView, check: Check, tag: str, onset: int) -> bool:
     if _far_from_usual(run, check, tag, value):
         return True
     return vanished(run.infos[tag], run.series(tag), onset) is not None
+
+
+def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
+    """What to check, under a heading."""
+    head = heading("Check", width, view, "now and over the run")
+    return [head, *check_lines(run, diagnosis, view, width)]
 
 
 def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
@@ -270,41 +281,3 @@ def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
         judged = item.level is not Level.UNKNOWN
         line += [(" ", TEXT), *spark_line(run, item.tag, spark, view, judged=judged)]
     return line
-
-
-def check_sentences(run: RunView, diagnosis: Diagnosis, glyphs: GlyphSet) -> tuple[str, str]:
-    """("learning rate 0.2 (did it change?)", "clip fraction 0.0038, gradient norm 0.0038"): what
-    to check first, and then; names of what is not logged at the end."""
-    items = check_items(run, diagnosis)
-    logged = [i for i in items if i.tag is not None]
-    first = [_words(i, i.hint or i.check.ask, glyphs) for i in logged if i.first]
-    then = [_words(i, i.hint, glyphs) for i in logged if not i.first]
-    missing = [i.title for i in items if i.tag is None]
-    if missing:
-        then.append(f"not logged: {', '.join(missing)}")
-    return ", ".join(first), ", ".join(then)
-
-
-def _words(item: CheckItem, remark: str, glyphs: GlyphSet) -> str:
-    """ "learning rate 0.2 ✖ (× 200 at 30)". No tick: before a question it would read as a yes."""
-    badge = f" {glyphs.badge(item.level)}" if item.level >= Level.WATCH else ""
-    return f"{item.title} {numbers.value(item.value)}{badge}" + (f" ({remark})" if remark else "")
-
-
-def check_paragraph(run: RunView, view: View, width: int, height: int) -> list[Line]:
-    """ "check first ... then ..." of the worst story in at most ``height`` lines."""
-    diagnosis = worst_story(run)
-    if diagnosis is None or height < 1 or width < 30:
-        return []
-    glyphs = view.glyphs
-    lines: list[Line] = []
-    for lead, text in zip(
-        ("check first", "then"), check_sentences(run, diagnosis, glyphs), strict=True
-    ):
-        if not text or len(lines) >= height:
-            continue
-        limit = 2 if height - len(lines) >= 3 else 1
-        body = paragraph(glyphs.text(text), width - 12, TEXT, limit=limit, ellipsis=glyphs.ellipsis)
-        for n, line in enumerate(body):
-            lines.append([(f"{lead if n == 0 else '':12}", MUTED if n == 0 else TEXT), *line])
-    return lines[:height]

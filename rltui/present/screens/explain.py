@@ -1,14 +1,17 @@
-"""What a metric or a finding means, what is usual, and where that is from."""
+"""What a metric or a finding means, its limits, why it has its badge now, and what to do."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from rltui.core.level import Direction
 from rltui.core.text import clean
 from rltui.health.model import Finding
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import MUTED, RULE, TITLE, Line
 from rltui.present.kit.prose import fact_table, paragraph
 from rltui.present.screens.ahead import ahead_sentence, projection_of
-from rltui.present.screens.diagnosis import diagnosis_of
+from rltui.present.screens.diagnosis import cause_of, diagnosis_of, summary_of, worst_story
 from rltui.present.screens.findings import advice_lines
 from rltui.present.screens.findings_detail import checks
 from rltui.present.screens.view import View
@@ -26,36 +29,45 @@ def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> l
 
 
 def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
-    """A metric: meaning, direction, healthy range, the rules that read it, where it is logged."""
-    info = run.infos[tag]
-    words = view.glyphs.text
+    """A metric: its meaning, its limits, why it has its badge now, and the next step."""
+    info, words = run.infos[tag], view.glyphs.text
     unit = f"   {info.unit}" if info.unit else ""
     lines: list[Line] = [
         [(words(info.title), TITLE), (words(unit), MUTED)],
         [(view.glyphs.rule * width, RULE)],
     ]
     meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
-    lines += paragraph(words(meaning), width)
-    lines.append([])
-    judgement, ahead = run.verdict.judgement(tag), projection_of(run, tag)
-    doubt = run.verdict.doubt(tag)
-    facts = [
-        ("tag", info.tag),
-        ("metric", info.metric.key if info.metric else "unknown"),
-        ("direction", info.direction.value),
-        ("healthy", words(sentences.healthy(judgement))),
-        ("badge", words(doubt and f"no tick: {doubt}")),
-        ("ahead", words(ahead_sentence(run, ahead)) if ahead else ""),
-        ("rules", ", ".join(judgement.rules)),
-        ("matched by", info.where or ""),
-        ("source", info.source),
-        ("logged in", ", ".join(clean(p.name) for p in run.points.table.origins(tag))),
-    ]
-    last = run.shown(tag).last
+    lines += [*paragraph(words(meaning), width), []]
+    facts = [(name, words(text)) for name, text in _facts(run, tag)]
+    lines += fact_table(facts, width, 12)
+    origins = ", ".join(clean(p.name) for p in run.points.table.origins(tag))
+    lines += [[], *fact_table([("tag", info.tag), ("logged in", words(origins))], width, 12)]
+    more = f"rltui explain {info.tag} --reasons shows rules, sources and other names"
+    return [*lines, *paragraph(words(more), width, MUTED)]
+
+
+def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
+    """(name, text) pairs; "" for what there is nothing to say about."""
+    info, verdict, last = run.infos[tag], run.verdict, run.shown(tag).last
     if last is not None:
-        facts.insert(
-            2, ("newest", f"{numbers.value(last[2])} at {run.step_word} {numbers.step(last[0])}")
-        )
+        yield "now", f"{numbers.value(last[2])} at {run.step_word} {numbers.step(last[0])}"
+    yield "better", {Direction.UP: "higher", Direction.DOWN: "lower"}.get(info.direction, "")
+    yield "healthy", sentences.healthy(verdict.judgement(tag))
+    found = [f for f in (run.report.firing() if run.report else ()) if f.tag == tag]
+    cause, story = cause_of(run), worst_story(run)
+    if story is not None and cause is not None and cause.tag == tag:
+        yield story.level.word, summary_of(run, story)
+        yield "next step", story.symptom.advice
+        return
+    for finding in found:
+        yield finding.level.word, sentences.summary(finding)
+    doubt, ahead = verdict.doubt(tag), projection_of(run, tag)
+    yield "no tick", doubt
+    yield "ahead", ahead_sentence(run, ahead) if ahead else ""
+    for finding in found[:1]:
+        diagnosis = diagnosis_of(run, finding)
+        yield "next step", diagnosis.symptom.advice if diagnosis else finding.advice
+    if not found and not verdict.judgement(tag).rules:
+        yield "badge", "no rule judges it"
     if run.step_word != "step":
-        facts.append(("steps", "the log has none: its rows were counted"))
-    return lines + fact_table(facts, width, 12)
+        yield "steps", "the log has none: its rows were counted"

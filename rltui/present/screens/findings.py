@@ -19,6 +19,7 @@ from rltui.present.kit.line import (
     style,
 )
 from rltui.present.kit.prose import fact_table, paragraph
+from rltui.present.screens.finding_rows import FindingId, FindingRow
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -34,13 +35,13 @@ def heading(title: str, width: int, view: View, note: str = "") -> Line:
 
 
 def counts(run: RunView) -> str:
-    """ "3 bad  2 watch  1 over", or "none"."""
+    """ "3 bad  2 watch  1 resolved", or "none"."""
     if run.report is None:
         return "none" if run.verdict.crash is not None else "reading"
     parts = [
         (run.report.alarms(Level.BAD), "bad"),
         (run.report.alarms(Level.WATCH), "watch"),
-        (len(run.report.resolved()), "over"),
+        (len(run.report.resolved()), "resolved"),
     ]
     return "  ".join(f"{n} {word}" for n, word in parts if n) or "none"
 
@@ -60,9 +61,9 @@ def badge_of(finding: Finding, view: View) -> tuple[str, Token, bool]:
 
 
 def span_words(finding: Finding, *, now: bool = False) -> str:
-    """ "since 31", "30 to 31, over"; with ``now``: "31 to now"."""
+    """ "since 31", "30 to 31, resolved"; with ``now``: "31 to now"."""
     if finding.state is FindingState.RESOLVED:
-        tail = "" if now else ", over"
+        tail = "" if now else ", resolved"
         return f"{numbers.step_range(finding.since_step, finding.until_step)}{tail}"
     since = numbers.step(finding.since_step)
     return f"{since} to now" if now else f"since {since}"
@@ -89,12 +90,18 @@ def cause_line(run: RunView, view: View, width: int) -> Line:
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
 
 
-def finding_line(finding: Finding, width: int, view: View, *, now: bool = False) -> Line:
+def title_words(row: FindingRow) -> str:
+    """ "reward dropped (2 tags)"."""
+    count = len(row.findings)
+    return f"{row.finding.title} ({count} tags)" if count > 1 else row.finding.title
+
+
+def finding_line(row: FindingRow, width: int, view: View, *, now: bool = False) -> Line:
     """One line: badge, title, since when at the right end."""
-    glyph, token, bold = badge_of(finding, view)
-    right = span_words(finding, now=now)
+    glyph, token, bold = badge_of(row.finding, view)
+    right = span_words(row.finding, now=now)
     room = width - cell_width(right) - 3
-    title = pad(view.glyphs.text(finding.title), room, ellipsis=view.glyphs.ellipsis)
+    title = pad(view.glyphs.text(title_words(row)), room, ellipsis=view.glyphs.ellipsis)
     look = style(token, bold=bold)
     return [(f"{glyph} ", look), (title, look), (f" {right}", MUTED)]
 
@@ -146,7 +153,8 @@ def finding_block(finding: Finding, view: View, width: int, limit: int) -> list[
     """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
     text, ellipsis = view.glyphs.text(sentences.summary(finding)), view.glyphs.ellipsis
     evidence = paragraph(text, width, TEXT, indent=2, limit=limit, ellipsis=ellipsis)
-    return [finding_line(finding, width, view), *evidence]
+    row = FindingRow(FindingId(finding.rule, finding.title, 0), (finding,), is_repeat=False)
+    return [finding_line(row, width, view), *evidence]
 
 
 def advice_lines(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
@@ -158,7 +166,6 @@ def advice_lines(run: RunView, finding: Finding, view: View, width: int) -> list
         limits = [f"{k} {numbers.value(x)}" for k, x in known.items() if isinstance(x, float)]
         facts.append(("evidence", f"{evidence.statistic} {numbers.value(evidence.value)}"))
         facts.append(("limits", ", ".join(limits)))
-    facts.append(("steps", _steps_words(finding)))
     facts.append(("tag", finding.tag or ""))
     if finding.advice:
         facts.append(("check", finding.advice))
@@ -168,17 +175,12 @@ def advice_lines(run: RunView, finding: Finding, view: View, width: int) -> list
 
 
 def since_words(run: RunView, finding: Finding) -> str:
-    """ "step 31, 59 steps ago"; when it is over, its last step instead."""
+    """ "step 31, 59 steps ago"; when it is resolved, its last step instead."""
     if finding.since_step is None:
         return ""
     text = f"step {numbers.step(finding.since_step)}"
     if finding.state is FindingState.RESOLVED:
-        return f"{text}, over at {numbers.step(finding.until_step)}"
+        return f"{text}, resolved at {numbers.step(finding.until_step)}"
     last = run.data.last_step
     ago = 0 if last is None else last - finding.since_step
-    return f"{text}, {numbers.step(ago)} steps ago" if ago > 0 else f"{text}, the newest"
-
-
-def _steps_words(finding: Finding) -> str:
-    evidence = finding.evidence
-    return f"{numbers.step(evidence.step_first)} to {numbers.step(evidence.step_last)}"
+    return f"{text}, {numbers.step(ago)} steps ago" if ago > 0 else f"{text}, the newest step"

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from rltui.core.text import cell_width
-from rltui.health.model import Diagnosis, Finding, Skipped
+from rltui.health.model import Diagnosis, Skipped
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, RULE, STRONG, TEXT, Line, line_width, style
 from rltui.present.kit.prose import fact_table, paragraph
 from rltui.present.screens.ahead import ahead_sentence, projection_of
 from rltui.present.screens.diagnosis import (
     cause_of,
-    check_lines,
+    check_table,
     diagnosis_of,
     ending_diagnosis,
     summary_of,
     title_of,
 )
+from rltui.present.screens.finding_rows import FindingRow
 from rltui.present.screens.findings import badge_of, heading, since_words
 from rltui.present.screens.findings_list import (
     AheadId,
@@ -23,12 +24,14 @@ from rltui.present.screens.findings_list import (
     EndingId,
     ItemId,
     SkippedId,
-    find,
+    row_of,
     why_skipped,
 )
 from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import exit_words
 from rltui.present.screens.metric_chart import chart_lines
+from rltui.present.screens.metric_rows import fold
+from rltui.present.screens.metric_table import columns_for, row_line, section_line
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -37,9 +40,9 @@ def detail_lines(
     run: RunView, item: ItemId | None, view: View, width: int, height: int
 ) -> list[Line]:
     """The item at the cursor: what was found, what to check first, usual causes, a chart."""
-    finding = find(run, item)
-    if finding is not None:
-        return _finding_detail(run, finding, view, width, height)
+    row = row_of(run, item)
+    if row is not None:
+        return _finding_detail(run, row, view, width, height)
     if isinstance(item, EndingId):
         return _ending_detail(run, view, width)[:height]
     if isinstance(item, CauseId) and run.report is not None and cause_of(run) is not None:
@@ -48,15 +51,34 @@ def detail_lines(
         return _ahead_detail(run, item.tag, view, width, height)
     skipped = run.report.skipped if run.report else ()
     found = next((s for s in skipped if SkippedId(s.rule) == item), None)
-    return [] if found is None else _skipped_detail(run, found, view, width)[:height]
+    return [] if found is None else _skipped_detail(run, found, view, width, height)[:height]
 
 
-def _skipped_detail(run: RunView, skipped: Skipped, view: View, width: int) -> list[Line]:
-    """A rule that could not judge: its title, and why in full."""
+def _skipped_detail(
+    run: RunView, skipped: Skipped, view: View, width: int, height: int
+) -> list[Line]:
+    """A rule that could not judge: its title, why in full, and what has been judged."""
     title = view.glyphs.text(skipped.title)
     head = heading(title, width, view, skipped.rule)
     why = paragraph(view.glyphs.text(f"not judged: {why_skipped(run, skipped)}"), width)
-    return [head, *why]
+    lines = [head, *why]
+    lines += _judged_lines(run, view, width, height - len(lines))
+    headline = run.headline()
+    chart = _chart(run, headline, view, width, height - len(lines)) if headline else []
+    return [*lines, *chart]
+
+
+def _judged_lines(run: RunView, view: View, width: int, room: int) -> list[Line]:
+    """The rows that rules have judged, with their limits, in ``room`` lines."""
+    rows = fold(run, (t for t in run.infos if run.verdict.judgement(t).rules))
+    if not rows or room < 4:
+        return []
+    shown = rows if len(rows) <= room - 2 else rows[: room - 3]
+    columns = columns_for(width)
+    lines = [[], section_line("Judged", columns.width, view, heads=columns, spark_head="run")]
+    lines += [row_line(run, row, columns, view, cursor=False) for row in shown]
+    more = len(rows) - len(shown)
+    return [*lines, [(f"  and {more} more in the tabs", MUTED)]] if more else lines
 
 
 def _ahead_detail(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
@@ -104,8 +126,9 @@ def _cause_detail(
 
 
 def _finding_detail(
-    run: RunView, finding: Finding, view: View, width: int, height: int
+    run: RunView, row: FindingRow, view: View, width: int, height: int
 ) -> list[Line]:
+    finding = row.finding
     glyph, token, bold = badge_of(finding, view)
     look, words = style(token, bold=bold), view.glyphs.text
     title: Line = [(f"{glyph} ", look), (words(finding.title), look)]
@@ -115,13 +138,14 @@ def _finding_detail(
     lines = [head, *paragraph(words(sentences.summary(finding)), width, STRONG)]
     diagnosis = diagnosis_of(run, finding)
     facts = [("since", since_words(run, finding)), ("because", _because(run, diagnosis))]
+    facts += [("also", f"{f.tag}: {sentences.short(f)}") for f in row.findings[1:]]
     lines += fact_table([(name, words(text)) for name, text in facts], width, 10)
     if finding.error:
         lines += fact_table([("rule broke", words(finding.error))], width, 12)
     elif diagnosis is not None:
         lines += checks(run, diagnosis, view, width)
     elif finding.advice:
-        lines += fact_table([("advice", words(finding.advice))], width, 10)
+        lines += fact_table([("next step", words(finding.advice))], width, 14)
     if finding.tag in run.infos:
         lines += _chart(run, finding.tag, view, width, height - len(lines))
     return lines[:height]
@@ -139,17 +163,16 @@ def _because(run: RunView, diagnosis: Diagnosis | None) -> str:
 def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
     """What to check first and then, usual causes, and what helps; a blank line before."""
     symptom, words = diagnosis.symptom, view.glyphs.text
-    head = heading("Check", width, view, "now and over the run")
-    facts = [("usual", symptom.causes), ("advice", symptom.advice)]
-    table = fact_table([(name, words(text)) for name, text in facts], width, 10)
-    return [[], head, *check_lines(run, diagnosis, view, width), *table]
+    facts = [("usual causes", symptom.causes), ("next step", symptom.advice)]
+    table = fact_table([(name, words(text)) for name, text in facts], width, 14)
+    return [[], *check_table(run, diagnosis, view, width), *table]
 
 
 def _chart(run: RunView, tag: str, view: View, width: int, room: int) -> list[Line]:
     """A blank line, the title and the chart of a tag, where there is room for it."""
-    if room < 10:
+    if room < 8:
         return []
     info = run.infos[tag]
     note = "   ".join(x for x in (view.glyphs.text(info.unit), info.tag) if x)
     head = heading(view.glyphs.text(info.title), width, view, note)
-    return [[], head, *chart_lines(run, tag, view, width, min(room - 2, 24))]
+    return [[], head, *chart_lines(run, tag, view, width, min(room - 2, 34))]

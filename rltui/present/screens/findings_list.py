@@ -24,6 +24,8 @@ from rltui.present.screens.ahead import (
 )
 from rltui.present.screens.diagnosis import cause_of
 from rltui.present.screens.entries import Entry, fixed, indented, with_margin
+from rltui.present.screens.events import event_lines
+from rltui.present.screens.finding_rows import FindingId, FindingRow, finding_rows
 from rltui.present.screens.findings import (
     calm_lines,
     cause_line,
@@ -32,17 +34,10 @@ from rltui.present.screens.findings import (
     heading,
     no_verdict,
 )
+from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import exit_words
 from rltui.present.screens.view import View
 from rltui.session import RunView
-
-
-class FindingId(NamedTuple):
-    """Names a finding within a run, the same as long as its episode lives."""
-
-    rule: str
-    tag: str | None
-    since_step: int | None
 
 
 class SkippedId(NamedTuple):
@@ -71,11 +66,6 @@ class AheadId(NamedTuple):
 
 #: What the cursor of the list stands on.
 ItemId = FindingId | SkippedId | CauseId | EndingId | AheadId
-
-
-def finding_id(finding: Finding) -> FindingId:
-    """The id of a finding."""
-    return FindingId(finding.rule, finding.tag, finding.since_step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,28 +98,43 @@ def findings_layout(width: int, height: int, lines: int) -> FindingsLayout:
 
 
 def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
-    """The list: how the run ended, what caused what fires, what is over or not judged."""
+    """The list: how the run ended, what caused what fires, what is resolved or not judged."""
     entries = _cause_entries(run, view, width, margin)
     entries += _ending_entries(run, entries, view, width, margin)
     report = run.report
     if report is None:
         return [*entries, fixed([(f"  {no_verdict(run)}", MUTED)])]
-    depths = _depths(report)
-    for title, group in (("Firing", report.firing()), ("Over", report.resolved())):
-        if not group and title == "Over":
+    depths, rows = _depths(report), finding_rows(run)
+    groups = [r for r in rows if r.is_firing], [r for r in rows if not r.is_firing]
+    for title, group in zip(("Firing", "Resolved"), groups, strict=True):
+        if not group and title == "Resolved":
             continue
         note = counts(run).replace("  ", " ") if title == "Firing" else str(len(group))
         entries += _head(title, note if group else "none", entries, view, width, margin)
-        entries += [_entry(f, depths.get(id(f), 0), width, margin, view) for f in group]
+        entries += [_entry(r, depths.get(id(r.finding), 0), width, margin, view) for r in group]
         if not group:
             entries.append(fixed(*indented(calm_lines(run, width, view)[:2], margin)))
     if ahead := projections(run):
-        entries += _head("Ahead", "if it goes on like this", entries, view, width, margin)
+        entries += _head("Ahead", "if the trend continues", entries, view, width, margin)
         entries += [_ahead_entry(run, p, width, margin, view) for p in ahead]
     if report.skipped:
         entries += _head("Not judged", str(len(report.skipped)), entries, view, width, margin)
         entries += [_skipped_entry(run, s, width, margin, view) for s in report.skipped]
     return entries
+
+
+def entries_below(
+    run: RunView, view: View, layout: FindingsLayout, above: int
+) -> list[Entry[ItemId]]:
+    """What has room under a list of ``above`` lines: what moved first, and what happened."""
+    lines: list[Line] = []
+    room = layout.list_height - above
+    if cause_of(run) is None and room >= 4:  # that of a cause is in its detail
+        moved = first_mover_lines(run, view, layout.rows, min(room - 1, 9))
+        lines += [[], *moved] if moved else []
+    happened = event_lines(run, view, layout.rows, room - len(lines) - 1)
+    lines += [[], *happened] if happened else []
+    return [fixed(x) for x in indented(lines, layout.margin)]
 
 
 def _head(
@@ -184,10 +189,10 @@ def _drawn(item: ItemId, line: Line, width: int, margin: int, view: View) -> Ent
     return Entry(item, draw)
 
 
-def _entry(finding: Finding, depth: int, width: int, margin: int, view: View) -> Entry[ItemId]:
+def _entry(row: FindingRow, depth: int, width: int, margin: int, view: View) -> Entry[ItemId]:
     indent: Line = [("  " * depth, TEXT)] if depth else []
-    line = [*indent, *finding_line(finding, width - 2 * depth, view, now=True)]
-    return _drawn(finding_id(finding), line, width, margin, view)
+    line = [*indent, *finding_line(row, width - 2 * depth, view, now=True)]
+    return _drawn(row.id, line, width, margin, view)
 
 
 def _ahead_entry(
@@ -229,10 +234,15 @@ def _title_of(run: RunView, key: str) -> str:
     return key if metric is None else metric.title
 
 
+def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:
+    """The row of that id."""
+    return next((r for r in finding_rows(run) if r.id == wanted), None)
+
+
 def find(run: RunView, wanted: ItemId | None) -> Finding | None:
-    """The finding of that id."""
-    findings = run.report.findings if run.report else ()
-    return next((f for f in findings if finding_id(f) == wanted), None)
+    """The worst finding of the row of that id."""
+    row = row_of(run, wanted)
+    return None if row is None else row.finding
 
 
 def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:

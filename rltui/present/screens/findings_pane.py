@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.health.model import FindingState
 from rltui.present.kit import sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
@@ -16,7 +15,8 @@ from rltui.present.kit.line import (
     style,
 )
 from rltui.present.kit.prose import paragraph
-from rltui.present.screens.diagnosis import check_paragraph, worst_story
+from rltui.present.screens.entries import indented
+from rltui.present.screens.finding_rows import FindingRow, finding_rows, worst_rows
 from rltui.present.screens.findings import (
     badge_of,
     calm_lines,
@@ -26,46 +26,48 @@ from rltui.present.screens.findings import (
     heading,
     no_verdict,
     span_words,
+    title_words,
 )
 from rltui.present.screens.first_movers import first_mover_sentence
 from rltui.present.screens.log import exit_words
+from rltui.present.screens.story import STORY_NAMES, story_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
 
 def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
     """For narrow screens, at most ``limit`` lines: the cause, how it ended, the worst findings,
-    and what to check first."""
+    what to check first, and the next step."""
     if run.report is None:
         return []
     cause = cause_line(run, view, width)
     top = [*([cause] if cause else []), *ending_lines(run, width, view, 1)]
-    check = check_paragraph(run, view, width - 1, 1)
-    foot: list[Line] = [[(" ", TEXT), *x] for x in check]
     moved = first_mover_sentence(run, view)
+    middle: list[Line] = []
     if moved and not cause and limit >= 4:
-        foot.insert(0, [("  moved first ", MUTED), (moved, TEXT)])
-    room = max(1, limit - len(top) - len(foot))
-    lines = [*top, *_firing_lines(run, width, view, room), *foot]
+        middle = [[(f"  {pad('moved first', STORY_NAMES)}", MUTED), (moved, TEXT)]]
+    left, firing = limit - len(top) - len(middle), sum(r.is_firing for r in finding_rows(run))
+    height = min(3, max(2, left - firing), left - min(1, firing))
+    story = indented(story_lines(run, view, width - 2, height), 2)
+    lines = [*top, *_firing_lines(run, width, view, left - len(story)), *middle, *story]
     ellipsis = view.glyphs.ellipsis
     return [fit_line(x, width, ellipsis=ellipsis) for x in lines[:limit]]
 
 
 def _firing_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
     """One line per firing finding: name, since, shortest evidence."""
-    firing = run.report.firing() if run.report else ()
-    shown = run.report.worst(min(limit, len(firing))) if run.report else ()
+    firing = [r for r in finding_rows(run) if r.is_firing]
+    shown = worst_rows(firing, limit)
     lines: list[Line] = []
-    name_room = max((cell_width(f.title) for f in shown), default=0)
-    since_room = max((cell_width(span_words(f)) for f in shown), default=0)
-    for finding in shown:
-        glyph, token, bold = badge_of(finding, view)
+    name_room = max((cell_width(title_words(r)) for r in shown), default=0)
+    since_room = max((cell_width(span_words(r.finding)) for r in shown), default=0)
+    for row in shown:
+        glyph, token, bold = badge_of(row.finding, view)
         look = style(token, bold=bold)
-        line: Line = [(f"{glyph} ", look), (pad(finding.title, name_room) + " ", look)]
-        line.append((pad(span_words(finding), since_room) + "  ", MUTED))
-        room = width - line_width(line)
-        text = fit(view.glyphs.text(sentences.short(finding)), room, ellipsis=view.glyphs.ellipsis)
-        lines.append([*line, (text, TEXT)])
+        line: Line = [(f"{glyph} ", look), (pad(title_words(row), name_room) + " ", look)]
+        line.append((pad(span_words(row.finding), since_room) + "  ", MUTED))
+        room, words = width - line_width(line), view.glyphs.text(sentences.short(row.finding))
+        lines.append([*line, (fit(words, room, ellipsis=view.glyphs.ellipsis), TEXT)])
     if len(firing) > limit and lines:
         more = f"  +{len(firing) - limit}"
         room = width - cell_width(more)
@@ -98,32 +100,28 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
     lines += ending_lines(run, width, view, 3 if height >= 10 else 1)
     if not report.findings:
         return [*lines, *calm_lines(run, width, view)]
-    check = check_paragraph(run, view, width, 4 if height >= 12 else 2)
-    room = height - len(lines) - len(check)
-    lines += _listed(run, width, room, view)
-    return [*lines, *check] if worst_story(run) else lines
+    story = story_lines(run, view, width, height * 2 // 5 if height >= 5 else 0)
+    lines += _listed(run, width, height - len(lines) - len(story), view)
+    return [*lines, *story]
 
 
 def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
     """The findings in ``room`` lines, with their evidence where it fits."""
-    if run.report is None:
-        return []
-    known = run.report.findings
-    findings = known if len(known) <= room else run.report.worst(max(0, room - 1))
-    hidden = len(known) - len(findings)
-    bad = [f for f in findings if f.state is FindingState.FIRING and f.level is Level.BAD]
-    spare = room - len(findings) - bool(hidden)
+    known = finding_rows(run)
+    rows = known if len(known) <= room else worst_rows(known, max(0, room - 1))
+    hidden = len(known) - len(rows)
+    bad = {r.id for r in rows if r.is_firing and r.finding.level is Level.BAD}
+    spare = room - len(rows) - bool(hidden)
     lines: list[Line] = []
-    for finding in findings:
-        lines.append(finding_line(finding, width, view))
-        wanted = finding in bad or spare >= len(findings) - len(lines)
-        if spare > 0 and width >= 44 and wanted:
-            over = finding.state is FindingState.RESOLVED
-            text = view.glyphs.text(sentences.summary(finding))
-            look = MUTED if over else TEXT
-            limit = 2 if spare > len(findings) else 1
-            ellipsis = view.glyphs.ellipsis
-            body = paragraph(text, width, look, indent=2, limit=limit, ellipsis=ellipsis)
+    for at, row in enumerate(rows):
+        lines.append(finding_line(row, width, view))
+        if spare > 0 and width >= 44 and (row.id in bad or spare >= len(rows) - at - 1):
+            body = _evidence(row, width, 2 if spare > len(rows) else 1, view)
             spare -= len(body)
             lines += body
     return [*lines, [(f"  and {hidden} more on Findings", MUTED)]] if hidden else lines
+
+
+def _evidence(row: FindingRow, width: int, limit: int, view: View) -> list[Line]:
+    text, look = view.glyphs.text(sentences.summary(row.finding)), TEXT if row.is_firing else MUTED
+    return paragraph(text, width, look, indent=2, limit=limit, ellipsis=view.glyphs.ellipsis)

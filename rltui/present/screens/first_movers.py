@@ -18,6 +18,9 @@ from rltui.present.screens.findings import heading
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
+#: Below this width there is one word for the change.
+_BOTH_VALUES = 58
+
 
 def moves_of(run: RunView) -> tuple[int | None, tuple[Move, ...]]:
     """(step of the symptom, what moved around it)."""
@@ -46,8 +49,11 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
         look = style(LEVEL_TOKEN[run.verdict.level], bold=True) if move.is_setting else TEXT
         line: Line = [(f"{rank} ", ACCENT), column(title, 19, look, ellipsis=glyphs.ellipsis)]
         line.append(column(f"{run.step_word} {numbers.step(move.step)}", 13, MUTED))
-        line.append((f"{numbers.aligned(move.before)} {glyphs.text('→')} ", MUTED))
-        line.append((numbers.aligned(move.after) + " ", look if move.is_setting else STRONG))
+        if width < _BOTH_VALUES:
+            line.append((glyphs.text(change_words(move)), MUTED))
+        else:
+            line.append((f"{numbers.aligned(move.before)} {glyphs.text('→')} ", MUTED))
+            line.append((numbers.aligned(move.after) + " ", look if move.is_setting else STRONG))
         if width >= 69 and move.factor is not None:
             line.append((glyphs.text(numbers.factor(move.factor)), MUTED))
         lines.append(line)

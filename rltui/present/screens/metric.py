@@ -131,7 +131,7 @@ def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
     else:
         text = "no rule judges it"
         if sentences.healthy(judgement):
-            text += f"; documents say {sentences.healthy(judgement)}"
+            text += f"; documented range {sentences.healthy(judgement)}"
         lines.append([(f"{glyphs.badge(row.level)} ", badge), (words(text), MUTED)])
     return lines
 

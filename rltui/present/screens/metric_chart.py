@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rltui.catalogue.model import counterpart
 from rltui.core.block import IntArray
 from rltui.core.level import Level
 from rltui.health.model import Finding, FindingState
-from rltui.present.chart.chart_model import XY
+from rltui.health.projection import Projection
+from rltui.present.chart.chart_model import XY, Continuation
 from rltui.present.chart.outline import LONG, Outline
 from rltui.present.chart.render import Bar, Chart, Curve, Limit, Mark, render, smooth
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
+from rltui.present.screens.ahead import projection_of, steps_words
 from rltui.present.screens.metric_rows import episodes
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.timeline import timeline
@@ -79,7 +82,8 @@ def chart_lines(
     )
 
     def draw() -> list[Line]:
-        chart = chart_of(run, tag, view, band=band, zoom=zoom)
+        alone = not (stacked or small) and zoom == WHOLE_RUN
+        chart = chart_of(run, tag, view, band=band, zoom=zoom, ahead=alone)
         if small:
             chart = replace(chart, bars=(), marks=(), limits=(), x_axis=x_axis, ends=True)
         if stacked:
@@ -96,8 +100,9 @@ def chart_of(
     *,
     band: tuple[str, str] | None = None,
     zoom: Zoom = WHOLE_RUN,
+    ahead: bool = False,
 ) -> Chart:
-    """The request for the chart of one tag."""
+    """The request for the chart of one tag, with ``ahead`` also where its trend leads."""
     series, judgement = run.shown(tag), run.verdict.judgement(tag)
     axis = axis_of(run, series, view.axis)
     to_x = axis.place
@@ -114,11 +119,12 @@ def chart_of(
         first, last, _ = span_of(run, tag)
         ends = to_x(first), to_x(last)
     marks, marks_title = _marks(run, tag, to_x)
+    projection = projection_of(run, tag) if ahead and axis.kind == "step" else None
     return Chart(
         curve=_curve(run, series, band, levels, axis, judged, exact),
         first=None if ends is None else ends[0],
         last=None if ends is None else ends[1],
-        end=_end(run, tag, axis, ends),
+        end=_end(run, tag, axis, ends, projection),
         window=None if zoom.window is None else (to_x(zoom.window[0]), to_x(zoom.window[1])),
         x_kind=axis.kind,
         x_unit=axis.unit,
@@ -126,7 +132,8 @@ def chart_of(
         log=view.log_y,
         clip=view.outliers,
         healthy=(low, high) if low is not None or high is not None else None,
-        limits=_limits(low, high, sentences.healthy(judgement)),
+        ahead=_continuation(series, projection, run.infos[tag].sign),
+        limits=_limits(low, high, sentences.healthy(judgement), projection),
         restarts=[to_x(int(s)) for s in series.restarts],
         bars=_bars(run, tag, to_x),
         marks=marks,
@@ -135,11 +142,33 @@ def chart_of(
     )
 
 
-def _end(run: RunView, tag: str, axis: Axis, ends: tuple[float, float] | None) -> float | None:
-    """Where the x axis ends: a live run gets space for new points."""
+def _end(
+    run: RunView,
+    tag: str,
+    axis: Axis,
+    ends: tuple[float, float] | None,
+    projection: Projection | None,
+) -> float | None:
+    """Where the x axis ends: a live run gets space for new points, and for what lies ahead up to
+    a third of its length."""
     if ends is None or not is_live(run):
         return None
-    return span_of(run, tag)[2] if axis.kind == "step" else padded_end(*ends)
+    end = span_of(run, tag)[2] if axis.kind == "step" else padded_end(*ends)
+    if projection is None:
+        return end
+    first, last = ends
+    return max(end, padded_end(first, min(projection.latest, last + (last - first) / 3)))
+
+
+def _continuation(
+    series: Series, projection: Projection | None, sign: float
+) -> Continuation | None:
+    steps, values = series.finite()
+    if projection is None or not len(steps):
+        return None
+    limit = projection.limit * (1.0 if sign >= 0 else -1.0)
+    newest = float(steps[-1]), float(values[-1])
+    return Continuation(*newest, limit, projection.earliest, projection.latest)
 
 
 def _curve(
@@ -174,12 +203,16 @@ def _ghost(run: RunView, series: Series, axis: Axis) -> XY | None:
     run where the axis counts steps."""
     if len(series.old_steps):
         return axis.places(series.old_steps), series.old_values
-    reference, tag = run.reference, series.tag
-    if reference is None or reference is run or axis.kind != "step" or tag not in reference.infos:
+    reference, info = run.reference, run.infos[series.tag]
+    if reference is None or reference is run or axis.kind != "step":
+        return None
+    tag = counterpart(info, reference.infos)
+    if tag is None:
         return None
     ghost, last = reference.shown(tag), run.points.last_step
     here = slice(0, None if last is None else int(np.searchsorted(ghost.steps, last, "right")))
-    return (ghost.steps[here], ghost.values[here]) if len(ghost.steps[here]) else None
+    scale = reference.infos[tag].scale / info.scale
+    return (ghost.steps[here], ghost.values[here] * scale) if len(ghost.steps[here]) else None
 
 
 def outline_of(run: RunView, series: Series) -> IntArray | None:
@@ -195,12 +228,17 @@ def outline_of(run: RunView, series: Series) -> IntArray | None:
     return known.index
 
 
-def _limits(low: float | None, high: float | None, words: str) -> list[Limit]:
+def _limits(
+    low: float | None, high: float | None, words: str, projection: Projection | None
+) -> list[Limit]:
+    """The lines of the healthy range; that which is going to be crossed says when."""
     out = []
     for value, sign in ((low, "≥"), (high, "≤")):
         if value is None:
             continue
         text = words if words.startswith(sign) else f"{sign} {numbers.short(value)}"
+        if projection is not None and abs(projection.limit) == abs(value):
+            text += f", at about {steps_words(projection)}"
         out.append(Limit(value, text, Token.OK))
     return out
 
@@ -208,11 +246,12 @@ def _limits(low: float | None, high: float | None, words: str) -> list[Limit]:
 def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
     """Findings as bars in the same order under every chart: by when they began.
 
-    Bad and firing ones have priority, then those of this metric.
+    Bad and firing ones have priority, then those of this metric. The state of a run is in its
+    header and gets none.
     """
     if run.report is None:
         return []
-    found = [f for f in run.report.findings if f.since_step is not None]
+    found = [f for f in run.report.findings if f.since_step is not None and f.tag is not None]
     found = [f for f in found if f.tag == tag or _same_axis(run, tag, f.tag)]
     found.sort(key=lambda f: (_rank(f), f.tag != tag, f.since_step or 0))
     found = sorted(found[:_MOST_BARS], key=lambda f: (f.since_step or 0, f.title, f.tag or ""))
@@ -230,8 +269,7 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
 
 
 def _same_axis(run: RunView, tag: str, other: str | None) -> bool:
-    own = has_own_axis(run, tag)
-    return not own and (other is None or not has_own_axis(run, other))
+    return other is not None and not has_own_axis(run, tag) and not has_own_axis(run, other)
 
 
 def _rank(finding: Finding) -> int:

@@ -252,13 +252,16 @@ def _entry(
     return Entry(row.tag, draw)
 
 
-def fitted(sections: Sequence[Section], height: int) -> tuple[list[Section], bool]:
+def fitted(
+    sections: Sequence[Section], height: int, kept: str | None = None
+) -> tuple[list[Section], bool]:
     """The sections with as many rows as fit, and whether blank lines fit between them.
 
-    Rows that matter least are left out so that every section shows.
+    Rows that matter least are left out so that every section shows; that of the tag ``kept``
+    stays.
     """
     blanks = height >= 26
-    chosen = _fit_sections(sections, height, blanks)
+    chosen = _fit_sections(sections, height, blanks, kept)
     return chosen, blanks and _needed(chosen, True) <= height
 
 
@@ -295,7 +298,9 @@ def _needed(sections: Sequence[Section], blanks: bool) -> int:
     return sum(1 + len(s.rows) for s in sections) + (len(sections) - 1 if blanks else 0)
 
 
-def _fit_sections(sections: Sequence[Section], height: int, blanks: bool) -> list[Section]:
+def _fit_sections(
+    sections: Sequence[Section], height: int, blanks: bool, kept: str | None
+) -> list[Section]:
     """Leave out the rows that matter least until everything fits: not judged, then ok ones."""
     rows = [list(s.rows) for s in sections]
 
@@ -305,12 +310,10 @@ def _fit_sections(sections: Sequence[Section], height: int, blanks: bool) -> lis
     room = height - (len(sections) - 1 if blanks and needed() <= height - len(sections) + 1 else 0)
     for level in (Level.UNKNOWN, Level.OK, Level.WATCH):
         while needed() > room:
-            longest = max(
-                (r for r in rows if sum(x.weight <= level for x in r) and len(r) > 1),
-                key=len,
-                default=None,
-            )
+            spare = [[x for x in r if x.weight <= level and x.tag != kept] for r in rows]
+            choices = [n for n, r in enumerate(rows) if spare[n] and len(r) > 1]
+            longest = max(choices, key=lambda n: len(rows[n]), default=None)
             if longest is None:
                 break
-            longest.remove([x for x in longest if x.weight <= level][-1])
+            rows[longest].remove(spare[longest][-1])
     return [replace(s, rows=tuple(r)) for s, r in zip(sections, rows, strict=True)]

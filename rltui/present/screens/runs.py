@@ -6,7 +6,7 @@ from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.core.text import pad
 from rltui.health.model import Finding
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -22,6 +22,7 @@ from rltui.present.kit.line import (
 from rltui.present.kit.names import distinct
 from rltui.present.screens.diagnosis import cause_of
 from rltui.present.screens.entries import Entry, fixed, longest, with_margin, words_match
+from rltui.present.screens.finding_rows import FindingRow, finding_rows, worst_rows
 from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.header import state_spans
 from rltui.present.screens.log import crashed_line
@@ -226,16 +227,22 @@ def _below(run: RunView, view: View, share: float | None) -> Line:
     if not run.infos:
         size = sum(s.size for s in run.data.files.sources.values())
         return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
-    firing = run.report.firing() if run.report else ()
-    if run.report is None or not firing:
-        return []
-    worst, cause = run.report.worst(1)[0], cause_of(run)
-    look = style(LEVEL_TOKEN[worst.level])
+    firing = [r for r in finding_rows(run) if r.is_firing]
+    return _worst_line(run, firing, view) if firing else []
+
+
+def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:
+    """The cause, the worst finding, and how many more. What is about the state of the run alone
+    says how long it has been quiet: the state has its column."""
+    worst, cause = worst_rows(firing, 1)[0].finding, cause_of(run)
+    look, words = style(LEVEL_TOKEN[worst.level]), view.glyphs.text
+    if worst.tag is None:
+        return [(words(sentences.short(worst)), look)]
     line: Line = []
     if cause is not None:
-        words = view.glyphs.text(f"{run.infos[cause.tag].title} {change_words(cause)}")
-        line += [(words, look), (f" at {numbers.step(cause.step)}, then ", MUTED)]
-    line.append((worst.title, look))
+        change = f"{run.infos[cause.tag].title} {change_words(cause)}"
+        line += [(words(change), look), (f" at {numbers.step(cause.step)}, then ", MUTED)]
+    line.append((words(worst.title), look))
     line.append((_since(worst), MUTED))
     if len(firing) > 1:
         line.append((f"  and {len(firing) - 1} more", MUTED))

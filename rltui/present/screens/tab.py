@@ -10,7 +10,10 @@ from rltui.health.model import FindingState
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, fit_line, style
 from rltui.present.kit.prose import fact_line, paragraph
+from rltui.present.screens.diagnosis import check_table, worst_story
 from rltui.present.screens.entries import Entry, beside, fixed, indented
+from rltui.present.screens.events import event_lines
+from rltui.present.screens.finding_rows import finding_rows
 from rltui.present.screens.findings import calm_lines, finding_block, heading
 from rltui.present.screens.findings_pane import findings_pane, short_lines
 from rltui.present.screens.first_movers import first_mover_lines
@@ -34,6 +37,8 @@ _LIST_WIDE, _LIST_MEDIUM = 92, 69
 _GAP = 3
 #: From this width on the chart pane holds two charts side by side.
 _TWO_CHARTS = 80
+#: From this height on there are two rows of them.
+_TWO_ROWS = 36
 #: Lines of a chart of a companion, with its heading.
 _SMALL_CHART = 7
 #: Lines of the chart under a list, at most.
@@ -90,23 +95,35 @@ def without_rows(layout: TabLayout, width: int, height: int) -> TabLayout:
 
 
 def overview_entries(
-    run: RunView, sections: list[Section], view: View, layout: TabLayout
+    run: RunView, sections: list[Section], view: View, layout: TabLayout, kept: str | None = None
 ) -> list[Entry[str]]:
-    """The whole list of Overview: the questions, and around them what is found."""
+    """The whole list of Overview: the questions, and around them what is found. The row of the
+    tag ``kept`` is among them whatever the room."""
     top = _short_findings(run, view, layout)
     room = layout.list_height - len(top)
-    chosen, blanks = fitted(sections, room)
+    chosen, blanks = fitted(sections, room, kept)
     columns = columns_for(layout.rows)
     entries: list[Entry[str]] = [fixed(x) for x in indented(top, layout.margin)]
     for i, entry in enumerate(table_entries(run, chosen, columns, view, layout.margin)):
         if blanks and i and entry.id is None:
             entries.append(fixed([]))
         entries.append(entry)
-    spare = layout.list_height - len(entries) - 1
-    if layout.side and spare >= 3:
-        moved = first_mover_lines(run, view, layout.rows, min(spare, 8))
-        entries += [fixed([]), *(fixed(x) for x in indented(moved, 2))] if moved else []
-    return entries
+    spare = layout.list_height - len(entries)
+    lines = _below_overview(run, view, layout.rows, spare) if layout.side else []
+    return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
+
+
+def _below_overview(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """What has room under the questions: what moved first, what to check, what happened."""
+    lines: list[Line] = []
+    if height >= 4 and (moved := first_mover_lines(run, view, width, min(height - 1, 8))):
+        lines += [[], *moved]
+    story = worst_story(run)
+    if story is not None and (room := height - len(lines) - 1) >= 6:
+        lines += [[], *check_table(run, story, view, width)[:room]]
+    if happened := event_lines(run, view, width, height - len(lines) - 1):
+        lines += [[], *happened]
+    return lines
 
 
 def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
@@ -114,7 +131,7 @@ def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
         return []
-    lines = short_lines(run, width, view, 4 if height >= 20 else 3)
+    lines = short_lines(run, width, view, 5 if height >= 20 else 3)
     return lines or calm_lines(run, width, view)[:1]
 
 
@@ -125,14 +142,27 @@ def shown_of(sections: list[Section], total: int, tab: str) -> str:
     return f"{title} {count} of {total}"
 
 
-def first_to_look_at(sections: list[Section]) -> str:
-    """The first bad row, else the first watch row, else the first row."""
+def first_to_look_at(tab: str, sections: list[Section]) -> str:
+    """The row that the cursor is on when a tab opens: the first one on Overview, elsewhere the
+    first bad row, else the first watch row, else the first one."""
     rows = [r for s in sections for r in s.rows]
+    if tab == OVERVIEW:
+        return rows[0].tag
     for level in (Level.BAD, Level.WATCH):
         for row in rows:
             if row.level is level:
                 return row.tag
     return rows[0].tag
+
+
+def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None) -> str | None:
+    """The tag of the chart beside the list: that at the cursor, but on Overview the worst finding
+    as long as the user has ``chosen`` no row."""
+    if tab != OVERVIEW or chosen is not None:
+        return cursor
+    firing = [f for r in finding_rows(run) if r.is_firing for f in r.findings]
+    worst = max(firing, key=lambda f: f.level, default=None)
+    return worst.tag if worst is not None and worst.tag in run.infos else cursor
 
 
 def empty_lines(run: RunView, filtered: bool, view: View, layout: TabLayout) -> list[Line]:
@@ -172,7 +202,7 @@ def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
 def side_lines(
     run: RunView, tab: str, cursor: str | None, view: View, width: int, height: int
 ) -> list[Line]:
-    """The pane at the right: findings on Overview, and the chart of the row at the cursor."""
+    """The pane at the right: findings on Overview, and the chart of the tag ``cursor``."""
     lines: list[Line] = []
     if tab == OVERVIEW:
         lines = findings_pane(run, width, max(4, height * 45 // 100), view)
@@ -182,6 +212,10 @@ def side_lines(
         return lines
     companions = _companions(run, cursor)
     if width >= _TWO_CHARTS and companions:
+        if room >= _TWO_ROWS and len(companions) > 2:
+            top = _side_by_side(run, view, width, (room - 1) // 2, [cursor, companions[0]])
+            low = _side_by_side(run, view, width, (room - 1) // 2, companions[1:3])
+            return [*lines, *top, [], *low]
         return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, companions[0]])]
     ill = [t for t in companions if run.verdict.tag_level(t) >= Level.WATCH][:2]
     if not ill or room < 31:

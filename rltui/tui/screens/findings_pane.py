@@ -13,6 +13,7 @@ from rltui.present.screens.entries import indented
 from rltui.present.screens.findings_detail import detail_lines
 from rltui.present.screens.findings_list import (
     ItemId,
+    entries_below,
     find,
     finding_entries,
     findings_layout,
@@ -63,7 +64,9 @@ class FindingsPane(Container):
         wide = size.width >= 100
         layout = findings_layout(size.width, size.height, 0)
         entries = finding_entries(run, view, layout.rows, layout.margin)
-        if not wide:
+        if wide:
+            entries += entries_below(run, view, layout, sum(e.height for e in entries))
+        else:
             layout = findings_layout(size.width, size.height, sum(e.height for e in entries))
         self._layout = layout
         self.set_class(wide, "-wide")

@@ -21,6 +21,7 @@ from rltui.present.screens.tab import (
     shown_of,
     side_lines,
     tab_layout,
+    tag_to_chart,
     without_rows,
 )
 from rltui.present.screens.tabs import OVERVIEW
@@ -49,6 +50,8 @@ class MetricsPane(Horizontal):
         """Tab -> the row that the user put the cursor on."""
         self._left: dict[RunKey, dict[str, str | None]] = {}
         """The same of other runs."""
+        self._first: str | None = None
+        """The row that the cursor is on until the user moves it, while the tab is open."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="left"):
@@ -87,6 +90,8 @@ class MetricsPane(Horizontal):
         self._tab = tab
         self._sections = tab_sections(run, tab, text)
         view = shell_of(self).view
+        if self._sections and (other or not rows.ids):
+            self._first = first_to_look_at(tab, self._sections)
         count = sum(len(s.rows) for s in self._sections)
         hidden = hidden_lines(run, tab, text, view) if text else []
         self._layout = layout = tab_layout(tab, size.width, size.height, count + len(hidden))
@@ -95,14 +100,15 @@ class MetricsPane(Horizontal):
             lines = empty_lines(run, bool(text), view, layout)
             entries: list[Entry[str]] = [fixed(x) for x in lines]
         elif tab == OVERVIEW:
-            entries = overview_entries(run, self._sections, view, layout)
+            kept = rows.chosen or self._first
+            entries = overview_entries(run, self._sections, view, layout, kept)
         else:
             columns = columns_for(layout.rows)
             found = [r for s in self._sections for r in s.rows]
             entries = row_entries(run, found, columns, view, layout.margin)
         entries += [fixed(x) for x in hidden]
         self._arrange(layout, bool(count))
-        rows.show(entries, first_to_look_at(self._sections) if count else None)
+        rows.show(entries, self._first)
         if other:
             self.query_one("#head", Lines).update()
             self.call_after_refresh(self.update_details)  # the list is seen before its charts
@@ -150,5 +156,6 @@ class MetricsPane(Horizontal):
 
     def _draw_side(self, _width: int, height: int) -> list[Line]:
         width, view = self._layout.side - 1, shell_of(self).view
-        lines = side_lines(self._run, self._tab, self.rows.cursor, view, width, height)
+        tag = tag_to_chart(self._run, self._tab, self.rows.chosen, self.rows.cursor)
+        lines = side_lines(self._run, self._tab, tag, view, width, height)
         return indented(lines, 1)

@@ -11,7 +11,8 @@ from textual.geometry import Size
 from rltui.core.batch import RunKey
 from rltui.present.screens.clipboard import finding_text, metric_text
 from rltui.present.screens.explain import explain_finding, explain_tag
-from rltui.present.screens.findings_list import finding_id, tag_at
+from rltui.present.screens.finding_rows import finding_rows
+from rltui.present.screens.findings_list import tag_at
 from rltui.present.screens.keys import FINDINGS, LIST
 from rltui.present.screens.tabs import FINDINGS as FINDINGS_TAB
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID, tabs_of
@@ -205,11 +206,11 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
 
     def action_next_finding(self) -> None:
         """The next firing (else resolved) finding, in the list of findings."""
-        run = self.run
-        if run.report is None or not run.report.findings:
+        rows = finding_rows(self.run)
+        if not rows:
             self.shell.say("no findings")
             return
-        ids = [finding_id(f) for f in run.report.firing() or run.report.findings]
+        ids = [r.id for r in rows if r.is_firing] or [r.id for r in rows]
         here = self.findings.findings.cursor if self.tab == FINDINGS_TAB else None
         index = (ids.index(here) + 1) % len(ids) if here in ids else 0
         self.tab = FINDINGS_TAB

@@ -339,6 +339,13 @@ def test_the_unit_hides_no_label(last: int, newest: bool, shown: str) -> None:
     assert label.split() == shown.split()
 
 
+def test_a_name_that_fits_into_its_bar_is_not_cut() -> None:
+    lines = render(entropy(bars=[Bar("a long name of it", BAD, 15)]), 60, 14, BRAILLE)
+    assert "a long name of it ━" in plain(lines[-1])
+    short = render(entropy(bars=[Bar("a long name of it", BAD, 60)]), 40, 14, BRAILLE)
+    assert plain(short[-1]).startswith("a long name of it ")
+
+
 def test_the_name_of_an_early_bar_does_not_hide_the_bar() -> None:
     lines = render(entropy(bars=[Bar("since the beginning", BAD, 1)]), 60, 14, BRAILLE)
     assert "✖━ since the beginning ━━━" in plain(lines[-1])

@@ -188,7 +188,7 @@ def test_a_collapse_that_the_best_reward_excuses_is_said_to_last() -> None:
         assert finding.state is FindingState.RESOLVED
         return summary(finding)
 
-    why = "; still low, but the reward is at its best"
+    why = "; still below its limit, but the reward is at its best"
     assert said("20x10 9x30 20..200x60", "0.69x10 0.69..0.01x20 0.01x70").endswith(why)
     assert why not in said("20x10 9x30 20..200x60", "0.69x10 0.69..0.01x20 0.01x20 0.6x50")
 
@@ -217,10 +217,26 @@ def test_what_no_rule_found_has_a_sentence_too() -> None:
     [
         (Skipped("r", "R", ("entropy",)), "entropy", "no entropy"),
         (Skipped("r", "R", rows=6, needed=20), "", "6 of 20 rows"),
-        (Skipped("r", "R", rows=150, needed=30), "", "150 rows, none that it can judge"),
+        (Skipped("r", "R", rows=150, needed=30), "", "150 rows, none of them usable"),
         (Skipped("r", "R", broke=True), "", "the rule broke"),
     ],
     ids=["missing", "rows", "silent", "broke"],
 )
 def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -> None:
     assert why_skipped(skipped, missing) == text
+
+
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [
+        (0.02, "rows usually come several times a second"),
+        (0.8, "rows usually come every 1 s"),
+        (20.0, "rows usually come every 20 s"),
+        (None, "nothing written for more than 1 m"),
+    ],
+)
+def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) -> None:
+    known = replace(_EVIDENCE, facts={"limit_s": 60.0, "interval_s": interval})
+    text = summary(replace(_FINDING, evidence=known))
+    assert text.endswith(words)
+    assert " 0 s" not in text

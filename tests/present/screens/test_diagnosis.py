@@ -12,14 +12,17 @@ from rltui.health.model import Diagnosed, FindingState
 from rltui.present.kit.line import Line, plain
 from rltui.present.output.json_document import check_document
 from rltui.present.output.text_report import check_text
-from rltui.present.screens.diagnosis import check_items, check_sentences, diagnosis_of, worst_story
+from rltui.present.screens.diagnosis import check_items, diagnosis_of, worst_story
+from rltui.present.screens.explain import explain_tag
+from rltui.present.screens.finding_rows import FindingId
 from rltui.present.screens.findings import cause_line, counts
 from rltui.present.screens.findings_detail import detail_lines
-from rltui.present.screens.findings_list import CauseId, EndingId, FindingId, finding_entries
+from rltui.present.screens.findings_list import CauseId, EndingId, finding_entries
 from rltui.present.screens.findings_pane import findings_pane, short_lines
 from rltui.present.screens.header import verdict_spans
 from rltui.present.screens.metric_rows import make_row, overview_sections
 from rltui.present.screens.runs import RunRows
+from rltui.present.screens.story import check_facts
 from rltui.present.screens.tabs import tab_line
 from rltui.present.screens.view import View
 from rltui.session import RunView, Session
@@ -70,6 +73,7 @@ def test_a_list_without_room_for_all_shows_the_worst_findings() -> None:
     over = replace(last, title="past", state=FindingState.RESOLVED)
     worst = replace(last, title="worst of all", level=Level.BAD)
     run.report = replace(run.report, findings=(*mild, worst, over), diagnosed=Diagnosed())
+    run.version += 1
     assert [f.title for f in run.report.worst(2)] == ["mild a", "worst of all"]
     assert "worst of all" in text_of(short_lines(run, 78, VIEW, 2))
     assert "worst of all" in text_of(findings_pane(run, 60, 3, VIEW))
@@ -134,9 +138,9 @@ def test_no_tick_stands_before_a_question() -> None:
     run = the_run(a_session(grpo_batch(60), clock=grpo_clock()))
     diagnosis = worst_story(run)
     assert diagnosis is not None
-    first, then = check_sentences(run, diagnosis, VIEW.glyphs)
-    assert "(was it one large update?)" in first
-    assert VIEW.glyphs.ok not in first + then
+    facts = dict(check_facts(run, diagnosis, VIEW.glyphs))
+    assert "(was it one large update?)" in facts["check first"]
+    assert not any(VIEW.glyphs.ok in text for text in facts.values())
 
 
 @pytest.mark.parametrize(("row", "first"), [(55, False), (20, True)], ids=["effect", "cause"])
@@ -169,9 +173,9 @@ def test_counts_agree_everywhere() -> None:
 def test_the_detail_says_check_first_then_and_why() -> None:
     run = the_run(jumped())
     finding = next(iter(run.report.firing()))  # type: ignore[union-attr]
-    item = FindingId(finding.rule, finding.tag, finding.since_step)
+    item = FindingId(finding.rule, finding.title, 0)
     text = "\n".join(plain(x) for x in detail_lines(run, item, VIEW, 80, 40))
-    for words in ("because", "learning rate × 100", "first", "then", "usual", "advice"):
+    for words in ("because", "learning rate × 100", "first", "then", "usual", "next step"):
         assert words in text
 
 
@@ -212,3 +216,10 @@ def test_a_question_loses_its_tick_with_the_first_evidence(doubted: RunView) -> 
     line, _ = tab_line(doubted, "overview", VIEW, 160)
     assert "Actor ·" in plain(line)
     assert "Length ✔" in plain(line)
+
+
+def test_the_explanation_of_the_cause_says_what_it_brought_about() -> None:
+    text = text_of(explain_tag(the_run(jumped()), "actor/lr", VIEW, 90))
+    assert "at step 40; then KL blow-up" in text
+    assert "next step" in text
+    assert "no rule judges it" not in text

@@ -79,7 +79,7 @@ async def test_own_keys_work_and_stand_in_footer_and_help() -> None:
         assert "f2 explain" in hand.footer
         for key in ("f2", "E"):
             await hand.press(key)
-            assert "matched by" in hand.text
+            assert "logged in" in hand.text
             await hand.press("escape")
         await hand.press("question_mark")
         assert "f2  E" in hand.text

@@ -66,11 +66,38 @@ async def test_every_tag_is_on_screen_under_all(rich: tuple[Any, ...]) -> None:
 # -- rows ----------------------------------------------------------------------------------
 
 
-async def test_the_overview_opens_on_what_is_bad(rich: tuple[Any, ...]) -> None:
+async def test_the_overview_shows_what_is_bad(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich, size=(80, 24)) as hand:
-        assert hand.cursor == "actor/entropy"
         stable = next(x for x in hand.lines if "Is it stable?" in x)
         assert stable.rstrip().endswith("✖")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=str)
+@pytest.mark.parametrize("chosen", [0, 3], ids=["untouched", "moved"])
+async def test_the_cursor_stays_while_a_run_breaks(chosen: int, size: tuple[int, int]) -> None:
+    async with open_app(grpo_batch(30, collapse=None), size=size) as hand:
+        await hand.press(*["down"] * chosen)
+        row = hand.cursor
+        assert hand.ids.index(row) == chosen
+        for first in range(31, 71, 5):
+            await hand.feed(grpo_batch(5, first=first, collapse=40))
+            assert hand.cursor == row
+        assert "✖ 1 bad" in hand.lines[0]
+
+
+async def test_the_cursor_of_findings_stays_while_others_begin() -> None:
+    async with open_app(grpo_batch(60, collapse=40), size=(120, 36)) as hand:
+        await hand.press("9", "down")
+        item = hand.cursor
+        for first in range(61, 81, 5):
+            await hand.feed(grpo_batch(5, first=first, collapse=40))
+            assert hand.cursor == item
+
+
+async def test_a_tab_opens_on_what_is_bad(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich, size=(80, 24)) as hand:
+        await hand.press("3")
+        assert hand.cursor == "actor/entropy"
 
 
 async def test_moving_in_a_list(rich: tuple[Any, ...]) -> None:
@@ -251,7 +278,7 @@ async def test_help_that_is_longer_than_the_screen_scrolls(rich: tuple[Any, ...]
 
 async def test_the_explanation_is_of_what_is_at_the_cursor(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
-        await hand.press("e")
+        await hand.press("3", "e")
         assert "actor/entropy" in hand.text
         await hand.press("escape", "9", "e")
         assert "entropy_collapse" in hand.text

@@ -1,0 +1,100 @@
+"""The next step of a run: on Overview at every size, and in plain text."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.core.batch import LogTail
+from rltui.present.kit.line import line_width, plain
+from rltui.present.kit.prose import whole_clauses
+from rltui.present.output.text_report import check_text
+from rltui.present.screens.story import check_facts, next_step, story_lines
+from rltui.present.screens.view import View
+from rltui.session import RunView
+from tests.builders import a_batch, a_source, steps
+from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.tui.hand import open_app
+
+VIEW = View()
+
+
+def a_run(rate: list[float]) -> RunView:
+    """A run of 60 rows with this learning rate; its KL blows up at row 40."""
+    tags = grpo_tags(60, 1, None)
+    tags["actor/lr"] = rate
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
+    return run
+
+
+def text_of(run: RunView, width: int, height: int) -> str:
+    return "\n".join(plain(x) for x in story_lines(run, VIEW, width, height))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (160, 45), (200, 50)], ids=str)
+async def test_the_overview_shows_the_next_step(size: tuple[int, int]) -> None:
+    async with open_app(grpo_batch(60, total=200), size=size) as hand:
+        line = next(x for x in hand.lines if "next step" in x)
+        assert "Lower the learning rate" in line
+        assert any("check first" in x for x in hand.lines)
+        assert not any("next step" in x for x in hand.lines[-3:])
+
+
+async def test_a_run_that_is_well_has_none() -> None:
+    async with open_app(grpo_batch(60, collapse=None)) as hand:
+        assert "next step" not in hand.text
+        assert next_step(hand.run.run) == ""
+
+
+def test_a_jump_is_not_repeated_as_what_to_check() -> None:
+    text = text_of(a_run([1e-6] * 39 + [1e-4] * 21), 76, 2)
+    assert "(did the schedule change here?)" in text
+    assert "× 100" not in text
+    assert text.endswith("Put it back and resume from a checkpoint before this step.")
+
+
+def test_a_setting_far_from_usual_is_a_likely_cause() -> None:
+    run = a_run([0.5] * 60)
+    assert "likely cause learning rate 0.500 (usually ≤ 0.02)" in text_of(run, 76, 3)
+    story = run.report.diagnosed.diagnoses[0]  # type: ignore[union-attr]
+    assert "learning rate" not in dict(check_facts(run, story, VIEW.glyphs))["check first"]
+
+
+@pytest.mark.parametrize("height", range(1, 9))
+@pytest.mark.parametrize("width", [30, 46, 76, 105])
+def test_the_next_step_is_there_in_any_room(width: int, height: int) -> None:
+    lines = story_lines(a_run([0.5] * 60), VIEW, width, height)
+    assert 0 < len(lines) <= height
+    assert all(line_width(x) <= width for x in lines)
+    assert any(plain(x).startswith("next step") for x in lines)
+
+
+def test_a_crash_without_a_finding_has_its_own() -> None:
+    tail = LogTail(("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.",), 1)
+    source = a_source("stdout.log", format="console", precision_rank=1)
+    session = a_session(
+        a_batch(steps(1, grpo_tags(30, 1, None)), source=source, tail=tail), clock=grpo_clock()
+    )
+    (run,) = session.runs()
+    assert run.verdict.crash is not None
+    assert "Cap the tokens per rank" in next_step(run)
+    assert "next step: " in check_text(session)
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "limit", "shown"),
+    [
+        ("Clip it, lower it, look at it.", 30, 1, "Clip it, lower it, look at it."),
+        ("Clip it, lower it, look at it.", 29, 1, "Clip it, lower it"),
+        ("Read samples; stop.", 14, 1, "Read samples"),
+        ("Read samples. Stop.", 14, 1, "Read samples."),
+        ("Cap it (tokens, prompts), stop.", 20, 1, "Cap it (tokens, …"),
+        ("Does it run, or hang? Restart it.", 28, 1, "Does it run, or hang?"),
+        ("Does it run, or hang? Restart it.", 12, 1, "Does it run…"),
+        ("Read samples of both sets; stop early.", 14, 2, "Read samples of both sets"),
+    ],
+)
+def test_advice_ends_with_a_whole_clause(text: str, width: int, limit: int, shown: str) -> None:
+    lines = whole_clauses(text, width, limit)
+    assert " ".join(lines) == shown
+    assert len(lines) <= limit
