@@ -22,7 +22,7 @@ _WORDS: tuple[tuple[Category, frozenset[str]], ...] = tuple(
     for category, words in (
         (_C.HYPER, "lr coef beta gamma lambda epsilon temperature hparam hparams hyperparameters"),
         (_C.HYPER, "discount seed decay schedule threshold hyper cliprange"),
-        (_C.TIMING, "time times timing timer timers duration latency elapsed runtime"),
+        (_C.TIMING, "time times timing timer timers duration latency elapsed runtime seconds secs"),
         (_C.LENGTH, "length token tokens completion completions truncated seqlen"),
         (_C.PERF, "perf performance throughput mfu fps sps flops tflops tps"),
         (_C.BALANCE, "balance imbalance"),
@@ -43,6 +43,7 @@ _WEAK: tuple[tuple[Category, frozenset[str]], ...] = tuple(
     (category, word_set(words))
     for category, words in (
         (_C.PROGRESS, "step steps samples buffer count"),
+        (_C.CRITIC, "pass passed match solve solved"),
         (_C.PERF, "speed rate"),
         (_C.CRITIC, "cost costs penalty bonus intrinsic goal distance collision collisions task"),
         (_C.CRITIC, "curriculum difficulty terrain episode env environment"),
@@ -59,6 +60,9 @@ _COUNTED = word_set(
 
 #: Where a word of lower case is followed by a capital: ``LossPi``, but not ``GB`` or ``mW``.
 _CAMEL = re.compile(r"(?<=[a-z][a-z])(?=[A-Z][a-z])")
+#: ``It/sec``, ``tokens_per_second``, ``CurSamplesPerSec``.
+_RATE = re.compile(r"(?:/|[_ ]per[_ ]|Per)(?:s|[sS]ec|[sS]econd)$")
+_WINDOW = re.compile(r"_?\((?:last_|past_|over_)?\d+(?:_?[a-z]+)?\)$")
 _BLANK = re.compile(r"\s+")
 _JOINT = re.compile(r"[\s-]+")
 
@@ -69,6 +73,12 @@ def plain_name(tag: str) -> str:
     return _JOINT.sub("_", tag.strip()).lower()
 
 
+def without_window(tag: str) -> str:
+    """The name of a moving mean without its window: ``Avg Reward (last 50)`` is
+    ``avg_reward``."""
+    return _WINDOW.sub("", plain_name(tag))
+
+
 def guess_category(tag: str) -> Category:
     """The category that the words of the tag suggest, its first parts before its last."""
     parts = [words for part in tag.split("/") if (words := usual_words(normal(part))) != ("",)]
@@ -76,6 +86,8 @@ def guess_category(tag: str) -> Category:
         return Category.VALIDATION
     if parts and _is_counter(parts[-1]):
         return Category.PROGRESS
+    if _RATE.search(tag):
+        return Category.PERF
     for table in (_WORDS, _WEAK):
         for words in parts:
             for category, known in table:

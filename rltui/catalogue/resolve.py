@@ -26,7 +26,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from rltui.catalogue.dialect import Entry
-from rltui.catalogue.guess import label_text, plain_name, tag_family, unknown_tag
+from rltui.catalogue.guess import (
+    label_text,
+    plain_name,
+    tag_family,
+    unknown_tag,
+    without_window,
+)
 from rltui.catalogue.model import Category, Metric, TagInfo
 from rltui.catalogue.normal import Reading, normal, reading, readings
 from rltui.catalogue.pattern import Pattern, normal_pattern
@@ -117,6 +123,8 @@ class Resolver:
         """
         info = self._written(tag)
         if info is None and (name := plain_name(tag)) != tag:
+            info = self._written(name)
+        if info is None and tag.endswith(")") and (name := without_window(tag)) != tag:
             info = self._written(name)
         if info is None:
             info = self._respelt(tag)

@@ -66,6 +66,10 @@ def test_answers_are_remembered(catalogue: Catalogue) -> None:
         ("timing/foo", Category.TIMING),
         ("perf/x", Category.PERF),
         ("deep/throughput", Category.PERF),
+        ("Frames/sec", Category.PERF),
+        ("tokens_decoded_per_second", Category.PERF),
+        ("rollout_seconds", Category.TIMING),
+        ("unit_match_rate", Category.CRITIC),
         ("foo/bar", Category.OTHER),
         ("", Category.OTHER),
         ("奖励/平均", Category.OTHER),
@@ -97,6 +101,10 @@ def test_unknown_title(tag: str, title: str) -> None:
         ("Grad-Norm", "grad_norm.actor"),
         ("LOSS", "loss.total"),
         ("train/Reward", "reward.mean"),
+        ("Avg Reward (last 50)", "episode_return.mean"),
+        ("Avg Reward (last 100 eps)", "episode_return.mean"),
+        ("Mean Reward(100)", "reward.mean"),
+        ("It/sec", "updates_per_s"),
     ],
 )
 def test_names_as_loops_print_them(tag: str, key: str, catalogue: Catalogue) -> None:
@@ -107,6 +115,15 @@ def test_names_as_loops_print_them(tag: str, key: str, catalogue: Catalogue) -> 
 def test_a_loop_is_recognised_by_printed_names(catalogue: Catalogue) -> None:
     found = catalogue.recognise(["Reward", "KL_ref", "Adv Std", "Actor Loss", "Avg Response Len"])
     assert (found.framework, found.algorithm) == ("minimind", "GRPO")
+
+
+@pytest.mark.parametrize("scenario", ["classic-rl", "generic"])
+def test_a_score_is_the_return_of_a_game(scenario: str, catalogue: Catalogue) -> None:
+    resolver = catalogue.resolver("generic", scenario=scenario)
+    for tag in ("Average Score", "score", "avg_score"):
+        metric = resolver.resolve(tag).metric
+        assert metric is not None, tag
+        assert metric.key == "episode_return.mean"
 
 
 def test_patterns() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from rltui.formats.console import Console
 from rltui.formats.console.console_line import amount, quantity, whole
 from tests.formats.consoles import guessed, values
 
@@ -166,3 +169,68 @@ def test_an_evaluation_between_rules_belongs_to_the_row_above() -> None:
     name = "Evaluation over 10 episodes"
     assert values(text)[name] == [(n * 100, n + 0.5) for n in STEPS]
     assert name in guessed(text)
+
+
+def test_pairs_below_a_heading_may_contain_a_counters_name() -> None:
+    text = "".join(
+        f"Num timesteps: {n}0000\nBest mean reward: -7.00 - Last mean reward per episode: -{n}.50\n"
+        for n in STEPS
+    )
+    assert Console().claims(Path("output.log"), text.encode())
+    assert values(text)["Last mean reward per episode"] == [(n * 10000, -n - 0.5) for n in STEPS]
+
+
+def test_words_and_numbers_between_commas_below_a_row() -> None:
+    text = "".join(
+        f"Updates {n}0, num timesteps {n}000, FPS 60\n"
+        f"The dist entropy 3.{n}, the value loss 0.{n}, the action loss is -1.{n}\n\n"
+        for n in STEPS
+    )
+    found = values(text)
+    assert found["value loss"] == [(n * 1000, n / 10) for n in STEPS]
+    assert found["dist entropy"] == [(n * 1000, 3 + n / 10) for n in STEPS]
+    assert [v for _, v in found["action loss"]] == [-1.1, -1.2, -1.3]
+
+
+def test_a_sentence_with_numbers_is_no_row() -> None:
+    line = "Saved 3 files in 2.5, which took 1.5, and more.\n"
+    assert "files in" not in values("".join(f"step {n} loss 0.{n}\n{line}" for n in STEPS))
+
+
+def test_pairs_around_a_row_in_a_section_have_its_step() -> None:
+    rule = "-" * 60 + "\n"
+    text = rule + "".join(
+        f"|E2E latency=4.7s |Generate time=1.7s\n"
+        f"Epoch: 0 | Step: {n} | Actor Loss: 0.{n} | Critic Loss: 0.5\n"
+        f"Training => Latency: 0.8s, TFLOPs: 8.9\n"
+        f"Average reward score: -0.{n}\n{rule}"
+        for n in (*STEPS, 4)
+    )
+    found = values(text)
+    assert found["Average reward score"][-3:] == [(n, -n / 10) for n in (2, 3, 4)]
+    assert found["Generate time"][-3:] == [(n, 1.7) for n in (2, 3, 4)]
+
+
+def test_the_value_of_a_word_is_no_part_of_the_next_name() -> None:
+    found = values("".join(f"[train] iter={n} algo=grpo mean_reward=0.{n} loss=1\n" for n in STEPS))
+    assert found["mean_reward"] == [(n, n / 10) for n in STEPS]
+
+
+def test_a_mark_may_stand_behind_the_last_value() -> None:
+    marks = {1: "", 2: " \u2705", 3: " \U0001f525"}
+    text = "".join(
+        f"Episode {n}00 | Avg Reward (last 100 eps): {n}.5 | Epsilon: 0.{n}{marks[n]}\n"
+        for n in STEPS
+    )
+    assert values(text)["Avg Reward (last 100 eps)"] == [(n * 100, n + 0.5) for n in STEPS]
+
+
+def test_cells_without_a_number_differ_from_row_to_row() -> None:
+    text = "Step\tTraining Loss\treward\tsampling / mean\n" + "".join(
+        f"{n}\t0.5\t0.{n}\t{'0.1' if n == 1 else 'No Log'}\n" for n in STEPS
+    )
+    assert values(text) == {
+        "Training Loss": [(n, 0.5) for n in STEPS],
+        "reward": [(n, n / 10) for n in STEPS],
+        "sampling / mean": [(1, 0.1)],
+    }

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.formats import Decoded, Options
 from rltui.formats.jsonl import JsonLines
@@ -71,14 +72,76 @@ def test_step_keys_in_order_of_preference() -> None:
 
 
 def test_null_nan_and_infinity() -> None:
-    found = values('{"step": 1, "a": null, "b": NaN, "c": Infinity, "d": -Infinity, "e": 1}\n')
-    assert math.isnan(found["a"][0][1])
+    found = values(
+        '{"step": 0, "a": 2}\n'
+        '{"step": 1, "a": null, "b": NaN, "c": Infinity, "d": -Infinity, "e": 1}\n'
+    )
+    assert math.isnan(found["a"][1][1])
     assert math.isnan(found["b"][0][1])
     assert (found["c"], found["d"], found["e"]) == (
         [(1, math.inf)],
         [(1, -math.inf)],
         [(1, 1.0)],
     )
+
+
+def test_what_was_null_before_it_had_a_number_is_measured_now_and_then() -> None:
+    cells = ["null", "null", "0.5", "null", "0.6"]
+    text = "".join(f'{{"epoch": {n}, "win": {n}, "eval": {c}}}\n' for n, c in enumerate(cells))
+    assert values(text) == {"win": [(n, float(n)) for n in range(5)], "eval": [(2, 0.5), (4, 0.6)]}
+
+
+def test_null_of_a_wrapped_row_is_nan() -> None:
+    found = values('{"step": 1, "data": {"loss": null}}\n')
+    assert math.isnan(found["loss"][0][1])
+
+
+def test_lists_of_figures_by_name() -> None:
+    row = '{"epoch": 1, "seats": [{"id": 0, "loss": 2.0}, {"id": 1, "loss": 3.0}]}\n'
+    found = values(row)
+    assert (found["seats/0/loss"], found["seats/1/loss"]) == ([(1, 2.0)], [(1, 3.0)])
+    assert JsonLines().claims(Path("metrics.jsonl"), row.encode())
+
+
+@pytest.mark.parametrize(
+    ("row", "tag"),
+    [
+        ('"rollout": {n}, "environment_steps": {n}0, "max_steps": 99, "reward": 0.5', "rollout"),
+        ('"event": "sample", "rl_step": {n}0, "mean_reward": 0.5', "mean_reward"),
+        ('"n_batches": 4, "gradient_step": {n}0, "critic_loss": 0.5', "critic_loss"),
+    ],
+)
+def test_the_step_may_have_another_counters_name(row: str, tag: str) -> None:
+    text = "".join("{" + row.replace("{n}", str(n)) + "}\n" for n in (1, 2, 3))
+    assert JsonLines().claims(Path("metrics.jsonl"), text.encode())
+    assert [step for step, _ in values(text)[tag]] == [10, 20, 30]
+
+
+def test_rows_of_episodes_one_after_another_are_no_training() -> None:
+    lengths = [14, 3, 9, 20, 5, 8, 2, 17]
+    rows = [f'{{"task": {n}, "num_steps": {k}, "reward": 1.0}}' for n, k in enumerate(lengths)]
+    text = "\n".join(rows) + "\n"
+    assert not JsonLines().claims(Path("results.jsonl"), text.encode())
+
+
+def test_a_counter_without_a_figure_is_no_step() -> None:
+    text = '{"environment_steps": 10, "level": 3}\n'
+    assert not JsonLines().claims(Path("metrics.jsonl"), text.encode())
+
+
+def test_a_training_that_appends_to_an_earlier_one_is_a_restart() -> None:
+    rows = [f'{{"epoch": {n}, "loss": {n}.5}}' for n in (*range(8), *range(8), 0)]
+    for piece in (None, 7):
+        parts = decode("\n".join(rows) + "\n", piece=piece)
+        found = [i.step for part in parts for i in part.items if isinstance(i, Restart)]
+        assert found == [0, 0]
+
+
+def test_rows_of_workers_that_alternate_are_no_restarts() -> None:
+    rows = [f'{{"episode": {n}, "reward": {w}.5}}' for n in range(9) for w in range(3)]
+    late = '{"episode": 0, "eval": 1.0}'
+    text = "\n".join([*rows, late]) + "\n"
+    assert not [i for part in decode(text) for i in part.items if isinstance(i, Restart)]
 
 
 def test_texts_and_lists_are_no_values() -> None:

@@ -91,9 +91,14 @@ class ColumnTable(Dialect):
         if not found:
             return
         self._left = _BETWEEN
-        names = tuple(found)
-        row = Waiting(step, list(found.values()), math.nan, None)
-        self._add_believed(rows, names, self._forms.add(names, row))
+        # the form is the header: cells without a number differ from row to row
+        row = Waiting(step, list(found.values()), math.nan, None, tuple(found))
+        *earlier, last = self._forms.add(self._columns, row) or [None]
+        for one in earlier:
+            if one is not None:
+                rows.add(one.names, one.step, one.values, one.wall)
+        if last is not None:
+            self._add(rows, last.names, last.step, last.values, last.wall)
 
 
 def _inner(text: bytes) -> bytes:

@@ -193,6 +193,8 @@ class ConsoleDecoder(LastLine):
                 self._find(dialect)
                 claimed = end + 1
                 done.update({n: max(claimed, p) for n, p in done.items() if _is_guess(known[n])})
+            elif self._rows.taken > taken:
+                self._find(dialect)
             if self._rows.taken > taken:
                 last = max(last, end)
             if dialect.open and self._wanted(dialect):

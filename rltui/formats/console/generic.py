@@ -52,7 +52,7 @@ _QUICK = re.compile(
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
 _PAIR = re.compile(
-    rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_(][\w/.@%()-]{0,60}){0,3}?)\s?[:=]\s{0,12}"
+    rb"(?<![\w=])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_(][\w/.@%()-]{0,60}){0,3}?)\s?[:=]\s{0,12}"
     rb"(" + QUANTITY + rb")(/" + NUMBER + rb")?" + _UNIT + rb"(?=$|[\s,;|)\]}])"
 )
 _SPACED = re.compile(
@@ -65,7 +65,7 @@ _BARRED = re.compile(
     + QUANTITY
     + rb")"
     + _UNIT
-    + rb"\s*(?=\||$)"
+    + rb"[\s!*\x80-\xff]*(?=\||$)"  # a mark may stand behind it
 )
 #: ``mean/median reward 13.2/11.1``.
 _TWO_VALUES = re.compile(

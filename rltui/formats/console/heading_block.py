@@ -15,6 +15,7 @@ from rltui.formats.console.pair_line import (
     is_setting,
     pairs_of,
     unprefixed,
+    worded,
 )
 
 #: Lines of other output between a heading, or a pair below it, and the next pair.
@@ -103,6 +104,8 @@ class HeadingBlock:
         self._rows += 1
         if not self._pending:
             self._section = False
+        elif self._known or self._rows < _TRIED:
+            self._step, self.guessed, self._below_row = step, True, True
         if not self._section and (self._known or self._rows < _TRIED):
             self._step, self._left, self._most, self.guessed = step, _BELOW_ROW, _BELOW_ROW, True
             self._below_row = True
@@ -154,7 +157,7 @@ class HeadingBlock:
         if len(text) > _MAX_LINE:
             return []
         text = unprefixed(text)
-        found = evaluation_of(text) or pairs_of(text, alone=True)
+        found = evaluation_of(text) or pairs_of(text, alone=True) or worded(text)
         if found is None or found.counter():
             return []
         self._left = self._most

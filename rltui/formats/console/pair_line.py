@@ -56,6 +56,11 @@ _SPACED = re.compile(
     rb"([A-Za-z_]\w{0,30}(?: [A-Za-z_]\w{0,30}){0,2})\s?[:=]?\s?(" + QUANTITY + rb")"
     rb"(?:\s?(?:\xc2\xb1|\+/-)\s?" + NUMBER + rb")?\W*"
 )
+#: ``The dist entropy 3.6, the value loss 0.9`` (forks of pytorch-a2c-ppo-acktr).
+_WORDS = re.compile(
+    rb"(?:(?:[Tt]he|and) )?([A-Za-z_][\w ]{1,40}?)(?: is)? ?(?<=[a-z ])(" + NUMBER + rb")(?:, |$)"
+)
+_MANY_WORDS = re.compile(rb"[a-z] ?\d+\.\d+, \w")
 #: A cheap test that rules out most lines of text.
 _QUICK = re.compile(rb"[:=]\s{0,60}[-+.\dnNiI]|\d/[-\d]")
 _TEXT = re.compile(rb"[A-Za-z_\x80-\xff][^:=]{0,60}[:=]\s*\S.{0,100}")
@@ -160,7 +165,7 @@ def unprefixed(text: bytes) -> bytes:
 
 def may_have_pairs(text: bytes) -> bool:
     """Whether a line may have a pair."""
-    return _QUICK.search(text) is not None
+    return _QUICK.search(text) is not None or _MANY_WORDS.search(text) is not None
 
 
 def may_have_counter(text: bytes, known: int = 0) -> bool:
@@ -204,6 +209,20 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
             label = found[1] + b"/"
         line.add(label + found[2].strip(), found[3], found[4])
     return line if line.names else None
+
+
+def worded(text: bytes) -> PairLine | None:
+    """The figures of a line of words and numbers between commas; None when it is none."""
+    if not _MANY_WORDS.search(text):
+        return None
+    line, at = PairLine([], [], [], [], True), 0
+    while at < len(text):
+        pair = _WORDS.match(text, at)
+        if pair is None:
+            return None
+        line.add(pair[1], pair[2])
+        at = pair.end()
+    return line if len(line.names) > 1 and any(map(is_metric, line.names)) else None
 
 
 def evaluation_of(text: bytes) -> PairLine | None:

@@ -24,6 +24,8 @@ class Waiting(NamedTuple):
     values: list[float]
     wall: float
     total: int | None
+    names: tuple[bytes, ...] = ()
+    """Of the values, where they are not those of the form."""
 
 
 class RowForms:

@@ -9,11 +9,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from rltui.formats.base import HEAD_BYTES
 from rltui.formats.jsonl.jsonl_dialect import translator_of
-from rltui.formats.jsonl.jsonl_row import find_step, flatten, objects, settings_of
+from rltui.formats.jsonl.jsonl_row import (
+    are_records,
+    counted_step,
+    find_step,
+    flatten,
+    objects,
+    settings_of,
+)
 
 #: Rows examined at most.
 _ROWS = 40
@@ -21,6 +29,8 @@ _ROWS = 40
 _NAMED = 3
 #: Rows with one step and equal keys from which on they are samples (verl: one file per step).
 _SAME_STEP = 16
+#: Rows for each that begins again at a lower counter.
+_FALLS = 10
 #: A longer text is not the label of a metric, in characters.
 _LONG_TEXT = 200
 #: Texts beyond the number of numbers that a row of metrics may have (phase, device).
@@ -50,7 +60,15 @@ def holds_metrics(head: bytes, keys: Sequence[str]) -> bool:
     if not any(_is_metrics(row, keys) for row in rows):
         # settings may come first, alone; the rows follow
         return len(rows) == 1 and bool(settings_of(rows[0]))
-    return not _of_one_step(rows, keys)
+    return not _of_one_step(rows, keys) and _advances(rows, keys)
+
+
+def _advances(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> bool:
+    """Whether rows without a usual key of the step are in the order of their counter: that of
+    one episode after another is none."""
+    steps = [s.step for row in rows if not find_step(row, keys) and (s := counted_step(row))]
+    falls = sum(later < step for step, later in pairwise(steps))
+    return falls <= len(steps) // _FALLS
 
 
 def _rows(lines: Sequence[bytes]) -> list[dict[str, Any]]:
@@ -90,6 +108,8 @@ def is_sample(row: dict[str, Any]) -> bool:
         if isinstance(value, str) and len(value) > _LONG_TEXT:
             return True
         if isinstance(value, list) and any(isinstance(v, (str, dict)) for v in value[:4]):
+            if are_records(value):
+                continue
             return True
     return False
 
@@ -100,7 +120,7 @@ def _is_metrics(row: dict[str, Any], keys: Sequence[str]) -> bool:
     if translate is not None:
         found = translate(dict(row))
         return found.step is not None and bool(found.values)
-    if find_step(row, keys) is None:
+    if find_step(row, keys) is None and counted_step(row) is None:
         return False
     if isinstance(row.get("data"), dict):
         return True
@@ -113,7 +133,7 @@ def _of_one_step(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> bool:
     """Whether there are many rows with equal keys, all of one step."""
     if len(rows) < _SAME_STEP or len({tuple(row) for row in rows}) > 1:
         return False
-    return len({find_step(row, keys) for row in rows}) == 1
+    return len({find_step(row, keys) or counted_step(row) for row in rows}) == 1
 
 
 def refusal(head: bytes, keys: Sequence[str]) -> tuple[str, bool]:
@@ -134,6 +154,6 @@ def refusal(head: bytes, keys: Sequence[str]) -> tuple[str, bool]:
         return (no_step if final else "its first row is not complete yet"), final
     if not isinstance(row, dict):
         return "rows are not JSON objects", final
-    if not any(isinstance(row.get(key), (int, float)) for key in keys):
+    if not any(isinstance(row.get(key), (int, float)) for key in keys) and not counted_step(row):
         return no_step, final
     return "rows are texts, not metrics", final

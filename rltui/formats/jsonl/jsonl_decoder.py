@@ -22,12 +22,14 @@ from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import (
     STEPS,
     Step,
+    counted_step,
     find_step,
     flatten,
     objects,
     settings_of,
     take_wall,
 )
+from rltui.formats.jsonl.row_history import Gaps, RowOrder
 from rltui.formats.last_line import LastLine
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.words import words
@@ -90,6 +92,8 @@ class JsonLinesDecoder(LastLine):
         self._values = bytearray()
         """One double for each row and key."""
         self._packing: _Packing | None = None
+        self._gaps = Gaps()
+        self._order = RowOrder()
 
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if data:
@@ -246,7 +250,10 @@ class JsonLinesDecoder(LastLine):
             return
         wall = take_wall(row)
         data = row.get("data")
-        self._add(step.step, wall, data if isinstance(data, dict) and len(row) == 1 else row)
+        if isinstance(data, dict) and len(row) == 1:
+            self._add(step.step, wall, data)
+        else:
+            self._add(step.step, wall, row, gaps=True)
 
     def _stray(self, row: dict[str, Any], offset: int) -> None:
         """A row without a step: settings, a summary, or something else."""
@@ -258,7 +265,7 @@ class JsonLinesDecoder(LastLine):
 
     def _step_of(self, row: dict[str, Any]) -> Step | None:
         """The step of a row, removed from it."""
-        step = find_step(row, self._step_keys)
+        step = find_step(row, self._step_keys) or counted_step(row)
         if step is None:
             return None
         if step.key not in words().coarse_step_keys:
@@ -274,17 +281,25 @@ class JsonLinesDecoder(LastLine):
             self._total = step.total
             self._hparams["max_steps"] = step.total
 
-    def _add(self, step: int, wall: float, row: dict[str, Any]) -> None:
-        """Store the numbers of a row."""
+    def _add(self, step: int, wall: float, row: dict[str, Any], *, gaps: bool = False) -> None:
+        """Store the numbers of a row. ``gaps``: a key that was null before it had a number is
+        measured now and then; otherwise null is NaN, as verl writes it."""
         packed = self._packing.row(row) if self._packing is not None else None
         if packed is None:
             flat = dict(flatten(row))
+            if gaps:
+                self._gaps.drop(row, flat)
             packed = self._packing.row(flat) if self._packing is not None else None
             if packed is None:
                 self._flush_rows()
                 self._keys = tuple(flat)
                 self._packing = _packing_of(self._keys)
                 packed = (self._packing.row(flat) if self._packing is not None else None) or b""
+        if self._order.begins_again(self._keys, step):
+            keys, packing = self._keys, self._packing
+            self._flush_rows()
+            self._sink.restart(step)
+            self._keys, self._packing = keys, packing
         self._steps.append(step)
         self._walls.append(wall)
         self._values += packed

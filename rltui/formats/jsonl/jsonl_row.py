@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -13,14 +14,20 @@ import orjson
 from rltui.core.text import clean
 from rltui.formats.json_value import float_of
 from rltui.formats.quantity import TIME_KEYS, fraction_of, wall_of, word_of
+from rltui.formats.step_name import is_figure, may_count, plain
+from rltui.formats.words import words
 
 #: Steps are below this in absolute value.
 STEPS = 1 << 63
 #: Keys of settings in a row.
 _SETTINGS = ("config", "hparams", "hyperparameters", "hyper_parameters", "args", "params")
 _MAX_DEPTH = 16
+#: Agents or heads with figures of their own.
+_MAX_RECORDS = 64
 _MAX_SETTINGS = 1000
 _MAX_SETTING_TEXT = 500
+#: Behind the ranks of all counters.
+_UNKNOWN = 100
 _SCANNER = json.JSONDecoder()
 _BLANK = re.compile(r"\s*")
 
@@ -68,6 +75,26 @@ def find_step(row: dict[str, Any], keys: Sequence[str]) -> Step | None:
     return None
 
 
+def counted_step(row: dict[str, Any]) -> Step | None:
+    """The step of a row of figures without a usual key: its finest counter (``environment_steps``,
+    ``rl_step``, ``rollout``)."""
+    key = _counter_of(tuple(row))
+    return find_step(row, (key,)) if key is not None else None
+
+
+@lru_cache(maxsize=256)
+def _counter_of(names: tuple[str, ...]) -> str | None:
+    """The name that counts steps, where another name is that of a figure."""
+    known = words().counters
+    ranks = [known.get(plain(name).encode(), _UNKNOWN) for name in names]
+    best = min(range(len(names)), key=ranks.__getitem__, default=None)
+    if best is not None and ranks[best] == _UNKNOWN:
+        best = next((i for i, n in enumerate(names) if n.endswith("step") and may_count(n)), None)
+    if best is None or not any(is_figure(n) for i, n in enumerate(names) if i != best):
+        return None
+    return names[best]
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -84,7 +111,8 @@ def take_wall(row: dict[str, Any]) -> float:
 
 
 def flatten(row: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, float]]:
-    """The numbers of a row under joined names; null is NaN, texts and lists are skipped."""
+    """The numbers of a row under joined names; null is NaN, texts and other
+    lists are skipped."""
     for key, value in row.items():
         name = prefix + key if prefix else key  # the same object hashes faster later
         if isinstance(value, (float, bool)):
@@ -96,8 +124,20 @@ def flatten(row: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[t
         elif isinstance(value, dict):
             if depth < _MAX_DEPTH:
                 yield from flatten(value, f"{name}/", depth + 1)
+        elif isinstance(value, list) and are_records(value):
+            if depth < _MAX_DEPTH:
+                for number, one in enumerate(value):
+                    yield from flatten(one, f"{name}/{number}/", depth + 1)
         elif isinstance(value, str) and (word := word_of(value)) is not None:
             yield name, word
+
+
+def are_records(values: list[Any]) -> bool:
+    """Whether a list holds figures by name, of agents or of heads."""
+    return 0 < len(values) <= _MAX_RECORDS and all(
+        isinstance(one, dict) and one and all(v is None or _is_number(v) for v in one.values())
+        for one in values
+    )
 
 
 def settings_of(row: dict[str, Any]) -> dict[str, object]:

@@ -1,0 +1,69 @@
+"""What earlier rows say about a row: a key that is measured now and then, a training that begins
+in the file of an earlier one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Names remembered at most.
+_MAX_NAMES = 10_000
+#: Rows of a training at least, before another may begin.
+_TRAINING = 5
+
+
+class Gaps:
+    """Tells null that is a gap from null that is NaN; owned by one decoder.
+
+    A key that was null before it had a number is measured now and then (an evaluation): its null
+    is a gap. After a number, null is a NaN that JSON cannot write.
+    """
+
+    def __init__(self) -> None:
+        self._measured: set[str] = set()
+        self._sparse: set[str] = set()
+
+    def drop(self, row: dict[str, Any], flat: dict[str, float]) -> None:
+        """Remove from the numbers of ``row`` what is not measured in it."""
+        for name in [name for name in flat if row.get(name, 0) is None]:
+            if name not in self._measured or name in self._sparse:
+                if len(self._sparse) < _MAX_NAMES:
+                    self._sparse.add(name)
+                del flat[name]
+        if len(self._measured) < _MAX_NAMES:
+            self._measured.update(flat)
+
+
+class RowOrder:
+    """Detects a training that appends to the file of an earlier one: rows with the same keys
+    fall back to the first step. Owned by one decoder."""
+
+    def __init__(self) -> None:
+        self._first: int | None = None
+        self._newest: dict[tuple[str, ...], int] = {}
+        """Newest step of the keys of other rows."""
+        self._keys: tuple[str, ...] = ()
+        self._step: int | None = None
+        """Newest step of these."""
+        self._rows = 0
+        """Rows since the file or the training began."""
+
+    def begins_again(self, keys: tuple[str, ...], step: int) -> bool:
+        """Whether the next row, with these keys, is the first of another training."""
+        if keys is not self._keys:  # a tuple that is compared by its identity costs nothing
+            self._turn_to(keys)
+        newest, first = self._step, self._first
+        self._step = step
+        self._rows += 1
+        if first is None or step < first:
+            self._first = step
+        if newest is None or newest <= step or first is None or step > first:
+            return False
+        if self._rows <= _TRAINING:
+            return False
+        self._newest, self._rows = {}, 0
+        return True
+
+    def _turn_to(self, keys: tuple[str, ...]) -> None:
+        if self._step is not None and len(self._newest) < _MAX_NAMES:
+            self._newest[self._keys] = self._step
+        self._keys, self._step = keys, self._newest.pop(keys, None)
