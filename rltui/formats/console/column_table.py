@@ -93,11 +93,10 @@ class ColumnTable(Dialect):
         self._left = _BETWEEN
         # the form is the header: cells without a number differ from row to row
         row = Waiting(step, list(found.values()), math.nan, None, tuple(found))
-        *earlier, last = self._forms.add(self._columns, row) or [None]
-        for one in earlier:
-            if one is not None:
-                rows.add(one.names, one.step, one.values, one.wall)
-        if last is not None:
+        accepted = self._forms.add(self._columns, row)
+        for one in accepted[:-1]:
+            rows.add(one.names, one.step, one.values, one.wall)
+        for last in accepted[-1:]:
             self._add(rows, last.names, last.step, last.values, last.wall)
 
 
