@@ -47,11 +47,14 @@ def noise(random: np.random.Generator, rows: int, memory: float) -> FloatArray:
 
 def speaks(variant: Variant, rows: Rows) -> bool:
     """Whether the variant reports anything, at any time."""
-    beyond = np.zeros(rows.count, dtype=bool)
-    for parameters in variant.levels.values():
-        beyond |= variant.detector.run(rows, **parameters).beyond
-    beyond[: variant.min_points - 1] = False
-    return bool(spans(beyond, variant.hold, variant.release))
+    beyond = {
+        level: variant.detector.run(rows, **parameters).beyond
+        for level, parameters in variant.levels.items()
+    }
+    either = np.logical_or.reduce(list(beyond.values()))
+    either[: variant.min_points - 1] = False
+    far = beyond.get(Level.BAD) if Level.WATCH in beyond else None
+    return bool(spans(either, variant.hold, variant.release, far))
 
 
 def share(variant: Variant, rows: int, memory: float, series: int) -> float:

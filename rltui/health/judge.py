@@ -101,7 +101,7 @@ def judge(
         all_spans = bad_spans
     else:
         beyond = watch.beyond | bad.beyond if bad else watch.beyond
-        all_spans = spans(beyond, variant.hold, variant.release)
+        all_spans = spans(beyond, variant.hold, variant.release, bad.beyond if bad else None)
     findings = tuple(_finding(case, span, bad_spans) for span in _worth_listing(all_spans))
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK

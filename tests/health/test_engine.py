@@ -186,7 +186,7 @@ class TestSkipped:
         report = judge(only("critic_failing"), explained_variance="-1x6")
         (skipped,) = report.skipped
         assert skipped.missing == ()
-        assert (skipped.rows, skipped.needed) == (6, 11)
+        assert (skipped.rows, skipped.needed) == (6, 8)
         assert report.level is Level.UNKNOWN
 
     def test_a_rule_that_makes_no_sense_is_not_mentioned(self) -> None:

@@ -55,7 +55,7 @@ def below_start(
         beyond &= start - middle >= noise * rows.once("scatter", lambda: _scatter(x))
     excused = np.zeros(n, dtype=bool)
     if spared > 0 and "reward" in rows.others:
-        excused = beyond & _at_its_best(rows.others["reward"], spared)
+        excused = beyond & at_its_best(rows.others["reward"], spared)
         beyond &= ~excused
     known = np.isfinite(part)
     return Signal(
@@ -116,7 +116,7 @@ def _scatter(x: FloatArray, count: int = 10) -> FloatArray:
     return np.asarray(np.maximum(out, 0.886 * (total[ends] - total[begins]) / (ends - begins)))
 
 
-def _at_its_best(reward: FloatArray, share: float) -> BoolArray:
+def at_its_best(reward: FloatArray, share: float) -> BoolArray:
     """Whether the 10-row median lies above ``share`` of the range that it has covered."""
     known = np.isfinite(reward)
     if not known.any():

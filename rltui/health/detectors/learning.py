@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.health.detectors.decline import at_its_best
 from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
     last_run_start,
+    rolling_count,
+    rolling_extreme,
     rolling_median,
     rolling_quartiles,
     start_median,
@@ -28,6 +31,8 @@ def frozen(
     unmoved_spread_share: float = 0.05,
     short: Window = 5,
     noise: float = 0.0,
+    most_spread: float = 1.0,
+    moves: float = 0.0,
 ) -> Signal:
     """The value hardly moves any more, well below its former level.
 
@@ -37,8 +42,11 @@ def frozen(
     With a ``movement`` (update KL) whose median is at most ``unmoved``, sign dropped,
     ``unmoved_spread_share`` is enough: the policy is frozen, the rest is the environment.
     Only where that range is ``noise`` times the mean step between neighbours of ``window``
-    rows, at its highest so far: a value that only jumps has gained nothing to lose.
-    Shifting or scaling the value changes nothing.
+    rows, at its highest so far: a value that only jumps has gained nothing to lose. Nor may any of
+    the rows lie more than ``most_spread`` of the range above the median: rare hits are no
+    standstill. Not judged before the value has changed in the share ``moves`` of ``window`` rows:
+    that a running mean is logged twice is no news. Shifting or scaling the value changes
+    nothing.
     """
     x, n = rows.x, rows.count
     middle, spread = (
@@ -56,6 +64,8 @@ def frozen(
     with np.errstate(invalid="ignore", divide="ignore"):
         lost = np.where(span > 0, (best - middle) / span, 0.0)
         still = (spread <= allowed * span) & (span > 0) & (span >= noise * _unrest(x, window))
+    highest = rolling_extreme(x, window, least=False)
+    still &= (highest - middle <= most_spread * span) & (_most_moves(x, window) >= moves)
     return Signal(
         beyond=still & (lost >= below),
         statistic=lost,
@@ -83,6 +93,15 @@ def _unrest(x: FloatArray, window: Window) -> FloatArray:
     sizes = np.minimum(ends, extent(window).sizes(len(x)))
     mean = (total[ends] - total[ends - sizes]) / sizes
     return np.asarray(np.maximum.accumulate(mean))
+
+
+def _most_moves(x: FloatArray, window: Window) -> FloatArray:
+    """Highest share of ``window`` rows so far that differ from the row before."""
+    n = len(x)
+    moved = np.concatenate([np.zeros(min(n, 1), dtype=bool), x[1:] != x[:-1]])
+    sizes = extent(window).sizes(n)
+    share = rolling_count(moved, window) / sizes
+    return np.asarray(np.maximum.accumulate(share))
 
 
 def _since_alike(
@@ -135,15 +154,26 @@ def _share(x: FloatArray, early: int, window: Window) -> tuple[FloatArray, Float
 
 
 @detector(roles=("entropy",), facts=("top", "count"))
-def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: float = 0.01) -> Signal:
+def motionless(
+    rows: Rows,
+    *,
+    limit: float,
+    least_rows: int,
+    entropy_share: float = 0.01,
+    warm_up: float = 0.0,
+) -> Signal:
     """Never above ``limit`` (sign dropped) in ``least_rows`` rows or more, yet not all zero.
 
-    Medians of three rows count, so that a single one does not end it. With an ``entropy``: and that
-    has not moved by ``entropy_share`` of its start, nor by four usual steps between neighbours.
+    Medians of three rows count, so that a single one does not end it. Not while the value has grown
+    to ``warm_up`` times its start: a rate that is still rising. With an ``entropy``: and that has
+    not moved by ``entropy_share`` of its start, nor by four usual steps between neighbours.
     """
     n = rows.count
-    top = np.maximum.accumulate(rolling_median(np.abs(rows.x), 3)) if n else rows.x
+    size = rolling_median(np.abs(rows.x), 3)
+    top = np.maximum.accumulate(size) if n else size
     beyond = (top <= limit) & (top > 0) & (np.arange(1, n + 1) >= least_rows)
+    if warm_up > 0:
+        beyond &= size < warm_up * start_median(np.abs(rows.x), 2)
     entropy = rows.others.get("entropy")
     if entropy is not None and n:
         known = np.where(np.isfinite(entropy), entropy, 0.0)
@@ -202,15 +232,29 @@ def worse_than_best(
     )
 
 
-@detector(facts=("best", "start", "factor", "growth", "middle"))
+@detector(roles=("reward",), facts=("best", "start", "factor", "growth", "middle"))
 def diverged(
-    rows: Rows, *, factor: float, start_factor: float, window: Window = 10, early: int = 10
+    rows: Rows,
+    *,
+    factor: float,
+    start_factor: float,
+    window: Window = 10,
+    early: int = 10,
+    spared: float = 0.0,
+    beside_reward: float = 1.0,
+    noise: float = 0.0,
 ) -> Signal:
     """The median of ``window`` rows is ``factor`` times its lowest so far and
     ``start_factor`` times the median of the first ``early`` rows. Not judged: a start at or below
-    zero.
+    zero; a rise of less than ``noise`` usual steps between neighbours, beside their trend; with a
+    ``reward``, rows at which that lies above ``spared`` of its range. Beside a
+    ``reward`` both factors are multiplied by ``beside_reward``: the loss of a value function grows
+    with the square of what the agent earns.
     """
     x, n = rows.x, rows.count
+    reward = rows.others.get("reward")
+    if reward is not None:
+        factor, start_factor = beside_reward * factor, beside_reward * start_factor
     middle, start = rows.median(window), start_median(x, early)
     best = np.minimum.accumulate(middle) if n else middle
     known = start > 0
@@ -223,6 +267,10 @@ def diverged(
     with np.errstate(invalid="ignore"):
         beyond = known & (middle >= limit)
         raw = x >= limit
+    if noise > 0 and n:
+        beyond &= middle - best >= noise * rows.once("usual step", lambda: usual_step(x))
+    if spared > 0 and reward is not None:
+        beyond &= ~at_its_best(reward, spared)
     return Signal(
         beyond=beyond,
         statistic=middle,

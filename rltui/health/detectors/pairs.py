@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
+from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import last_run_start, rolling_median, start_median
+from rltui.health.detectors.windows import (
+    last_run_start,
+    rolling_median,
+    start_median,
+    usual_step,
+)
 
 
 @detector(roles=("reward",), facts=("best", "start", "middle", "lost", "rise", "count"))
@@ -17,7 +23,7 @@ def left_behind(
     lost: float,
     rise: float = 0.0,
     noise: float = 3.0,
-    window: int = 1,
+    window: Window = 1,
     least_rows: int = 4,
     gain: float = 0.0,
     run_share: float = 0.0,
@@ -35,7 +41,8 @@ def left_behind(
     and scale of both change nothing.
     """
     n = rows.count
-    middle, settled = rolling_median(rows.x, window), np.arange(n) >= window - 1
+    least_window = extent(window).least
+    middle, settled = rolling_median(rows.x, window), np.arange(n) >= least_window - 1
     best = _running(np.where(settled, middle, -np.inf), np.maximum)
     least = _running(np.where(settled, middle, np.inf), np.minimum)
     at_best = _newest_best(np.where(settled, middle, -np.inf))
@@ -44,7 +51,7 @@ def left_behind(
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(settled & (reach > 0), fall / reach, 0.0)
         floor = np.where(settled, best - lost * reach, np.nan)
-    start, certain = start_median(rows.x, window), noise * _median_step(rows.x)
+    start, certain = start_median(rows.x, least_window), noise * _median_step(rows.x)
     beyond = (part >= lost) & (fall > 0) & (fall >= certain)
     beyond &= np.arange(n) >= least_rows - 1
     if rise > 0:
@@ -99,10 +106,14 @@ def flat_beside(
 
 
 @detector(roles=("train",), facts=("best", "factor", "train_best", "train_now"))
-def overtaken(rows: Rows, *, factor: float, train_share: float, least_rows: int = 2) -> Signal:
+def overtaken(
+    rows: Rows, *, factor: float, train_share: float, least_rows: int = 2, noise: float = 0.0
+) -> Signal:
     """A held-out loss is ``factor`` times its lowest while the training loss (``train``) has
     fallen to ``train_share`` of what it was at that row. ``least_rows`` may be 2, because two
-    signals agree. Not judged without the training loss, or where one of the two is not positive.
+    signals agree; from the fourth row on, the loss must also lie ``noise`` usual steps between
+    neighbours, beside their trend, above its lowest, as the best of many rows is luck. Not judged
+    without the training loss, or where one of the two is not positive.
     """
     n = rows.count
     best, at_best = _running(rows.x, np.minimum), _newest_best(-rows.x)
@@ -112,6 +123,7 @@ def overtaken(rows: Rows, *, factor: float, train_share: float, least_rows: int 
         times = np.where(best > 0, rows.x / best, np.nan)
         part = np.where(then > 0, train / then, np.nan)
         beyond = (times >= factor) & (part <= train_share) & (np.arange(n) >= least_rows - 1)
+        beyond &= rows.x - best >= noise * rows.once("usual step", lambda: usual_step(rows.x))
     return Signal(
         beyond=beyond,
         statistic=times,
@@ -124,7 +136,7 @@ def overtaken(rows: Rows, *, factor: float, train_share: float, least_rows: int 
 
 
 @detector(roles=("score", "spread"), facts=("middle", "size", "share"))
-def dominates(rows: Rows, *, share: float, window: int = 10) -> Signal:
+def dominates(rows: Rows, *, share: float, window: Window = 10) -> Signal:
     """The value is ``share`` of a ``score`` or more (medians of ``window`` rows, signs dropped).
 
     A score near zero is measured by its ``spread`` where that is larger. Never without a score.
@@ -144,7 +156,7 @@ def dominates(rows: Rows, *, share: float, window: int = 10) -> Signal:
         beyond=beyond,
         statistic=part,
         threshold=constant(n, share),
-        name=f"share of the score, {window}-row medians",
+        name="share of the score, rolling medians",
         high=share * size,
         low=-share * size,
         onset=last_run_start(np.abs(rows.x) >= share * size, window),
@@ -155,7 +167,7 @@ def dominates(rows: Rows, *, share: float, window: int = 10) -> Signal:
 
 @detector(roles=("spread", "top", "bottom"), facts=("middle", "size", "usual"))
 def off_centre(
-    rows: Rows, *, share: float, factor: float = 5.0, window: int = 5, early: int = 20
+    rows: Rows, *, share: float, factor: float = 5.0, window: Window = 5, early: int = 20
 ) -> Signal:
     """A mean that belongs near zero lies ``share`` of the spread away from it, and ``factor``
     times as far as in the first ``early`` rows (median of ``window`` rows, signs dropped).
@@ -174,7 +186,7 @@ def off_centre(
         beyond=beyond,
         statistic=np.abs(middle),
         threshold=limit,
-        name=f"{window}-row median without sign",
+        name="rolling median without sign",
         low=-limit,
         high=limit,
         onset=last_run_start(raw, window) if n else None,
@@ -213,7 +225,7 @@ def pinned(rows: Rows, *, share: float, window: int = 10, below: float = 0.8) ->
     )
 
 
-def _spread(rows: Rows, window: int) -> FloatArray:
+def _spread(rows: Rows, window: Window) -> FloatArray:
     """The spread of what a row is the mean of, NaN where it is not known."""
     spread = rows.others.get("spread")
     if spread is None:

@@ -10,10 +10,11 @@ from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import rolling_median, start_median, usual_step
+from rltui.health.detectors.windows import rolling_median, run_start, start_median, usual_step
 
-#: Most that one row may count for, as multiple of a row that is barely certain.
-_MOST_CERTAIN = 2.0
+#: Most that one row may count for, as multiple of a row that is barely certain; and one of a loss
+#: of nearly all.
+_MOST_CERTAIN, _MOST_CERTAIN_OF_ALL = 2.0, 4.0
 
 
 def cusum(score: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -40,6 +41,7 @@ def fallen(
     noise: float = 4.0,
     wander: float = 8.0,
     gain: float = 0.0,
+    contrast: float = 0.0,
 ) -> Signal:
     """The value has lost the share ``lost`` of the range that its median of ``window`` rows
     covered, counted from its best, and for long enough to be no dip.
@@ -49,9 +51,12 @@ def fallen(
     complete loss adds a half per row, one of 60 % a tenth. The certainty is the fall in units of
     ``noise`` usual steps between neighbours or ``wander`` usual falls within an eighth of the rows,
     whichever is larger: below 1 the row adds nothing, above 2 it counts as 2. A second sum, for
-    losses above ``nearly_all``, must reach ``nearly_all_share`` only. With ``gain``: only after the
-    value had risen by that share of the range from its start. Shifting or scaling the value changes
-    nothing.
+    losses above ``nearly_all``, must reach ``nearly_all_share`` only; there the certainty counts up
+    to 4. With ``gain``: only after the
+    value had risen by that share of the range from its start. With ``contrast``: only while the
+    mean of the rows since the median fell is less than that of as many rows before, 5 to 30,
+    by that many standard errors (Welch's t): the best median of a reward that is mostly zero is
+    luck. Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
     middle = rows.median(window)
@@ -70,11 +75,14 @@ def fallen(
         part = np.where(known, (best - middle) / span, 0.0)
         floor = best - lost * span
         won = best - start_median(x, extent(window).least) >= gain * span
-    beyond, since = _sure(row, certainty, part, lost, evidence, share)
+    beyond, since = _sure(row, np.minimum(certainty, _MOST_CERTAIN), part, lost, evidence, share)
     if nearly_all < 1:
-        again, its = _sure(row, certainty, part, nearly_all, evidence, nearly_all_share)
+        weight = np.minimum(certainty, _MOST_CERTAIN_OF_ALL)
+        again, its = _sure(row, weight, part, nearly_all, evidence, nearly_all_share)
         beyond, since = beyond | again, np.where(beyond, since, its)
     beyond &= won
+    if contrast > 0:
+        beyond &= _contrast(x, np.minimum(since, run_start(part >= lost))) >= contrast
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -102,10 +110,34 @@ def _sure(
     share: float,
 ) -> tuple[BoolArray, IntArray]:
     """Where the evidence for a loss above ``lost`` suffices, and since when it grows."""
-    weight = np.where(certainty >= 1, np.minimum(certainty, _MOST_CERTAIN), 0.0)
+    weight = np.where(certainty >= 1, certainty, 0.0)
     total, since = cusum((row - lost) * np.where(row > lost, weight, 1.0))
     need = np.maximum(evidence, share * np.arange(1, len(row) + 1))
     return (part >= lost) & (total >= need), since
+
+
+def _contrast(x: FloatArray, since: IntArray) -> FloatArray:
+    """Welch's t of the fall of the mean from the rows before ``since`` to those since, up to each
+    row; infinite with fewer than three rows before."""
+    n = len(x)
+    if not n:
+        return x
+    ends = np.arange(1, n + 1)
+    after = ends - since
+    before = np.minimum(np.clip(after, 5, 30), since)
+    centred = x - x[0]
+    total = np.concatenate([[0.0], np.cumsum(centred)])
+    power = np.concatenate([[0.0], np.cumsum(centred * centred)])
+    means, errors = [], np.zeros(n)
+    for begins, stops, count in ((since - before, since, before), (since, ends, after)):
+        size = np.maximum(count, 1)
+        mean = (total[stops] - total[begins]) / size
+        spread = np.maximum((power[stops] - power[begins]) / size - mean * mean, 0.0)
+        errors += spread / np.maximum(size - 1, 1)
+        means.append(mean)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = (means[0] - means[1]) / np.sqrt(errors)
+    return np.where(before < 3, np.inf, np.nan_to_num(t, nan=0.0))
 
 
 def usual_fall(middle: FloatArray, growth: float = 1.15) -> FloatArray:
@@ -141,10 +173,10 @@ def stays_below(
     """The value stays below ``limit``, or hardly ever rises above.
 
     Page's CUSUM: a row below adds 1, one above takes ``against``; the sum must reach ``evidence``
-    and ``share`` of the rows so far. The first ``skip`` rows do not count, nor a row whose median
-    of three is the best so far: what still rises is no failure. With an ``error`` metric (value
-    loss) and ``error_share``: not while the error is below that share of its highest so far, as
-    then there is nothing left to explain.
+    and ``share`` of the rows so far. The first ``skip`` rows do not count. The sum starts anew at a
+    row whose median of three is the best so far by ``limit``: what still rises is no failure. With
+    an ``error`` metric (value loss) and ``error_share``: not while the error is below that share of
+    its highest so far, as then there is nothing left to explain.
     """
     x, n = rows.x, rows.count
     middle, short = rows.median(window), rows.median(3)
@@ -155,10 +187,10 @@ def stays_below(
         size = rolling_median(np.where(known, error, 0.0), 5)
         low &= ~known | (size >= error_share * np.maximum.accumulate(size))
     record = np.zeros(n, dtype=bool)
-    record[1:] = short[1:] > np.maximum.accumulate(short)[:-1]
+    record[1:] = short[1:] > np.maximum.accumulate(short)[:-1] + abs(limit)
     score = np.where(low, 1.0, -against)
-    score[record & low] = 0.0
     score[:skip] = 0.0
+    score[record] = -np.arange(1.0, n + 1)[record]
     total, since = cusum(score)
     count = np.arange(n) - since + 1
     below = np.cumsum(low) - np.concatenate([[0], np.cumsum(low)])[since]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.core.block import FloatArray
+from rltui.core.block import BoolArray, FloatArray
+from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
@@ -52,18 +53,27 @@ def never_above(rows: Rows, *, least_rows: int, limit: float = 0.0) -> Signal:
 
 @detector(roles=("gradient",), facts=("count",))
 def unchanged(
-    rows: Rows, *, window: int, width: float = 0.0, most: float = np.inf, gradient: float = 0.0
+    rows: Rows,
+    *,
+    window: int,
+    width: float = 0.0,
+    most: float = np.inf,
+    gradient: float = 0.0,
+    digits: int = 0,
 ) -> Signal:
     """The same value, to within ``width`` of its size, in ``window`` rows, and at most ``most``.
 
     With a ``gradient`` norm: only while that is at most ``gradient``. A value that is printed with
-    few digits may be equal from row to row although weights change.
+    few digits may be equal from row to row although weights change; with ``digits``, only one of
+    at least so many significant digits counts.
     """
     n = rows.count
     high = rolling_extreme(rows.x, window, least=False)
     low = rolling_extreme(rows.x, window, least=True)
     still = (high - low <= width * np.abs(high)) & (high <= most)
     still[: window - 1] = False
+    if digits > 0:
+        still &= ~_is_rounded(rows.x, digits - 1)
     other = rows.others.get("gradient")
     if other is not None:
         size = np.where(np.isfinite(other), np.abs(other), np.inf)
@@ -81,9 +91,17 @@ def unchanged(
     )
 
 
+def _is_rounded(x: FloatArray, digits: int) -> BoolArray:
+    """Whether each value has at most ``digits`` significant digits, to within single precision."""
+    with np.errstate(divide="ignore"):
+        scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(x))))
+    scaled = np.where(x != 0, x * np.where(x != 0, scale, 1.0), 0.0)
+    return np.asarray(np.abs(scaled - np.round(scaled)) <= 1e-6 * np.abs(scaled))
+
+
 @detector(facts=("usual", "middle", "share"))
 def under_usual(
-    rows: Rows, *, share: float, window: int = 10, usual: int = 20, noise: float = 3.0
+    rows: Rows, *, share: float, window: Window = 10, usual: int = 20, noise: float = 3.0
 ) -> Signal:
     """The median of ``window`` rows is ``share`` of the usual, or less, and ``noise`` robust
     standard deviations of the rows so far below it.
@@ -129,7 +147,7 @@ def _expanding(x: FloatArray, least: int) -> tuple[FloatArray, FloatArray]:
 
 @detector(facts=("best", "middle", "share"))
 def lost_gain(
-    rows: Rows, *, share: float, window: int = 5, noise: float = 4.0, least_rows: int = 10
+    rows: Rows, *, share: float, window: Window = 5, noise: float = 4.0, least_rows: int = 10
 ) -> Signal:
     """The median of ``window`` rows, once well above zero, is ``share`` of its best or less.
 
@@ -138,7 +156,7 @@ def lost_gain(
     """
     n = rows.count
     middle = rolling_median(rows.x, window)
-    settled = np.where(np.arange(n) >= window - 1, middle, -np.inf)
+    settled = np.where(np.arange(n) >= extent(window).least - 1, middle, -np.inf)
     best = np.maximum.accumulate(settled) if n else middle
     step = np.zeros(n)
     if n > 1:

@@ -138,3 +138,12 @@ def test_spans(
 ) -> None:
     found = spans(np.array([c == "#" for c in flags]), hold, release)
     assert [(s.first, s.sure, s.last, s.open) for s in found] == expected
+
+
+def test_rows_far_beyond_count_twice_on_the_way_to_a_finding() -> None:
+    beyond = np.array([c == "#" for c in "...####..."])
+    far = np.array([c == "!" for c in ".....!...."])
+    (plain,) = spans(beyond, 4, 1)
+    (sooner,) = spans(beyond, 4, 1, far)
+    assert (plain.sure, sooner.sure) == (6, 5)
+    assert not spans(beyond & ~far, 4, 1, far)
