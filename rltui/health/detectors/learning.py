@@ -97,7 +97,11 @@ def _since_alike(
     return np.minimum(out, np.arange(len(x)))
 
 
-@detector(roles=("gradient",), facts=("start", "share", "gradient_share", "middle"))
+@detector(
+    roles=("gradient",),
+    facts=("start", "share", "gradient_share", "middle"),
+    lower=("share", "gradient_share"),
+)
 def faded(
     rows: Rows, *, share: float, gradient_share: float, early: int = 5, window: Window = 10
 ) -> Signal:
@@ -134,7 +138,7 @@ def _share(x: FloatArray, early: int, window: Window) -> tuple[FloatArray, Float
     return np.where(start > 0, part, np.nan), start
 
 
-@detector(roles=("entropy",), facts=("top", "count"))
+@detector(roles=("entropy",), facts=("top", "count"), higher=("least_rows",))
 def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: float = 0.01) -> Signal:
     """Never above ``limit`` (sign dropped) in ``least_rows`` rows or more, yet not all zero.
 
@@ -162,7 +166,7 @@ def motionless(rows: Rows, *, limit: float, least_rows: int, entropy_share: floa
     )
 
 
-@detector(roles=("certain",), facts=("best", "factor", "middle"))
+@detector(roles=("certain",), facts=("best", "factor", "middle"), higher=("factor", "noise"))
 def worse_than_best(
     rows: Rows,
     *,
@@ -202,7 +206,7 @@ def worse_than_best(
     )
 
 
-@detector(facts=("best", "start", "factor", "growth", "middle"))
+@detector(facts=("best", "start", "factor", "growth", "middle"), higher=("factor", "start_factor"))
 def diverged(
     rows: Rows, *, factor: float, start_factor: float, window: Window = 10, early: int = 10
 ) -> Signal:
@@ -236,7 +240,7 @@ def diverged(
     )  # fmt: skip
 
 
-@detector(roles=("spread",), facts=("count",))
+@detector(roles=("spread",), facts=("count",), higher=("least_rows",))
 def constant_so_far(
     rows: Rows, *, least_rows: int, tiny: float = 1e-6, most: float = np.inf
 ) -> Signal:

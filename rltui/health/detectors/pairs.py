@@ -10,7 +10,9 @@ from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import last_run_start, rolling_median, start_median
 
 
-@detector(roles=("reward",), facts=("best", "start", "middle", "lost", "rise", "count"))
+@detector(
+    roles=("reward",), facts=("best", "start", "middle", "lost", "rise", "count"), higher=("lost",)
+)
 def left_behind(
     rows: Rows,
     *,
@@ -123,7 +125,7 @@ def overtaken(rows: Rows, *, factor: float, train_share: float, least_rows: int 
     )
 
 
-@detector(roles=("score", "spread"), facts=("middle", "size", "share"))
+@detector(roles=("score", "spread"), facts=("middle", "size", "share"), higher=("share",))
 def dominates(rows: Rows, *, share: float, window: int = 10) -> Signal:
     """The value is ``share`` of a ``score`` or more (medians of ``window`` rows, signs dropped).
 
@@ -153,7 +155,9 @@ def dominates(rows: Rows, *, share: float, window: int = 10) -> Signal:
     )
 
 
-@detector(roles=("spread", "top", "bottom"), facts=("middle", "size", "usual"))
+@detector(
+    roles=("spread", "top", "bottom"), facts=("middle", "size", "usual"), higher=("share", "factor")
+)
 def off_centre(
     rows: Rows, *, share: float, factor: float = 5.0, window: int = 5, early: int = 20
 ) -> Signal:

@@ -9,6 +9,7 @@ from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
     last_run_start,
+    median,
     rolling_extreme,
     rolling_median,
     run_start,
@@ -34,7 +35,7 @@ def broke_off(rows: Rows, *, gaps: int = 2) -> Signal:
     )
 
 
-@detector(facts=("top", "count"))
+@detector(facts=("top", "count"), higher=("least_rows",))
 def never_above(rows: Rows, *, least_rows: int, limit: float = 0.0) -> Signal:
     """No row of ``least_rows`` or more was above ``limit``, sign dropped."""
     n = rows.count
@@ -50,7 +51,7 @@ def never_above(rows: Rows, *, least_rows: int, limit: float = 0.0) -> Signal:
     )
 
 
-@detector(roles=("gradient",), facts=("count",))
+@detector(roles=("gradient",), facts=("count",), higher=("window",))
 def unchanged(
     rows: Rows, *, window: int, width: float = 0.0, most: float = np.inf, gradient: float = 0.0
 ) -> Signal:
@@ -81,7 +82,7 @@ def unchanged(
     )
 
 
-@detector(facts=("usual", "middle", "share"))
+@detector(facts=("usual", "middle", "share"), lower=("share",))
 def under_usual(
     rows: Rows, *, share: float, window: int = 10, usual: int = 20, noise: float = 3.0
 ) -> Signal:
@@ -122,12 +123,12 @@ def _expanding(x: FloatArray, least: int) -> tuple[FloatArray, FloatArray]:
     while look <= len(x):
         following, seen = max(look + 1, int(look * 1.1)), x[:look]
         level[look - 1 : following - 1] = np.quantile(seen, 0.75)
-        spread[look - 1 : following - 1] = 1.4826 * np.median(np.abs(seen - np.median(seen)))
+        spread[look - 1 : following - 1] = 1.4826 * median(np.abs(seen - median(seen)))
         look = following
     return level, spread
 
 
-@detector(facts=("best", "middle", "share"))
+@detector(facts=("best", "middle", "share"), lower=("share",))
 def lost_gain(
     rows: Rows, *, share: float, window: int = 5, noise: float = 4.0, least_rows: int = 10
 ) -> Signal:
