@@ -10,6 +10,8 @@ reads its screen. CPU is that of the whole process, to the nanosecond. Measured 
   stands on the screen, at least 1.1 s apart, with inotify and with polling alone;
 - idle: CPU per minute and bytes written with 1,000 runs of 10 small files, nothing growing;
 - live: share of one core and bytes per second with 200 tags at 2 steps a second;
+- grown: CPU per row of a live run of 60 tags, and memory per point, when few and when many rows
+  are stored (a JSON-lines log, 2 rows a second);
 - key to paint: seconds from a key until the app has written something, over sets b and c.
 
 Idle, live, keys and memory are measured from when the program has come to rest; byte code is kept
@@ -21,6 +23,7 @@ Sizes and durations shrink with ``--scale`` and ``--seconds``; the command stand
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
 import shutil
@@ -30,10 +33,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.data import NAME, append_step, encode_steps, file_header, make, scalar, tag_names
 from benchmarks.machine import describe, median, percentile, short, table
 from benchmarks.read import directory_of
 from benchmarks.terminal import Program, quiet_home
+from rltui.demo.scenario import SCENARIOS, Course
+from rltui.demo.verl_tags import step_row
 
 Row = tuple[str, str, str]
 
@@ -48,6 +55,8 @@ Empty().run()
 #: A step, a sparkline or a curve: something that was logged is on the screen.
 _STEP = re.compile(r"step \d|[▁-█⠁-⣿]{3}")
 _FIRST = 1000
+#: Rows of the log that grows.
+_STORED = 1_000, 100_000
 #: Before each append nothing is written for this long.
 _QUIET_S = 1.0
 
@@ -184,6 +193,48 @@ def live(directory: Path, seconds: float) -> Iterator[Row]:
     yield "live: bytes per second to the terminal", short(sent / took), "1,000"
 
 
+def grown(directory: Path, scale: float, seconds: float) -> Iterator[Row]:
+    """What a row costs when few and when many rows are stored."""
+    found = []
+    for stored in (_STORED[0], max(2 * _STORED[0], round(_STORED[1] * scale))):
+        path = directory / f"grown-{stored}" / "run" / "metrics.jsonl"
+        lines = json_lines(path, stored, round(2 * seconds))
+        with watch(directory, path.parent.parent) as program, path.open("ab", 0) as file:
+            program.until(_shows(stored), 120)
+            program.rest(0.1)
+            cpu, memory, began = program.cpu, program.memory, time.perf_counter()
+            for number, line in enumerate(lines):
+                file.write(line)
+                program.run(began + 0.5 * (number + 1) - time.perf_counter())
+            took = time.perf_counter() - began
+            found.append((stored, program.cpu - cpu, took, memory))
+        name = f"live, 60 tags, {stored:,} rows stored"
+        per_row = 1000 * found[-1][1] / len(lines)
+        yield (
+            f"{name}: % of a core, CPU ms a row",
+            f"{short(100 * found[-1][1] / took)}, {short(per_row)}",
+            "",
+        )
+    (few, little, short_s, small), (many, much, long_s, large) = found
+    yield "live: many rows stored against few", short(much / long_s / (little / short_s)), "1.4"
+    per_point = (large - small) * 2**20 / (60 * (many - few))
+    yield "memory per point, JSON lines: bytes", short(per_point), "12"
+
+
+def json_lines(path: Path, stored: int, more: int) -> list[bytes]:
+    """Write a log of ``stored`` rows as verl's file logger does, unless it is there; returns
+    the lines that follow."""
+    course, rng = Course(SCENARIOS["healthy"], 1, 2 * stored), np.random.default_rng(1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for step in range(1, stored + more + 1):
+        row = step_row(course.at(step), rng)
+        data = {tag: float(row[tag]) for tag in list(row)[-60:]}
+        lines.append(json.dumps({"step": step, "data": data}).encode() + b"\n")
+    path.write_bytes(b"".join(lines[:stored]))
+    return lines[stored:]
+
+
 def key_to_paint(directory: Path, scale: float, presses: int) -> Iterator[Row]:
     """Keys up and down, tabs, and the list of runs."""
     roots = [make(directory, name, scale).root for name in ("b", "c")]
@@ -215,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=9, help="of the first paint")
     parser.add_argument("--appends", type=int, default=20)
     parser.add_argument("--keys", type=int, default=200)
-    parser.add_argument("--only", help="first, memory, append, idle, live, key; with commas")
+    parser.add_argument("--only", help="first, memory, append, idle, live, grown, key; with commas")
     chosen = parser.parse_args(given)
     only = chosen.only.split(",") if chosen.only else None
     with directory_of(chosen.data) as directory:
@@ -225,6 +276,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "append": lambda: append_to_screen(directory, chosen.appends),
             "idle": lambda: idle(directory, chosen.scale, chosen.seconds),
             "live": lambda: live(directory, chosen.seconds),
+            "grown": lambda: grown(directory, chosen.scale, chosen.seconds),
             "key": lambda: key_to_paint(directory, chosen.scale, chosen.keys),
         }
         rows: list[Row] = []

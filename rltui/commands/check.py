@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -50,6 +51,8 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
         while True:
             ended = session.ended  # read first: what came before the end is still drained
             session.drain()
+            if ended and not session.busy:
+                session.finish()
             session.refresh_progress()
             for event in watcher.events():
                 line = event_line(event) if json else event_text(event, session.clock.now())
@@ -58,7 +61,7 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
                     hook.post(event_message(event))
             if ended and not session.busy and not session.unsettled:
                 return
-            if not session.busy:
+            if not session.busy and not session.judging:
                 news.wait(_LOOK_S)
             news.clear()
     except KeyboardInterrupt:
@@ -111,7 +114,11 @@ def _check(options: argparse.Namespace) -> int:
     if options.follow:
         follow(session, config.hooks, json=options.json)
     else:
-        session.read_all()
+        gc.disable()  # what is read is needed to the end: nothing is garbage
+        try:
+            session.read_all()
+        finally:
+            gc.enable()
     runs = session.runs()
     readable = any(r.is_readable for r in runs)
     if options.follow:

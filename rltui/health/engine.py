@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
+from rltui.health.freshness import SHORT_ROWS, Freshness, Kept
 from rltui.health.judge import Columns, Outcome, judge
 from rltui.health.model import Judgement, Report
 from rltui.health.plan import Task, make_plan
 from rltui.health.reference import Reference
 from rltui.health.report import Answer, make_report
 from rltui.health.rule import Rule
-from rltui.store import RunData
+from rltui.store import RunData, Series
 
-#: A tag with more rows is judged again only after it has grown by a thousandth, or after
-#: :data:`PATIENCE_S` per this many rows: the cost of a long live run stays bounded (240,000 rows of
-#: 76 judged tags take 2 s).
-LONG_ROWS = 20_000
 #: The answer of a variant that found nothing and gives no badge.
 QUIET = Outcome(True, (), Judgement(Level.OK), 0)
-#: Seconds per :data:`LONG_ROWS` rows after which a tag is judged again, however little it grew.
-PATIENCE_S = 5.0
 #: Sets of tags whose plan is kept.
 _MOST_PLANS = 32
+#: What variants compute of a longer tag is not kept for the next one: the medians take too much.
+_SHARED_ROWS = 200_000
 
 
 @dataclass(slots=True, eq=False)
@@ -39,19 +36,26 @@ class _Memory:
     version: int = -1
     plan: tuple[Task, ...] = ()
     planned: tuple[str, ...] = ()
-    answers: dict[tuple[str, str], _Kept] = field(default_factory=dict)
+    answers: dict[tuple[str, str], Kept] = field(default_factory=dict)
     report: Report | None = None
     waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Kept:
-    """An answer and the series that it was computed from."""
+class _Item:
+    """A variant that is to judge a tag."""
 
-    content: tuple[tuple[int, int], ...]
-    """Epoch and length of each series."""
-    answer: Answer
+    task: Task
+    tag: str
+    series: list[Series]
+    """Of the tag, and of those that it is compared with."""
     made_at: float
+    """When that was done last, seconds since the epoch; 0 for never."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Variant and tag."""
+        return self.task.variant.id, self.tag
 
 
 class Engine:
@@ -77,7 +81,7 @@ class Engine:
                 memory.answers = {k: a for k, a in memory.answers.items() if k[0] not in compared}
 
     def waiting(self, key: RunKey) -> bool:
-        """Whether very long tags of a run still have rows to be judged: evaluate it again a little
+        """Whether long tags of a run still have rows to be judged: evaluate it again a little
         later, even if nothing was added."""
         memory = self._memory.get(key)
         return memory is not None and memory.waiting
@@ -85,31 +89,63 @@ class Engine:
     def evaluate(
         self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition, now: float
     ) -> Report:
-        """The judgement of ``run`` by all rows it has now.
+        """The judgement of ``run`` by all rows it has now, but for rows of long tags that are
+        :meth:`waiting`.
 
         ``infos`` gives the meaning of each tag; tags without an entry are not judged. ``now``
-        (seconds since the epoch) paces the judging of very long tags.
+        (seconds since the epoch) paces the judging of long tags.
         """
+        report = self.advance(run, infos, recognition, now, lambda: False)
+        assert report is not None
+        return report
+
+    def advance(
+        self,
+        run: RunData,
+        infos: Mapping[str, TagInfo],
+        recognition: Recognition,
+        now: float,
+        enough: Callable[[], bool],
+    ) -> Report | None:
+        """The same in several calls: stops once ``enough`` is true, at the earliest after one
+        variant has judged one tag, and goes on from there when called again. None until done."""
         memory = self._recall(run, infos, recognition)
         if memory.report is not None and memory.version == run.version and not memory.waiting:
             return memory.report
         tags = tuple(infos)
+        compared = self._reference is not None and self._reference.run is not run
         if memory.planned != tags:
-            compared = self._reference is not None and self._reference.run is not run
             memory.plan = self._plan(tags, infos, recognition, compared=compared)
             memory.planned = tags
-        memory.waiting = False
-        columns: Columns = {}
+        if not self._answer_all(memory, now, enough):
+            return None
         answers = [
-            (task, tuple(self._answer(memory, task, tag, now, columns) for tag in task.tags))
-            for task in memory.plan
+            (task, tuple(_answer(memory, task, tag) for tag in task.tags)) for task in memory.plan
         ]
         memory.version = run.version
         vital = tuple(k for q in recognition.scenario.questions for k in q.metrics)
         memory.report = make_report(run, infos, answers, vital)
-        if self._reference is not None and self._reference.run is not run:
+        if compared and self._reference is not None:
             memory.report = replace(memory.report, reference=self._reference.name)
         return memory.report
+
+    def _answer_all(self, memory: _Memory, now: float, enough: Callable[[], bool]) -> bool:
+        """Judge what must be judged, and what may wait as long as there is time. Returns False if
+        something that must be judged was not."""
+        stale, due = _work(memory, now)
+        columns: Columns = {}
+        done, last = 0, ""
+        for item in (*stale, *due):
+            if done and enough():
+                break
+            if item.tag != last and item.series[0].count > SHORT_ROWS:
+                columns = {}
+            alone = item.series[0].count > _SHARED_ROWS
+            answer = _judge(memory, item, {} if alone else columns, self._reference)
+            memory.answers[item.key] = Kept.of(answer, item.series, now)
+            done, last = done + 1, item.tag
+        memory.waiting = memory.waiting or done < len(stale) + len(due)
+        return done >= len(stale)
 
     def _plan(
         self,
@@ -153,43 +189,53 @@ class Engine:
             memory = self._memory[run.key] = fresh
         return memory
 
-    def _answer(
-        self, memory: _Memory, task: Task, tag: str, now: float, columns: Columns
-    ) -> Answer:
-        run, variant, key = memory.run, task.variant, (task.variant.id, tag)
-        quiet = variant.detector.finite_is_quiet and not variant.badge_ok
-        if quiet and variant.min_points == 1 and run.table.is_finite(tag):
-            return Answer(tag, 1, QUIET, None)
-        series = [run.series(t) for t in (tag, *task.roles.values())]
-        content = tuple((s.epoch, s.count) for s in series)
-        kept = memory.answers.get(key)
-        if kept is not None:
-            if kept.content == content:
-                return kept.answer
-            rows, judged = series[0].count, kept.answer.rows
-            if (
-                rows > LONG_ROWS
-                and not task.variant.detector.all_rows
-                and 0 <= rows - judged < rows // 1000
-                and 0 <= now - kept.made_at < PATIENCE_S * rows / LONG_ROWS
-            ):
+
+def _work(memory: _Memory, now: float) -> tuple[list[_Item], list[_Item]]:
+    """What must be judged now, the variants of a tag together, and what is to be judged when there
+    is time, the oldest answers first. Notes whether more rows wait."""
+    stale, due = [], []
+    memory.waiting = False
+    for task in memory.plan:
+        for tag in task.tags:
+            if _is_quiet(memory.run, task, tag):
+                continue
+            series = [memory.run.series(t) for t in (tag, *task.roles.values())]
+            kept = memory.answers.get((task.variant.id, tag))
+            found = Freshness.STALE if kept is None else kept.freshness(series, now)
+            if found is Freshness.CURRENT:
+                continue
+            item = _Item(task, tag, series, 0.0 if kept is None else kept.made_at)
+            if found is Freshness.STALE or task.variant.detector.all_rows:
+                stale.append(item)
+            elif found is Freshness.DUE:
+                due.append(item)
+            else:
                 memory.waiting = True
-                return kept.answer
-        if series[0].count > LONG_ROWS:
-            columns = {}  # kept for a whole pass, the medians of long tags would take too much
-        answer = _judge(memory, task, tag, columns, self._reference)
-        memory.answers[key] = _Kept(content, answer, now)
-        return answer
+    stale.sort(key=lambda item: item.tag)
+    due.sort(key=lambda item: (item.made_at, item.tag))
+    return stale, due
 
 
-def _judge(
-    memory: _Memory, task: Task, tag: str, columns: Columns, reference: Reference | None
-) -> Answer:
-    run, infos = memory.run, memory.infos
-    series = run.series(tag)
+def _is_quiet(run: RunData, task: Task, tag: str) -> bool:
+    """Whether there can be nothing to find, and no badge to give."""
+    variant = task.variant
+    quiet = variant.detector.finite_is_quiet and not variant.badge_ok
+    return quiet and variant.min_points == 1 and run.table.is_finite(tag)
+
+
+def _answer(memory: _Memory, task: Task, tag: str) -> Answer:
+    kept = memory.answers.get((task.variant.id, tag))
+    if kept is None or _is_quiet(memory.run, task, tag):
+        return Answer(tag, 1, QUIET, None)
+    return kept.answer
+
+
+def _judge(memory: _Memory, item: _Item, columns: Columns, reference: Reference | None) -> Answer:
+    run, infos, task, tag = memory.run, memory.infos, item.task, item.tag
+    series = item.series[0]
     others = {
-        role: (run.series(t), infos[t])
-        for role, t in task.roles.items()
+        role: (one, infos[t])
+        for (role, t), one in zip(task.roles.items(), item.series[1:], strict=True)
         if t != tag and (t in run.off_axis) == (tag in run.off_axis)
     }
     outcome: Outcome | None = None

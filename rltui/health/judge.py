@@ -85,10 +85,7 @@ def judge(
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})
     if rows.count < variant.min_points:
         return Outcome(False, (), _UNJUDGED, rows.count)
-    signals = {
-        level: variant.detector.run(rows, **parameters)
-        for level, parameters in variant.levels.items()
-    }
+    signals = _signals(variant, rows)
     if all(signal.silent for signal in signals.values()):
         return Outcome(False, (), _UNJUDGED, rows.count)
     for signal in signals.values():
@@ -106,6 +103,18 @@ def judge(
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
     return Outcome(True, findings, _judgement(case, level), rows.count)
+
+
+def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
+    """The answers of the detector for each level; without that for the worse one where that for the
+    milder one rules out that anything is found."""
+    detector, out = variant.detector, dict[Level, Signal]()
+    for level, parameters in sorted(variant.levels.items()):
+        mild = out.get(Level.WATCH)
+        nothing = mild is not None and not mild.silent and not mild.beyond.any()
+        if not nothing or not detector.is_stricter(parameters, variant.levels[Level.WATCH]):
+            out[level] = detector.run(rows, **parameters)
+    return out
 
 
 def _worth_listing(found: list[Span]) -> list[Span]:

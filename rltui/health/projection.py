@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.core.block import FloatArray
+from rltui.health.detectors.windows import median, row_medians
 from rltui.health.limits import movement
 from rltui.health.model import Judgement
 from rltui.store import Series
@@ -36,6 +37,8 @@ def project(series: Series, judgement: Judgement) -> Projection | None:
 
     Reads the newest part of the series once: O(n).
     """
+    if judgement.low is None and judgement.high is None:
+        return None
     steps, values = series.finite()
     limits = movement().trend
     rows = max(limits.least_rows, int(limits.share * len(values)))
@@ -43,7 +46,7 @@ def project(series: Series, judgement: Judgement) -> Projection | None:
         return None
     x, y = _blocks(steps[-rows:].astype(np.float64), values[-rows:], limits.blocks)
     slopes = _slopes(x, y)
-    falling = bool(np.median(slopes) < 0)
+    falling = bool(median(slopes) < 0) if len(slopes) else False
     limit = judgement.low if falling else judgement.high
     agreeing = np.count_nonzero(slopes < 0 if falling else slopes > 0)
     if limit is None or agreeing < limits.agreeing * len(slopes):
@@ -63,10 +66,15 @@ def project(series: Series, judgement: Judgement) -> Projection | None:
 
 
 def _blocks(x: FloatArray, y: FloatArray, most: int) -> tuple[FloatArray, FloatArray]:
-    """Means of the places and medians of the values of at most ``most`` blocks."""
+    """Means of the places and medians of the values of at most ``most`` blocks, of which the
+    first ones have one row more where they cannot all be as long."""
     parts = min(most, len(x))
-    places, values = np.array_split(x, parts), np.array_split(y, parts)
-    return np.array([p.mean() for p in places]), np.array([np.median(v) for v in values])
+    size, longer = divmod(len(x), parts)
+    cut = longer * (size + 1)
+    pairs = [(x[:cut].reshape(longer, size + 1), y[:cut].reshape(longer, size + 1))] * bool(longer)
+    pairs.append((x[cut:].reshape(parts - longer, size), y[cut:].reshape(parts - longer, size)))
+    places = np.concatenate([p.mean(axis=1) for p, _ in pairs])
+    return places, np.concatenate([row_medians(v) for _, v in pairs])
 
 
 def _slopes(x: FloatArray, y: FloatArray) -> FloatArray:

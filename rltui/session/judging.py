@@ -20,7 +20,9 @@ from rltui.session.stall import with_stall
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
 
-#: After a verdict of a live run the next one waits this many times as long as it took, and at
+#: Verdicts take the main thread for about this long at a time: keys are answered in between.
+_SLICE_S = 0.02
+#: After the verdicts of live runs the next ones wait this many times as long as it took, and at
 #: most this many seconds: a stream of steps is judged all the time, but for 1 % of it.
 _REST, _REST_S = 100.0, 2.0
 
@@ -43,9 +45,12 @@ class Judging:
         self._clock = clock
         self._engine: Engine | None = None
         self._reference: RunView | None = None
-        self._dirty: set[RunKey] = set()
+        self._dirty: dict[RunKey, None] = {}
+        """In the order in which they are judged."""
         self._not_before = -math.inf
         self._live = False
+        self.unfinished = False
+        """Whether judging stopped because it had taken long: there is more to do at once."""
 
     @property
     def waiting(self) -> bool:
@@ -70,6 +75,7 @@ class Judging:
             reference = Reference(view.data, view.infos, view.name, Alignment(align), tokens)
         self.prepare().compare(reference)
         self._reference = view
+        self._not_before = -math.inf
         self.mark(self._views)
 
     def swap(self, other: Callable[[RunView], RunView]) -> None:
@@ -85,31 +91,43 @@ class Judging:
 
     def mark(self, runs: Iterable[RunKey]) -> None:
         """Note that these runs changed."""
-        self._dirty.update(runs)
+        self._dirty.update(dict.fromkeys(runs))
 
-    def judge(self, *, verdicts: bool = True, pace: bool = False) -> frozenset[RunKey]:
+    def judge(
+        self, *, verdicts: bool = True, pace: bool = False, last: bool = False
+    ) -> frozenset[RunKey]:
         """Update the runs that changed or whose rules still wait; returns which were judged.
 
-        Without ``verdicts`` only progress is updated. With ``pace``, a run that has a verdict
-        waits for a new one after the pause that follows each verdict.
+        Without ``verdicts`` only progress is updated. With ``pace``, this takes a bounded time, and
+        a run that has a verdict waits for a new one after the pause that follows each verdict.
+        ``last``: nothing more will come, so that no rule waits for more rows.
         """
         now, begun = self._clock.now(), self._clock.monotonic()
-        judged, put_off = set(), set()
+        at = math.inf if last else now
+        judged: set[RunKey] = set()
+        put_off: dict[RunKey, None] = {}
         resting = pace and begun < self._not_before
+        self.unfinished = False
+
+        def enough() -> bool:
+            return pace and self._clock.monotonic() - begun >= _SLICE_S
+
         for key in self._dirty:
             view = self._views[key]
             if not self._update_progress(view, now) or not verdicts:
                 continue
             if view.report is not None and resting:
-                put_off.add(key)
-            else:
-                self._evaluate(view, now)
+                put_off[key] = None
+            elif not (judged and enough()) and self._evaluate(view, at, enough):
                 judged.add(key)
-        if judged:
+            else:
+                put_off[key] = None
+                self.unfinished = True
+        if judged and not self.unfinished:
             end = self._clock.monotonic()
             self._not_before = end + min(_REST_S, _REST * (end - begun))
         if verdicts:
-            self._dirty = {k for k in self._dirty if k in put_off or self._waits(k)}
+            self._dirty = {**put_off, **{k: None for k in self._dirty if self._waits(k)}}
         return frozenset(judged)
 
     def _update_progress(self, view: RunView, now: float) -> bool:
@@ -123,15 +141,21 @@ class Judging:
         view.progress = progress(points, view.infos, hyper, roles, now)
         return not data.files.reading and view.recognition is not None
 
-    def _evaluate(self, view: RunView, now: float) -> None:
+    def _evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
+        """Judge a run; returns False if there was not enough time for it."""
         if view.sample is not None:
             view.sample = None
             self._interpreter.interpret(view)
         assert view.recognition is not None
+        engine = self.prepare()
+        report = engine.advance(view.data, view.infos, view.recognition, now, enough)
+        if report is None:
+            return False
         view.reference = None if self._reference is view else self._reference
-        view.report = self.prepare().evaluate(view.data, view.infos, view.recognition, now)
+        view.report = report
         self._note_stall(view)
         view.version += 1
+        return True
 
     def _note_stall(self, view: RunView) -> None:
         """Report a run that stopped writing, or that it goes on."""

@@ -159,11 +159,20 @@ class Session:
             changes |= Changes(frozenset(self._views))
         return changes
 
+    def finish(self) -> None:
+        """Judge what waits for more rows, after the last of them."""
+        self._judging.judge(last=True)
+
     @property
     def unsettled(self) -> bool:
         """Whether something waits for the next drain though the reader has no news: a verdict,
         points that are read again."""
         return self._judging.waiting or self._memory.busy
+
+    @property
+    def judging(self) -> bool:
+        """Whether verdicts are being made that took too long for one drain."""
+        return self._judging.unfinished
 
     def refresh_progress(self) -> bool:
         """Update ages and states to the present time; returns whether anything shown changed."""

@@ -9,8 +9,9 @@ writer declares (SessionLog START) supersedes all tags from there. Superseded po
 from __future__ import annotations
 
 from bisect import insort
+from collections import deque
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,15 @@ import numpy as np
 from rltui.core.batch import SourceInfo
 from rltui.core.block import Block
 from rltui.store.branch import Branch
-from rltui.store.points import GrowingPoints, Points, by_step, choose, concatenate, is_sorted
+from rltui.store.points import (
+    GrowingPoints,
+    Points,
+    by_step,
+    choose,
+    concatenate,
+    is_prefix,
+    is_sorted,
+)
 from rltui.store.series import Series
 from rltui.store.step_trust import StepTrust
 from rltui.store.takeover import starts
@@ -42,6 +51,8 @@ class _Assembled:
     growing: GrowingPoints | None = None
 
 
+#: Series that grow of which the next ones may share the steps: as many sets of tags are usual.
+_MOST_AXES = 8
 #: Below any step.
 _NOWHERE = -(1 << 63)
 
@@ -61,12 +72,19 @@ class Lineage:
         self._structure = 0
         """Grows with every change of the branches other than an appended block."""
         self._assembled: dict[str, _Assembled] = {}
+        self._alike: dict[int, str] = {}
+        """Number of points -> the tag that last had as many: others may have its steps."""
+        self._growing: deque[GrowingPoints] = deque(maxlen=_MOST_AXES)
+        """Some that grow, of which others may share the steps."""
 
     @property
     def nbytes(self) -> int:
         """Bytes held by the points, merged copies included."""
-        grown = (a.growing.nbytes for a in self._assembled.values() if a.growing is not None)
-        return sum(b.nbytes for b in self.branches) + sum(grown)
+        grown: dict[int, int] = {}
+        for assembled in self._assembled.values():
+            if assembled.growing is not None:
+                grown |= assembled.growing.buffers
+        return sum(b.nbytes for b in self.branches) + sum(grown.values())
 
     @property
     def tags(self) -> list[str]:
@@ -158,6 +176,8 @@ class Lineage:
         self._open = {}
         self._structure += 1
         self._assembled = {}
+        self._alike = {}
+        self._growing.clear()
 
     # -- points -----------------------------------------------------------------------------
 
@@ -172,16 +192,49 @@ class Lineage:
         if (
             known is not None
             and (known.structure, known.holding) == (self._structure, holding)
-            and (known.total == total or _extended(known, total))
+            and (known.total == total or self._extended(known, total))
         ):
             return known.series
-        series = self._assemble(tag)
+        series = self._sharing(self._assemble(tag))
         if known is not None:
             series = series.with_history(known.series)
         branch = self._appended_to(tag)
         taken = 0 if branch is None else branch.count(tag)
         self._assembled[tag] = _Assembled(self._structure, holding, series, total, branch, taken)
         return series
+
+    def _extended(self, known: _Assembled, total: int) -> bool:
+        """Append the new points of the open branch; False when that is not all that is new, or
+        when they do not follow the others."""
+        branch, series = known.open, known.series
+        if branch is None or branch.count(series.tag) - known.taken != total - known.total:
+            return False
+        new = branch.points(series.tag, known.taken)
+        if not is_sorted(new[0]) or (series.count and new[0][0] < series.steps[-1]):
+            return False
+        if np.promote_types(series.values.dtype, new[2].dtype) != series.values.dtype:
+            return False
+        if known.growing is None:
+            known.growing = GrowingPoints(series.points, self._growing)
+            self._growing.append(known.growing)
+        known.growing.append(new)
+        known.series = series.extended(known.growing.points)
+        known.total, known.taken = total, branch.count(series.tag)
+        return True
+
+    def _sharing(self, series: Series) -> Series:
+        """The series with the steps and times of another one, if they are the same: the tags of a
+        log are mostly written row by row."""
+        other = self._assembled.get(self._alike.get(series.count, ""))
+        self._alike[series.count] = series.tag
+        if other is None or other.series.tag == series.tag or series.steps.base is not None:
+            return series
+        steps, walls, _ = other.series.points
+        if len(steps) != series.count or not is_prefix(
+            (steps, walls, series.values), series.points
+        ):
+            return series
+        return replace(series, steps=steps, wall_times=walls)
 
     def _counting(self, tag: str) -> list[Branch]:
         """The branches, without those that only guess the steps of a tag which others give."""
@@ -243,25 +296,6 @@ class Lineage:
         """Highest step of a tag in a file."""
         reaches = (b.reaches.get(tag) for b in self.branches_of(path))
         return max((r.last for r in reaches if r is not None), default=_NOWHERE)
-
-
-def _extended(known: _Assembled, total: int) -> bool:
-    """Append the new points of the open branch; False when that is not all that is new, or
-    when they do not follow the others."""
-    branch, series = known.open, known.series
-    if branch is None or branch.count(series.tag) - known.taken != total - known.total:
-        return False
-    new = branch.points(series.tag, known.taken)
-    if not is_sorted(new[0]) or (series.count and new[0][0] < series.steps[-1]):
-        return False
-    if np.promote_types(series.values.dtype, new[2].dtype) != series.values.dtype:
-        return False
-    if known.growing is None:
-        known.growing = GrowingPoints(series.points)
-    known.growing.append(new)
-    known.series = series.extended(known.growing.points)
-    known.total, known.taken = total, branch.count(series.tag)
-    return True
 
 
 def _rank(branch: Branch) -> tuple[int, int, int]:

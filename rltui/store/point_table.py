@@ -198,7 +198,10 @@ class PointTable:
     def nbytes(self) -> int:
         """Bytes held by points, as they were read and as they were last merged."""
         held = sum(s.nbytes for s in self.lineages.values())
-        return held + sum(k.series.nbytes for k in self._series.values())
+        merged: dict[int, int] = {}  # several series may share their steps
+        for kept in self._series.values():
+            merged |= kept.series.buffers
+        return held + sum(merged.values())
 
     def _branches(self) -> list[Branch]:
         return [b for s in self.lineages.values() for b in s.branches]

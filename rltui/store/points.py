@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 Points = tuple[IntArray, FloatArray, ValueArray]
 
 #: Spare room of a growing array, as a fraction of its length, and at least this many points.
-_SPARE, _SPARE_LEAST = 4, 64
+_SPARE, _SPARE_LEAST = 8, 64
 
 
 def no_points() -> Points:
@@ -66,16 +66,59 @@ def _same_bits(array: NDArray[np.generic], other: NDArray[np.generic]) -> bool:
     return np.array_equal(array.view(bits), other.view(bits))
 
 
+class _Column:
+    """A buffer with spare room, which several owners may share while they write the same."""
+
+    def __init__(self, values: NDArray[np.generic]) -> None:
+        self.values = values
+        self.filled = len(values)
+
+    def begins_with(self, values: NDArray[np.generic]) -> bool:
+        """Whether these are its first values, to the bit."""
+        n = len(values)
+        return n <= self.filled and _same_bits(self.values[:n], values)
+
+    def with_more(self, begin: int, new: NDArray[np.generic]) -> _Column:
+        """A column with ``new`` from row ``begin`` on: this one, unless another owner has already
+        written something else there."""
+        there = self.values[begin : min(self.filled, begin + len(new))]
+        if len(there) and not _same_bits(there, new[: len(there)]):
+            return _Column(self.values[:begin].copy()).with_more(begin, new)
+        end = begin + len(new)
+        if end > self.filled:
+            self.values = self._with_room(np.promote_types(self.values.dtype, new.dtype), end)
+            self.values[self.filled : end] = new[len(there) :]
+            self.filled = end
+        return self
+
+    def _with_room(self, dtype: np.dtype[np.generic], length: int) -> NDArray[np.generic]:
+        # a column that is a view of a block is not ours to write into
+        column = self.values
+        if column.base is None and dtype == column.dtype and length <= len(column):
+            return column
+        grown = np.empty(length + max(_SPARE_LEAST, length // _SPARE), dtype)
+        grown[: self.filled] = column[: self.filled]
+        return grown
+
+
 class GrowingPoints:
     """Points that are only ever appended.
 
-    :attr:`points` are views of a buffer with spare room: what was handed out stays valid and
+    :attr:`points` are views of buffers with spare room: what was handed out stays valid and
     unchanged while more is appended, and a point is copied a constant number of times.
     """
 
-    def __init__(self, points: Points) -> None:
+    def __init__(self, points: Points, beside: Iterable[GrowingPoints] = ()) -> None:
+        """``beside``: points of which some may have the same steps and times, to share them."""
         self._length = len(points[0])
-        self._columns = points
+        self._columns: tuple[_Column, _Column, _Column]
+        steps, walls, values = (_Column(c) for c in points)
+        for other in beside:
+            its_steps, its_walls, _ = other._columns
+            if its_steps.begins_with(points[0]) and its_walls.begins_with(points[1]):
+                steps, walls = its_steps, its_walls
+                break
+        self._columns = steps, walls, values
 
     def __deepcopy__(self, memo: object) -> GrowingPoints:
         """A copy that grows in a buffer of its own."""
@@ -84,29 +127,17 @@ class GrowingPoints:
     @property
     def points(self) -> Points:
         """All points so far, as views."""
-        return choose(self._columns, slice(self._length))
+        return choose(tuple(c.values for c in self._columns), slice(self._length))  # type: ignore[arg-type]
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the buffer, spare room included."""
-        return sum(c.nbytes for c in self._columns if c.base is None)
+    def buffers(self) -> dict[int, int]:
+        """Identity and bytes of each buffer, spare room included; others may share it."""
+        return {id(c): c.values.nbytes for c in self._columns if c.values.base is None}
 
     def append(self, points: Points) -> None:
         """Add points at the end; values of a wider type widen the buffer."""
-        end = self._length + len(points[0])
-        columns = zip(self._columns, points, strict=True)
-        self._columns = tuple(self._with_room(old, new, end) for old, new in columns)  # type: ignore[assignment]
-        for column, new in zip(self._columns, points, strict=True):
-            column[self._length : end] = new
-        self._length = end
-
-    def _with_room(
-        self, column: NDArray[np.generic], new: NDArray[np.generic], length: int
-    ) -> NDArray[np.generic]:
-        dtype = np.promote_types(column.dtype, new.dtype)
-        # a column that is a view of a block is not ours to write into
-        if column.base is None and dtype == column.dtype and length <= len(column):
-            return column
-        grown = np.empty(length + max(_SPARE_LEAST, length // _SPARE), dtype)
-        grown[: self._length] = column[: self._length]
-        return grown
+        steps, walls, values = (
+            c.with_more(self._length, new) for c, new in zip(self._columns, points, strict=True)
+        )
+        self._columns = steps, walls, values
+        self._length += len(points[0])

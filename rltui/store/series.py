@@ -77,9 +77,10 @@ class Series:
         return int(self.values.size - np.count_nonzero(np.isfinite(self.values)))
 
     @property
-    def nbytes(self) -> int:
-        """Bytes that this object holds by itself; columns of blocks belong to the blocks."""
-        return sum(c.nbytes for c in (*self.points, *self.old_points) if c.base is None)
+    def buffers(self) -> dict[int, int]:
+        """Identity and bytes of the arrays that are not columns of blocks; other series may share
+        them."""
+        return {id(c): c.nbytes for c in (*self.points, *self.old_points) if c.base is None}
 
     def detached(self) -> Series:
         """The same points in arrays of their own, which keep no block in memory."""

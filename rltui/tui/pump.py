@@ -16,6 +16,8 @@ from rltui.session import Session
 #: While the reader is ahead of the screen: pause between two drains, and between two paints,
 #: which is also this many times what the last one took.
 _BUSY_S, _BUSY_PAINT_S, _BUSY_PAINT_REST = 0.005, 0.25, 10.0
+#: Pause between two slices of verdicts that take long: less than half of a core.
+_JUDGING_S = 0.05
 #: Ages and states move on their own.
 _AGE_INTERVAL_S = 1.0
 #: With more runs than this their ages are renewed in every fifth interval only.
@@ -114,7 +116,9 @@ class Pump:
         if session.busy:
             # More is queued: take it in soon, let keys in between, paint now and then.
             self._pull_in(_BUSY_S)
-        loading = session.busy or session.reading() is not None
+        elif session.judging:
+            self._pull_in(_JUDGING_S)
+        loading = session.busy or session.judging or session.reading() is not None
         if self._unpainted and (not loading or now - self._last_paint >= self._rest_s):
             self._paint(now)
 

@@ -50,3 +50,14 @@ def test_the_table(
     printed = capsys.readouterr().out
     assert "append to screen, polled, 1 appends" in printed
     assert "failed" not in printed
+
+
+def test_the_cost_of_a_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "_STORED", (50, 100))
+    live.main(["--data", str(tmp_path), "--seconds", "1", "--only", "grown"])
+    printed = capsys.readouterr().out
+    assert "live, 60 tags, 50 rows stored" in printed
+    assert "live: many rows stored against few" in printed
+    assert "failed" not in printed

@@ -259,19 +259,6 @@ class TestMemory:
         report = Engine(RULES).evaluate(run, {"entropy": case_info("entropy")}, RECOGNITION, START)
         assert report.findings == ()
 
-    def test_a_long_tag_waits_a_little(self) -> None:
-        run = a_run({"clip": [0.01] * 30_000})
-        infos = {"clip": replace(case_info("clipfrac.policy"), tag="clip")}
-        engine = Engine(only("clipfrac_high"))
-        engine.evaluate(run, infos, RECOGNITION, 0.0)
-        run.apply(a_batch(steps(30_001, {"clip": [0.9] * 10})))
-        assert engine.evaluate(run, infos, RECOGNITION, 1.0).findings == ()
-        assert engine.waiting(run.key)
-        assert engine.evaluate(run, infos, RECOGNITION, 2.0).findings == (), "not yet"
-        assert engine.waiting(run.key)
-        assert engine.evaluate(run, infos, RECOGNITION, 9.0).findings != ()
-        assert not engine.waiting(run.key)
-
     def test_nan_never_waits(self) -> None:
         run = a_run({"loss": [0.01] * 30_000})
         infos = {"loss": replace(case_info("loss.policy"), tag="loss")}

@@ -8,10 +8,16 @@ from rltui.core.block import BoolArray, FloatArray
 from rltui.health.detectors.extent import Extent, Window
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import last_run_start, latched, rolling_extreme, rolling_median
+from rltui.health.detectors.windows import (
+    last_run_start,
+    latched,
+    rolling_extreme,
+    rolling_median,
+    start_median,
+)
 
 
-@detector(roles=("reward",), facts=("start", "share", "drop", "middle", "span"))
+@detector(roles=("reward",), facts=("start", "share", "drop", "middle", "span"), lower=("share",))
 def below_start(
     rows: Rows,
     *,
@@ -109,8 +115,7 @@ def _scatter(x: FloatArray, count: int = 10) -> FloatArray:
     it, or 0.89 times their mean over the last 30 rows, if that is more."""
     steps = np.abs(np.diff(x, prepend=x[:1]))
     out = np.zeros(len(x))
-    for row in range(1, min(count, len(x))):
-        out[row:] = 1.048 * np.median(steps[1 : row + 1])
+    out[1:] = 1.048 * start_median(steps[1:], count - 1)
     total, ends = np.concatenate([[0.0], np.cumsum(steps)]), np.arange(1, len(x) + 1)
     begins = np.maximum(0, ends - 30)
     return np.asarray(np.maximum(out, 0.886 * (total[ends] - total[begins]) / (ends - begins)))

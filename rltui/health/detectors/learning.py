@@ -116,7 +116,11 @@ def _since_alike(
     return np.minimum(out, np.arange(len(x)))
 
 
-@detector(roles=("gradient",), facts=("start", "share", "gradient_share", "middle"))
+@detector(
+    roles=("gradient",),
+    facts=("start", "share", "gradient_share", "middle"),
+    lower=("share", "gradient_share"),
+)
 def faded(
     rows: Rows, *, share: float, gradient_share: float, early: int = 5, window: Window = 10
 ) -> Signal:
@@ -153,7 +157,7 @@ def _share(x: FloatArray, early: int, window: Window) -> tuple[FloatArray, Float
     return np.where(start > 0, part, np.nan), start
 
 
-@detector(roles=("entropy",), facts=("top", "count"))
+@detector(roles=("entropy",), facts=("top", "count"), higher=("least_rows",))
 def motionless(
     rows: Rows,
     *,
@@ -192,7 +196,7 @@ def motionless(
     )
 
 
-@detector(roles=("certain",), facts=("best", "factor", "middle"))
+@detector(roles=("certain",), facts=("best", "factor", "middle"), higher=("factor", "noise"))
 def worse_than_best(
     rows: Rows,
     *,
@@ -232,7 +236,11 @@ def worse_than_best(
     )
 
 
-@detector(roles=("reward",), facts=("best", "start", "factor", "growth", "middle"))
+@detector(
+    roles=("reward",),
+    facts=("best", "start", "factor", "growth", "middle"),
+    higher=("factor", "start_factor"),
+)
 def diverged(
     rows: Rows,
     *,
@@ -284,7 +292,7 @@ def diverged(
     )  # fmt: skip
 
 
-@detector(roles=("spread",), facts=("count",))
+@detector(roles=("spread",), facts=("count",), higher=("least_rows",))
 def constant_so_far(
     rows: Rows, *, least_rows: int, tiny: float = 1e-6, most: float = np.inf
 ) -> Signal:

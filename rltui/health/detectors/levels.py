@@ -42,7 +42,7 @@ def non_finite(rows: Rows, *, after_finite: bool = False) -> Signal:
     )
 
 
-@detector(roles=("length",), facts=("middle",))
+@detector(roles=("length",), facts=("middle",), higher=("high", "after"), lower=("low",))
 def outside(
     rows: Rows,
     *,
@@ -83,7 +83,11 @@ def outside(
     )
 
 
-@detector(roles=("second", "ceiling"), facts=("start", "change", "middle"))
+@detector(
+    roles=("second", "ceiling"),
+    facts=("start", "change", "middle"),
+    higher=("factor", "floor", "headroom"),
+)
 def grown(
     rows: Rows,
     *,
@@ -128,7 +132,7 @@ def grown(
     )
 
 
-@detector(facts=("base", "rise", "middle"))
+@detector(facts=("base", "rise", "middle"), higher=("amount",))
 def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Signal:
     """The median of ``window`` rows rose by ``amount`` within ``within`` rows, and stays there.
 
@@ -154,7 +158,7 @@ def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Sig
     )
 
 
-@detector(facts=("usual", "factor"))
+@detector(facts=("usual", "factor"), higher=("factor", "times", "above"))
 def spike(
     rows: Rows,
     *,

@@ -11,6 +11,7 @@ from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
     last_run_start,
+    median,
     rolling_count,
     rolling_median,
     start_median,
@@ -18,7 +19,12 @@ from rltui.health.detectors.windows import (
 )
 
 
-@detector(roles=("length",), facts=("correlation", "share", "start", "gain"))
+@detector(
+    roles=("length",),
+    facts=("correlation", "share", "start", "gain"),
+    higher=("grown", "correlation", "gain"),
+    lower=("shrunk",),
+)
 def tied_to_length(
     rows: Rows,
     *,
@@ -84,7 +90,7 @@ def _gain(x: FloatArray, early: int, late: int) -> float:
     span = float(np.ptp(rolling_median(x, early)))
     if span <= 0:
         return 0.0
-    return float(np.median(x[-late:]) - np.median(x[:early])) / span
+    return (median(x[-late:]) - median(x[:early])) / span
 
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:
@@ -103,7 +109,7 @@ def _ranks(x: FloatArray) -> FloatArray:
     return np.asarray((last - 0.5 * (counts - 1))[inverse], dtype=np.float64)
 
 
-@detector(facts=("share",))
+@detector(facts=("share",), higher=("share",))
 def often_zero(rows: Rows, *, share: float, window: Window = 20, tiny: float = 1e-6) -> Signal:
     """At least ``share`` of the last ``window`` rows are zero (at most ``tiny``)."""
     n = rows.count
@@ -145,7 +151,7 @@ def stuck_score(
     )  # fmt: skip
 
 
-@detector(facts=("best", "lost", "middle"))
+@detector(facts=("best", "lost", "middle"), higher=("drop", "noise"))
 def under_best(rows: Rows, *, drop: float, window: Window = 2, noise: float = 0.0) -> Signal:
     """The median of ``window`` rows lies ``drop`` below its best so far, and ``noise`` usual steps
     between neighbours, beside their trend."""

@@ -49,7 +49,7 @@ def above_best(rows: Rows, *, factor: float, window: Window = 10) -> Signal:
     )
 
 
-@detector(roles=("total",), facts=("start", "share"))
+@detector(roles=("total",), facts=("start", "share"), higher=("share", "rise"))
 def share_grown(
     rows: Rows, *, share: float, rise: float, window: Window = 10, early: int = 10
 ) -> Signal:
@@ -75,7 +75,7 @@ def share_grown(
     )
 
 
-@detector(roles=("other",), facts=("quotient",))
+@detector(roles=("other",), facts=("quotient",), higher=("high",))
 def quotient(rows: Rows, *, high: float, window: Window = 10) -> Signal:
     """The median of ``window`` rows of the value divided by an ``other`` one is ``high``."""
     n = rows.count

@@ -16,7 +16,9 @@ from rltui.health.detectors.windows import (
 )
 
 
-@detector(roles=("reward",), facts=("best", "start", "middle", "lost", "rise", "count"))
+@detector(
+    roles=("reward",), facts=("best", "start", "middle", "lost", "rise", "count"), higher=("lost",)
+)
 def left_behind(
     rows: Rows,
     *,
@@ -135,7 +137,7 @@ def overtaken(
     )
 
 
-@detector(roles=("score", "spread"), facts=("middle", "size", "share"))
+@detector(roles=("score", "spread"), facts=("middle", "size", "share"), higher=("share",))
 def dominates(rows: Rows, *, share: float, window: Window = 10) -> Signal:
     """The value is ``share`` of a ``score`` or more (medians of ``window`` rows, signs dropped).
 
@@ -165,7 +167,9 @@ def dominates(rows: Rows, *, share: float, window: Window = 10) -> Signal:
     )
 
 
-@detector(roles=("spread", "top", "bottom"), facts=("middle", "size", "usual"))
+@detector(
+    roles=("spread", "top", "bottom"), facts=("middle", "size", "usual"), higher=("share", "factor")
+)
 def off_centre(
     rows: Rows, *, share: float, factor: float = 5.0, window: Window = 5, early: int = 20
 ) -> Signal:

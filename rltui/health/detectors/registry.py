@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import get_type_hints
 
 from rltui.health.detectors.extent import Extent, Window
@@ -38,6 +38,23 @@ class Detector:
     """Whether it compares with a reference run: its roles come from there."""
     finite_is_quiet: bool = False
     """Whether it can find nothing in rows that are all finite."""
+    strict: Mapping[str, int] = field(default_factory=dict)
+    """Parameters that make it stricter the higher (1) or the lower (-1) they are: with a stricter
+    one it finds nothing where it found nothing with the other."""
+
+    def is_stricter(self, given: Mapping[str, object], than: Mapping[str, object]) -> bool:
+        """Whether one set of parameters finds nothing wherever another one does. False where that
+        is not known."""
+        for name, parameter in self.parameters.items():
+            a, b = given.get(name, parameter.default), than.get(name, parameter.default)
+            if a == b:
+                continue
+            if not isinstance(a, int | float) or not isinstance(b, int | float):
+                return False
+            sign = self.strict.get(name, 0)
+            if not sign or (a - b) * sign < 0 or (sign > 0 and b < 0):
+                return False  # a higher multiple of something negative is no stricter
+        return True
 
 
 DETECTORS: dict[str, Detector] = {}
@@ -50,8 +67,11 @@ def detector(
     all_rows: bool = False,
     reference: bool = False,
     finite_is_quiet: bool = False,
+    higher: tuple[str, ...] = (),
+    lower: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Signal]], Callable[..., Signal]]:
-    """Register a function as a detector under its own name."""
+    """Register a function as a detector under its own name. ``higher`` and ``lower``: parameters
+    that make it stricter the higher or lower they are."""
 
     def register(function: Callable[..., Signal]) -> Callable[..., Signal]:
         hints = get_type_hints(function)
@@ -73,6 +93,7 @@ def detector(
             all_rows,
             reference,
             finite_is_quiet,
+            {**dict.fromkeys(higher, 1), **dict.fromkeys(lower, -1)},
         )
         return function
 

@@ -158,7 +158,9 @@ def usual_fall(middle: FloatArray, growth: float = 1.15) -> FloatArray:
     return out
 
 
-@detector(roles=("error",), facts=("low_rows", "count", "part", "middle"))
+@detector(
+    roles=("error",), facts=("low_rows", "count", "part", "middle"), higher=("evidence", "share")
+)
 def stays_below(
     rows: Rows,
     *,

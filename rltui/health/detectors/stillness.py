@@ -10,6 +10,7 @@ from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
     last_run_start,
+    median,
     rolling_extreme,
     rolling_median,
     run_start,
@@ -35,7 +36,7 @@ def broke_off(rows: Rows, *, gaps: int = 2) -> Signal:
     )
 
 
-@detector(facts=("top", "count"))
+@detector(facts=("top", "count"), higher=("least_rows",))
 def never_above(rows: Rows, *, least_rows: int, limit: float = 0.0) -> Signal:
     """No row of ``least_rows`` or more was above ``limit``, sign dropped."""
     n = rows.count
@@ -51,7 +52,7 @@ def never_above(rows: Rows, *, least_rows: int, limit: float = 0.0) -> Signal:
     )
 
 
-@detector(roles=("gradient",), facts=("count",))
+@detector(roles=("gradient",), facts=("count",), higher=("window",))
 def unchanged(
     rows: Rows,
     *,
@@ -99,7 +100,7 @@ def _is_rounded(x: FloatArray, digits: int) -> BoolArray:
     return np.asarray(np.abs(scaled - np.round(scaled)) <= 1e-6 * np.abs(scaled))
 
 
-@detector(facts=("usual", "middle", "share"))
+@detector(facts=("usual", "middle", "share"), lower=("share",))
 def under_usual(
     rows: Rows, *, share: float, window: Window = 10, usual: int = 20, noise: float = 3.0
 ) -> Signal:
@@ -140,12 +141,12 @@ def _expanding(x: FloatArray, least: int) -> tuple[FloatArray, FloatArray]:
     while look <= len(x):
         following, seen = max(look + 1, int(look * 1.1)), x[:look]
         level[look - 1 : following - 1] = np.quantile(seen, 0.75)
-        spread[look - 1 : following - 1] = 1.4826 * np.median(np.abs(seen - np.median(seen)))
+        spread[look - 1 : following - 1] = 1.4826 * median(np.abs(seen - median(seen)))
         look = following
     return level, spread
 
 
-@detector(facts=("best", "middle", "share"))
+@detector(facts=("best", "middle", "share"), lower=("share",))
 def lost_gain(
     rows: Rows, *, share: float, window: Window = 5, noise: float = 4.0, least_rows: int = 10
 ) -> Signal:

@@ -7,29 +7,39 @@ log at once and reading it row by row give the same numbers.
 from __future__ import annotations
 
 from bisect import insort
+from functools import lru_cache
 
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.extent import Extent, Window, extent
+from rltui.health.detectors.rank import ranked, windows
 
 #: Cells of a window matrix that are sorted at one time; bounds the memory for long runs.
 _CHUNK_CELLS = 1 << 20
-
-
-def _windows(x: FloatArray, size: int) -> FloatArray:
-    """The windows of ``size`` rows as a matrix (n - size + 1, size) on the same memory, not to be
-    written (numpy's sliding_window_view takes 15 µs for its checks)."""
-    x = np.ascontiguousarray(x)
-    stride = x.strides[0]
-    shape = (len(x) - size + 1, size)
-    matrix: FloatArray = np.ndarray(shape, x.dtype, x, strides=(stride, stride))
-    return matrix
+#: Medians of series of at most this many rows are kept.
+_KEPT_ROWS = 2048
 
 
 def rolling_median(x: FloatArray, window: Window) -> FloatArray:
-    """Median of the last ``window`` rows, at the beginning of those so far. (n,) -> (n,)."""
-    n, size = len(x), extent(window)
+    """Median of the last ``window`` rows, at the beginning of those so far. (n,) -> (n,).
+
+    Not to be changed: variants and levels of rules ask for the same medians, so that those of
+    short series are kept for a while."""
+    if len(x) > _KEPT_ROWS:
+        return _rolling_median(x, extent(window))
+    return _kept_median(np.asarray(x, dtype=np.float64).tobytes(), extent(window))
+
+
+@lru_cache(maxsize=128)
+def _kept_median(values: bytes, window: Extent) -> FloatArray:
+    out = _rolling_median(np.frombuffer(values), window)
+    out.flags.writeable = False
+    return out
+
+
+def _rolling_median(x: FloatArray, size: Extent) -> FloatArray:
+    n = len(x)
     if size.most <= 1 or n == 0:
         return np.array(x, dtype=np.float64)
     if size.least == 3 == size.most:
@@ -38,12 +48,10 @@ def rolling_median(x: FloatArray, window: Window) -> FloatArray:
     full = min(n, size.full())
     fixed = size.least == size.most
     out[:full] = _growing_medians(x[:full]) if fixed else _partial_medians(x[:full], size)
-    rows = max(1, _CHUNK_CELLS // size.most)
     if full < n:
-        view = _windows(x[full - size.most + 1 :], size.most)
-        for begin in range(0, len(view), rows):
-            part = view[begin : begin + rows]
-            out[full + begin : full + begin + len(part)] = _row_medians(part)
+        middle = ((size.most - 1) // 2, size.most // 2)
+        found = ranked(x[full - size.most + 1 :], size.most, middle[size.most % 2 :])
+        out[full:] = found[0] if len(found) == 1 else 0.5 * (found[0] + found[1])
     return out
 
 
@@ -52,24 +60,35 @@ def _partial_medians(x: FloatArray, size: Extent) -> FloatArray:
     n = len(x)
     if not n:
         return x
-    counts = np.minimum(size.sizes(n), np.arange(1, n + 1))
-    width = int(counts.max())
+    width = min(size.most, n)
     padded = np.concatenate([np.full(width - 1, np.inf), x])
     rows = max(1, _CHUNK_CELLS // width)
     out = np.empty(n)
     for begin in range(0, n, rows):
-        count = counts[begin : begin + rows]
-        view = _windows(padded[begin : begin + len(count) + width - 1], width)
-        cells = np.where(np.arange(width) >= width - count[:, np.newaxis], view, np.inf)
+        end = min(n, begin + rows)
+        middle, absent = _growth(size, width, begin, end)
+        cells = windows(padded[begin : end + width - 1], width).copy()
+        cells[absent] = np.inf
         cells.sort(axis=1)
-        own = np.arange(len(count))
-        out[begin : begin + rows] = 0.5 * (cells[own, (count - 1) // 2] + cells[own, count // 2])
+        low, high = cells.ravel()[middle]
+        out[begin:end] = 0.5 * (low + high)
     return out
+
+
+@lru_cache(maxsize=32)
+def _growth(size: Extent, width: int, begin: int, end: int) -> tuple[IntArray, BoolArray]:
+    """For rows ``begin`` to ``end``: where their two middle values are in a matrix of ``width``
+    sorted cells per row, (2, rows), and which cells are none of their window, (rows, width)."""
+    counts = np.minimum(size.sizes(end)[begin:], np.arange(begin + 1, end + 1))
+    first = width * np.arange(len(counts))
+    middle = np.stack([first + (counts - 1) // 2, first + counts // 2])
+    return middle, np.arange(width) < width - counts[:, np.newaxis]
 
 
 def median(x: FloatArray) -> float:
     """Median of a few finite values; np.median takes ten times as long. Not of none."""
-    ordered = np.sort(x)
+    ordered = x.copy()
+    ordered.sort()
     middle = len(x) // 2
     if len(x) % 2:
         return float(ordered[middle])
@@ -88,7 +107,7 @@ def _growing_medians(x: FloatArray) -> list[float]:
     return out
 
 
-def _row_medians(view: FloatArray) -> FloatArray:
+def row_medians(view: FloatArray) -> FloatArray:
     """Medians of the rows of a matrix without NaN (np.median's search for NaN is expensive)."""
     width = view.shape[1]
     middle = width // 2
@@ -122,13 +141,8 @@ def _fixed_quartiles(x: FloatArray, window: int) -> FloatArray:
     out = np.full(len(x), np.nan)
     if window < 4 or len(x) < window:
         return out
-    low, high = window // 4, window - 1 - window // 4
-    rows = max(1, _CHUNK_CELLS // window)
-    view = _windows(x, window)
-    for begin in range(0, len(view), rows):
-        part = np.partition(view[begin : begin + rows], (low, high), axis=1)
-        at = window - 1 + begin
-        out[at : at + len(part)] = part[:, high] - part[:, low]
+    low, high = ranked(x, window, (window // 4, window - 1 - window // 4))
+    out[window - 1 :] = high - low
     return out
 
 
@@ -137,8 +151,7 @@ def start_median(x: FloatArray, early: int) -> FloatArray:
     out = np.empty(len(x))
     head = min(early, len(x))
     out[:head] = _growing_medians(x[:head])
-    if len(x) > head:
-        out[head:] = out[head - 1]
+    out[head:] = out[head - 1] if head else np.nan
     return out
 
 
@@ -160,12 +173,13 @@ def rolling_extreme(x: FloatArray, window: Window, *, least: bool) -> FloatArray
 
 
 def _fixed_extreme(x: FloatArray, window: int, *, least: bool) -> FloatArray:
-    n = len(x)
-    if n == 0 or window <= 1:
-        return np.array(x, dtype=np.float64)
-    pad = np.full(window - 1, np.inf if least else -np.inf)
-    view = _windows(np.concatenate([pad, x]), window)
-    return np.asarray(view.min(axis=1) if least else view.max(axis=1), dtype=np.float64)
+    pick = np.minimum if least else np.maximum
+    out, size = np.array(x, dtype=np.float64), 1
+    while size < min(window, len(x)):  # of the last ``size`` rows; twice as many by two of those
+        more = min(size, window - size)
+        out[more:] = pick(out[more:], out[:-more])
+        size += more
+    return out
 
 
 def usual_step(x: FloatArray) -> FloatArray:
@@ -173,7 +187,7 @@ def usual_step(x: FloatArray) -> FloatArray:
     if len(x) < 2:
         return np.zeros(len(x))
     size, steps = Extent(30, 0.3, 5), np.diff(x)
-    usual = rolling_median(np.abs(steps - rolling_median(steps, size)), size)
+    usual = rolling_median(np.abs(steps - rolling_median(steps, size)), size).copy()
     usual[:3] = 0.0
     return np.concatenate([[0.0], np.maximum.accumulate(usual)])
 
@@ -191,7 +205,7 @@ def first_true_within(flags: BoolArray, window: Window) -> IntArray:
     """Index of the first True among the last ``window`` rows; the row itself when none."""
     n = len(flags)
     own = np.arange(n)
-    if n == 0:
+    if not flags.any():
         return own
     # the next True at or after each row, taken at the beginning of the window
     following = np.where(flags, own, n)
@@ -203,7 +217,7 @@ def first_true_within(flags: BoolArray, window: Window) -> IntArray:
 def run_start(flags: BoolArray) -> IntArray:
     """Index of the first row of the run of True that each row belongs to; itself when False."""
     own = np.arange(len(flags))
-    if not len(flags):
+    if not flags.any():
         return own
     begins = np.where(flags & ~np.concatenate([[False], flags[:-1]]), own, -1)
     return np.where(flags, np.maximum.accumulate(begins), own)
@@ -213,7 +227,7 @@ def last_run_start(flags: BoolArray, window: Window) -> IntArray:
     """Where the newest run of True began that reaches into the last ``window`` rows; the row
     itself when there is none."""
     own = np.arange(len(flags))
-    if not len(flags):
+    if not flags.any():
         return own
     newest = np.maximum.accumulate(np.where(flags, own, -1))
     near = (newest >= 0) & (own - newest < extent(window).sizes(len(flags)))

@@ -18,21 +18,23 @@ def projection_of(run: RunView, tag: str) -> Projection | None:
 
 
 def _projection(run: RunView, tag: str) -> Projection | None:
-    going = run.progress is not None and run.progress.state is RunState.LIVE
     judgement = run.verdict.judgement(tag)
-    if (
-        not going
-        or judgement.level >= Level.WATCH
-        or (judgement.low, judgement.high) == (None, None)
-    ):
+    unlimited = judgement.low is None and judgement.high is None
+    if not _is_going(run) or unlimited or judgement.level >= Level.WATCH:
         return None
     found = project(run.series(tag), judgement)
     total = run.progress.total_steps if run.progress else None
     return None if found and total and found.earliest > total else found
 
 
+def _is_going(run: RunView) -> bool:
+    return run.progress is not None and run.progress.state is RunState.LIVE
+
+
 def projections(run: RunView) -> list[Projection]:
     """Those of the vital signs, the nearest first."""
+    if not _is_going(run):
+        return []
     tags = [r.tag for s in overview_sections(run) for r in s.rows]
     found = [p for p in (projection_of(run, t) for t in tags) if p is not None]
     return sorted(found, key=lambda p: p.earliest)

@@ -1,0 +1,100 @@
+"""Whether the answer of a variant still holds for a series that has grown.
+
+A short series is judged after each row. A long one is judged again when a row is news, else when
+it has grown by a share or some time has passed: what a live row costs does not depend on how many
+are stored. No verdict on all rows of a log depends on this; while a long log grows, a slow change
+shows this much later.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from rltui.core.block import ValueArray
+from rltui.health.report import Answer
+from rltui.store import Series
+
+#: A series of up to this many rows is judged after each of them.
+SHORT_ROWS = 2_000
+#: A longer one after it has grown by this share, or after so many seconds per 10,000 rows.
+_GROWTH, PATIENCE_S = 0.002, 5.0
+#: A row is news when it lies outside the range of this many rows, widened on both sides by this
+#: share of it. The newest rows do not count, so that a jump stays news until it has been judged
+#: for as many rows as rules wait for.
+_RANGE_ROWS, _MARGIN, _NEWEST = 1_000, 0.25, 64
+
+
+class Freshness(Enum):
+    """What must be done about an answer."""
+
+    CURRENT = "current"
+    """Nothing changed."""
+    WAITS = "waits"
+    """Rows were added that need not be judged yet."""
+    DUE = "due"
+    """It is time to judge them, when there is time."""
+    STALE = "stale"
+    """To be judged now."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """An answer, and what it was computed from."""
+
+    answer: Answer
+    made_at: float
+    """Seconds since the epoch."""
+    content: tuple[tuple[int, int], ...]
+    """Epoch and length of each series."""
+    usual: tuple[tuple[float, float], ...]
+    """Range of each series in which a row is no news; empty for short series."""
+
+    @classmethod
+    def of(cls, answer: Answer, series: list[Series], now: float) -> Kept:
+        """``series``: the judged one and those that the variant compares it with."""
+        content = tuple((s.epoch, s.count) for s in series)
+        long = series[0].count > SHORT_ROWS
+        return cls(answer, now, content, tuple(map(_usual, series)) if long else ())
+
+    def freshness(self, series: list[Series], now: float) -> Freshness:
+        """Compares with the present state of the same series. Reads the new rows alone."""
+        content = tuple((s.epoch, s.count) for s in series)
+        if content == self.content:
+            return Freshness.CURRENT
+        pairs = list(zip(content, self.content, strict=True))
+        added = [new - old for (_, new), (_, old) in pairs]
+        if not self.usual or min(added) < 0:
+            return Freshness.STALE
+        if any(new != old for (new, _), (old, _) in pairs):
+            return Freshness.DUE  # points arrived out of order: which rows are new is not known
+        for one, more, usual in zip(series, added, self.usual, strict=True):
+            if more and _is_news(one.values[-more:], usual):
+                return Freshness.STALE
+        rows = series[0].count
+        patience = PATIENCE_S * rows / 10_000
+        if max(added) >= _GROWTH * rows or not 0 <= now - self.made_at < patience:
+            return Freshness.DUE
+        return Freshness.WAITS
+
+
+def _usual(series: Series) -> tuple[float, float]:
+    values = series.values[-_RANGE_ROWS - _NEWEST : -_NEWEST]
+    low, high = _range(values)
+    margin = _MARGIN * (high - low)
+    return low - margin, high + margin
+
+
+def _is_news(values: ValueArray, usual: tuple[float, float]) -> bool:
+    low, high = _range(values)
+    return not (math.isnan(low) or (usual[0] <= low and high <= usual[1]))
+
+
+def _range(values: ValueArray) -> tuple[float, float]:
+    """Lowest and highest of the values that are numbers; NaN if there are none."""
+    if not len(values):
+        return math.nan, math.nan
+    return float(np.fmin.reduce(values)), float(np.fmax.reduce(values))

@@ -1,0 +1,179 @@
+"""What a live row costs: which answers still hold, and judging in several calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rltui.catalogue.model import TagInfo
+from rltui.core.level import Level
+from rltui.health.engine import Engine
+from rltui.health.freshness import PATIENCE_S, SHORT_ROWS
+from rltui.health.reference import Alignment, Reference
+from rltui.health.rule import Rule
+from rltui.store import RunData
+from tests.builders import a_batch, a_run, steps
+from tests.health.test_engine import RECOGNITION, RULES, case_info, case_run, only
+
+LONG = 30_000
+PATIENCE = PATIENCE_S * LONG / 10_000
+
+
+def noise(rows: int, middle: float = 0.1) -> list[float]:
+    return (middle + 0.01 * np.random.default_rng(rows).standard_normal(rows)).tolist()
+
+
+class Live:
+    """A run of one tag that is judged by one rule, and how often it is."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, rows: int, rule: str, key: str) -> None:
+        self.run = a_run({key: noise(rows)})
+        self.infos = {key: replace(case_info(key), tag=key)}
+        self.key = key
+        self.judged = 0
+        self.engine = Engine(only(rule))
+        from rltui.health import engine
+
+        judge = engine.judge
+
+        def counted(*arguments: object) -> object:
+            self.judged += 1
+            return judge(*arguments)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(engine, "judge", counted)
+        self.at(0.0)
+        self.judged = 0
+
+    def append(self, values: list[float]) -> None:
+        first = self.run.series(self.key).count + 1
+        self.run.apply(a_batch(steps(first, {self.key: values})))
+
+    def at(self, now: float) -> Level:
+        return self.engine.evaluate(self.run, self.infos, RECOGNITION, now).level
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Live]:
+    return lambda rows: Live(monkeypatch, rows, "clipfrac_high", "clipfrac.policy")
+
+
+class TestWhenALongTagIsJudged:
+    def test_usual_rows_wait(self, live: Callable[[int], Live]) -> None:
+        run = live(LONG)
+        run.append([0.1] * 9)
+        run.at(1.0)
+        assert run.judged == 0
+        assert run.engine.waiting(run.run.key)
+
+    def test_not_for_ever(self, live: Callable[[int], Live]) -> None:
+        run = live(LONG)
+        run.append([0.1] * 9)
+        run.at(PATIENCE + 1.0)
+        assert run.judged > 0
+        assert not run.engine.waiting(run.run.key)
+
+    def test_not_after_the_last_row(self, live: Callable[[int], Live]) -> None:
+        run = live(LONG)
+        run.append([0.1] * 9)
+        run.at(math.inf)
+        assert run.judged > 0
+        assert not run.engine.waiting(run.run.key)
+
+    def test_not_when_the_clock_went_back(self, live: Callable[[int], Live]) -> None:
+        run = live(LONG)
+        run.append([0.1] * 9)
+        run.at(-5.0)
+        assert run.judged > 0
+
+    def test_many_rows_do_not_wait(self, live: Callable[[int], Live]) -> None:
+        run = live(LONG)
+        run.append([0.1] * 70)
+        run.at(1.0)
+        assert run.judged > 0
+
+    def test_a_short_tag_does_not_wait(self, live: Callable[[int], Live]) -> None:
+        run = live(SHORT_ROWS - 1)
+        run.append([0.1])
+        run.at(0.1)
+        assert run.judged > 0
+        assert not run.engine.waiting(run.run.key)
+
+    def test_news_does_not_wait(self, live: Callable[[int], Live]) -> None:
+        run = live(LONG)
+        run.append([0.9])
+        run.at(0.1)
+        assert run.judged > 0
+
+    def test_a_jump_is_news_until_it_is_judged(self, live: Callable[[int], Live]) -> None:
+        run = live(LONG)
+        found = []
+        for _ in range(9):
+            run.append([0.9])
+            found.append(run.at(0.1))
+        assert found[-1] is Level.BAD
+        whole = Engine(only("clipfrac_high"))
+        assert whole.evaluate(run.run, run.infos, RECOGNITION, 0.0).level is found[-1]
+
+    def test_rows_between_others_do_not_wait(self, live: Callable[[int], Live]) -> None:
+        run = live(LONG)
+        run.run.apply(a_batch(steps(100, {run.key: [0.1] * 9})))
+        run.at(0.1)
+        assert run.judged > 0
+
+    def test_news_of_the_tag_that_it_is_compared_with(self) -> None:
+        roles = {"x": noise(LONG), "other": noise(LONG)}
+        variant = next(v for r in RULES for v in r.variants if v.roles and not v.detector.reference)
+        (rule,) = [r for r in RULES if variant in r.variants]
+        key, role = variant.metrics[0], next(iter(variant.roles.values()))[0]
+        run = a_run({key: roles["x"], role: roles["other"]})
+        infos = {k: replace(case_info(k), tag=k) for k in (key, role)}
+        engine = Engine([replace(rule, variants=(replace(variant, when=type(variant.when)()),))])
+        engine.evaluate(run, infos, RECOGNITION, 0.0)
+        run.apply(a_batch(steps(LONG + 1, {key: [0.1], role: [5.0]})))
+        engine.evaluate(run, infos, RECOGNITION, 0.1)
+        assert not engine.waiting(run.key)
+
+
+class TestSeveralCalls:
+    @pytest.fixture
+    def case(self) -> tuple[RunData, dict[str, TagInfo]]:
+        values = {k: np.array(noise(60)) for k in ("entropy", "clipfrac.policy", "kl.old_new")}
+        run, infos, _ = case_run(values)
+        return run, dict(infos)
+
+    def rules(self) -> list[Rule]:
+        return only("entropy_collapse", "clipfrac_high", "kl_blowup")
+
+    def test_end_with_the_same_report(self, case: tuple[RunData, dict[str, TagInfo]]) -> None:
+        run, infos = case
+        engine, calls, report = Engine(self.rules()), 0, None
+        while report is None:
+            report = engine.advance(run, infos, RECOGNITION, 0.0, lambda: True)
+            calls += 1
+        assert calls > 3
+        assert report == Engine(self.rules()).evaluate(run, infos, RECOGNITION, 0.0)
+
+    def test_nothing_is_judged_twice(self, case: tuple[RunData, dict[str, TagInfo]]) -> None:
+        run, infos = case
+        engine = Engine(self.rules())
+        while engine.advance(run, infos, RECOGNITION, 0.0, lambda: True) is None:
+            pass
+        again = engine.advance(run, infos, RECOGNITION, 0.0, lambda: True)
+        assert again is engine.evaluate(run, infos, RECOGNITION, 0.0)
+
+    def test_a_new_reference_is_judged_in_several_calls(
+        self, case: tuple[RunData, dict[str, TagInfo]]
+    ) -> None:
+        run, infos = case
+        other, other_infos, _ = case_run(
+            {k: np.array(noise(60, 0.4)) for k in ("entropy", "clipfrac.policy", "kl.old_new")}
+        )
+        engine = Engine(only("off_reference"))
+        engine.evaluate(run, infos, RECOGNITION, 0.0)
+        engine.compare(Reference(other, dict(other_infos), "good", Alignment.STEP, ()))
+        assert engine.advance(run, infos, RECOGNITION, 0.0, lambda: True) is None
+        assert engine.evaluate(run, infos, RECOGNITION, 0.0).reference == "good"

@@ -1,0 +1,94 @@
+"""Verdicts take the main thread for a bounded time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.session import Session
+from tests.clock import ManualClock
+from tests.commands.conftest import write_jsonl
+from tests.fakes import grpo_tags
+
+
+class SlowClock(ManualClock):
+    """Each look at it takes some time: whatever is timed takes long."""
+
+    def monotonic(self) -> float:
+        self.advance(0.015)
+        return super().monotonic()
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    for name in ("a", "b", "c"):
+        write_jsonl(tmp_path / "logs" / f"{name}.jsonl", grpo_tags(60, collapse=None))
+    session = Session([tmp_path / "logs"], clock=SlowClock())
+    session.scan()
+    session.read_all()
+    return session
+
+
+def pulls(session: Session) -> int:
+    """Judge with pauses until all is done; how many times it took."""
+    count = 1
+    session._judging.judge(pace=True)
+    while session._judging.waiting:
+        count += 1
+        session._judging.judge(pace=True)
+    return count
+
+
+def test_a_new_reference_is_judged_bit_by_bit(session: Session) -> None:
+    first, other, _ = session.runs()
+    session.compare(first)
+    session._judging.judge(pace=True)
+    assert session.judging, "there is more to do"
+    assert other.reference is None, "not judged with it yet"
+    assert other.report is not None, "the last verdict holds"
+    assert other.report.reference is None
+    assert pulls(session) > 3
+    assert not session.judging
+    assert other.reference is first
+    assert other.report.reference == first.name
+
+
+def test_without_pauses_all_is_judged_at_once(session: Session) -> None:
+    first, other, third = session.runs()
+    session.compare(first)
+    assert session._judging.judge() == frozenset(session.views)
+    assert not session.judging
+    assert other.report is not None
+    assert third.report is not None
+    assert other.report.reference == third.report.reference == first.name
+
+
+def test_bit_by_bit_the_verdict_is_the_same(session: Session) -> None:
+    first, other, _ = session.runs()
+    session.compare(first)
+    session._judging.judge()
+    at_once = other.report
+    session.compare(None)
+    session._judging.judge()
+    session.compare(first)
+    pulls(session)
+    assert other.report == at_once
+
+
+def test_no_rule_waits_after_the_last_row(tmp_path: Path) -> None:
+    def write(rows: int) -> None:
+        values = [0.1 + 0.001 * (n % 7) for n in range(rows)]
+        write_jsonl(tmp_path / "run.jsonl", {"actor/pg_clipfrac": values, "actor/entropy": values})
+
+    write(6000)
+    session = Session([tmp_path], clock=ManualClock())
+    session.scan()
+    session.read_all()
+    assert not session.unsettled
+    write(6003)
+    session.read_all()
+    assert session.runs()[0].data.table.logged("actor/entropy") == 6003
+    assert session.unsettled
+    session.finish()
+    assert not session.unsettled
