@@ -128,9 +128,9 @@ def noisy(values: dict[str, FloatArray], seed: int, share: float = 0.05) -> dict
 def test_noise_hides_no_clear_failure(rule: str) -> None:
     before = judge(_values(rule), rule).findings[0]
     found = [judge(noisy(_values(rule), seed), rule).findings for seed in range(20)]
-    assert all(f[0].state is before.state for f in found if f)
+    hidden = sum(not f or f[0].state is not before.state for f in found)
     # noise on an entropy that stands still is a movement: one of them may count as learning
-    assert sum(not f for f in found) <= ("entropy" in SICK[rule] and len(SICK[rule]) > 1)
+    assert hidden <= ("entropy" in SICK[rule] and len(SICK[rule]) > 1)
 
 
 def test_noise_makes_no_healthy_run_sick() -> None:
