@@ -65,13 +65,14 @@ class Watcher:
             if seen is not None and seen.report is run.report and seen.crash is crash:
                 continue
             findings = (*_crashes(run), *(run.report.findings if run.report else ()))
-            now = _Seen(run.report, crash, {_identity(f): f for f in findings})
+            last_step = run.data.last_step
+            now = _Seen(run.report, crash, {_identity(f): f for f in findings}, last_step)
             first = seen is None or seen.report is None
             before = seen.findings if seen is not None else {}
-            found += [
-                Event(k, run, f, not first or self._is_new(run, f))
-                for k, f in _changes(before, now.findings, run)
-            ]
+            changes = [*_changes(before, now.findings, run)]
+            if seen is not None and not first:
+                changes += _passed(seen, now.findings)
+            found += [Event(k, run, f, not first or self._is_new(run, f)) for k, f in changes]
             self._seen[run.key] = now
         return found
 
@@ -94,6 +95,7 @@ class _Seen:
     report: Report | None
     crash: ExitStatus | None
     findings: dict[_Id, Finding]
+    last_step: int | None
 
 
 def _written_at(run: RunView) -> float:
@@ -116,6 +118,16 @@ def _changes(
         if identity not in now and _fires(finding):  # it is not there any more
             over = replace(finding, state=FindingState.RESOLVED, until_step=run.data.last_step)
             yield EventKind.RESOLVED, over
+
+
+def _passed(seen: _Seen, now: dict[_Id, Finding]) -> Iterator[tuple[EventKind, Finding]]:
+    """What began after the last look and is over already, like a NaN in a single row."""
+    for identity, finding in now.items():
+        since = finding.since_step
+        if identity in seen.findings or _fires(finding) or since is None:
+            continue
+        if seen.last_step is not None and since > seen.last_step:
+            yield EventKind.RESOLVED, finding
 
 
 def _crashes(run: RunView) -> list[Finding]:

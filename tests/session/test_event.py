@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 from rltui.config import Config, RulesConfig
@@ -47,6 +48,17 @@ def test_a_finding_is_reported_once_when_it_fires() -> None:
     session.drain()
     found = watcher.events()
     assert ("fired", "entropy_collapse") in rules(found)
+    assert watcher.events() == []
+
+
+def test_what_came_and_went_between_two_looks_is_reported_as_resolved() -> None:
+    session, reader, watcher, _ = watched(rows(1, 60))
+    assert watcher.events() == []
+    tags = {k: v[60:] for k, v in grpo_tags(100).items()}
+    tags["actor/grad_norm"] = [math.nan, *tags["actor/grad_norm"][1:]]
+    reader.feed(a_batch(steps(61, tags), source=a_source(modified=1_800_000_000.0)))
+    session.drain()
+    assert ("resolved", "nan") in rules(watcher.events())
     assert watcher.events() == []
 
 

@@ -10,7 +10,7 @@ from rltui.health.model import FindingState
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, fit_line, style
 from rltui.present.kit.prose import fact_line, paragraph
-from rltui.present.screens.diagnosis import check_table, worst_story
+from rltui.present.screens.diagnosis import cause_of, check_table, worst_story
 from rltui.present.screens.entries import Entry, beside, fixed, indented
 from rltui.present.screens.events import event_lines
 from rltui.present.screens.finding_rows import finding_rows
@@ -142,12 +142,13 @@ def shown_of(sections: list[Section], total: int, tab: str) -> str:
     return f"{title} {count} of {total}"
 
 
-def first_to_look_at(tab: str, sections: list[Section]) -> str:
-    """The row that the cursor is on when a tab opens: the first one on Overview, elsewhere the
-    first bad row, else the first watch row, else the first one."""
+def first_to_look_at(run: RunView, tab: str, sections: list[Section]) -> str:
+    """The row that the cursor is on when a tab opens: on Overview what the worst story is about,
+    elsewhere the first bad row, else the first watch row, else the first one."""
     rows = [r for s in sections for r in s.rows]
-    if tab == OVERVIEW:
-        return rows[0].tag
+    worst = _worst_tag(run) if tab == OVERVIEW else None
+    if any(r.tag == worst for r in rows):
+        return worst or ""
     for level in (Level.BAD, Level.WATCH):
         for row in rows:
             if row.level is level:
@@ -156,13 +157,21 @@ def first_to_look_at(tab: str, sections: list[Section]) -> str:
 
 
 def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None) -> str | None:
-    """The tag of the chart beside the list: that at the cursor, but on Overview the worst finding
-    as long as the user has ``chosen`` no row."""
+    """The tag of the chart beside the list: that at the cursor, but on Overview what the worst
+    story is about as long as the user has ``chosen`` no row."""
     if tab != OVERVIEW or chosen is not None:
         return cursor
+    return _worst_tag(run) or cursor
+
+
+def _worst_tag(run: RunView) -> str | None:
+    """The setting that began the worst story, else the tag of the worst finding."""
+    cause = cause_of(run)
+    if cause is not None:
+        return cause.tag
     firing = [f for r in finding_rows(run) if r.is_firing for f in r.findings]
     worst = max(firing, key=lambda f: f.level, default=None)
-    return worst.tag if worst is not None and worst.tag in run.infos else cursor
+    return worst.tag if worst is not None and worst.tag in run.infos else None
 
 
 def empty_lines(run: RunView, filtered: bool, view: View, layout: TabLayout) -> list[Line]:

@@ -52,6 +52,8 @@ class MetricsPane(Horizontal):
         """The same of other runs."""
         self._first: str | None = None
         """The row that the cursor is on until the user moves it, while the tab is open."""
+        self._settled = False
+        """Whether the run had a verdict when that row was found."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="left"):
@@ -90,8 +92,9 @@ class MetricsPane(Horizontal):
         self._tab = tab
         self._sections = tab_sections(run, tab, text)
         view = shell_of(self).view
-        if self._sections and (other or not rows.ids):
-            self._first = first_to_look_at(tab, self._sections)
+        if self._sections and (other or not self._settled):
+            self._first = first_to_look_at(run, tab, self._sections)
+            self._settled = run.report is not None
         count = sum(len(s.rows) for s in self._sections)
         hidden = hidden_lines(run, tab, text, view) if text else []
         self._layout = layout = tab_layout(tab, size.width, size.height, count + len(hidden))
