@@ -283,7 +283,7 @@ def diverged(
         beyond=beyond,
         statistic=middle,
         threshold=limit,
-        name=f"{window}-row median",
+        name=f"median of {window} rows",
         high=limit,
         onset=last_run_start(raw, window),
         window=window,
