@@ -43,9 +43,10 @@ docs: ## the generated pages of docs/ and the tables of the README
 	$(PYTHON) scripts/generate_docs.py
 	$(PYTHON) scripts/package_map.py
 
-pictures: ## the README's picture; every screen, size and theme into OUT=build/pictures
+pictures: ## the pictures of README and tour; every screen, size and theme into OUT=build/pictures
 	$(PYTHON) scripts/make_pictures.py --all $(OUT)
 	$(PYTHON) scripts/make_pictures.py
+	$(PYTHON) scripts/make_pictures.py --tour
 
 bench: ## what benchmarks/RESULTS.md measures (minutes)
 	$(PYTHON) -m benchmarks.read

@@ -12,7 +12,8 @@ reads its screen. CPU is that of the whole process, to the nanosecond. Measured 
 - live: share of one core and bytes per second with 200 tags at 2 steps a second;
 - grown: CPU per row of a live run of 60 tags, and memory per point, when few and when many rows
   are stored (a JSON-lines log, 2 rows a second);
-- key to paint: seconds from a key until the app has written something, over sets b and c.
+- key to paint: seconds from a key until the app has written something, over sets b and c;
+- grid: the last two with 24 charts of 200 tags on the screen (160x53).
 
 Idle, live, keys and memory are measured from when the program has come to rest; byte code is kept
 between starts, as that of an installed program is, and the first start of each is not counted.
@@ -39,7 +40,8 @@ from benchmarks.data import NAME, append_step, encode_steps, file_header, make, 
 from benchmarks.machine import describe, median, percentile, short, table
 from benchmarks.read import directory_of
 from benchmarks.terminal import Program, quiet_home
-from rltui.demo.scenario import SCENARIOS, Course
+from rltui.demo.course import Course
+from rltui.demo.scenario import SCENARIOS
 from rltui.demo.verl_tags import step_row
 
 Row = tuple[str, str, str]
@@ -55,6 +57,8 @@ Empty().run()
 #: A step, a sparkline or a curve: something that was logged is on the screen.
 _STEP = re.compile(r"step \d|[▁-█⠁-⣿]{3}")
 _FIRST = 1000
+_GRID = re.compile(r"\d–\d+ of 20\d")
+_DOWN = b"\x1b[B"
 #: Rows of the log that grows.
 _STORED = 1_000, 100_000
 #: Before each append nothing is written for this long.
@@ -62,12 +66,14 @@ _QUIET_S = 1.0
 
 
 @contextmanager
-def watch(directory: Path, *logdirs: Path, inotify: bool = True) -> Iterator[Program]:
+def watch(
+    directory: Path, *logdirs: Path, inotify: bool = True, rows: int = 45
+) -> Iterator[Program]:
     """``rltui watch`` over some logdirs."""
     config = directory / "config.yaml"
     config.write_text(f"watch:\n  inotify: {str(inotify).lower()}\n")
     command = [sys.executable, "-m", "rltui", "watch", "--config", str(config)]
-    with Program([*command, *map(str, logdirs)], quiet_home(directory)) as program:
+    with Program([*command, *map(str, logdirs)], quiet_home(directory), rows) as program:
         yield program
 
 
@@ -177,20 +183,25 @@ def idle(directory: Path, scale: float, seconds: float) -> Iterator[Row]:
 def live(directory: Path, seconds: float) -> Iterator[Row]:
     """200 tags at 2 steps a second."""
     path = new_log(directory / "live", 200)
-    kinds = [scalar(t) for t in tag_names(200)]
-    rng = random.Random(2)
-    with watch(directory, path.parent) as program, path.open("ab", 0) as file:
+    with watch(directory, path.parent) as program:
         program.until(_STEP.search)
-        program.rest()
+        steps, core, sent = _appended(program, path, seconds)
+    yield f"live, 200 tags, {steps} steps at 2/s: % of a core", short(core), "1.5"
+    yield "live: bytes per second to the terminal", short(sent), "1,000"
+
+
+def _appended(program: Program, path: Path, seconds: float) -> tuple[int, float, float]:
+    """Steps appended at 2 a second, share of a core in per cent, bytes per second."""
+    kinds, rng = [scalar(t) for t in tag_names(200)], random.Random(2)
+    program.rest()
+    steps = max(2, round(2 * seconds))
+    with path.open("ab", 0) as file:
         cpu, written, began = program.cpu, program.written, time.perf_counter()
-        steps = max(2, round(2 * seconds))
         for number in range(steps):
             append_step(file, kinds, _FIRST + 50 + number, time.time(), rng.random())
             program.run(began + 0.5 * (number + 1) - time.perf_counter())
         took = time.perf_counter() - began
-        spent, sent = program.cpu - cpu, program.written - written
-    yield f"live, 200 tags, {steps} steps at 2/s: % of a core", short(100 * spent / took), "1.5"
-    yield "live: bytes per second to the terminal", short(sent / took), "1,000"
+    return steps, 100 * (program.cpu - cpu) / took, (program.written - written) / took
 
 
 def grown(directory: Path, scale: float, seconds: float) -> Iterator[Row]:
@@ -238,22 +249,53 @@ def json_lines(path: Path, stored: int, more: int) -> list[bytes]:
 def key_to_paint(directory: Path, scale: float, presses: int) -> Iterator[Row]:
     """Keys up and down, tabs, and the list of runs."""
     roots = [make(directory, name, scale).root for name in ("b", "c")]
-    took = []
+    keys = (_DOWN, _DOWN, b"\x1b[A", b"\r", b"2", _DOWN, b"3", b"r")
     with watch(directory, *roots) as program:
         program.until(_STEP.search, 120)
         program.rest()
-        keys = (b"\x1b[B", b"\x1b[B", b"\x1b[A", b"\r", b"2", b"\x1b[B", b"3", b"r")
-        for number in range(presses):
-            key = keys[number % len(keys)]
-            while program.pump(0.15):
-                pass
-            began = time.perf_counter()
-            program.send(key)
-            if program.pump(1.0):
-                took.append(time.perf_counter() - began)
+        found, value = _pressed(program, keys, presses)
+    yield f"key to paint, {found} of {presses} keys: ms, median / 95 %", value, "10 / 16"
+
+
+def _pressed(program: Program, keys: Sequence[bytes], presses: int) -> tuple[int, str]:
+    """How many of the keys were answered, and in which time."""
+    took = []
+    for number in range(presses):
+        while program.pump(0.15):
+            pass
+        began = time.perf_counter()
+        program.send(keys[number % len(keys)])
+        if program.pump(1.0):
+            took.append(time.perf_counter() - began)
     value = f"{short(1000 * median(took))} / {short(1000 * percentile(took, 0.95))}"
-    name = f"key to paint, {len(took)} of {presses} keys: ms, median / 95 %"
-    yield name, value, "10 / 16"
+    return len(took), value
+
+
+def grid(directory: Path, scale: float, seconds: float, presses: int) -> Iterator[Row]:
+    """24 charts: a live run, and keys in a run with 200 tags of many steps."""
+    path = new_log(directory / "grid", 200)
+    with watch(directory, path.parent, rows=53) as program:
+        program.until(_STEP.search)
+        _open_grid(program)
+        steps, core, sent = _appended(program, path, seconds)
+    yield f"grid, live, 200 tags, {steps} steps at 2/s: % of a core", short(core), "4"
+    yield "grid, live: bytes per second to the terminal", short(sent), "3,000"
+    made = make(directory, "a", scale)
+    keys = (_DOWN, b"\x1b[C", b".", b"\x1b[6~", _DOWN, b".", b"3", b"\x1b[C", b"0", b"g")
+    with watch(directory, made.root, rows=53) as program:
+        program.until(_shows(made.steps - 1), 120)
+        _open_grid(program)
+        program.rest()
+        found, value = _pressed(program, keys, presses)
+    yield f"grid, key to paint, {found} of {presses} keys: ms, median / 95 %", value, "10 / 18"
+
+
+def _open_grid(program: Program) -> None:
+    """All tags as charts."""
+    for key in (b"0", b"v"):
+        program.send(key)
+        program.run(0.5)
+    program.until(_GRID.search)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -266,7 +308,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=9, help="of the first paint")
     parser.add_argument("--appends", type=int, default=20)
     parser.add_argument("--keys", type=int, default=200)
-    parser.add_argument("--only", help="first, memory, append, idle, live, grown, key; with commas")
+    parser.add_argument(
+        "--only", help="first, memory, append, idle, live, grown, key, grid; with commas"
+    )
     chosen = parser.parse_args(given)
     only = chosen.only.split(",") if chosen.only else None
     with directory_of(chosen.data) as directory:
@@ -278,6 +322,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "live": lambda: live(directory, chosen.seconds),
             "grown": lambda: grown(directory, chosen.scale, chosen.seconds),
             "key": lambda: key_to_paint(directory, chosen.scale, chosen.keys),
+            "grid": lambda: grid(directory, chosen.scale, chosen.seconds, chosen.keys),
         }
         rows: list[Row] = []
         for name, part in parts.items():

@@ -94,8 +94,8 @@ class Screen:
 class Program:
     """A program that runs in a terminal of its own; to be used with ``with``."""
 
-    def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
-        self.screen = Screen(45, 160)
+    def __init__(self, command: Sequence[str], environment: dict[str, str], rows: int = 45) -> None:
+        self.screen = Screen(rows, 160)
         self.written = 0
         """Bytes that it wrote to the terminal."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -104,7 +104,7 @@ class Program:
         self.process, self._master = pty.fork()
         if not self.process:
             try:
-                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 45, 160, 0, 0))
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 160, 0, 0))
                 os.execvpe(command[0], list(command), environment)
             finally:
                 os._exit(127)

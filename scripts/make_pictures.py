@@ -1,6 +1,7 @@
 """Draws every screen of the app from demo data, the same pixels in every run.
 
     python scripts/make_pictures.py                   the README's picture, docs/overview.png
+    python scripts/make_pictures.py --tour            those of docs/tour.md, docs/tour/*.png
     python scripts/make_pictures.py --all DIRECTORY   every screen, size and theme as SVG
     python scripts/make_pictures.py --all DIRECTORY --png --only metric --size 120x36
 
@@ -29,7 +30,7 @@ from unittest.mock import patch
 from rltui import cli
 from rltui.commands import watch
 from rltui.core.clock import SystemClock
-from rltui.demo import DemoRun
+from rltui.demo import SCENARIOS, DemoRun, demo_runs
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = ((80, 24), (120, 36), (160, 45), (200, 50))
@@ -60,6 +61,8 @@ class Shot:
     keys: tuple[str, ...]
     logdir: str = "runs/grpo-7b-lr"
     """Argument of ``rltui watch``; empty for the list of what could be watched."""
+    demo: str = ""
+    """Scenario of ``rltui demo`` that is watched instead."""
 
 
 SHOTS = (
@@ -88,9 +91,20 @@ SHOTS = (
     Shot("command", ("colon", *"goto 5")),
     Shot("palette", ("ctrl+p",)),
 )
+#: The pictures of the tour, in its order: ``rltui demo`` with the scenario and the keys of each.
+TOUR = (
+    Shot("overview", ()),
+    Shot("healthy", (), demo="healthy"),
+    Shot("finding", ("9",), demo="reward-hacking"),
+    Shot("metric", ("3", "down", "down", "enter", *["left"] * 6)),
+    Shot("timing", ("6",), demo="slow-step"),
+    Shot("runs", (), demo="seeds"),
+    Shot("crash", ("t",), demo="crash"),
+    Shot("dpo", (), demo="dpo-overfit"),
+)
 #: The picture of the README.
 README = Shot("overview", ())
-README_SIZE = (120, 36)
+README_SIZE = TOUR_SIZE = (120, 36)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +130,21 @@ def write_logs(directory: Path) -> None:
     console.write_text(_console_log(console.parent) + _DIED, encoding="utf-8")
     for path in sorted(directory.rglob("*"), reverse=True):
         os.utime(path, (NOW, NOW))
+
+
+def write_demo(scenario: str) -> Path:
+    """The runs of a scenario as ``rltui demo`` opens them; returns their directory."""
+    logdir = Path("demo") / scenario
+    if not logdir.exists():
+        for run in demo_runs(logdir, scenario, _TOTAL):
+            with run:
+                run.write_history(SCENARIOS[scenario].history)
+            events = next(run.directory.glob("events.*"))
+            written = events.stat().st_mtime if run.scenario.ending == "hang" else NOW
+            events.rename(events.with_name("events.out.tfevents.1800000000.trainer-0.1.0"))
+            for path in run.directory.iterdir():
+                os.utime(path, (written, written))
+    return logdir
 
 
 def _console_log(logdir: Path) -> str:
@@ -164,7 +193,8 @@ def take(shot: Shot, size: tuple[int, int], theme: str) -> str:
     def run(app: App[Any], **_: object) -> None:
         found.append(asyncio.run(_drive(app, shot, size)))
 
-    arguments = ["watch", "--theme", theme, "--marker", "braille", *filter(None, [shot.logdir])]
+    logdir = str(write_demo(shot.demo)) if shot.demo else shot.logdir
+    arguments = ["watch", "--theme", theme, "--marker", "braille", *filter(None, [logdir])]
     with (
         patch.object(App, "run", run),
         patch.object(watch, "has_terminal", lambda: True),
@@ -195,11 +225,17 @@ async def _settled(app: Any, pilot: Any, polls: int = 4) -> str:
             widget.cursor_blink = False
         await pilot.pause(0.1 if polls > 1 else 0.0)
         svg = app.export_screenshot(title="rltui")
-        same = same + 1 if svg == last else 0
+        same = same + 1 if svg == last and not _is_busy(app) else 0
         last = svg
         if same >= polls:
             return svg
     raise RuntimeError("the screen does not come to rest")
+
+
+def _is_busy(app: Any) -> bool:
+    """Whether verdicts are still being made."""
+    session = getattr(app, "session", None)
+    return session is not None and (session.unsettled or session.judging)
 
 
 def as_png(svg: str) -> bytes:
@@ -230,6 +266,11 @@ def write(jobs: list[Job]) -> list[Path]:
 
 def jobs_of(options: argparse.Namespace) -> list[list[Job]]:
     """The work, in parts for one process each."""
+    if options.tour:
+        return [
+            [Job(shot, TOUR_SIZE, "dark", ROOT / "docs" / "tour" / shot.name, (".png",))]
+            for shot in TOUR
+        ]
     if options.all is None:
         return [[Job(README, README_SIZE, "dark", ROOT / "docs" / "overview", (".png",))]]
     sizes = [s for s in SIZES if options.size in (None, f"{s[0]}x{s[1]}")]
@@ -250,6 +291,7 @@ def main() -> int:
     """Parse, draw, name what was written."""
     parser = argparse.ArgumentParser(description="draw the screens of rltui from demo data")
     parser.add_argument("--all", type=Path, metavar="DIRECTORY", help="every screen, into here")
+    parser.add_argument("--tour", action="store_true", help="the pictures of docs/tour.md")
     parser.add_argument("--png", action="store_true", help="PNG beside the SVG")
     parser.add_argument("--only", choices=[s.name for s in SHOTS], help="one screen")
     parser.add_argument("--size", choices=[f"{w}x{h}" for w, h in SIZES], help="one size")

@@ -7,11 +7,11 @@ documents of the user are read completely at start, so that a mistake in them is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
-from rltui.catalogue.metrics import read_metrics, read_scenarios
+from rltui.catalogue.metrics import read_metrics, read_relations, read_scenarios
 from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario
 from rltui.catalogue.normal import normal
 from rltui.catalogue.recognise import Suspect, Verdict, algorithm_of, judge, seen_by
@@ -88,6 +88,14 @@ class Catalogue:
             self._suspect(d) for d in sorted(dialects.values(), key=lambda d: (d.rank, d.id))
         ]
         """Every dialect, in the order in which recognition tries them."""
+
+    @cached_property
+    def _relations(self) -> tuple[frozenset[str], ...]:
+        return read_relations(shipped("catalogue", "data") / "relations.yaml", self.metrics)
+
+    def relatives(self, key: str) -> frozenset[str]:
+        """Keys of the metrics that are read together with ``key``."""
+        return frozenset().union(*(r for r in self._relations if key in r)) - {key}
 
     def step_keys(self) -> tuple[str, ...]:
         """Names of the step in text logs, best first: those of generic, then of the frameworks in

@@ -103,6 +103,8 @@ class Entry:
     scale: float = 1.0
     estimator: str | None = None
     labels: dict[str, str] = field(default_factory=dict)
+    part_of: str | None = None
+    """Key of the metric that these seconds are a part of; "" for none."""
 
     def meant_for(self, algorithm: str | None, scenario: str | None) -> bool:
         """Whether the entry counts for an algorithm and a scenario (None: not known)."""
@@ -245,6 +247,9 @@ def _entry(
         sign.fail("sign is 1 or -1")
     scale = table.read("scale", Node.number)
     labels = table.read("labels", Node.table)
+    part_of = table.get("part_of")
+    if part_of is not None and part_of.text():
+        check_key(part_of, metrics)
     entry = Entry(
         pattern,
         metric,
@@ -264,6 +269,7 @@ def _entry(
         scale=1.0 if scale is None else scale,
         estimator=table.read("estimator", Node.text),
         labels={k: v.text() for k, v in labels.pairs()} if labels else {},
+        part_of=part_of.text() if part_of is not None else None,
     )
     table.finish()
     return entry

@@ -6,7 +6,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rltui.catalogue.model import Category, Derivation, Metric, Question, Range, Roles, Scenario
+from rltui.catalogue.model import (
+    Category,
+    Derivation,
+    Metric,
+    Question,
+    Range,
+    Roles,
+    Scenario,
+    Spread,
+    select,
+)
 from rltui.core.level import Direction
 from rltui.core.yaml_document import Node, Table, nearest, read_document
 
@@ -51,7 +61,7 @@ def read_metrics(path: Path) -> dict[str, Metric]:
     Raises DocumentError when the document is wrong.
     """
     out: dict[str, Metric] = {}
-    derived: list[Node] = []
+    links: list[Node] = []
     document = read_document(path).table()
     if document.need("schema").integer() != 1:
         document.need("schema").fail("this version of rltui reads schema 1")
@@ -61,21 +71,22 @@ def read_metrics(path: Path) -> dict[str, Metric]:
         source = table.need("source").text()
         entries = table.need("metrics").table()
         for key, node in entries.pairs():
-            for metric in _metric(key, node.table(), category, source, derived, len(out)):
+            for metric in _metric(key, node.table(), category, source, links, len(out)):
                 if metric.key in out:
                     entries.key_node(key).fail(f"metric {metric.key!r} stands twice")
                 out[metric.key] = metric
         table.finish()
     document.finish()
-    for node in derived:
+    for node in links:
         check_key(node, out)
     return out
 
 
 def _metric(
-    key: str, table: Table, category: Category, source: str, derived: list[Node], order: int
+    key: str, table: Table, category: Category, source: str, links: list[Node], order: int
 ) -> list[Metric]:
-    """One entry: one metric, or one per statistic; ``order`` is that of the first."""
+    """One entry: one metric, or one per statistic; ``order`` is that of the first. ``links``
+    collects the nodes that name another metric."""
     title = table.need("title").text()
     short = table.read("short", Node.text) or title
     category = table.read("category", read_category) or category
@@ -86,7 +97,10 @@ def _metric(
     meaning = table.need("meaning").text()
     source = table.read("source", Node.text) or source
     stats = table.read("stats", lambda node: [n.choice(STATS) for n in node.items()])
-    derivation = _derivation(table.get("derived"), derived)
+    derivation = _derivation(table.get("derived"), links)
+    part_of, per_token, tokens = (_link(table.get(name), links) for name in _LINKS)
+    waits = table.get("waits")
+    spread = table.read("spread", lambda node: _spread(node, links))
     table.finish()
     whole = Metric(
         key,
@@ -100,6 +114,11 @@ def _metric(
         source,
         order,
         derived=derivation,
+        part_of=part_of,
+        per_token=per_token,
+        tokens=tokens,
+        waits=waits.text() if waits is not None else "",
+        spread=spread,
     )
     return [_statistic(whole, short, s, order + i) for i, s in enumerate(stats or ())] or [whole]
 
@@ -120,10 +139,32 @@ def _statistic(whole: Metric, short: str, stat: str, order: int) -> Metric:
         order,
         family=whole.key,
         stat=stat,
+        part_of=whole.part_of,
+        spread=whole.spread if stat == "max" else None,
     )
 
 
 _STAT_WORDS = {"max": "Maximum", "min": "Minimum", "std": "Spread", "median": "Median"}
+
+
+#: Names of the fields that hold the key of another metric.
+_LINKS = ("part_of", "per_token", "tokens")
+
+
+def _link(node: Node | None, seen: list[Node]) -> str:
+    if node is None:
+        return ""
+    seen.append(node)
+    return node.text()
+
+
+def _spread(node: Node, seen: list[Node]) -> Spread:
+    table = node.table()
+    found = Spread(
+        table.need("title").text(), _link(table.need("low"), seen), _link(table.get("mean"), seen)
+    )
+    table.finish()
+    return found
 
 
 def _derivation(node: Node | None, seen: list[Node]) -> Derivation | None:
@@ -162,6 +203,19 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
     roles = _roles(document.need("roles"), metrics)
     document.finish()
     return tuple(out), roles
+
+
+def read_relations(path: Path, metrics: dict[str, Metric]) -> tuple[frozenset[str], ...]:
+    """Sets of metric keys that are read together.
+
+    Raises DocumentError when the document is wrong.
+    """
+    document = read_document(path).table()
+    if document.need("schema").integer() != 1:
+        document.need("schema").fail("this version of rltui reads schema 1")
+    nodes = document.need("relations").items()
+    document.finish()
+    return tuple(frozenset(select(_keys(node, metrics), metrics)) for node in nodes)
 
 
 def _roles(node: Node, metrics: dict[str, Metric]) -> Roles:

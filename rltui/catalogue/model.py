@@ -48,6 +48,17 @@ class Derivation:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """What else is known of values of which the largest is logged."""
+
+    title: str
+    low: str
+    """Key of the smallest value."""
+    mean: str = ""
+    """Key of their mean, if that is logged."""
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """One quantity, regardless of what a framework calls it."""
 
@@ -74,6 +85,18 @@ class Metric:
     """mean, max, min, ... within the family."""
     derived: Derivation | None = None
     """Set when no framework logs it."""
+    part_of: str = ""
+    """Key of the metric that these seconds are a part of: ``time.step`` for a stage of the step,
+    another stage for what happens inside that one."""
+    per_token: str = ""
+    """Key of the metric that is the same per token."""
+    tokens: str = ""
+    """Key of the metric that counts the tokens it handles in one step."""
+    waits: str = ""
+    """Choice of metrics (see :func:`select`): the load of the heaviest rank, for which all others
+    wait in this stage."""
+    spread: Spread | None = None
+    """Set for the largest value over ranks, workers or partitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +127,8 @@ class TagInfo:
     """Parts of the tag that are user text: source=gsm8k."""
     order: int = 1 << 20
     """Position within its category: catalogue order first, unknown tags last."""
+    part_of: str = ""
+    """Key of the metric that these seconds are a part of; see :class:`Metric`."""
     estimator: str | None = None
     """k1, k2, k3, analytic, summed ... where a framework's estimator matters to rules."""
     where: str | None = None
@@ -134,6 +159,7 @@ class TagInfo:
             healthy=metric.healthy,
             meaning=metric.meaning,
             order=metric.order,
+            part_of=metric.part_of,
             source=metric.source,
         )
 

@@ -42,7 +42,18 @@ from rltui.core.template import fill
 _KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.SYSTEM})
 
 #: What a tag takes from its entry, also where it means another metric than that.
-_OF_ENTRY = ("unit", "sign", "scale", "family", "stat", "labels", "estimator", "where", "source")
+_OF_ENTRY = (
+    "unit",
+    "sign",
+    "scale",
+    "family",
+    "stat",
+    "labels",
+    "part_of",
+    "estimator",
+    "where",
+    "source",
+)
 
 #: Metrics whose common names mean one thing in this framework and another in that.
 _UNSURE = ("kl.", "loss.kl", "val.kl.")
@@ -284,6 +295,7 @@ class Resolver:
             family=family[0] if family else None,
             stat=family[1] if family else None,
             labels={**entry.labels, **labels},
+            part_of=info.part_of if entry.part_of is None else entry.part_of,
             estimator=entry.estimator,
             where=f"{place(path, entry.line)} {entry.pattern.text}",
             source=entry.source or info.source,

@@ -3,7 +3,18 @@
 To add a verb, write a module with a ``COMMAND`` and name it in ``COMMANDS``.
 """
 
-from rltui.commands import check, demo, doctor, explain, export, lint, plot, snapshot, watch
+from rltui.commands import (
+    check,
+    demo,
+    doctor,
+    explain,
+    export,
+    lint,
+    plot,
+    replay,
+    snapshot,
+    watch,
+)
 from rltui.commands.command import Command
 
 COMMANDS: tuple[Command, ...] = (
@@ -16,6 +27,7 @@ COMMANDS: tuple[Command, ...] = (
     lint.COMMAND,
     doctor.COMMAND,
     demo.COMMAND,
+    replay.COMMAND,
 )
 
 __all__ = ["COMMANDS", "Command"]

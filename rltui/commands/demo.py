@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import tempfile
 from pathlib import Path
 
 from rltui.commands.command import Command, Exit, add_screen, number_in, open_config
 
-#: Steps written before the screen opens, and steps of the whole run.
-_HISTORY_STEPS, _TOTAL_STEPS = 120, 400
+#: Steps of a whole run.
+_TOTAL_STEPS = 400
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,21 +40,22 @@ def _run(options: argparse.Namespace) -> int:
 
 def _watch(options: argparse.Namespace) -> int:
     from rltui.commands.watch import need_terminal, show
-    from rltui.demo import DemoRun, DemoWriter
+    from rltui.demo import SCENARIOS, DemoWriter, demo_runs
     from rltui.session import Session
 
     config = open_config(options)
     with tempfile.TemporaryDirectory(prefix="rltui-demo-") as directory:
         logdir = Path(directory) / "demo"
-        run = DemoRun(logdir, options.scenario, 7, _TOTAL_STEPS)
+        runs = demo_runs(logdir, options.scenario, _TOTAL_STEPS)
+        history = SCENARIOS[options.scenario].history
         need_terminal()
-        run.write_history(_HISTORY_STEPS)
-        writer = DemoWriter(run)
-        writer.start(options.speed)
-        try:
+        for run in runs:
+            run.write_history(history)
+        with contextlib.ExitStack() as stack:
+            for writer in [DemoWriter(run) for run in runs]:
+                stack.callback(writer.stop)
+                writer.start(options.speed)
             return show(Session([logdir], config), config)
-        finally:
-            writer.stop()
 
 
 COMMAND = Command(

@@ -55,7 +55,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rltui.commands.output_target import check_target, standard_output, target_file
+    from rltui.files.output_target import check_target, standard_output, target_file
     from rltui.present.output.points import export_names, export_rows
 
     if is_piped(options):

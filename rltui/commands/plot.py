@@ -48,11 +48,17 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--smooth", type=weight, default=0.0, metavar="S", help="0 to below 1")
     parser.add_argument("--log", action="store_true", help="logarithmic y axis")
     parser.add_argument("--size", type=_size, metavar="WxH", help="cells, default the terminal's")
+    parser.add_argument(
+        "--group-by",
+        metavar="WHAT",
+        help="mean and standard deviation of groups: by name (without seeds), or a hyperparameter",
+    )
     add_reading(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
     from rltui.core.yaml_document import nearest
+    from rltui.present.output.comparison_report import grouping_named
     from rltui.present.output.plot import find_tags, plot_text
 
     logdirs, names = _split(options.names)
@@ -65,6 +71,7 @@ def _run(options: argparse.Namespace) -> int:
     colour = sys.stdout.isatty()
     terminal = shutil.get_terminal_size((100, 30))
     width, height = options.size or (terminal.columns, max(12, terminal.lines * 2 // 3))
+    groups = None if options.group_by is None else grouping_named(runs, options.group_by)
     charts = []
     for name in names:
         tags = find_tags(runs, name)
@@ -72,7 +79,16 @@ def _run(options: argparse.Namespace) -> int:
             known = {t for r in runs for t in r.infos}
             raise UsageError(f"no tag or metric {name!r}", hint=nearest(name, known))
         charts += [
-            plot_text(runs, t, width, height, options.smooth, log=options.log, colour=colour)
+            plot_text(
+                runs,
+                t,
+                width,
+                height,
+                options.smooth,
+                log=options.log,
+                colour=colour,
+                groups=groups,
+            )
             for t in tags
         ]
     emit("\n".join(charts))

@@ -1,8 +1,9 @@
-"""``rltui snapshot``: the state of all runs, once, as text, JSON or Markdown."""
+"""``rltui snapshot``: the state of all runs, once, as text, JSON, Markdown or a picture."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from rltui.commands.command import (
     Command,
@@ -14,6 +15,7 @@ from rltui.commands.command import (
     nothing_readable,
     open_session,
 )
+from rltui.core.errors import UsageError
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,20 +23,41 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON document with every metric")
     form.add_argument("--markdown", action="store_true", help="for an issue or a chat")
+    parser.add_argument("--compare", action="store_true", help="the runs side by side in one table")
+    parser.add_argument(
+        "--group-by",
+        metavar="WHAT",
+        help="groups of runs side by side: by name (without seeds), or a hyperparameter",
+    )
+    form.add_argument("--svg", metavar="FILE", type=Path, help="a picture, in the dark theme")
     add_reading(parser)
     add_reference(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
+    from rltui.files.output_target import check_target, target_file
+    from rltui.present.kit.theme import load_theme
+    from rltui.present.output.comparison_report import comparison_markdown, comparison_text
     from rltui.present.output.json_document import dump, snapshot_document
     from rltui.present.output.markdown import snapshot_markdown
+    from rltui.present.output.picture import snapshot_svg
     from rltui.present.output.text_report import snapshot_text
 
+    compared = options.compare or options.group_by is not None
+    if (options.json or options.svg) and compared:
+        raise UsageError("--compare and --group-by make a table: as text or with --markdown")
+    target = None if options.svg is None else check_target(options.svg, options.logdirs)
     session = open_session(options)
     session.read_all()
     readable = any(r.is_readable for r in session.runs())
     if options.json:
         emit(dump(snapshot_document(session)))
+    elif readable and compared:
+        write = comparison_markdown if options.markdown else comparison_text
+        emit(write(session.runs(), options.group_by or "", session.reference))
+    elif readable and target is not None:
+        with target_file(target) as file:
+            file.write(snapshot_svg(session, load_theme("dark")).encode())
     elif readable:
         emit(snapshot_markdown(session) if options.markdown else snapshot_text(session))
     if not readable:
@@ -44,7 +67,7 @@ def _run(options: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "snapshot",
-    "print the state of all runs once, as text, JSON or Markdown",
+    "show the state of all runs once, as text, JSON, Markdown or a picture",
     "rltui snapshot runs/ --json",
     _arguments,
     _run,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rltui.config import Config
     from rltui.present.screens.suggestion_lines import PathDisplay
     from rltui.session import Session
+    from rltui.tui.playback import ReplayStart
     from rltui.tui.shell import Look
 
 #: The thread that writes to the terminal, and the one that reads, get their turn this soon.
@@ -52,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
     config = open_config(options)
     if not options.logdirs:
         return _pick_and_watch(options, config)
-    return show(_opened(options, config), config)
+    return _watch(_opened(options, config), config, remembers=True)[0]
 
 
 def _pick_and_watch(options: argparse.Namespace, config: Config) -> int:
@@ -63,7 +64,7 @@ def _pick_and_watch(options: argparse.Namespace, config: Config) -> int:
         if chosen is None:
             return code
         options.logdirs = [chosen]
-        code, back = _watch(_opened(options, config), config, from_picker=True)
+        code, back = _watch(_opened(options, config), config, from_picker=True, remembers=True)
         if not back:
             return code
         gc.unfreeze()
@@ -164,18 +165,32 @@ def need_terminal() -> None:
         )
 
 
-def show(session: Session, config: Config) -> int:
+def show(session: Session, config: Config, replay: ReplayStart | None = None) -> int:
     """Run the app over a session; one line with the verdict stays in the scrollback."""
-    return _watch(session, config)[0]
+    return _watch(session, config, replay=replay)[0]
 
 
-def _watch(session: Session, config: Config, *, from_picker: bool = False) -> tuple[int, bool]:
+def _watch(
+    session: Session,
+    config: Config,
+    *,
+    from_picker: bool = False,
+    replay: ReplayStart | None = None,
+    remembers: bool = False,
+) -> tuple[int, bool]:
     """Run the app over a session: exit code, and whether the user went back to the picker."""
     from rltui.present.output.text_report import verdict_line
     from rltui.tui.app import RltuiApp
+    from rltui.tui.command_history import CommandHistory
     from rltui.tui.departure import Departure, say_last
+    from rltui.tui.remembered import RememberedView
 
-    app = RltuiApp(session, _look(config), config.hooks, from_picker=from_picker)
+    look = _look(config)
+    seen = RememberedView.of_logdirs(session.logdirs, os.environ, look.view) if remembers else None
+    app = RltuiApp(
+        session, look, config.hooks, from_picker=from_picker, replay=replay, remembered=seen
+    )
+    app.history = CommandHistory.of_user(os.environ)
     gc.freeze()  # modules and documents stay: the collector need not scan them again
     sys.setswitchinterval(_SWITCH_S)
     with Departure(app.exit) as departure:

@@ -7,25 +7,32 @@ removes nothing: the caller owns the directory.
 from __future__ import annotations
 
 import math
+import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
-from rltui.demo.scenario import SCENARIOS, Course
-from rltui.demo.verl_tags import Row, step_row, validation_row
+from rltui.demo.ending import SILENT_S, write_crash
+from rltui.demo.rows import Row, rows_of
+from rltui.demo.scenario import SCENARIOS
 
 #: Seconds between two records; verl writes one record per value.
 _BETWEEN_RECORDS = 2e-5
+#: Seed of a scenario that is one run.
+_SEED = 7
+#: Rows that the console log of a crash holds.
+_CONSOLE_ROWS = 3
 
 
 class DemoRun:
-    """Writes the steps 0 (validation only) to ``total_steps`` of a scenario, one after the other.
+    """Writes the rows 0 to ``total_steps`` of a scenario, one after the other.
+
+    Row 0 is what a trainer logs before its first step. A crash or a hang comes at the onset.
 
     Equal arguments give equal values; wall times come from ``clock`` and never run backwards.
     """
@@ -45,16 +52,20 @@ class DemoRun:
         if total_steps < 1:
             raise UsageError("a demo run has at least one step")
         self.scenario = SCENARIOS[scenario]
+        if self.scenario.runs:
+            raise UsageError(f"{scenario!r} stands for several runs")
         self.total_steps = total_steps
         self.directory = directory
         """Path of the event file, which is created with the first step."""
         self.step = -1
-        """Last step that was written; -1 before the first."""
+        """Last row that was written; -1 before the first."""
         self._clock = clock or SystemClock()
-        self._course = Course(self.scenario, seed, total_steps)
-        self._rng = np.random.default_rng([seed, 2])
+        ends = self.scenario.onset_of(total_steps) if self.scenario.ending else None
+        self._last = total_steps if ends is None else ends
+        self._rows = rows_of(self.scenario, seed, total_steps)
+        self._newest: deque[tuple[int, Row]] = deque(maxlen=_CONSOLE_ROWS)
         self._wall = -math.inf
-        self._next: Row = self._make(0)
+        self._next: Row = self._rows.make(0)
         self._writer: Any = None
 
     def __enter__(self) -> DemoRun:
@@ -65,25 +76,29 @@ class DemoRun:
 
     @property
     def finished(self) -> bool:
-        """Whether the last step was written."""
-        return self.step >= self.total_steps
+        """Whether the last step was written, or the run has ended before it."""
+        return self.step >= self._last
 
     @property
     def next_duration(self) -> float:
         """Seconds that the next step logs as its duration; about one."""
-        return self._next.get("timing_s/step", 0.0)
+        return self._rows.seconds(self._next)
 
     def write_history(self, steps: int) -> None:
         """Write the first ``steps`` steps at once, as if the last one had just ended."""
         rows: list[Row] = []
-        while self.step < min(steps, self.total_steps):
+        while self.step < min(steps, self._last):
             rows.append(self._take())
-        took = [row.get("timing_s/step", 0.0) for row in rows]
-        wall = self._clock.now() - sum(took)
+        took = [self._rows.seconds(row) for row in rows]
+        silent = SILENT_S if self.finished and self.scenario.ending == "hang" else 0.0
+        wall = self._clock.now() - silent - sum(took)
         for offset, row in enumerate(rows):
             wall += took[offset]
             self._write(self.step - len(rows) + 1 + offset, row, wall)
         self._flush()
+        if silent:
+            for path in self.directory.iterdir():
+                os.utime(path, (wall, wall))
 
     def write_step(self) -> bool:
         """Write the next step with the current time; False when the run is finished."""
@@ -100,13 +115,9 @@ class DemoRun:
             self._writer.close()
             self._writer = None
 
-    def _make(self, step: int) -> Row:
-        state = self._course.at(step)
-        return step_row(state, self._rng) if step else validation_row(state, self._rng)
-
     def _take(self) -> Row:
         row, self.step = self._next, self.step + 1
-        self._next = {} if self.finished else self._make(self.step + 1)
+        self._next = {} if self.finished else self._rows.make(self.step + 1)
         return row
 
     def _write(self, step: int, row: Row, wall: float) -> None:
@@ -114,6 +125,8 @@ class DemoRun:
 
         if self._writer is None:
             self._writer = _open_writer(self.directory)
+        step *= self._rows.stride
+        self._newest.append((step, row))
         wall = max(wall, self._wall + _BETWEEN_RECORDS)
         for index, (tag, value) in enumerate(row.items()):
             self._wall = wall + index * _BETWEEN_RECORDS
@@ -127,6 +140,21 @@ class DemoRun:
     def _flush(self) -> None:
         if self._writer is not None:
             self._writer.flush()
+        if self.finished and self.scenario.ending == "crash":
+            write_crash(self.directory, self._newest)
+
+
+def demo_runs(
+    logdir: Path, scenario: str, total_steps: int, *, clock: Clock | None = None
+) -> list[DemoRun]:
+    """The runs of a scenario: ``logdir`` itself, or a directory in it for each of several."""
+    found = SCENARIOS.get(scenario)
+    if found is None or not found.runs:
+        return [DemoRun(logdir, scenario, _SEED, total_steps, clock=clock)]
+    return [
+        DemoRun(logdir / name, part, seed, total_steps, clock=clock)
+        for name, part, seed in found.runs
+    ]
 
 
 def _open_writer(directory: Path) -> Any:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from rltui.demo.scenario import MAX_RESPONSE, State
+from rltui.demo.state import MAX_RESPONSE, State
 
 _GPUS = 8
 _SAMPLES = 8
@@ -32,7 +32,7 @@ def step_row(state: State, rng: np.random.Generator) -> Row:
     tokens = lengths["prompt_length/mean"] + lengths["response_length/mean"]
     total = round(tokens * _RESPONSES)
     row = validation_row(state, rng) if state.step % VALIDATE_EVERY == 0 else {}
-    row |= _balance(total, rng)
+    row |= _balance(state, total, rng)
     row |= _rollout(state, rng)
     row |= _actor(state, rng)
     row |= {
@@ -67,7 +67,7 @@ def validation_row(state: State, rng: np.random.Generator) -> Row:
     return row
 
 
-def _balance(total: int, rng: np.random.Generator) -> Row:
+def _balance(state: State, total: int, rng: np.random.Generator) -> Row:
     """Tokens per rank, before and after verl balances them."""
     mean = total / _GPUS
     low, high = mean * (1 - rng.uniform(0.03, 0.10)), mean * (1 + rng.uniform(0.03, 0.10))
@@ -77,7 +77,7 @@ def _balance(total: int, rng: np.random.Generator) -> Row:
         "global_seqlen/max": round(high),
         "global_seqlen/minmax_diff": round(high) - round(low),
         "global_seqlen/balanced_min": round(mean - even),
-        "global_seqlen/balanced_max": round(mean + even),
+        "global_seqlen/balanced_max": round(mean * (1 + state.imbalance) + even),
         "global_seqlen/mean": mean,
     }
 
@@ -85,10 +85,11 @@ def _balance(total: int, rng: np.random.Generator) -> Row:
 def _rollout(state: State, rng: np.random.Generator) -> Row:
     """Inference engine against trainer: only bf16 rounding."""
     nan = math.nan if state.broken else 1.0
-    k3 = 8e-5 * float(rng.lognormal(0, 0.12)) * nan
+    off = state.mismatch
+    k3 = 8e-5 * off * float(rng.lognormal(0, 0.12)) * nan
     kl = float(rng.normal(0, 3e-5)) * nan
     log_ppl = 0.8 * state.entropy
-    diff = 0.0022 * float(rng.lognormal(0, 0.08)) * nan
+    diff = 0.0022 * math.sqrt(off) * float(rng.lognormal(0, 0.08)) * nan
     return {
         "training/rollout_probs_diff_valid": 1.0,
         "training/rollout_probs_diff_max": min(0.9, 90 * diff * float(rng.lognormal(0, 0.2))),
@@ -168,7 +169,7 @@ def _lengths(state: State, rng: np.random.Generator) -> Row:
         "response_length/max": float(MAX_RESPONSE if cut else min(MAX_RESPONSE - 1, longest) // 1),
         "response_length/min": float(MAX_RESPONSE) if cut == 1 else max(1.0, shortest // 1),
         "response_length/clip_ratio": cut,
-        "response/aborted_ratio": 0.0,
+        "response/aborted_ratio": state.aborted,
         "prompt_length/mean": prompt,
         "prompt_length/max": float(rng.integers(190, 240)),
         "prompt_length/min": float(rng.integers(48, 64)),
@@ -181,7 +182,7 @@ def _timing(state: State, total: int, response: float, rng: np.random.Generator)
     size = total / _USUAL_TOKENS
     jitter = rng.lognormal(0, 0.03, 8)
     seconds = {
-        "gen": 0.34 * (0.3 + 0.7 * size) * jitter[0],
+        "gen": 0.34 * (0.3 + 0.7 * size) * jitter[0] * state.slowness,
         "reward": 0.020 * jitter[1],
         "old_log_prob": 0.085 * size * jitter[2],
         "ref": 0.078 * size * jitter[3],

@@ -36,6 +36,11 @@ class Words:
     figure_words: frozenset[str]
     data: frozenset[str]
     hints: tuple[bytes, ...]
+    main_settings: tuple[str, ...]
+    sample_prompts: tuple[str, ...]
+    sample_completions: tuple[str, ...]
+    sample_rewards: tuple[str, ...]
+    sample_figures: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
@@ -63,6 +68,11 @@ def words() -> Words:
         frozenset(_words(table, "figure_words")),
         frozenset(_words(table, "data")),
         tuple(name.encode() for name in _words(table, "hints")),
+        _words(table, "main_settings"),
+        _words(table, "sample_prompts"),
+        _words(table, "sample_completions"),
+        _words(table, "sample_rewards"),
+        _words(table, "sample_figures"),
     )
     table.finish()
     return known

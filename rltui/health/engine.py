@@ -71,6 +71,12 @@ class Engine:
         self._reference: Reference | None = None
         self._plans: dict[Hashable, tuple[Task, ...]] = {}
 
+    def apart(self) -> Engine:
+        """Another engine with the same rules and reference, which has judged nothing."""
+        other = Engine(self.rules)
+        other.compare(self._reference)
+        return other
+
     def compare(self, reference: Reference | None) -> None:
         """Have rules that need one judge by this reference run; None: by none."""
         if reference is not self._reference:

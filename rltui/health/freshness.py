@@ -65,9 +65,10 @@ class Kept:
         content = tuple((s.epoch, s.count) for s in series)
         if content == self.content:
             return Freshness.CURRENT
-        pairs = list(zip(content, self.content, strict=True))
+        other = len(content) != len(self.content)  # a tag came that the variant compares with
+        pairs = list(zip(content, self.content, strict=not other))
         added = [new - old for (_, new), (_, old) in pairs]
-        if not self.usual or min(added) < 0:
+        if other or not self.usual or min(added) < 0:
             return Freshness.STALE
         if any(new != old for (new, _), (old, _) in pairs):
             return Freshness.DUE  # points arrived out of order: which rows are new is not known

@@ -223,6 +223,8 @@ class Report:
     """The findings as stories, and what moved first."""
     reference: str | None = None
     """Name of the run that it was compared with."""
+    muted: tuple[Finding, ...] = ()
+    """Findings that the user does not want to see; they count for nothing else."""
 
     def firing(self) -> tuple[Finding, ...]:
         """Findings that hold now."""

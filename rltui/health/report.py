@@ -60,7 +60,7 @@ def make_report(
     return Report(
         run=run.key,
         level=max(level, Level.OK) if _praised(answers) else level,
-        categories=_categories(infos, tags),
+        categories=category_levels(infos, tags),
         findings=tuple(findings),
         tags=tags,
         skipped=skipped,
@@ -243,7 +243,10 @@ def _documented(info: TagInfo, healthy: Range) -> Judgement:
     return Judgement(Level.UNKNOWN, *limits, values={"low": low, "high": high})
 
 
-def _categories(infos: Mapping[str, TagInfo], tags: Mapping[str, Judgement]) -> dict[str, Level]:
+def category_levels(
+    infos: Mapping[str, TagInfo], tags: Mapping[str, Judgement]
+) -> dict[str, Level]:
+    """Worst level per category that the run has, by the judgements of its tags."""
     out: dict[str, Level] = {}
     for tag, info in infos.items():
         level = tags[tag].level if tag in tags else Level.UNKNOWN

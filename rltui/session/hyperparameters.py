@@ -9,19 +9,52 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
 from pathlib import Path
 
-from rltui.core.batch import Batch, TextPoint
+from rltui.core.batch import Batch, SourceInfo, TextPoint
+from rltui.formats.settings import flat_settings
 
 #: Names of texts that hold hyperparameters: transformers logs ``args``, CleanRL
 #: ``hyperparameters``, others ``config``, ``hparams``; TensorBoard adds ``/text_summary``.
-_NAMES = re.compile(
+NAMES = re.compile(
     r"(^|/)(args|arguments|hyperparameters|hyper_parameters|hparams|config|training_args)"
     r"(/text_summary)?$"
 )
 #: What text cleaning writes for a backslash, as in the JSON escape \\u00e9.
 _BACKSLASH = "\\x5c"
+#: Changes within one file that are kept.
+_MOST_CHANGES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A hyperparameter that has another value since a restart."""
+
+    name: str
+    before: object
+    after: object
+    path: Path
+    """The file that logged the new value."""
+
+
+@dataclass(slots=True)
+class _FileSettings:
+    source: SourceInfo
+    """As of the newest batch that logged any."""
+    values: dict[str, object] = field(default_factory=dict)
+    replaced: list[SettingChange] = field(default_factory=list)
+    """What a later part of the file logged anew, with another value."""
+
+    def take(self, logged: dict[str, object], source: SourceInfo) -> None:
+        self.source = source
+        for name, value in logged.items():
+            before = self.values.get(name, value)
+            if not same(before, value) and len(self.replaced) < _MOST_CHANGES:
+                self.replaced.append(SettingChange(name, before, value, source.path))
+        self.values.update(logged)
 
 
 class Hyperparameters:
@@ -30,37 +63,74 @@ class Hyperparameters:
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
         """Name -> value; later files win."""
-        self._by_file: dict[Path, dict[str, object]] = {}
+        self._by_file: dict[Path, _FileSettings] = {}
+
+    @property
+    def formats(self) -> list[str]:
+        """Formats of the files that logged any, in the order in which they were read."""
+        return list(dict.fromkeys(f.source.format for f in self._by_file.values()))
 
     def take(self, batch: Batch) -> bool:
         """Take those of a batch in; returns whether any is new or has another value."""
         logged = {**hyperparameters(batch.texts), **batch.hparams}
         if not logged:
             return False
-        self._by_file.setdefault(batch.source.path, {}).update(logged)
+        path = batch.source.path
+        self._by_file.setdefault(path, _FileSettings(batch.source)).take(logged, batch.source)
         return self._sum_up()
 
     def move(self, path: Path, into: Hyperparameters) -> bool:
         """Give those of a file to another run; returns whether there are any."""
-        values = self._by_file.pop(path, None)
-        if values is None:
+        settings = self._by_file.pop(path, None)
+        if settings is None:
             return False
-        into._by_file[path] = values
+        into._by_file[path] = settings
         self._sum_up()
         into._sum_up()
         return True
 
+    def changes(self) -> list[SettingChange]:
+        """What has another value in a later file of the same format, or later in a file."""
+        files = sorted(self._by_file.values(), key=lambda f: (f.source.format, f.source.order))
+        found = [change for file in files for change in file.replaced]
+        for _, alike in groupby(files, key=lambda f: f.source.format):
+            for before, after in pairwise(alike):
+                found += _changes(before, after)
+        return list(dict.fromkeys(found))
+
     def _sum_up(self) -> bool:
         before = self.values
-        self.values = {k: v for values in self._by_file.values() for k, v in values.items()}
+        self.values = {k: v for f in self._by_file.values() for k, v in f.values.items()}
         return self.values != before
+
+
+def _changes(before: _FileSettings, after: _FileSettings) -> Iterator[SettingChange]:
+    for name, value in after.values.items():
+        if name in before.values and not same(before.values[name], value):
+            yield SettingChange(name, before.values[name], value, after.source.path)
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two values of a hyperparameter are the same, whatever form a log gives them: the
+    hparams plugin knows only floats, CleanRL's table only texts."""
+    return one == other or str(one) == str(other) or _number(one) == _number(other)
+
+
+def _number(value: object) -> float | str:
+    """A number, also from text; else the text."""
+    if isinstance(value, (bool, int, float, str)):
+        try:
+            return float(value)
+        except (ValueError, OverflowError):
+            pass
+    return str(value)
 
 
 def hyperparameters(texts: Iterable[TextPoint]) -> dict[str, object]:
     """Name -> value of the hyperparameter texts among ``texts``; later ones win."""
     found: dict[str, object] = {}
     for point in texts:
-        if _NAMES.search(point.tag):
+        if NAMES.search(point.tag):
             found.update(_from_json(point.text) or _from_table(point.text))
     return found
 
@@ -72,7 +142,7 @@ def _from_json(text: str) -> dict[str, object]:
         document = json.loads(text.replace(_BACKSLASH, "\\"))
     except (ValueError, RecursionError):
         return {}
-    return document if isinstance(document, dict) else {}
+    return flat_settings(document) if isinstance(document, dict) else {}
 
 
 def _from_table(text: str) -> dict[str, object]:

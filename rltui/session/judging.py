@@ -152,20 +152,20 @@ class Judging:
         if report is None:
             return False
         view.reference = None if self._reference is view else self._reference
-        view.report = report
+        view.full_report = report
         self._note_stall(view)
         view.version += 1
         return True
 
     def _note_stall(self, view: RunView) -> None:
         """Report a run that stopped writing, or that it goes on."""
-        if not self._live or view.report is None or view.progress is None:
+        if not self._live or view.full_report is None or view.progress is None:
             return
         if stall_rule().rule.id in self._config.rules.mute:
             return
-        report = with_stall(view.report, view.progress)
-        if report is not view.report:
-            view.report = report
+        report = with_stall(view.full_report, view.progress)
+        if report is not view.full_report:
+            view.full_report = report
             view.version += 1
 
     def _waits(self, key: RunKey) -> bool:

@@ -6,8 +6,11 @@ from rltui.catalogue import Catalogue, select
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
 from rltui.health.model import Report
+from rltui.health.muting import MutedFinding, without_muted
 from rltui.session.hyperparameters import Hyperparameters
+from rltui.session.pins import Pins
 from rltui.session.progress import Progress
+from rltui.session.texts import Texts
 from rltui.session.verdict import Doubts, Verdict
 from rltui.sources.discovery.grouping import NAMELESS
 from rltui.store import RunData, Series
@@ -32,15 +35,24 @@ class RunView:
         self.sample: RunData | None = None
         """A sample of large files, shown until they have been read; never judged."""
         self.hyperparameters = Hyperparameters()
+        self.texts = Texts()
         self.infos: dict[str, TagInfo] = {}
         """Meaning of each tag, in the order of the log."""
         self.recognition: Recognition | None = None
         """None until the first tag was seen."""
-        self.report: Report | None = None
-        """None until the run has been read to its end once: no verdict on a part."""
+        self.full_report: Report | None = None
+        """With the findings that the user muted. None until the run has been read to its end once:
+        no verdict on a part."""
+        self.mutes: frozenset[MutedFinding] = frozenset()
+        """Findings that the user does not want to see."""
+        self._report: tuple[Report | None, frozenset[MutedFinding], Report | None] | None = None
         self.progress: Progress | None = None
         self.reference: RunView | None = None
         """The run that it is compared with; None for that run itself."""
+        self.pins = Pins()
+        """The metrics that the user wants to see first."""
+        self.as_of: int | None = None
+        """The step at which it is shown as it was; None: as it is."""
         self.version = 0
         """Grows with every change of points, meaning, report or progress."""
         self._doubts = Doubts()
@@ -57,14 +69,24 @@ class RunView:
         """Take over what ``other``, a record of the same run, has; the caches stay."""
         self.data, self.sample = other.data, other.sample
         self.hyperparameters, self.infos = other.hyperparameters, other.infos
-        self.recognition, self.report = other.recognition, other.report
+        self.texts, self.mutes = other.texts, other.mutes
+        self.recognition, self.full_report = other.recognition, other.full_report
         self.progress, self.reference = other.progress, other.reference
-        self.version = other.version
+        self.pins, self.version = other.pins, other.version
 
     @property
     def key(self) -> RunKey:
         """Key of the run."""
         return self.data.key
+
+    @property
+    def report(self) -> Report | None:
+        """The verdict without what the user muted; the same object until either changes."""
+        kept, full, mutes = self._report, self.full_report, self.mutes
+        if kept is None or kept[0] is not full or kept[1] is not mutes:
+            report = None if full is None else without_muted(full, self.infos, mutes)
+            kept = self._report = full, mutes, report
+        return kept[2]
 
     @property
     def points(self) -> RunData:

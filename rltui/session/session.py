@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
+from rltui.health.muting import MutedFinding
 from rltui.session.choice import Choice, check_choice
 from rltui.session.comparison import Wanted
 from rltui.session.documents import open_catalogue
@@ -21,6 +22,8 @@ from rltui.session.hold import Hold
 from rltui.session.judging import Judging
 from rltui.session.meaning import Interpreter
 from rltui.session.memory import Memory
+from rltui.session.pins import Pins
+from rltui.session.replay import Replay
 from rltui.session.run import RunView
 from rltui.sources.follow.reader import Reader
 from rltui.store import Changes, RunData, Store
@@ -85,10 +88,16 @@ class Session:
         apart = partial(_read_apart, config=config, choice=choice)
         self._wanted = Wanted(choice.reference, self.logdirs, apart)
         self._align = choice.align
+        self.mutes: frozenset[MutedFinding] = frozenset()
+        """Findings that the user does not want to see; see :meth:`mute`."""
+        self.replay = Replay(self, lambda: self._judging.prepare().apart())
+        """A run as it was at an earlier step."""
         self.reference: RunView | None = None
         """The run that all others are compared with; see :meth:`compare`."""
         self.given_reference: RunView | None = None
         """The reference that the command line names, once it has been read."""
+        self.pins = Pins()
+        """What the user pinned, in all runs."""
         self._live = False
         self._pending: bool | None = None
         """Whether a file of a run is still to be read; None when that may have changed."""
@@ -129,7 +138,8 @@ class Session:
         self._reader.on_batch = call
 
     def stop(self) -> None:
-        """End the reader thread, and a hold."""
+        """End the reader thread, a replay and a hold."""
+        self.replay.end()
         self.release()
         self._reader.stop()
 
@@ -231,6 +241,13 @@ class Session:
             view = self._hold.twin(view)
         self._judging.compare(view, self._align)
 
+    def mute(self, names: Iterable[MutedFinding]) -> None:
+        """Leave the findings of these names, and no others, out of the verdict of every run."""
+        self.mutes = frozenset(names)
+        for view in (*self._views.values(), *self.views.values()):
+            view.mutes = self.mutes
+            view.version += 1
+
     def _find_reference(self) -> None:
         """Compare with the run that the command line names, once it has been read."""
         self._take_given(self._wanted.find(self._views.values()))
@@ -282,14 +299,17 @@ class Session:
         return changes
 
     def _learn(self, batch: Batch, changes: Changes) -> set[RunKey]:
-        """Take hyperparameters in, in step with the files; returns the runs that have new ones."""
+        """Take hyperparameters and texts in; returns the runs that have new hyperparameters."""
         news = set()
         for moved in changes.moved:
             source, target = self._views[moved.source], self._views[moved.target]
+            source.texts.move(moved.path, target.texts)
             if source.hyperparameters.move(moved.path, target.hyperparameters):
                 news |= {moved.source, moved.target}
         owner = self._store.key_of(batch)
-        if self._view_of(owner).hyperparameters.take(batch):
+        view = self._view_of(owner)
+        view.texts.take(batch)
+        if view.hyperparameters.take(batch):
             news.add(owner)
         return news
 
@@ -314,6 +334,8 @@ class Session:
             data = self._store.runs[key]
             data.memory.on_missing = lambda: self._missing(key)
             view = self._views[key] = RunView(data, self.labels[key.logdir], self._catalogue)
+            view.pins = self.pins
+            view.mutes = self.mutes
         return view
 
     def _load_some(self) -> Changes:

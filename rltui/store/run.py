@@ -129,6 +129,12 @@ class RunData:
         """Steps at which a later branch took over, for any tag, ascending."""
         return self._extent.restarts
 
+    def start_of(self, path: Path) -> int | None:
+        """Lowest step in one of the files; None while its points are not in memory."""
+        branches = (b for lineage in self.table.lineages.values() for b in lineage.branches)
+        steps = [b.first_step for b in branches if b.path == path and b.first_step is not None]
+        return min(steps, default=None)
+
     @property
     def first_wall_time(self) -> float | None:
         """Oldest wall time in the logs, or None."""

@@ -8,9 +8,11 @@ from textual.screen import Screen
 
 from rltui.config import HooksConfig
 from rltui.present.screens.keys import EVERYWHERE
-from rltui.session import Session
+from rltui.session import RunView, Session
 from rltui.tui.alerts import Alerts
+from rltui.tui.playback import Playback, ReplayStart
 from rltui.tui.pump import Pump
+from rltui.tui.remembered import RememberedView
 from rltui.tui.screens.runs import RunsScreen
 from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.shell import Look, ShellApp
@@ -29,22 +31,39 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         hooks: HooksConfig | None = None,
         *,
         from_picker: bool = False,
+        replay: ReplayStart | None = None,
+        remembered: RememberedView | None = None,
     ) -> None:
         super().__init__(look)
+        self._remembered = remembered or RememberedView(None, look.view)
+        self.state, self.view = self._remembered.state, self._remembered.view
+        session.pins.tags = (*session.pins.tags, *self.state.pins)
+        if self.state.mutes:
+            session.mute(self._remembered.mutes)
         self._alerts = Alerts(self, session, hooks or HooksConfig(terminal="off"))
         self.session = session
+        self.logdirs = session.logdirs
         self._from_picker = from_picker
         self.pump = Pump(self, session, self._show_news)
+        self.playback = Playback(self, session, lambda: self._show_news(False), replay)
 
     def get_default_screen(self) -> Screen[Any]:
         return RunsScreen(self.session, self._from_picker)
 
     def on_mount(self) -> None:
         """Start reading once the screen has been painted: it says what is being read."""
-        self.call_after_refresh(self.pump.start)
+        if self._remembered.note:
+            self.say(self._remembered.note)
+        if self.playback.run is None:
+            self.call_after_refresh(self.pump.start)
+        else:  # all has been read, and the run opens by itself
+            self.call_later(self.pump.start)
+            self.call_later(self.playback.begin)
 
     def on_unmount(self) -> None:
         """End the reader thread."""
+        self.playback.stop()
+        self.remember()
         self.session.stop()
         self._alerts.close()
 
@@ -62,11 +81,32 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
             self.say(f"{len(self.session.views)} runs now: r lists them")
 
     def action_pause(self) -> None:
-        """Let the view stand still, or go on."""
+        """Let the view, or the replay, stand still, or go on."""
+        if self.playback.run is not None:
+            self.playback.toggle()
+            return
         self.pump.pause()
         if isinstance(self.screen, ShellScreen):
             self.screen.on_news()
 
     def state_words(self, *, options: bool = True) -> str:
         words = super().state_words(options=options)
-        return "  ".join(x for x in ("paused" if self.pump.paused else "", words) if x)
+        paused = "paused" if self.pump.paused else self.playback.words
+        return "  ".join(x for x in (paused, words) if x)
+
+    def remember(self) -> None:
+        """Keep the view as it is for the next start."""
+        session = self.session
+        self._remembered.save(self.view, session.mutes, session.pins.tags)
+
+    # -- replay ----------------------------------------------------------------------------
+
+    def go_back_to(self, run: RunView, step: int) -> None:
+        """Show a run as it was at a step."""
+        if self.pump.paused:
+            self.pump.pause()
+        self.playback.stop()
+        try:
+            self.playback.goto(run, step)
+        except ValueError as problem:
+            self.say(str(problem))

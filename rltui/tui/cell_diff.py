@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
+from rich.segment import Segment
 from textual import events
 from textual.app import App
 from textual.screen import Screen
@@ -51,6 +52,13 @@ class CellDiffApp(App[Result]):
         driver = getattr(self, "_driver", None)
         if driver is not None:
             driver.write(sequence)
+
+    def screen_rows(self) -> list[list[Segment]]:
+        """The screen as it is drawn, row by row; empty where this Textual does not say."""
+        try:
+            return [list(strip) for strip in self.screen._compositor.render_strips(self.size)]
+        except (AttributeError, TypeError):
+            return []
 
     def on_mount(self) -> None:
         """Coming back from ctrl+z finds an empty screen."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+
+from rltui.tui.state_files import state_directory, write_private
 
 #: screen cuts longer control strings.
 _SCREEN_BYTES = 700
@@ -48,22 +49,11 @@ def load_tmux(text: str, environ: Mapping[str, str]) -> bool:
     return False
 
 
-def state_directory(environ: Mapping[str, str]) -> Path:
-    """Where rltui keeps what is the user's: ``$XDG_STATE_HOME/rltui``."""
-    base = Path(environ.get("XDG_STATE_HOME") or "")
-    if not base.is_absolute():
-        base = Path(environ.get("HOME") or "~").expanduser() / ".local" / "state"
-    return base / "rltui"
-
-
 def write_file(text: str, environ: Mapping[str, str]) -> Path | None:
     """Write the text to ``copied.txt``, for the user alone; None when that is impossible."""
     path = state_directory(environ) / "copied.txt"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
+        write_private(path, text + "\n")
     except OSError:
         return None
     return path

@@ -23,6 +23,8 @@ from rltui.present.screens.keys import KEYS, Key
 from rltui.present.screens.view import View
 from rltui.tui import clipboard
 from rltui.tui.cell_diff import CellDiffApp
+from rltui.tui.command_history import CommandHistory
+from rltui.tui.remembered import ViewState
 from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, tokens_of
 
 Result = TypeVar("Result")
@@ -61,6 +63,7 @@ class ShellApp(CellDiffApp[Result]):
     CommandPalette > Vertical { background: $raised; margin-top: 2; }
     CommandPalette SearchIcon { display: none; }
     CommandPalette #--input { border: none; padding: 0 1; }
+    CommandPalette CommandList { border: none; scrollbar-size-vertical: 1; }
     CommandList > .option-list--option-highlighted { background: $sel; color: $text-token; }
     CommandList:focus > .option-list--option-highlighted { background: $sel; color: $text-token; }
     """
@@ -78,6 +81,11 @@ class ShellApp(CellDiffApp[Result]):
     def __init__(self, look: Look) -> None:
         self.view = look.view
         self.keys = look.keys
+        self.history = CommandHistory()
+        self.logdirs: tuple[Path, ...] = ()
+        """What is watched: nothing is written there."""
+        self.state = ViewState()
+        """What screens remember from one start to the next."""
         self._theme_dirs = look.theme_dirs
         self._tokens: dict[str, Theme] = {look.theme.name: look.theme}
         self._palette: Palette | None = None

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.theme import Theme as TextualTheme
 
-from rltui.present.kit.line import TEXT, Line, Style, Token
+from rltui.present.kit.line import STAGE_TOKENS, TEXT, Line, Style, Token
 from rltui.present.kit.theme import DEFAULT, Theme, completed, is_colour
 
 _ATTRIBUTES = frozenset({"bold", "dim", "reverse"})
@@ -54,6 +54,12 @@ class Palette:
         hexed = self.theme.colours[token]
         return Color.default() if hexed == DEFAULT else Color.parse(hexed)
 
+    def _fill(self, ground: Token | None) -> Color:
+        """The ground of a span in 16 colours: only stages of a step are told apart by theirs."""
+        if self.depth != "16" or ground not in STAGE_TOKENS:
+            return Color.default()
+        return Color.parse(self.theme.ansi16[ground].replace(" ", "_"))
+
     def _plain(self, look: Style) -> RichStyle:
         """16 colours or none: fills become reverse, the cursor row a reversed title."""
         fill = look.fg is Token.BG and look.bg is not None
@@ -65,7 +71,7 @@ class Palette:
         colour = Color.parse(name) if name and self.depth == "16" else Color.default()
         return RichStyle(
             color=colour,
-            bgcolor=Color.default(),
+            bgcolor=self._fill(look.bg),
             bold=look.bold or "bold" in flags,
             dim="dim" in flags and not look.bold,
             reverse=fill or chosen or look.reverse,

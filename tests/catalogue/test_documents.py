@@ -50,6 +50,15 @@ def test_every_metric_is_written_by_someone(catalogue: Catalogue) -> None:
     assert lost == set()
 
 
+def test_metrics_that_are_read_together(catalogue: Catalogue) -> None:
+    found = catalogue.relatives("kl.old_new")
+    assert {"clipfrac.policy", "grad_norm.actor", "entropy"} <= found
+    assert "kl.old_new" not in found
+    assert found <= catalogue.metrics.keys()
+    assert all("kl.old_new" in catalogue.relatives(key) for key in found)
+    assert catalogue.relatives("progress.epoch") == frozenset()
+
+
 def test_explain(catalogue: Catalogue) -> None:
     found = catalogue.explain("actor/entropy")
     assert found.metric is None

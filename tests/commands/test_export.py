@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rltui.commands.output_target import target_file
 from rltui.core.batch import RunKey
+from rltui.files.output_target import target_file
 from rltui.present.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
 from rltui.session import Session
 from tests.builders import LOGDIR, a_batch, a_block, a_source

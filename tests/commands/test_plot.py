@@ -89,6 +89,32 @@ def test_log_axis_of_negative_values_is_told_in_words(cli: Cli, curves: Path) ->
     assert (result.code, result.out) == (0, "below/zero: no positive value for a log axis\n")
 
 
+def test_a_log_axis_says_what_it_leaves_out(cli: Cli, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", {"mixed": [0.0, -1.0, 5.0, 10.0], "one": [0.0, 1.0, 2.0]})
+    mixed = cli("plot", tmp_path, "mixed", "--log").out.splitlines()
+    assert mixed[-1] == "log y leaves out what is not above 0: 2 of 4 points"
+    one = cli("plot", tmp_path, "one", "--log").out.splitlines()
+    assert one[-1] == "log y leaves out what is not above 0: 1 of 3 points"
+    assert "leaves out" not in cli("plot", tmp_path, "one").out
+
+
+def test_large_numbers_have_the_suffixes_of_the_screens(cli: Cli, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", {"tokens": [1e9 * n for n in range(1, 6)]})
+    out = cli("plot", tmp_path, "tokens", "--size", "60x14").out
+    assert "2G┤" in out
+    assert "000000" not in out
+
+
+def test_a_log_axis_of_the_smallest_numbers(cli: Cli, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", {"tiny": [5e-324 * n for n in range(1, 40)]})
+    write_jsonl(tmp_path / "b.jsonl", {"wide": [5e-324, 1.0]})
+    tiny, wide = (cli("plot", tmp_path, t, "--log", "--size", "60x14") for t in ("tiny", "wide"))
+    assert (tiny.code, wide.code) == (0, 0)
+    assert "e-323┤" in tiny.out
+    assert "1e-200┤" in wide.out
+    assert sum("\u2800" < c < "\u2900" for c in tiny.out) > 20
+
+
 def test_nothing_finite_is_told_in_words(cli: Cli, curves: Path) -> None:
     assert cli("plot", curves, "all/nan").out == "all/nan: no finite value\n"
 
@@ -133,3 +159,33 @@ def test_without_logs(cli: Cli, tmp_path: Path) -> None:
     result = cli("plot", tmp_path, "loss")
     assert (result.code, result.out) == (3, "")
     assert "no readable log below" in result.err
+
+
+def seeds(logdir: Path, count: int) -> Path:
+    for n in range(count):
+        level = 1.0 + n % 2
+        write_jsonl(
+            logdir / f"{'ab'[n % 2]}_s{n // 2}.jsonl", {"loss": [level, level + n / 10] * 20}
+        )
+    return logdir
+
+
+def test_groups_are_drawn_by_their_mean(cli: Cli, tmp_path: Path) -> None:
+    result = cli("plot", seeds(tmp_path, 4), "loss", "--size", "70x15", "--group-by", "name")
+    assert result.code == 0
+    assert "a_s* (mean of 2)" in result.out
+    assert "b_s* (mean of 2)" in result.out
+    assert "a_s0" not in result.out
+
+
+def test_runs_that_cannot_be_grouped_are_an_error(cli: Cli, tmp_path: Path) -> None:
+    result = cli("plot", seeds(tmp_path, 4), "loss", "--group-by", "nam")
+    assert result.code == 2
+    assert "did you mean 'name'" in result.err
+    assert cli("plot", seeds(tmp_path / "two", 2), "loss", "--group-by", "name").code == 2
+
+
+def test_more_runs_than_colours_are_the_lowest_and_highest(cli: Cli, tmp_path: Path) -> None:
+    out = cli("plot", seeds(tmp_path, 10), "loss", "--size", "70x15").out
+    assert "5 more: lowest, highest" in out
+    assert out.count("_s") == 5

@@ -27,6 +27,10 @@ GPU_TAGS = {
 }
 
 
+#: Scenarios that are one run of verl.
+VERL = [s.id for s in SCENARIOS.values() if s.trainer == "verl" and not s.runs]
+
+
 def events(directory: Path) -> list[tuple[str, int, float, float]]:
     """(tag, step, wall time, value) of every record."""
     return [
@@ -53,7 +57,7 @@ def whole_run(directory: Path, scenario: str, seed: int = 1, total: int = 200) -
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Points]:
-    return {s: whole_run(tmp_path_factory.mktemp(s), s) for s in SCENARIOS}
+    return {s: whole_run(tmp_path_factory.mktemp(s), s) for s in VERL}
 
 
 def values(points: Points, tag: str) -> np.ndarray:
@@ -76,12 +80,12 @@ def spike(points: Points, tag: str) -> float:
 
 
 def test_scenarios_are_described() -> None:
-    assert list(SCENARIOS) == ["healthy", "entropy-collapse", "kl-blowup", "nan"]
+    assert list(SCENARIOS)[:4] == ["healthy", "entropy-collapse", "kl-blowup", "nan"]
     for key, scenario in SCENARIOS.items():
         assert scenario.id == key
         assert scenario.title
         assert "\n" not in scenario.summary
-        assert (scenario.onset is None) == (key == "healthy")
+        assert len(scenario.summary) <= 90
     assert SCENARIOS["kl-blowup"].onset_of(100) == 30
 
 

@@ -159,7 +159,7 @@ def test_a_download_of_tensorboard() -> None:
 
 def test_settings_are_hyperparameters() -> None:
     document = {"config": {"lr": 0.1, "seeds": [1, 2]}, "loss": [3.0, 2.0], "step": [1, 2]}
-    assert decoded(document).hparams == {"lr": 0.1}
+    assert decoded(document).hparams == {"lr": 0.1, "seeds": "[1, 2]"}
 
 
 def test_a_long_document_is_claimed_by_its_beginning() -> None:

@@ -246,6 +246,18 @@ class TestMemory:
         report = engine.evaluate(run, infos, RECOGNITION, 0.0)
         assert "clipfrac_high" in report.judged
 
+    def test_a_tag_that_comes_later_is_compared_with(self) -> None:
+        variant = next(v for r in RULES for v in r.variants if v.roles and not v.detector.reference)
+        key, role = variant.metrics[0], next(iter(variant.roles.values()))[0]
+        run = a_run({key: [3.0] * 30})
+        infos = {key: replace(case_info(key), tag=key)}
+        engine = Engine(RULES)
+        engine.evaluate(run, infos, RECOGNITION, 0.0)
+        run.apply(a_batch({role: [0.5] * 30}))
+        infos = {**infos, role: replace(case_info(role), tag=role)}
+        found = engine.evaluate(run, infos, RECOGNITION, 1.0)
+        assert found == Engine(RULES).evaluate(run, infos, RECOGNITION, 1.0)
+
     def test_a_run_that_began_anew_under_its_name_is_another_run(self) -> None:
         engine = Engine(RULES)
         infos = {"entropy": case_info("entropy")}

@@ -84,7 +84,7 @@ def test_an_episode_that_another_tag_shows_best_is_the_same() -> None:
     (run,) = session.runs()
     assert run.report is not None
     moved = tuple(replace(f, tag="another/tag") for f in run.report.findings)
-    run.report = replace(run.report, findings=moved)
+    run.full_report = replace(run.report, findings=moved)
     assert watcher.events() == []
 
 

@@ -45,3 +45,10 @@ def test_a_known_metric_keeps_its_title_beside_an_unknown_tag() -> None:
 )
 def test_the_part_that_differs(title: str, tags: list[str], expected: list[str]) -> None:
     assert distinct_titles(title, tags) == expected
+
+
+def test_the_time_of_the_reward_is_not_called_like_the_reward() -> None:
+    assert titles("timing_s/reward", "critic/rewards/mean") == [
+        "reward computation",
+        "reward, shaped",
+    ]

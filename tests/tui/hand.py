@@ -7,10 +7,12 @@ async with open_app(grpo_batch(60)) as hand:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
+import pytest
 from rich.segment import Segment
 from textual._context import visible_screen_stack
 from textual.pilot import Pilot
@@ -124,6 +126,16 @@ class Hand(Screen):
         if self.reader.queue:  # a drain is due already: its timer runs on the real clock
             self.app.pump.pull()
         await self.settle()
+
+
+def read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What screens read on a thread is read when they ask for it."""
+
+    class Inline:
+        def __init__(self, target: Callable[..., None], args: tuple[Any, ...], **_: object) -> None:
+            self.start = partial(target, *args)
+
+    monkeypatch.setattr("rltui.tui.screens.reading.threading.Thread", Inline)
 
 
 def a_look(theme: str = "dark", keys: tuple[Key, ...] = KEYS, **view: Any) -> Look:

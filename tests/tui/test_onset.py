@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from rltui.core.batch import Batch
-from rltui.demo.scenario import SCENARIOS, Course
+from rltui.demo.course import Course
+from rltui.demo.scenario import SCENARIOS
 from rltui.demo.verl_tags import Row, step_row, validation_row
 from rltui.present.screens.metric_rows import overview_sections
 from tests.builders import START, a_batch, a_block, a_source

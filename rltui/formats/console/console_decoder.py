@@ -12,6 +12,7 @@ from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.console.boxed_table import BoxedTable
 from rltui.formats.console.cleanrl import CleanRl
 from rltui.formats.console.column_table import ColumnTable
+from rltui.formats.console.config_dump import ConfigDump
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Rank
 from rltui.formats.console.generic import Generic
 from rltui.formats.console.keras import Keras
@@ -70,6 +71,7 @@ class ConsoleDecoder(LastLine):
         self._hits = 0
         self._rows = ConsoleRows()
         self._screen = TerminalTail()
+        self._dump = ConfigDump()
         self._notes = NoteBook()
         self._parts: list[bytes] = []
         self._have = 0
@@ -113,7 +115,7 @@ class ConsoleDecoder(LastLine):
 
     def _decoded(self, before: int, *, more: bool) -> Decoded:
         """What was found since there were ``before`` rows."""
-        hparams: dict[str, object] = {}
+        hparams = self._dump.take() if self._found else {}
         if self._rows.total is not None and self._rows.total != self._total and self._found:
             self._total = self._rows.total
             hparams["total_steps"] = self._total
@@ -152,6 +154,7 @@ class ConsoleDecoder(LastLine):
             text = text.replace(b"\r", b"\n")
         if self._offset == len(text) and text.startswith(_MARK):
             text = b"\n" * len(_MARK) + text[len(_MARK) :]
+        self._dump.feed(text)
         left = _GUESSED - (self._offset - len(text))
         if left >= len(text) or self._found:
             last = self._read(text)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from rltui.core.text import clean
 from rltui.formats.json_value import float_of
 from rltui.formats.quantity import TIME_KEYS, fraction_of, wall_of, word_of
+from rltui.formats.settings import flat_settings
 from rltui.formats.step_name import is_figure, may_count, plain
 from rltui.formats.words import words
 
@@ -24,8 +24,6 @@ _SETTINGS = ("config", "hparams", "hyperparameters", "hyper_parameters", "args",
 _MAX_DEPTH = 16
 #: Agents or heads with figures of their own.
 _MAX_RECORDS = 64
-_MAX_SETTINGS = 1000
-_MAX_SETTING_TEXT = 500
 #: Behind the ranks of all counters.
 _UNKNOWN = 100
 _SCANNER = json.JSONDecoder()
@@ -143,18 +141,4 @@ def are_records(values: list[Any]) -> bool:
 def settings_of(row: dict[str, Any]) -> dict[str, object]:
     """The settings in a row under one of the usual keys; empty when it has none."""
     found: dict[str, Any] = next((row[k] for k in _SETTINGS if isinstance(row.get(k), dict)), {})
-    out: dict[str, object] = {}
-    _settings(found, "", 0, out)
-    return out
-
-
-def _settings(node: dict[str, Any], prefix: str, depth: int, out: dict[str, object]) -> None:
-    for key, value in node.items():
-        if len(out) >= _MAX_SETTINGS:
-            return
-        if isinstance(value, dict) and depth < _MAX_DEPTH:
-            _settings(value, f"{prefix}{key}/", depth + 1, out)
-        elif isinstance(value, str):
-            out[clean(prefix + key)] = clean(value[:_MAX_SETTING_TEXT])
-        elif isinstance(value, (int, float)):
-            out[clean(prefix + key)] = value
+    return flat_settings(found, "/")

@@ -17,7 +17,7 @@ _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 _HUGE = 4e306
 _TINY = 1e-290
 _SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
-_DAY = 86400
+_MINUTE, _DAY = 60, 86400
 #: A round duration without its empty second unit: 10m00s -> 10m.
 _ROUND = re.compile(r"^(\d+[mhd])00[smh]$")
 
@@ -108,6 +108,22 @@ def _fitted(
     return cost, Scale(scale.low, scale.high, gaps + 1, ticks=tuple(zip(rows, labels, strict=True)))
 
 
+def round_ticks(low: float, high: float, rows: int) -> list[tuple[float, str]]:
+    """(value, label) of round values from ``low`` to ``high`` beside ``rows`` rows; the ends
+    where nothing round lies between them."""
+    size = max(abs(low), abs(high))
+    if high / 2 - low / 2 <= size * 1e-9:
+        return [(low, numbers.value(low))]
+    values: list[float] = []
+    step = nice_ceil(max((high / 2 - low / 2) / min(6, max(2, rows // 4)) * 2, _TINY))
+    if size < _HUGE:
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        values = [n * step for n in range(first, last + 1)]
+    if len(values) < 2:
+        return [(at, numbers.value(at)) for at in (low, high)]
+    return list(zip(values, numbers.ticks(values, step), strict=True))
+
+
 def end_scale(low: float, high: float, rows: int, *, constant: bool = False) -> Scale:
     """A scale of exactly this range with its two ends as labels (a cell of the grid)."""
     wide_low, wide_high = _widened(low, high)
@@ -128,14 +144,22 @@ def log_scale(low: float, high: float, rows: int, *, ends: bool = False) -> Scal
     if rows < 2:
         return Scale(bottom, top, max(rows, 1), log=True)
     found: list[tuple[int, str]] = []
-    most = min(8, max(3, rows * 2 // 5))
-    for at, label in [] if ends else _log_ticks(bottom, top, most):
+    for at, label in [] if ends else decades(bottom, top, rows):
         row = round((at - bottom) / (top - bottom) * (rows - 1))
         if not found or row > found[-1][0]:
             found.append((row, label))
     if len(found) < 2:
         found = [(0, numbers.value(_power(bottom))), (rows - 1, numbers.value(_power(top)))]
     return Scale(bottom, top, rows, log=True, ticks=tuple(found))
+
+
+def decades(bottom: float, top: float, rows: int) -> list[tuple[float, str]]:
+    """(decimal logarithm, label) of the ticks from ``bottom`` to ``top`` (both logarithms) beside
+    ``rows`` rows; both ends where nothing round lies between them."""
+    found = _log_ticks(bottom, top, min(8, max(3, rows * 2 // 5))) if top > bottom else []
+    if len(found) < 2:
+        found = [(at, numbers.value(_power(at))) for at in sorted({bottom, top})]
+    return found
 
 
 def _log_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]]:
@@ -237,9 +261,29 @@ def _x_labels(places: list[float], step: float, kind: str) -> list[str]:
         return numbers.ticks(places, step)
     if kind == "step" and places and max(map(abs, places)) >= 999_999.5:
         return numbers.ticks(places, step)
-    if kind == "clock" and step >= _DAY:
-        return [_local(p, "%m-%d") for p in places]
-    return [_x_label(p, kind) for p in places]
+    if kind == "clock":
+        return _distinct([[_local(p, form) for p in places] for form in _clock_forms(step)])
+    labels = [_x_label(p, kind) for p in places]
+    return _distinct([labels, [_exact_time(p) for p in places]]) if kind == "time" else labels
+
+
+def _clock_forms(step: float) -> tuple[str, ...]:
+    """Formats for times ``step`` seconds apart, the shortest first."""
+    if step >= _DAY:
+        return ("%m-%d", "%Y-%m-%d") if step < 60 * _DAY else ("%Y-%m-%d",)
+    return ("%H:%M", "%m-%d %H:%M") if step >= _MINUTE else ("%H:%M:%S", "%m-%d %H:%M:%S")
+
+
+def _distinct(labels: list[list[str]]) -> list[str]:
+    """The first of some ways to label the same places in which no two are alike."""
+    return next((way for way in labels if len(set(way)) == len(way)), labels[-1])
+
+
+def _exact_time(seconds: float) -> str:
+    """A time since the start to the second: 10d00:14:05."""
+    days, rest = divmod(round(seconds), _DAY)
+    text = f"{rest // 3600}:{rest // _MINUTE % 60:02d}:{rest % _MINUTE:02d}"
+    return f"{days}d{text.rjust(8, '0')}" if days else text
 
 
 def _x_label(x: float, kind: str) -> str:

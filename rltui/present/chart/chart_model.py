@@ -32,8 +32,28 @@ class Curve:
     """Since, until (None: now), level, in units of x: recolours the line."""
     known: bool = True
     """False: no rule judges this metric, its line is grey."""
+    mean: XY | None = None
+    """Means of equal numbers of neighbouring points, where ``y`` is but the outline of them."""
     old: XY | None = None
     """Points that a restart superseded: drawn in the colour of the band."""
+    token: Token = Token.SERIES
+    """Its colour where no level gives it one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlay:
+    """The line of another run, or the mean of a group of runs, in a colour of its own."""
+
+    x: Array
+    """(n,) in units of the chart's x axis."""
+    y: Array
+    """(n,) values in the unit of the chart's curve."""
+    token: Token
+    label: str = ""
+    """Its name in the legend; empty keeps it out of there."""
+    low: XY | None = None
+    """The lower end of the group's band, with ``high`` drawn in the same colour."""
+    high: XY | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +106,14 @@ class Chart:
     """Everything that :func:`rltui.present.chart.render.render` draws."""
 
     curve: Curve
+    label: str = ""
+    """The name of the curve in the legend, which a chart with named overlays has."""
+    overlays: Sequence[Overlay] = ()
+    """Drawn below the curve and above everything else; the y range holds them."""
+    envelope: tuple[XY, XY] | None = None
+    """Low and high of the reference: a faint band under everything."""
     first: float | None = None
-    """First and newest x of the run; by default those of the curve."""
+    """First and newest x of the run; by default those of the curve and the overlays."""
     last: float | None = None
     end: float | None = None
     """Where the x axis ends when that is beyond ``last``: space for new points."""
@@ -97,6 +123,8 @@ class Chart:
     """step, time (seconds since the start), clock (epoch seconds) or number."""
     x_unit: str = "step"
     smooth: float = 0.0
+    """Weight of a moving average; 0 draws the points as they are, and where they are denser than
+    the columns their mean over a band from minimum to maximum."""
     log: bool = False
     clip: bool = False
     """Cut the y range to the 1-99 % quantiles and mark what is outside."""
@@ -106,8 +134,12 @@ class Chart:
     limits: Sequence[Limit] = ()
     restarts: Sequence[float] = ()
     bars: Sequence[Bar] = ()
+    bar_names: bool = True
+    """False leaves the names of bars and marks blank: they stand under a chart beside it."""
     marks: Sequence[Mark] = ()
     marks_title: str = "marks"
+    overview: bool = False
+    """A strip of the whole run below the chart that shows where the window is."""
     crosshair: float | None = None
     """The x of the crosshair and of its readout."""
     ends: bool = False

@@ -6,7 +6,7 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
 from rltui.present.chart.chart_model import Continuation
-from rltui.present.chart.layers import Plot
+from rltui.present.chart.plot import Plot
 from rltui.present.chart.raster import BLANK, RESOLUTION, checkerboard, encode, fill
 from rltui.present.kit.line import MUTED, Style, Token, style
 

@@ -3,43 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
-
-from rltui.core.level import Level
-from rltui.core.text import cell_width, fit
+from rltui.core.text import cell_width
 from rltui.present.chart.axis import x_ticks
-from rltui.present.chart.chart_model import Bar, Chart, Mark
+from rltui.present.chart.bars import bar_lines, groups_in, rows_of
+from rltui.present.chart.chart_model import Chart, Mark
 from rltui.present.chart.plot_cells import place, safe
-from rltui.present.chart.trace import cell_of
+from rltui.present.chart.span import Span
 from rltui.present.kit.glyph import GlyphSet
-from rltui.present.kit.line import LEVEL_TOKEN, MUTED, RULE, TEXT, Line, Style, Token, style
+from rltui.present.kit.line import MUTED, RULE, TEXT, Line, Style, Token, style
 
 _Part = tuple[int, str, Style]
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Where the plot lies on its lines, and what its columns mean."""
-
-    left: int
-    """Cells before the first column of the plot."""
-    cells: int
-    width: int
-    """Cells of the whole line."""
-    x0: float
-    x1: float
-    newest: float | None = None
-    """The newest x of the run when the window reaches beyond it: bars end there."""
-
-    def column(self, x: float) -> int:
-        """The column of ``x`` on the whole line; outside of the window its nearest end."""
-        return self.left + int(cell_of(np.array([x]), self.x0, self.x1, self.cells)[0])
-
-    def holds(self, x: float) -> bool:
-        """True when ``x`` is in the window."""
-        return self.x0 <= x <= self.x1
 
 
 def axis_lines(
@@ -100,68 +74,26 @@ def _centred(column: int, label: str, span: Span) -> int:
 
 def foot_lines(chart: Chart, span: Span, glyphs: GlyphSet, rows: int) -> list[Line]:
     """At most ``rows`` lines: bars of findings by the time they began, then the marks."""
-    bars, marks = chosen(chart, span, rows)
-    lines = [_bar_line(bar, span, glyphs) for bar in bars]
-    if marks:
+    groups, marks = groups_in(chart.bars, span), _marks_in(chart, span)
+    marked = bool(marks) and len(groups) < rows
+    lines = bar_lines(groups, span, glyphs, rows - marked, named=chart.bar_names)
+    if marked:
         lines.append(_marks_line(chart, marks, span, glyphs))
     return lines
 
 
-#: The least space to the left of a bar for the beginning of its name.
-_ENOUGH = 10
-
-
-def wanted_rows(chart: Chart, span: Span) -> int:
+def wanted_rows(chart: Chart, span: Span, glyphs: GlyphSet) -> int:
     """Lines that all bars and marks in view would take."""
-    bars, marks = chosen(chart, span, 10_000)
-    return len(bars) + bool(marks)
+    groups = groups_in(chart.bars, span)
+    return sum(rows_of(g, span, glyphs) for g in groups) + bool(_marks_in(chart, span))
 
 
-def chosen(chart: Chart, span: Span, rows: int) -> tuple[list[Bar], list[Mark]]:
-    """Priority when there are too few lines: firing bad, resolved bad, watch, marks."""
-    bars = sorted(chart.bars, key=lambda b: b.since)
-    visible = [b for b in bars if b.since <= span.x1 and (b.until is None or b.until >= span.x0)]
-    ranked = sorted(visible, key=lambda b: (b.level is not Level.BAD, b.over, not b.own, b.since))
-    marks = [m for m in chart.marks if span.holds(m.x) and m.letter]
-    marks += [Mark(x, "R") for x in chart.restarts if span.holds(x)]
-    kept = {id(b) for b in ranked[: max(0, rows)]}
-    return [b for b in visible if id(b) in kept], marks if len(visible) < rows else []
-
-
-def _bar_line(bar: Bar, span: Span, glyphs: GlyphSet) -> Line:
-    look = MUTED if bar.over else style(LEVEL_TOKEN[bar.level])
-    begin, right = span.column(bar.since), span.left + span.cells
-    until = span.newest if bar.until is None else bar.until
-    end = right if until is None else span.column(until) + 1
-    end = max(begin + 1, min(end, right))
-    name = glyphs.text(safe(bar.title))
-    name_look = MUTED if bar.over else TEXT
-    body = glyphs.badge(bar.level) + glyphs.bar * (end - begin - 1)
-    if bar.since < span.x0:
-        body = glyphs.bar * (end - begin)
-    width = cell_width(name)
-    if width + 1 <= begin:
-        return place(span.width, [(begin, body, look), (0, name, name_look)])
-    if end + 1 + width <= span.width:
-        return place(span.width, [(begin, body, look), (end + 1, name, name_look)])
-    room = max(0, end - begin - 5)
-    if room < width <= span.width - begin - 3 and end == right:
-        parts = [(begin, body[:2], look), (begin + 3, name, name_look)]
-        return place(span.width, parts)
-    if begin >= _ENOUGH and begin > room < width:
-        name = fit(name, begin - 1, ellipsis=glyphs.ellipsis)
-        return place(span.width, [(begin, body, look), (0, name, name_look)])
-    # no space beside the bar: the name interrupts it
-    name = fit(name, room, ellipsis=glyphs.ellipsis)
-    if cell_width(name) < 3:
-        return place(span.width, [(begin, body, look)])
-    rest = begin + 2 + cell_width(name) + 2
-    parts = [
-        (begin, body[:2], look),
-        (begin + 3, name, name_look),
-        (rest, glyphs.bar * (end - rest), look),
-    ]
-    return place(span.width, parts)
+def _marks_in(chart: Chart, span: Span) -> list[Mark]:
+    """Marks and restarts in view."""
+    marks = list(chart.marks)
+    if not chart.ends:
+        marks += [Mark(x, "R") for x in chart.restarts]
+    return [m for m in marks if span.holds(m.x) and m.letter]
 
 
 def _marks_line(chart: Chart, marks: list[Mark], span: Span, glyphs: GlyphSet) -> Line:
@@ -173,6 +105,6 @@ def _marks_line(chart: Chart, marks: list[Mark], span: Span, glyphs: GlyphSet) -
         parts.append((span.column(mark.x), glyphs.text(safe(mark.letter))[:1], look))
     first = min(column for column, _, _ in parts)
     name = glyphs.text(safe(chart.marks_title))
-    if cell_width(name) + 1 > first:
+    if not chart.bar_names or cell_width(name) + 1 > first:
         name = ""  # the letters say more than part of a word
     return place(span.width, [*parts, (0, name, MUTED)])

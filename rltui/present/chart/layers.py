@@ -7,59 +7,22 @@ marks, crosshair, texts, readout. The upper layer owns a cell.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.block import BoolArray, IntArray
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.present.chart.axis import Scale
 from rltui.present.chart.chart_model import Chart, Curve
-from rltui.present.chart.plot_cells import Canvas, safe
-from rltui.present.chart.raster import RESOLUTION, by_cell, checkerboard, encode, fill
-from rltui.present.chart.trace import Columns, Points, area, cell_of, extents, gap_cells
+from rltui.present.chart.plot import BAND, Plot, line_raster, paint_band, paint_line
+from rltui.present.chart.plot_cells import safe
+from rltui.present.chart.raster import RESOLUTION, by_cell, encode
+from rltui.present.chart.trace import Columns, Points, gap_cells
 from rltui.present.chart.y_range import Shown
-from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import ACCENT, LEVEL_TOKEN, MUTED, Line, Style, Token, line_width, style
 
-_BAND = style(Token.BAND)
 _NAN, _NAN_REST = style(Token.BAD, bold=True), style(Token.BAD)
 _OUTSIDE = style(Token.STRONG, bold=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A canvas with what its rows and columns mean."""
-
-    canvas: Canvas
-    scale: Scale
-    glyphs: GlyphSet
-    x0: float
-    x1: float
-
-    @property
-    def down(self) -> int:
-        """Dots of a cell above each other."""
-        return RESOLUTION[self.glyphs.marker][1]
-
-    @property
-    def dot_columns(self) -> int:
-        """Columns that points are gathered in: two per cell, whatever the marker."""
-        return 2 * self.canvas.width
-
-    def row(self, value: float) -> int | None:
-        """Row from the top of a value, None outside of the range."""
-        row = self.scale.row(value, self.down)
-        return None if row is None else self.canvas.height - 1 - row
-
-    def cell(self, x: float) -> int:
-        """Column of an x."""
-        return int(cell_of(np.array([x], dtype=np.float64), self.x0, self.x1, self.canvas.width)[0])
-
-    def holds(self, x: float) -> bool:
-        """True when x is in the window."""
-        return self.x0 <= x <= self.x1
 
 
 def draw_ground(plot: Plot, chart: Chart) -> None:
@@ -98,52 +61,24 @@ def _tint(plot: Plot, low: float | None, high: float | None, *, lined: bool) -> 
     plot.canvas.tint[rows - 1 - last : rows - first] = True
 
 
-def draw_curve(plot: Plot, shown: Shown) -> None:
-    """Band, superseded branch, raw line, and the upper line with its levels."""
-    curve = shown.curve
+def draw_below(plot: Plot, shown: Shown) -> None:
+    """What lies below the upper line: band, superseded branch, raw line."""
     if shown.low is not None and shown.high is not None:
-        _band(plot, shown.low, shown.high)
+        paint_band(plot, shown.low, shown.high)
     if shown.old is not None:
-        _under(plot, shown.old, _BAND)
+        paint_line(plot, line_raster(plot, shown.old, toned=True), BAND, char=".")
     if shown.under is not None:
-        _under(plot, shown.under, style(Token.SPARK) if shown.low is not None else _BAND)
-    raster = _raster(plot, shown.line)
-    _line(plot, raster, style(Token.SERIES if curve.known else Token.MUTED))
+        look = style(Token.SPARK) if shown.low is not None else BAND
+        raster = line_raster(plot, shown.under, toned=shown.crowded)
+        paint_line(plot, raster, look, char=":" if shown.crowded else ".")
+
+
+def draw_curve(plot: Plot, shown: Shown) -> None:
+    """The upper line with its levels."""
+    curve = shown.curve
+    raster = line_raster(plot, shown.line)
+    paint_line(plot, raster, style(curve.token if curve.known else Token.MUTED))
     _recolour(plot, raster, curve)
-
-
-def _fold(plot: Plot, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Two dot columns per cell made one where the marker has only one."""
-    if RESOLUTION[plot.glyphs.marker][0] == 2:
-        return low, high
-    low, high = low.reshape(-1, 2), high.reshape(-1, 2)
-    return np.fmin(low[:, 0], low[:, 1]), np.fmax(high[:, 0], high[:, 1])
-
-
-def _raster(plot: Plot, columns: Columns) -> BoolArray:
-    height = plot.down * plot.canvas.height
-    low, high = extents(columns, plot.scale, plot.dot_columns, height)
-    return fill(*_fold(plot, low, high), height)
-
-
-def _band(plot: Plot, low: Columns, high: Columns) -> None:
-    height = plot.down * plot.canvas.height
-    bounds = area(low, high, plot.scale, plot.dot_columns, height)
-    raster = fill(*_fold(plot, *bounds), height)
-    if not plot.glyphs.ascii:
-        raster = checkerboard(raster)
-    plot.canvas.paint(encode(raster, plot.glyphs.marker, char=":"), _BAND)
-
-
-def _under(plot: Plot, columns: Columns, look: Style) -> None:
-    """A line below the upper ones; dots in ascii, so that it differs without colour too."""
-    _line(plot, _raster(plot, columns), look, char=".")
-
-
-def _line(plot: Plot, raster: BoolArray, look: Style, char: str = "*") -> None:
-    touched: BoolArray = np.asarray(by_cell(raster, plot.glyphs.marker).any(axis=(2, 3)))
-    plot.canvas.paint(encode(raster, plot.glyphs.marker, char=char), look, touched)
-    plot.canvas.lines |= touched
 
 
 def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
@@ -222,10 +157,13 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
         text = f" {plot.glyphs.text(note)}"
         canvas.text(0, max(0, canvas.width - len(text)), text[: canvas.width], MUTED)
     for limit in chart.limits:
-        row = plot.row(float(limit.value))
-        text = f" {plot.glyphs.text(safe(limit.text))}"
+        place = _place_of(plot, float(limit.value))
+        if place is None or not limit.text:
+            continue
+        row, edge = place
+        text = f" {edge}{plot.glyphs.text(safe(limit.text))}"
         width = cell_width(text)
-        if row is None or not limit.text or width + 1 > canvas.width:
+        if width + 1 > canvas.width:
             continue
         right = canvas.width - width
         for begin in (right, *range(right - 1, 0, -1), 0):
@@ -234,6 +172,19 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
                 canvas.text(row, begin, inner, style(limit.token))
                 canvas.lines[row, begin : begin + width] = True  # the readout keeps off it
                 break
+
+
+def _place_of(plot: Plot, value: float) -> tuple[int, str] | None:
+    """Row of a limit and the arrow before its text: none in the range, else at the edge beyond
+    which it lies. None for what has no place on a log axis."""
+    row = plot.row(value)
+    if row is not None:
+        return row, ""
+    if not np.isfinite(value) or (plot.scale.log and value <= 0):
+        return None
+    if value > (10.0**plot.scale.low if plot.scale.log else plot.scale.low):
+        return 0, f"{plot.glyphs.above} "
+    return plot.canvas.height - 1, f"{plot.glyphs.below} "
 
 
 def draw_crosshair(plot: Plot, x: float) -> None:

@@ -2,7 +2,7 @@
 
 Blocks of neighbouring points are reduced to their first, lowest, highest and last one: no spike
 and no level is lost, and a curve of a million points is drawn from a few thousand. A block with
-NaN or infinite values keeps all of its points.
+NaN or infinite values keeps all of its points. The mean of every block is kept beside them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rltui.core.block import IntArray
+from rltui.core.block import FloatArray, IntArray
 
 #: Shorter series are drawn from all of their points.
 LONG = 16_384
@@ -19,10 +19,18 @@ _BLOCKS = 4096
 
 
 class Outline:
-    """Outline of one series. ``index`` (k,): indices of the kept points, ascending."""
+    """Outline of one series.
+
+    ``index`` (k,): indices of the kept points, ascending; ``centres`` and ``means`` (b,): index of
+    the middle point of each block and the mean of its finite values, NaN where it has none.
+    """
 
     def __init__(self) -> None:
         self.index: IntArray = np.zeros(0, dtype=np.int64)
+        self.centres: IntArray = np.zeros(0, dtype=np.int64)
+        self.means: FloatArray = np.zeros(0, dtype=np.float64)
+        self._sums: FloatArray = np.zeros((2, 0), dtype=np.float64)
+        """Sum and number of the finite values of the full blocks."""
         self._size = 4
         """Points of a block."""
         self._kept: IntArray = np.zeros(0, dtype=np.int64)
@@ -36,6 +44,8 @@ class Outline:
         n = len(y)
         while n > _BLOCKS * self._size:
             self._size *= 2
+            pairs = self._sums[:, : self._sums.shape[1] // 2 * 2]
+            self._sums = pairs.reshape(2, -1, 2).sum(axis=2)
         if self._done % self._size:
             # blocks of the former size were closed: the last of them is open again
             self._done -= self._done % self._size
@@ -47,8 +57,29 @@ class Outline:
             fresh = np.arange(self._done, full)
             chosen = fresh[_reduced(y, fresh, fresh // self._size)]
             self._kept = np.concatenate([self._kept, chosen])
+            self._sums = np.concatenate([self._sums, _sums(y[self._done : full], self._size)], 1)
             self._done = full
+        self._take_means(y, n, full)
         self.index = np.concatenate([self._kept, np.arange(full, n)])
+
+    def _take_means(self, y: NDArray[np.generic], n: int, full: int) -> None:
+        """Means of the full blocks, and of what follows them."""
+        sums, size = self._sums, self._size
+        centres = np.arange(sums.shape[1]) * size + size // 2
+        if n > full:
+            sums = np.concatenate([sums, _sums(y[full:], n - full)], axis=1)
+            centres = np.append(centres, (full + n) // 2)
+        with np.errstate(invalid="ignore"):
+            self.means = sums[0] / sums[1]
+        self.centres = centres
+
+
+def _sums(y: NDArray[np.generic], size: int) -> FloatArray:
+    """(2, blocks) sum and number of the finite values of each ``size`` of ``y``."""
+    values = y.astype(np.float64).reshape(-1, size)
+    finite = np.isfinite(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.stack([np.where(finite, values, 0.0).sum(axis=1), finite.sum(axis=1)])
 
 
 def _reduced(y: NDArray[np.generic], places: IntArray, block: IntArray) -> IntArray:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.present.chart.axis import Scale
-from rltui.present.chart.chart_model import Bar, Chart, Curve, Limit, Mark
+from rltui.present.chart.chart_model import Bar, Chart, Curve, Limit, Mark, Overlay
 from rltui.present.chart.continuation import draw_continuation
-from rltui.present.chart.foot import Span, axis_lines, foot_lines, wanted_rows
+from rltui.present.chart.foot import axis_lines, foot_lines, wanted_rows
 from rltui.present.chart.layers import (
-    Plot,
+    draw_below,
     draw_crosshair,
     draw_curve,
     draw_ground,
@@ -26,7 +26,12 @@ from rltui.present.chart.layers import (
     draw_texts,
     newest_value,
 )
+from rltui.present.chart.onset import draw_onsets
+from rltui.present.chart.overlays import draw_grounds, draw_overlays, has_legend, legend_line
+from rltui.present.chart.overview_strip import ROWS, has_strip, strip_lines
+from rltui.present.chart.plot import Plot
 from rltui.present.chart.plot_cells import Canvas
+from rltui.present.chart.span import Span
 from rltui.present.chart.trace import Points, points, smooth
 from rltui.present.chart.y_range import (
     LOG_REFUSED,
@@ -35,6 +40,7 @@ from rltui.present.chart.y_range import (
     curve_points,
     prepare,
     show,
+    whole_run,
     x_window,
     y_scale,
 )
@@ -43,7 +49,7 @@ from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import MUTED, RULE, STRONG, TEXT, Line, Style, Token, fit_line, style
 
 __all__ = [
-    "LOG_REFUSED", "Bar", "Chart", "Curve", "Limit", "Mark", "Reading",
+    "LOG_REFUSED", "Bar", "Chart", "Curve", "Limit", "Mark", "Overlay", "Reading",
     "reading_at", "render", "smooth",
 ]  # fmt: skip
 
@@ -83,19 +89,27 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     """The chart in exactly ``height`` lines of ``width`` cells."""
     if width <= 0 or height <= 0:
         return [[] for _ in range(max(0, height))]
-    ready = prepare(chart.curve, chart.smooth)
-    window = x_window(chart, ready.raw)
-    frame, shown, scale, note = _layout(chart, ready, window, width, height)
+    ready = prepare(chart)
+    window = x_window(chart, ready)
+    named = has_legend(chart, height)
+    strip = ROWS if has_strip(chart, height) else 0
+    height -= named + strip
+    frame, shown, scale, note = _layout(chart, ready, window, width, height, glyphs)
     canvas = Canvas(frame.plot_width, frame.plot_height)
     plot = Plot(canvas, scale, glyphs, *window)
     cross = chart.crosshair
     if cross is not None and not plot.holds(cross):
         cross = None
     draw_ground(plot, chart)
+    draw_grounds(plot, shown)
     if chart.ahead is not None:
         draw_continuation(plot, chart.ahead)
+    draw_below(plot, shown)
+    draw_overlays(plot, shown)
     draw_curve(plot, shown)
     draw_marks(plot, shown)
+    if chart.ends:
+        draw_onsets(plot, chart)
     if cross is not None:
         draw_crosshair(plot, cross)
     draw_texts(plot, chart, note or ("" if len(ready.raw.x) else "no points"))
@@ -112,7 +126,12 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     lines += foot_lines(chart, span, glyphs, frame.foot_rows)
     blank: Line = [(" " * width, TEXT)]
     lines += [blank] * (height - len(lines))
-    return [fit_line(line, width, ellipsis=glyphs.ellipsis) for line in lines[:height]]
+    lines = lines[:height]
+    if named:
+        lines.insert(0, legend_line(chart, frame.left, width, glyphs))
+    if strip:
+        lines += strip_lines(chart, ready.raw, whole_run(chart, ready), span, glyphs)
+    return [fit_line(line, width, ellipsis=glyphs.ellipsis) for line in lines]
 
 
 def _newest(chart: Chart, window: tuple[float, float]) -> float | None:
@@ -121,22 +140,30 @@ def _newest(chart: Chart, window: tuple[float, float]) -> float | None:
 
 
 def _layout(
-    chart: Chart, ready: Prepared, window: tuple[float, float], width: int, height: int
+    chart: Chart,
+    ready: Prepared,
+    window: tuple[float, float],
+    width: int,
+    height: int,
+    glyphs: GlyphSet,
 ) -> tuple[_Frame, Shown, Scale, str]:
     """The frame, the curve decimated to it, and the y axis."""
     axis_rows = 2 if chart.x_axis and height >= _MIN_ROWS + 2 and width >= _MIN_COLUMNS else 0
     room = height - axis_rows
-    rough = Span(0, max(1, width), max(1, width), *window)
-    foot = max(0, min(room // 3, wanted_rows(chart, rough), room - _MIN_ROWS))
+    labels = _LABELS if chart.label_width is None else chart.label_width
+    rough = Span(labels + 1, max(1, width - labels - 1 - _MARGIN), width, *window)
+    foot = max(0, min(room // 3, wanted_rows(chart, rough, glyphs), room - _MIN_ROWS))
     rows = room - foot
     margin = chart.margin_width
     if margin is None:
         margin = _margin_width(ready.raw, window) if chart.newest else 0
+        if chart.overview:  # the words of the strip, and columns that stay when one zooms
+            margin = max(margin, _MARGIN)
     # the y range needs the curve in dot columns, the number of columns needs the labels
     expected = _LABELS if chart.label_width is None else chart.label_width
     guess = max(1, width - expected - 1 - margin)
     shown = show(ready, window, 2 * guess)
-    scale, note = y_scale(chart, shown, rows)
+    scale, note = y_scale(chart, shown, window, rows)
     labels = max((len(text) for _, text in scale.ticks), default=0)
     labels = max(labels, _LABELS) if chart.label_width is None else chart.label_width
     left = labels + 1

@@ -128,13 +128,19 @@ def decimate(data: Points, x0: float, x1: float, width: int) -> Columns:
     if not len(x):
         return _NO_COLUMNS
     unit = (x1 - x0) / max(1, width - 1)
+    return _gather(x, y, index, column_bounds(x, x0, x1, width), (x0, unit))
+
+
+def column_bounds(x: FloatArray, x0: float, x1: float, width: int) -> IntArray:
+    """(width + 1,) index into ``x`` of the first point of each dot column, and the end."""
+    unit = (x1 - x0) / max(1, width - 1)
     bounds = np.searchsorted(x, x0 + (np.arange(width + 1) - 0.5) * unit, side="left")
     bounds[0] = np.searchsorted(x, x0, side="left")
     bounds[-1] = np.searchsorted(x, x1, side="right")
     if unit <= 0:  # one single step: at the right edge, where the newest belongs
         bounds[:-1] = bounds[0]
-    bounds = np.maximum.accumulate(bounds)
-    return _gather(x, y, index, bounds, (x0, unit))
+    out: IntArray = np.maximum.accumulate(bounds)
+    return out
 
 
 def _gather(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rltui.core.block import FloatArray
+from rltui.present.chart.average import averaged, is_crowded
 from rltui.present.chart.axis import Scale, end_scale, linear_scale, log_scale
-from rltui.present.chart.chart_model import XY, Chart, Curve
+from rltui.present.chart.chart_model import XY, Chart, Curve, Overlay
 from rltui.present.chart.trace import FAR, Columns, Points, decimate, points, smooth
 
 #: Zero joins the range when it is nearer than this share of the maximum.
@@ -20,41 +22,76 @@ LOG_REFUSED = "log y needs values above 0"
 
 
 @dataclass(frozen=True, slots=True)
+class PreparedOverlay:
+    """All points of an overlay, in order."""
+
+    overlay: Overlay
+    line: Points
+    low: Points | None
+    high: Points | None
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
-    """All points of one curve, in order."""
+    """All points of a chart, in order."""
 
     curve: Curve
     raw: Points
     smoothed: Points | None
+    mean: Points
+    """What the averaged line comes from: the means of a long series, or the points."""
     low: Points | None
     high: Points | None
     old: Points | None
+    restarts: Sequence[float]
+    overlays: tuple[PreparedOverlay, ...] = ()
+    envelope: tuple[Points, Points] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOverlay:
+    """An overlay in the window, as dot columns."""
+
+    overlay: Overlay
+    line: Columns
+    low: Columns | None
+    high: Columns | None
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One curve in the window, as dot columns."""
+    """The curves of a chart in the window, as dot columns."""
 
     curve: Curve
     raw: Points
     """All points, also outside of the window."""
     line: Columns
-    """The upper line: smoothed, or raw when nothing is smoothed."""
+    """The upper line: smoothed, averaged where points are crowded, or raw."""
     under: Columns | None
     """The raw line below a smoothed one."""
+    crowded: bool
+    """Whether the points are so dense that the raw line is drawn as a tone."""
     low: Columns | None
     high: Columns | None
     old: Columns | None
+    overlays: tuple[ShownOverlay, ...] = ()
+    envelope: tuple[Columns, Columns] | None = None
 
 
-def x_window(chart: Chart, raw: Points) -> tuple[float, float]:
-    """The visible x range: zoom window, else first to newest, from 0 if that is near."""
+def x_window(chart: Chart, ready: Prepared) -> tuple[float, float]:
+    """The visible x range: the zoom window, else the whole run."""
     if chart.window is not None:
         x0, x1 = sorted(map(float, chart.window))
         if math.isfinite(x0) and math.isfinite(x1):
             return max(x0, -FAR), min(x1, FAR)
-    x0 = float(chart.first if chart.first is not None else raw.x[0] if len(raw.x) else 0.0)
-    x1 = float(chart.last if chart.last is not None else raw.x[-1] if len(raw.x) else x0)
+    return whole_run(chart, ready)
+
+
+def whole_run(chart: Chart, ready: Prepared) -> tuple[float, float]:
+    """The x range when nothing is enlarged: first to newest, from 0 if that is near."""
+    every = [p.x for p in (ready.raw, *(o.line for o in ready.overlays)) if len(p.x)]
+    x0 = float(min((x[0] for x in every), default=0.0) if chart.first is None else chart.first)
+    x1 = float(max((x[-1] for x in every), default=x0) if chart.last is None else chart.last)
     if not (math.isfinite(x0) and math.isfinite(x1)):
         return 0.0, 1.0
     if chart.end is not None and math.isfinite(chart.end):
@@ -70,45 +107,88 @@ def curve_points(curve: Curve) -> Points:
     return points(np.asarray(curve.x), np.asarray(curve.y))
 
 
-def prepare(curve: Curve, weight: float) -> Prepared:
-    """The points of a curve with everything that belongs to it, smoothed by ``weight``."""
+def prepare(chart: Chart) -> Prepared:
+    """The points of everything in a chart, smoothed as it says."""
+    curve, weight = chart.curve, chart.smooth
     raw = curve_points(curve)
-
-    def optional(data: XY | None) -> Points | None:
-        if data is None or not len(data[0]):
-            return None
-        return points(np.asarray(data[0]), np.asarray(data[1]))
-
     return Prepared(
         curve=curve,
         raw=raw,
-        smoothed=Points(raw.x, smooth(raw.y, weight)) if weight > 0 else None,
-        low=optional(curve.low),
-        high=optional(curve.high),
-        old=optional(curve.old),
+        smoothed=_smoothed(raw, weight) if weight > 0 else None,
+        mean=_points(curve.mean) or raw,
+        low=_points(curve.low),
+        high=_points(curve.high),
+        old=_points(curve.old),
+        restarts=chart.restarts,
+        overlays=tuple(
+            PreparedOverlay(o, _smoothed(points(o.x, o.y), weight), _points(o.low), _points(o.high))
+            for o in chart.overlays
+        ),
+        envelope=None if chart.envelope is None else _both(*chart.envelope),
     )
 
 
+def _points(data: XY | None) -> Points | None:
+    return None if data is None or not len(data[0]) else points(*map(np.asarray, data))
+
+
+def _both(low: XY, high: XY) -> tuple[Points, Points] | None:
+    bottom, top = _points(low), _points(high)
+    return None if bottom is None or top is None else (bottom, top)
+
+
+def _smoothed(raw: Points, weight: float) -> Points:
+    return Points(raw.x, smooth(raw.y, weight))
+
+
 def show(ready: Prepared, window: tuple[float, float], width: int) -> Shown:
-    """The visible part of a curve in ``width`` dot columns."""
+    """The visible part of a chart in ``width`` dot columns."""
 
     def columns(data: Points | None) -> Columns | None:
         return None if data is None else decimate(data, *window, width)
 
+    ends = None
+    if ready.envelope is not None:
+        low, high = ready.envelope
+        ends = decimate(low, *window, width), decimate(high, *window, width)
     below = decimate(ready.raw, *window, width)
-    above = columns(ready.smoothed)
+    crowded = is_crowded(ready.raw, below, window, width)
+    above = None
+    if ready.smoothed is not None:
+        above = _calm_line(ready.smoothed, window, width, ready.restarts)
+    elif crowded:
+        above = averaged(ready.mean, below, window, width, ready.restarts)
     return Shown(
         curve=ready.curve,
         raw=ready.raw,
         line=above or below,
         under=below if above else None,
+        crowded=crowded,
         low=columns(ready.low),
         high=columns(ready.high),
         old=columns(ready.old),
+        overlays=tuple(
+            ShownOverlay(
+                o.overlay, _calm_line(o.line, window, width), columns(o.low), columns(o.high)
+            )
+            for o in ready.overlays
+        ),
+        envelope=ends,
     )
 
 
-def y_scale(chart: Chart, shown: Shown, rows: int) -> tuple[Scale, str]:
+def _calm_line(
+    data: Points, window: tuple[float, float], width: int, restarts: Sequence[float] = ()
+) -> Columns:
+    """A line in the window, averaged where it would be a block."""
+    line = decimate(data, *window, width)
+    crowded = is_crowded(data, line, window, width)
+    return averaged(data, line, window, width, restarts) if crowded else line
+
+
+def y_scale(
+    chart: Chart, shown: Shown, window: tuple[float, float], rows: int
+) -> tuple[Scale, str]:
     """The y axis of a plot, and a note about it (a refused logarithm) or ``""``."""
     parts = _parts(shown)
     lows = [float(c.low[c.inside].min()) for c in parts if c.inside.any()]
@@ -118,7 +198,7 @@ def y_scale(chart: Chart, shown: Shown, rows: int) -> tuple[Scale, str]:
         return empty, ""
     low, high = min(lows), max(highs)
     if chart.clip:
-        low, high = _quantiles(shown, chart) or (low, high)
+        low, high = _quantiles(shown, window) or (low, high)
     note = ""
     if chart.log and low > 0:
         low, high = _with_limits(chart, low, high)
@@ -133,7 +213,9 @@ def y_scale(chart: Chart, shown: Shown, rows: int) -> tuple[Scale, str]:
 
 
 def _parts(shown: Shown) -> list[Columns]:
-    every = (shown.line, shown.under, shown.low, shown.high, shown.old)
+    every = [shown.line, shown.under, shown.low, shown.high, shown.old, *(shown.envelope or ())]
+    for other in shown.overlays:
+        every += [other.line, other.low, other.high]
     return [c for c in every if c is not None]
 
 
@@ -151,9 +233,12 @@ def _around_zero(low: float, high: float) -> tuple[float, float]:
 
 
 def _with_limits(chart: Chart, low: float, high: float) -> tuple[float, float]:
-    """Limits within one height of the data join the range."""
+    """Limits within one height of the data join the range, but none below zero where no value
+    is."""
     height = min(high - low, 1e307)
     floor, ceiling = low - height, high + height
+    if low >= 0:
+        floor = max(0.0, floor)
     if chart.log and low > 0:
         ratio = min(high / low, 1e6)
         floor, ceiling = max(low / max(ratio, 1.5), math.ulp(0.0)), high * max(ratio, 1.5)
@@ -180,17 +265,18 @@ def _constant(chart: Chart, value: float, rows: int) -> Scale:
     if value == 0:
         reach = min(near, key=abs, default=1.0)
         return linear_scale(min(0.0, reach), max(0.0, reach), rows)
-    near = [v for v in near if abs(v - value) <= abs(value)]
+    near = [v for v in near if abs(v - value) <= abs(value) and (v > 0 or value < 0)]
     low, high = min([0.0, 2 * value, *near]), max([0.0, 2 * value, *near])
     return linear_scale(low, high, rows)
 
 
-def _quantiles(shown: Shown, chart: Chart) -> tuple[float, float] | None:
+def _quantiles(shown: Shown, window: tuple[float, float]) -> tuple[float, float] | None:
     """The 1 and 99 % quantiles of the raw values in view."""
-    values = _finite_between(shown.raw, *x_window(chart, shown.raw))
+    values = _finite_between(shown.raw, *window)
     if len(values) < 3:
         return None
-    low, high = np.percentile(values / 4, [1, 99]) * 4
+    unit = 4.0 if np.abs(values).max() > 1e300 else 1.0  # keeps differences finite
+    low, high = np.percentile(values / unit, [1, 99]) * unit
     return (float(low), float(high)) if low < high else None
 
 

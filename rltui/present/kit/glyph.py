@@ -167,6 +167,8 @@ def ascii_text(text: str) -> str:
     """
     if text.isascii():
         return text
+    # between two values: an arrow with a head of ">" reads as a comparison
+    text = text.replace(" → ", " to ")
     return "".join(_ascii_char(c) for c in text)
 
 

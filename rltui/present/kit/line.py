@@ -36,7 +36,18 @@ class Token(str, Enum):
     SERIES = "series"
     BAND = "band"
     TINT = "tint"
+    STAGE_1 = "stage1"
+    STAGE_2 = "stage2"
+    STAGE_3 = "stage3"
+    STAGE_4 = "stage4"
+    STAGE_5 = "stage5"
+    STAGE_6 = "stage6"
     UNJUDGED = "unjudged"
+    RUN_1 = "run1"
+    RUN_2 = "run2"
+    RUN_3 = "run3"
+    RUN_4 = "run4"
+    RUN_5 = "run5"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +90,13 @@ ACCENT = style(Token.ACCENT)
 
 Span = tuple[str, Style]
 Line = list[Span]
+
+#: Tokens of compared runs, in the order in which runs take them.
+RUN_TOKENS = (Token.RUN_1, Token.RUN_2, Token.RUN_3, Token.RUN_4, Token.RUN_5)
+#: Tokens of the stages of a step; the last one is that of all other stages.
+STAGE_TOKENS = (
+    Token.STAGE_1, Token.STAGE_2, Token.STAGE_3, Token.STAGE_4, Token.STAGE_5, Token.STAGE_6,
+)  # fmt: skip
 
 #: Level -> token of its text and badge.
 LEVEL_TOKEN = {

@@ -125,10 +125,10 @@ def short(x: SupportsFloat | None) -> str:
 
 
 def plain(x: SupportsFloat) -> str:
-    """A number in a sentence: three significant digits, no separators, no suffixes.
+    """A number in a sentence: three significant digits, no separators; from 100,000 on SI.
 
-    >>> [plain(v) for v in (0.5, 2.4567, 1234.5, 1e-6, math.nan)]
-    ['0.5', '2.46', '1234', '1.0e-6', 'nan']
+    >>> [plain(v) for v in (0.5, 2.4567, 1234.5, 3.62e9, 1e-6, math.nan)]
+    ['0.5', '2.46', '1234', '3.62G', '1.0e-6', 'nan']
     """
     number = _number(x)
     if number is None or not math.isfinite(number):
@@ -136,8 +136,11 @@ def plain(x: SupportsFloat) -> str:
     size = abs(number)
     if size == 0:
         return "0"
-    if size < 9.995e-4 or size >= 9.995e4:
-        return ("-" if number < 0 else "") + _scientific(size)
+    sign = "-" if number < 0 else ""
+    if size >= 9.995e4:
+        return sign + _si(size, _exponent(size))
+    if size < 9.995e-4:
+        return sign + _scientific(size)
     return f"{number:.0f}" if size >= 99.95 else f"{number:.3g}"
 
 

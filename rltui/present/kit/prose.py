@@ -34,6 +34,24 @@ def wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str = "â€
     return lines
 
 
+def hard_wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str = "â€¦") -> list[str]:
+    """``text`` with its own line ends and blanks in lines of at most ``width`` cells: broken at a
+    blank in the second half of a line, else anywhere; at most ``limit`` lines."""
+    lines: list[str] = []
+    for line in text.split("\n") if width > 0 else ():
+        while cell_width(line) > width and (limit is None or len(lines) <= limit):
+            size = len(fit(line, width, ellipsis="")) or 1
+            blank = line.rfind(" ", size // 2, size + 1)
+            end = blank if blank > 0 else size
+            lines.append(line[:end])
+            line = line[end:].removeprefix(" ")
+        lines.append(line)
+        if limit is not None and len(lines) > limit:
+            last = fit(lines[limit - 1], width - cell_width(ellipsis), ellipsis="")
+            return [*lines[: limit - 1], last + ellipsis]
+    return lines
+
+
 #: Where an imperative sentence may end early: "Lower the rate, use fewer epochs; then ...".
 _CLAUSE_END = re.compile(r"[.?,;](?= )")
 #: The rest of a sentence that asks.

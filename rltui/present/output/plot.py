@@ -7,15 +7,20 @@ decimated to twice the width, and the figure is cleared before and after.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from rltui.core.block import FloatArray
-from rltui.present.chart.axis import x_ticks
+from rltui.core.block import FloatArray, IntArray
+from rltui.present.chart.axis import decades, round_ticks, x_ticks
 from rltui.present.chart.render import smooth
 from rltui.present.kit.names import distinct
+from rltui.present.screens.mean_band import bundle
 from rltui.session import RunView
+from rltui.session.groups import Grouping
+
+_Ticks = Sequence[tuple[float, str]]
 
 #: Colours of runs as 256-colour numbers, readable on dark and light backgrounds.
 _COLOURS = (75, 79, 140, 175, 143, 250)
@@ -43,39 +48,53 @@ def plot_text(
     *,
     log: bool,
     colour: bool,
+    groups: Grouping | None = None,
 ) -> str:
-    """One chart of ``tag`` with a line per run that has it, ``width`` x ``height`` cells."""
+    """One chart of ``tag`` with a line per run that has it, ``width`` x ``height`` cells. With
+    ``groups`` a line per group, the mean over its runs, between two of the standard deviation."""
     import plotext
 
     having = [r for r in runs if tag in r.infos and r.series(tag).count]
+    shape = _Shape(2 * width, weight, log)
+    drawn = _of_runs(having, tag, shape) if groups is None else _of_groups(groups, tag, shape)
+    curves = [d.curve for d in drawn]
+    names = distinct(tuple(d.label for d in drawn), max(8, width // 3))
+    if not any(len(c.x) for c in curves):
+        why = "no positive value for a log axis" if log else "no finite value"
+        return f"{tag}: {why}\n"
     plotext.clear_figure()
     try:
         plotext.theme("clear")
         plotext.limitsize(False, False)  # the requested size, even without a terminal
         plotext.plotsize(width, height)
         plotext.title(_title(having, tag))
-        names = distinct(tuple(_label(having, r) for r in having), max(8, width // 3))
-        drawn = 0
-        for number, run in enumerate(having):
-            x, y = _points(run, tag, 2 * width, weight, log=log)
-            if len(x):
-                label = names[number] if len(having) > 1 else None
-                paint = _COLOURS[number % len(_COLOURS)]
-                plotext.plot(x.tolist(), y.tolist(), marker="braille", label=label, color=paint)
-                drawn += 1
-        if not drawn:
-            why = "no positive value for a log axis" if log else "no finite value"
-            return f"{tag}: {why}\n"
-        if log:
-            plotext.yscale("log")
+        for name, line in zip(names, drawn, strict=True):
+            if len(line.curve.x):
+                label = name if line.label and (len(having) > 1 or groups) else None
+                x, y = line.curve.x.tolist(), line.curve.y.tolist()
+                plotext.plot(x, y, marker=line.marker, label=label, color=line.paint)
+        # what is drawn on a log axis are logarithms: plotext's scale fails on the smallest numbers
+        values = np.concatenate([c.y for c in curves])
+        low, high = float(values.min()), float(values.max())
+        _ticks(plotext.yticks, (decades if log else round_ticks)(low, high, height))
         low, high = _span(having, tag)
-        ticks = x_ticks(low, high, width - 10)
-        plotext.xticks([x for x, _ in ticks], [label for _, label in ticks])
+        _ticks(plotext.xticks, x_ticks(low, high, width - 10))
         plotext.xlabel("row" if {r.step_word for r in having} == {"row"} else "step")
         text = str(plotext.build())
     finally:
         plotext.clear_figure()
-    return (text if colour else str(plotext.uncolorize(text))).rstrip("\n") + "\n"
+    text = (text if colour else str(plotext.uncolorize(text))).rstrip("\n") + "\n"
+    return text + _left_out(curves)
+
+
+def _ticks(draw: Callable[[list[float], list[str]], object], ticks: _Ticks) -> None:
+    draw([at for at, _ in ticks], [label for _, label in ticks])
+
+
+def _left_out(curves: Sequence[_Curve]) -> str:
+    """What a log axis has no place for, in a line; empty when that is nothing."""
+    count, every = sum(c.left_out for c in curves), sum(c.points for c in curves)
+    return f"log y leaves out what is not above 0: {count:,} of {every:,} points\n" if count else ""
 
 
 def _label(runs: Sequence[RunView], run: RunView) -> str:
@@ -98,18 +117,89 @@ def _title(runs: Sequence[RunView], tag: str) -> str:
     return f"{info.title}{unit}   {tag}"
 
 
-def _points(
-    run: RunView, tag: str, columns: int, weight: float, *, log: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Finite points, smoothed, at most two per column: lowest and highest of each."""
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """The line of one run."""
+
+    x: FloatArray
+    y: FloatArray
+    """On a log axis the decimal logarithms."""
+    points: int
+    left_out: int
+    """How many of the points have no logarithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How points become a line."""
+
+    columns: int
+    """At most two points are kept for each."""
+    weight: float
+    log: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A line with its name and colour."""
+
+    curve: _Curve
+    label: str
+    """Empty for a line that the legend does not name."""
+    paint: int
+    marker: str = "braille"
+
+
+def _of_runs(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[_Drawn]:
+    """A line for each run; of more than can be told apart the first ones, and the lowest and
+    highest of the rest."""
+    own = runs if len(runs) <= len(_COLOURS) else runs[: len(_COLOURS) - 1]
+    drawn = [
+        _Drawn(_curve(*run.shown(tag).finite(), shape), _label(runs, run), _COLOURS[n])
+        for n, run in enumerate(own)
+    ]
+    rest = bundle([_points(r, tag) for r in runs[len(own) :]])
+    if rest is not None:
+        label = f"{len(runs) - len(own)} more: lowest, highest"
+        for n, values in enumerate(rest.extremes()):
+            curve = _curve(rest.x, values, shape)
+            drawn.append(_Drawn(curve, "" if n else label, _COLOURS[-1], "dot"))
+    return drawn
+
+
+def _of_groups(groups: Grouping, tag: str, shape: _Shape) -> list[_Drawn]:
+    drawn = []
+    for n, group in enumerate(groups.groups):
+        having = [r for r in group.runs if tag in r.infos]
+        found = bundle([_points(r, tag) for r in having])
+        if found is None:
+            continue
+        paint = _COLOURS[n % len(_COLOURS)]
+        label = f"{group.name} (mean of {len(having)})"
+        drawn.append(_Drawn(_curve(found.x, found.mean, shape), label, paint))
+        if len(having) > 1:
+            edges = [_curve(found.x, values, shape) for values in found.spread()]
+            drawn += [_Drawn(edge, "", paint, "dot") for edge in edges]
+    return drawn
+
+
+def _points(run: RunView, tag: str) -> tuple[FloatArray, FloatArray]:
     steps, values = run.shown(tag).finite()
-    if weight:
-        values = smooth(values, weight)
-    if log:
-        steps, values = steps[values > 0], values[values > 0]
-    x = steps.astype(np.float64)
+    return steps.astype(np.float64), values
+
+
+def _curve(steps: FloatArray | IntArray, values: FloatArray, shape: _Shape) -> _Curve:
+    """Finite points, smoothed, at most two per column: lowest and highest of each."""
+    known = np.isfinite(values)
+    steps, values = steps[known], values[known]
+    points, columns = len(values), shape.columns
+    if shape.weight:
+        values = smooth(values, shape.weight)
+    if shape.log:
+        steps, values = steps[values > 0], np.log10(values[values > 0])
+    x, left_out = steps.astype(np.float64), points - len(values)
     if len(x) <= 2 * columns:
-        return x, values
+        return _Curve(x, values, points, left_out)
     edges = np.linspace(0, len(x), columns + 1).astype(np.intp)[:-1]
     picked: set[int] = {0, len(x) - 1}
     for start, stop in zip(edges, [*edges[1:], len(x)], strict=True):
@@ -117,4 +207,4 @@ def _points(
         picked.add(int(start + part.argmin()))
         picked.add(int(start + part.argmax()))
     index = np.array(sorted(picked))
-    return x[index], values[index]
+    return _Curve(x[index], values[index], points, left_out)

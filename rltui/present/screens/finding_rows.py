@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,17 +42,24 @@ class FindingRow:
         return self.finding.state is FindingState.FIRING
 
 
-_ROWS: RunCache[None, list[FindingRow]] = RunCache()
+_ROWS: RunCache[str, list[FindingRow]] = RunCache()
 
 
 def finding_rows(run: RunView) -> list[FindingRow]:
     """The rows in the order of the report: firing first, causes before effects."""
-    return list(_ROWS.get(run, None, lambda: _rows(run)))
+    report = run.report
+    return list(_ROWS.get(run, "shown", lambda: _rows(run, report.findings if report else ())))
 
 
-def _rows(run: RunView) -> list[FindingRow]:
+def muted_rows(run: RunView) -> list[FindingRow]:
+    """The rows of what the user muted."""
+    report = run.report
+    return list(_ROWS.get(run, "muted", lambda: _rows(run, report.muted if report else ())))
+
+
+def _rows(run: RunView, findings: Iterable[Finding]) -> list[FindingRow]:
     groups: list[list[Finding]] = []
-    for finding in run.report.findings if run.report else ():
+    for finding in findings:
         group = next((g for g in groups if _same_fact(g, finding)), None)
         if group is None:
             groups.append([finding])

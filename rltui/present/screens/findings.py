@@ -19,7 +19,7 @@ from rltui.present.kit.line import (
     style,
 )
 from rltui.present.kit.prose import fact_table, paragraph
-from rltui.present.screens.finding_rows import FindingId, FindingRow
+from rltui.present.screens.finding_rows import FindingId, FindingRow, muted_rows
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -43,7 +43,14 @@ def counts(run: RunView) -> str:
         (run.report.alarms(Level.WATCH), "watch"),
         (len(run.report.resolved()), "resolved"),
     ]
-    return "  ".join(f"{n} {word}" for n, word in parts if n) or "none"
+    words = [f"{n} {word}" for n, word in parts if n]
+    return "  ".join(x for x in (*words, muted_words(run)) if x) or "none"
+
+
+def muted_words(run: RunView) -> str:
+    """ "muted 2"; "" for none."""
+    count = len(muted_rows(run))
+    return f"muted {count}" if count else ""
 
 
 def finding_look(finding: Finding) -> tuple[str, Token, bool]:

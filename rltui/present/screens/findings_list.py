@@ -25,7 +25,12 @@ from rltui.present.screens.ahead import (
 from rltui.present.screens.diagnosis import cause_of
 from rltui.present.screens.entries import Entry, fixed, indented, with_margin
 from rltui.present.screens.events import event_lines
-from rltui.present.screens.finding_rows import FindingId, FindingRow, finding_rows
+from rltui.present.screens.finding_rows import (
+    FindingId,
+    FindingRow,
+    finding_rows,
+    muted_rows,
+)
 from rltui.present.screens.findings import (
     calm_lines,
     cause_line,
@@ -114,6 +119,9 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
         entries += [_entry(r, depths.get(id(r.finding), 0), width, margin, view) for r in group]
         if not group:
             entries.append(fixed(*indented(calm_lines(run, width, view)[:2], margin)))
+    if muted := muted_rows(run):
+        entries += _head("Muted", f"{len(muted)}, M unmutes", entries, view, width, margin)
+        entries += [_muted_entry(r, width, margin, view) for r in muted]
     if ahead := projections(run):
         entries += _head("Ahead", "if the trend continues", entries, view, width, margin)
         entries += [_ahead_entry(run, p, width, margin, view) for p in ahead]
@@ -195,6 +203,11 @@ def _entry(row: FindingRow, depth: int, width: int, margin: int, view: View) -> 
     return _drawn(row.id, line, width, margin, view)
 
 
+def _muted_entry(row: FindingRow, width: int, margin: int, view: View) -> Entry[ItemId]:
+    line: Line = [(text, MUTED) for text, _ in finding_line(row, width, view, now=True)]
+    return _drawn(row.id, line, width, margin, view)
+
+
 def _ahead_entry(
     run: RunView, projection: Projection, width: int, margin: int, view: View
 ) -> Entry[ItemId]:
@@ -236,7 +249,7 @@ def _title_of(run: RunView, key: str) -> str:
 
 def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:
     """The row of that id."""
-    return next((r for r in finding_rows(run) if r.id == wanted), None)
+    return next((r for r in (*finding_rows(run), *muted_rows(run)) if r.id == wanted), None)
 
 
 def find(run: RunView, wanted: ItemId | None) -> Finding | None:

@@ -52,7 +52,7 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
         if width < _BOTH_VALUES:
             line.append((glyphs.text(change_words(move)), MUTED))
         else:
-            line.append((f"{numbers.aligned(move.before)} {glyphs.text('→')} ", MUTED))
+            line.append((f"{numbers.aligned(move.before)}{glyphs.text(' → ')}", MUTED))
             line.append((numbers.aligned(move.after) + " ", look if move.is_setting else STRONG))
         if width >= 69 and move.factor is not None:
             line.append((glyphs.text(numbers.factor(move.factor)), MUTED))

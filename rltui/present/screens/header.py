@@ -21,6 +21,7 @@ from rltui.present.kit.line import (
     style,
     with_ground,
 )
+from rltui.present.screens.findings import muted_words
 from rltui.present.screens.log import exit_words
 from rltui.present.screens.view import View
 from rltui.session import Progress, RunView
@@ -38,6 +39,10 @@ _STATE_TOKEN = {
 _NAME_CELLS = 20
 #: When the state is dropped: after all but the name.
 _STATE = 10
+
+
+#: The mark of a run that is shown as it was.
+_REPLAY = (" replay ", style(Token.BG, bg=Token.ACCENT, bold=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,8 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
         line.append((f"{glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True)))
     if not line:
         line.append((f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED))
+    if report is not None and report.muted:
+        line.append((f"  {muted_words(run)}", MUTED))
     return line
 
 
@@ -119,7 +126,8 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
         share = "" if reading is None else f" {numbers.percent(reading)}"
         right = [(f"{view.glyphs.badge(Level.UNKNOWN)} reading{share}", MUTED)]
     if width < 40:
-        return _between([(run.name, TITLE)], right, width)
+        mark = [] if run.as_of is None else [_REPLAY, (" ", TEXT)]
+        return _between([*mark, (run.name, TITLE)], right, width)
     kept: list[_Part] = []
     for reason in (width >= 80, False):  # the reason of a crash goes before its state does
         parts = _run_parts(run, view, width, reason=reason)
@@ -147,6 +155,8 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
     if other is not None and width >= 110:
         other = fit_middle(other, _NAME_CELLS, ellipsis=view.glyphs.ellipsis)
         parts.append(_Part([("vs ", MUTED), (other, MUTED)], 85))
+    if run.as_of is not None:
+        return [*parts, *_replay_parts(run, width)]
     state = state_spans(progress, view, words=width >= 150, in_header=reason)
     ends = [_Part(state, _STATE)]
     if progress and width < 150 and state[-1][0] == f" {numbers.age(progress.age_s)}":
@@ -165,6 +175,19 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
         eta = numbers.duration(progress.eta_s) if progress.eta_s > 0 else "–"
         parts.append(_Part([("ETA ", MUTED), (eta, TEXT)], 60))
     return parts + ends
+
+
+def _replay_parts(run: RunView, width: int) -> list[_Part]:
+    """The mark of a run that is shown as it was, and at which step that is."""
+    parts = [_Part([_REPLAY], 0, 3 if width >= 110 else 2)]
+    if run.progress is not None and run.progress.last_step is not None:
+        words = "as it was at " if width >= 110 else ""
+        step = [(words, MUTED), *_step_spans(run, run.progress, width)]
+        parts.append(_Part(step, 5, 2))
+        if run.progress.elapsed_s is not None and width >= 110:
+            elapsed = f"after {numbers.duration(run.progress.elapsed_s)}"
+            parts.append(_Part([(elapsed, MUTED)], 70))
+    return parts
 
 
 def _step_spans(run: RunView, progress: Progress, width: int) -> Line:

@@ -23,7 +23,7 @@ from rltui.present.screens.keys import PICKER, Key
 from rltui.present.screens.timeline import LEGEND
 from rltui.present.screens.view import View
 
-_GROUPS = ("Move", "This screen", "Chart", "Everywhere")
+_GROUPS = ("Move", "This screen", "Chart", "Replay", "Everywhere")
 
 
 def help_lines(keys: Sequence[Key], place: str, view: View, width: int) -> list[Line]:

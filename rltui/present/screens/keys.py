@@ -15,15 +15,26 @@ from rltui.core.yaml_document import nearest
 
 #: Screens on which a key can work; a tab of findings has keys of its own.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
-EVERYWHERE = (RUNS, LIST, FINDINGS, METRIC)
+#: Runs side by side.
+COMPARISON = "comparison"
+#: The charts of a tab instead of its list.
+GRID = "grid"
+#: The stages of a step.
+TIMING = "timing"
+EVERYWHERE = (RUNS, LIST, GRID, TIMING, FINDINGS, METRIC, COMPARISON)
+#: The samples of a run.
+SAMPLES = "samples"
 #: The list of logs to choose from, before there is anything to watch.
 PICKER = "picker"
 #: Help or an explanation over a screen, and the log.
-OVERLAY, LOG = "overlay", "log"
-_OVERLAYS = (OVERLAY, LOG)
-_ALWAYS = (*EVERYWHERE, PICKER, *_OVERLAYS)
-_LISTS = (RUNS, LIST, FINDINGS, PICKER)
-_RUN = (LIST, FINDINGS, METRIC)
+OVERLAY, LOG, SETTINGS = "overlay", "log", "settings"
+_OVERLAYS = (OVERLAY, LOG, SETTINGS)
+_ALWAYS = (*EVERYWHERE, PICKER, *_OVERLAYS, SAMPLES)
+_LISTS = (RUNS, LIST, GRID, TIMING, FINDINGS, COMPARISON, PICKER, SAMPLES)
+_RUN = (LIST, GRID, TIMING, FINDINGS, METRIC)
+_TABS = (LIST, TIMING)
+_CHARTS = (LIST, GRID, METRIC)
+_CURVES = (*_CHARTS, COMPARISON)
 _SCROLLED = (*_LISTS, *_OVERLAYS)
 
 
@@ -55,6 +66,7 @@ class Key:
 
 
 MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
+_REPLAY = "Replay"
 
 KEYS: tuple[Key, ...] = (
     Key("help", ("question_mark",), "?", "this help", _ALL, _ALWAYS, "help", 0),
@@ -71,10 +83,28 @@ KEYS: tuple[Key, ...] = (
     Key("tab", tuple("1234567890"), "1 … 9  0", "tab", MOVE, _RUN, by_key=True),
     Key("previous_tab", ("left_square_bracket",), "[", "previous tab", MOVE, _RUN),
     Key("next_tab", ("right_square_bracket",), "]", "next tab", MOVE, _RUN),
-    Key("left", ("left", "h"), "←  h", "previous tab", MOVE, (LIST, FINDINGS)),
-    Key("right", ("right", "l"), "→  l", "next tab", MOVE, (LIST, FINDINGS)),
-    Key("next_section", ("tab",), "Tab", "next section", MOVE, (LIST,)),
-    Key("previous_section", ("shift+tab",), "Shift+Tab", "previous section", MOVE, (LIST,)),
+    Key("left", ("left", "h"), "←  h", "previous tab", MOVE, (*_TABS, FINDINGS)),
+    Key("right", ("right", "l"), "→  l", "next tab", MOVE, (*_TABS, FINDINGS)),
+    Key(
+        "previous_column",
+        ("left", "h"),
+        "←  h",
+        "metric on the left",
+        MOVE,
+        (COMPARISON,),
+        "metric",
+        4,
+        "← →",
+    ),
+    Key("next_column", ("right", "l"), "→  l", "metric on the right", MOVE, (COMPARISON,)),
+    Key("chart_left", ("left", "h"), "←  h", "chart to the left", MOVE, (GRID,)),
+    Key("chart_right", ("right", "l"), "→  l", "chart to the right", MOVE, (GRID,)),
+    Key("next_section", ("tab",), "Tab", "next section", MOVE, _TABS),
+    Key("previous_section", ("shift+tab",), "Shift+Tab", "previous section", MOVE, _TABS),
+    Key("earlier", ("left", "h"), "←  h", "earlier step", MOVE, (SAMPLES,), "step", 3, "← →"),
+    Key("later", ("right", "l"), "→  l", "later step", MOVE, (SAMPLES,)),
+    Key("previous_kind", ("left_square_bracket",), "[", "previous kind", MOVE, (SAMPLES,)),
+    Key("next_kind", ("right_square_bracket",), "]", "next kind", MOVE, (SAMPLES,), "kind", 6),
     Key("enter", ("enter",), "Enter", "open", MOVE, _LISTS, "open", 2),
     Key("back", ("escape",), "Esc", "back, clear the filter", MOVE, _ALWAYS, "back", 3),
     Key("next_finding", ("exclamation_mark",), "!", "next finding", MOVE, _RUN, "next finding", 4),
@@ -85,14 +115,44 @@ KEYS: tuple[Key, ...] = (
         "/",
         "filter; !word hides",
         _SCREEN,
-        (RUNS, LIST, PICKER, LOG),
+        (RUNS, LIST, GRID, TIMING, PICKER, LOG, SETTINGS, SAMPLES),
         "filter",
         1,
     ),
     Key("rescan", ("r",), "r", "search again at once", _SCREEN, (PICKER,), "look again", 4),
+    Key("grid", ("v",), "v", "grid of charts", _SCREEN, (LIST,), "grid", 6),
+    Key("table", ("v",), "v", "table", _SCREEN, (GRID,), "table", 3, handler="grid"),
+    Key("maximise", ("m",), "m", "chart or list alone", _SCREEN, (LIST,), rank=15),
+    Key("alone", ("m",), "m", "chart alone", _SCREEN, (GRID,), handler="maximise"),
+    Key("pin", ("P",), "P", "pin to Overview, unpin", _SCREEN, (*_CHARTS, TIMING), "pin", 13),
     Key("scroll_left", ("left", "h"), "←  h", "sideways", MOVE, (LOG,), "sideways", 2, "← →"),
     Key("scroll_right", ("right", "l"), "→  l", "sideways", MOVE, (LOG,)),
-    Key("order", ("o",), "o", "order: verdict, name, age", _SCREEN, (RUNS,), "order", 4),
+    Key("order", ("o",), "o", "next order", _SCREEN, (RUNS, COMPARISON), "order", 4),
+    Key("mark", ("space",), "Space", "mark the run", _SCREEN, (RUNS, COMPARISON), "mark", 5),
+    Key("share_chart", ("space",), "Space", "mark rows for one chart", _SCREEN, (LIST,)),
+    Key(
+        "comparison",
+        ("C",),
+        "C",
+        "runs side by side",
+        _SCREEN,
+        (RUNS, LIST, METRIC),
+        "side by side",
+        13,
+    ),
+    Key(
+        "group", ("B",), "B", "group runs: seeds, settings", _SCREEN, (RUNS, COMPARISON), "group", 6
+    ),
+    Key(
+        "sample_order",
+        ("o",),
+        "o",
+        "order: worst, best, longest, shortest, as logged",
+        _SCREEN,
+        (SAMPLES,),
+        "order",
+        4,
+    ),
     Key(
         "cross_left",
         ("left", "h"),
@@ -105,14 +165,27 @@ KEYS: tuple[Key, ...] = (
         "← →",
     ),
     Key("cross_right", ("right", "l"), "→  l", "crosshair right", _CHART, (METRIC,)),
+    Key("grid_cross_left", ("comma",), ",", "crosshair left", _CHART, (GRID,)),
+    Key(
+        "grid_cross_right",
+        ("full_stop",),
+        ".",
+        "crosshair right",
+        _CHART,
+        (GRID,),
+        "crosshair",
+        3,
+        ", .",
+    ),
     Key("zoom_in", ("plus",), "+", "zoom in", _CHART, (METRIC,), "zoom", 3, "+ -"),
     Key("zoom_out", ("minus",), "-", "zoom out", _CHART, (METRIC,)),
     Key("zoom_all", ("equals_sign",), "=", "whole run", _CHART, (METRIC,), "all", 6),
-    Key("axis", ("x",), "x", "axis: step, time, tokens", _CHART, (LIST, METRIC), "axis", 7),
-    Key("smoother", ("s",), "s", "smoother", _CHART, (LIST, METRIC), "smooth", 8),
-    Key("rougher", ("S",), "S", "less smooth", _CHART, (LIST, METRIC)),
-    Key("log_y", ("L",), "L", "log y", _CHART, (LIST, METRIC), "log y", 9),
-    Key("outliers", ("o",), "o", "ignore outliers", _CHART, (LIST, METRIC), "outliers", 10),
+    Key("axis", ("x",), "x", "axis: step, time, tokens", _CHART, _CURVES, "axis", 7),
+    Key("smoother", ("s",), "s", "smoother", _CHART, _CURVES, "smooth", 8),
+    Key("rougher", ("S",), "S", "less smooth", _CHART, _CURVES),
+    Key("log_y", ("L",), "L", "log y", _CHART, _CURVES, "log y", 9),
+    Key("outliers", ("o",), "o", "ignore outliers", _CHART, _CHARTS, "outliers", 10),
+    Key("shares", ("v",), "v", "shares or seconds", _CHART, (TIMING,), "shares/seconds", 4),
     Key(
         "reference",
         ("c",),
@@ -126,16 +199,33 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("explain", ("e",), "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
     Key("tail", ("t",), "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
-    Key("pause", ("p",), "p", "pause the view", _ALL, rank=11, handler="app.pause"),
-    Key("copy", ("y",), "y", "copy the row as text", _ALL, footer="copy", rank=12),
-    Key("command", ("colon",), ":", "command: tab, goto, theme", _ALL),
+    Key("hyperparameters", ("H",), "H", "hyperparameters", _ALL, (RUNS, *_RUN, SETTINGS), rank=13),
+    Key("samples", ("T",), "T", "texts and samples", _ALL, (*_RUN, SAMPLES), rank=13),
+    Key("pause", ("p",), "p", "pause the view, a replay", _ALL, rank=11, handler="app.pause"),
+    Key("replay_back", ("less_than_sign",), "<", "as it was a step earlier", _REPLAY, _RUN),
+    Key("replay_on", ("greater_than_sign",), ">", "as it was a step later", _REPLAY, _RUN),
+    Key("replay_slower", ("left_curly_bracket",), "{", "slower replay", _REPLAY, _RUN),
+    Key("replay_faster", ("right_curly_bracket",), "}", "faster replay", _REPLAY, _RUN),
+    Key("mute", ("M",), "M", "mute the finding, unmute", _SCREEN, _RUN, rank=13),
+    Key(
+        "copy",
+        ("y",),
+        "y",
+        "copy the row as text",
+        _ALL,
+        (*EVERYWHERE, SAMPLES),
+        footer="copy",
+        rank=12,
+    ),
+    Key("write", ("w",), "w", "write screen or data", _ALL, rank=14),
+    Key("command", ("colon",), ":", "command: tab, goto, theme", _ALL, (*EVERYWHERE, SAMPLES)),
     Key(
         "palette",
         ("ctrl+p",),
         "Ctrl+P",
         "palette of commands",
         _ALL,
-        (*EVERYWHERE, PICKER),
+        (*EVERYWHERE, PICKER, SAMPLES),
         handler="app.command_palette",
     ),
     Key("suspend", ("ctrl+z",), "Ctrl+Z", "suspend", _ALL, _ALWAYS, handler="app.suspend_process"),
@@ -145,7 +235,7 @@ KEYS: tuple[Key, ...] = (
         "q  Ctrl+C",
         "quit; training goes on",
         _ALL,
-        (*EVERYWHERE, PICKER),
+        (*EVERYWHERE, PICKER, SAMPLES),
         footer="quit",
         rank=0,
         handler="app.quit",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.core.text import cell_width
-from rltui.present.kit import sentences
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -17,16 +17,17 @@ from rltui.present.kit.line import (
     style,
 )
 from rltui.present.kit.prose import fact_line, paragraph
+from rltui.present.screens.diagnosis import cause_of
 from rltui.present.screens.entries import beside, indented
 from rltui.present.screens.findings import finding_block, heading
+from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.metric_chart import Zoom, chart_lines
 from rltui.present.screens.metric_rows import (
     Row,
     make_row,
-    overview_sections,
     tab_sections,
 )
-from rltui.present.screens.metric_table import Columns, row_line
+from rltui.present.screens.related import related_lines
 from rltui.present.screens.statistics import statistics, statistics_in_line
 from rltui.present.screens.tabs import TAB_BY_ID
 from rltui.present.screens.view import View
@@ -77,14 +78,18 @@ def _head(row: Row, items: list[str], tab: str, view: View, width: int) -> Line:
 
 def _beside(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
     chart_width = width - _SIDE - 4
-    chart = chart_lines(run, row.tag, view, chart_width, height, band=row.band, zoom=zoom)
+    chart = chart_lines(
+        run, row.tag, view, chart_width, height, band=row.band, zoom=zoom, overview=True
+    )
     side = _side(run, row, view, zoom, _SIDE, height)
     return beside(chart, side, chart_width, 4, height)
 
 
 def _below(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
     facts = 3 if height >= 14 else 0
-    lines = chart_lines(run, row.tag, view, width, height - facts, band=row.band, zoom=zoom)
+    lines = chart_lines(
+        run, row.tag, view, width, height - facts, band=row.band, zoom=zoom, overview=True
+    )
     lines = list(lines)
     if facts:
         lines += _judgement(run, row, view, width)[:1]
@@ -106,14 +111,8 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
         lines += paragraph(
             view.glyphs.text(meaning), width, limit=limit, ellipsis=view.glyphs.ellipsis
         )
-    room = height - len(lines) - 2
-    if room >= 2:
-        related = _related(run, row)[:room]
-        if related:
-            lines += [[], heading("Related", width, view)]
-            columns = Columns(16, 0, 0, width - 30, 0)
-            lines += [row_line(run, r, columns, view, cursor=False) for r in related]
-    return lines
+    related = related_lines(run, row.tag, view, width, height - len(lines) - 1)
+    return [*lines, [], *related] if related else lines
 
 
 def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
@@ -129,15 +128,12 @@ def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
         if sentences.healthy(judgement):
             lines[-1].append((f"  {words(sentences.healthy(judgement))}", MUTED))
     else:
+        cause = cause_of(run)
         text = "no rule judges it"
+        if cause is not None and cause.tag == row.tag:
+            at = f"{run.step_word} {numbers.step(cause.step)}"
+            text = f"{change_words(cause)} at {at}: the cause of what fires"
         if sentences.healthy(judgement):
             text += f"; documented range {sentences.healthy(judgement)}"
         lines.append([(f"{glyphs.badge(row.level)} ", badge), (words(text), MUTED)])
     return lines
-
-
-def _related(run: RunView, row: Row) -> list[Row]:
-    """Vital signs, those that are ill first: what usually moves together."""
-    rows = [r for s in overview_sections(run) for r in s.rows if r.tag != row.tag]
-    rows.sort(key=lambda r: -int(r.level))
-    return rows

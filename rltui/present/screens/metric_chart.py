@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from rltui.catalogue.model import counterpart
-from rltui.core.block import IntArray
 from rltui.core.level import Level
 from rltui.health.model import Finding, FindingState
 from rltui.health.projection import Projection
@@ -19,8 +15,15 @@ from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
 from rltui.present.screens.ahead import projection_of, steps_words
 from rltui.present.screens.metric_rows import episodes
+from rltui.present.screens.overlays import (
+    has_others,
+    reference_envelope,
+    reference_points,
+    versions,
+    with_others,
+)
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
-from rltui.present.screens.timeline import timeline
+from rltui.present.screens.timeline import timeline as events
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of
 from rltui.session import RunView
@@ -60,11 +63,15 @@ def chart_lines(
     stacked: bool = False,
     small: bool = False,
     x_axis: bool = True,
+    timeline: str = "named",
+    overview: bool = False,
 ) -> list[Line]:
     """The chart of ``tag`` in exactly ``width`` x ``height`` cells.
 
     ``stacked`` charts have the same columns, so that they line up below each other; ``small``
-    ones lack bars, marks and all but the ends of the y axis. Kept until the run, the view or the
+    ones lack bars, marks and all but the ends of the y axis. ``timeline``: bars and marks with
+    names (named), without (unnamed) or not at all (none). ``overview`` adds a strip of the whole
+    run. Kept until the run, the view or the
     zoom changes.
     """
     key = (
@@ -77,15 +84,23 @@ def chart_lines(
         stacked,
         small,
         x_axis,
+        timeline,
+        overview,
         band,
         span_of(run, tag)[2],
+        versions(view),
     )
 
     def draw() -> list[Line]:
         alone = not (stacked or small) and zoom == WHOLE_RUN
         chart = chart_of(run, tag, view, band=band, zoom=zoom, ahead=alone)
+        if has_others(tag, view):
+            chart = with_others(chart, run, tag, view)
         if small:
             chart = replace(chart, bars=(), marks=(), limits=(), x_axis=x_axis, ends=True)
+        chart = replace(chart, bar_names=timeline == "named", overview=overview)
+        if timeline == "none":
+            chart = replace(chart, bars=(), marks=())
         if stacked:
             chart = replace(chart, label_width=_STACKED_LABELS, margin_width=_STACKED_MARGIN)
         return render(chart, width, height, view.glyphs)
@@ -121,7 +136,8 @@ def chart_of(
     marks, marks_title = _marks(run, tag, to_x)
     projection = projection_of(run, tag) if ahead and axis.kind == "step" else None
     return Chart(
-        curve=_curve(run, series, band, levels, axis, judged, exact),
+        curve=_curve(run, series, band, levels, axis, judged, exact, view.axis),
+        envelope=None if band else reference_envelope(run, series, axis, view.axis),
         first=None if ends is None else ends[0],
         last=None if ends is None else ends[1],
         end=_end(run, tag, axis, ends, projection),
@@ -179,44 +195,38 @@ def _curve(
     axis: Axis,
     judged: bool,
     exact: bool,
+    axis_name: str,
 ) -> Curve:
     def drawn(points: Series) -> XY:
-        index = None if exact else outline_of(run, points)
-        if index is None:
+        outline = None if exact else outline_of(run, points)
+        if outline is None:
             return axis.places(points.steps), points.values
-        return axis.places(points.steps[index]), points.values[index]
+        return axis.places(points.steps[outline.index]), points.values[outline.index]
 
+    whole = None if exact else outline_of(run, series)
     ends = [drawn(run.shown(t)) for t in band] if band else []
-    old = _ghost(run, series, axis)
+    old = _ghost(run, series, axis, axis_name)
     return Curve(
         *drawn(series),
         low=ends[0] if ends else None,
         high=ends[1] if ends else None,
         levels=levels,
         known=judged or not levels,
+        mean=None if whole is None else (axis.places(series.steps[whole.centres]), whole.means),
         old=old,
     )
 
 
-def _ghost(run: RunView, series: Series, axis: Axis) -> XY | None:
+def _ghost(run: RunView, series: Series, axis: Axis, axis_name: str) -> XY | None:
     """What lies dimmed under the curve: points that a restart superseded, else the reference
-    run where the axis counts steps."""
+    run."""
     if len(series.old_steps):
         return axis.places(series.old_steps), series.old_values
-    reference, info = run.reference, run.infos[series.tag]
-    if reference is None or reference is run or axis.kind != "step":
-        return None
-    tag = counterpart(info, reference.infos)
-    if tag is None:
-        return None
-    ghost, last = reference.shown(tag), run.points.last_step
-    here = slice(0, None if last is None else int(np.searchsorted(ghost.steps, last, "right")))
-    scale = reference.infos[tag].scale / info.scale
-    return (ghost.steps[here], ghost.values[here] * scale) if len(ghost.steps[here]) else None
+    return reference_points(run, series, axis, axis_name)
 
 
-def outline_of(run: RunView, series: Series) -> IntArray | None:
-    """Which points of a long series show at any size; None for all. Kept and extended."""
+def outline_of(run: RunView, series: Series) -> Outline | None:
+    """What of a long series shows at any size; None for all of it. Kept and extended."""
     if series.count < LONG:
         return None
 
@@ -224,8 +234,7 @@ def outline_of(run: RunView, series: Series) -> IntArray | None:
         outline.extend(longer.values)
         return outline
 
-    known = _OUTLINES.of(run).get(series, lambda s: extend(Outline(), s), extend=extend)
-    return known.index
+    return _OUTLINES.of(run).get(series, lambda s: extend(Outline(), s), extend=extend)
 
 
 def _limits(
@@ -282,7 +291,7 @@ def _rank(finding: Finding) -> int:
 def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> tuple[list[Mark], str]:
     """What happened to the run, and the name of the line: "val" for evaluations alone. Nothing
     for a tag with steps of its own."""
-    found = [] if has_own_axis(run, tag) else timeline(run)
+    found = [] if has_own_axis(run, tag) else events(run)
     letters = {h.letter for h in found}
     title = "val" if letters == {"v"} else "events" if letters else "restart"
     return [Mark(to_x(h.step), h.letter) for h in found], title

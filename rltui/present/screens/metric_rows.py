@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +34,8 @@ _TRENDS: RunSeriesCache[float | None] = RunSeriesCache()
 
 #: Heading of rows that answer none of the questions and fire.
 _ELSEWHERE = "Firing elsewhere"
+#: Heading of the rows that the user pinned.
+PINNED = "Pinned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,10 @@ def section_of(title: str, rows: Iterable[Row]) -> Section:
     return Section(title, rows, Level.UNKNOWN if is_open else level)
 
 
-_SECTIONS: RunCache[tuple[str, str], list[Section]] = RunCache()
+#: Devices in the order of their sections, as the catalogue labels them.
+_DEVICES = ("GPU", "host", "process", "disk", "network")
+
+_SECTIONS: RunCache[tuple[str, str, tuple[str, ...]], list[Section]] = RunCache()
 _OVERVIEW: RunCache[None, list[Section]] = RunCache()
 _FAMILY_ENDS: RunCache[None, dict[str, dict[str, str]]] = RunCache()
 
@@ -125,7 +130,8 @@ def fold(run: RunView, tags: Iterable[str]) -> list[Row]:
 
 def tab_sections(run: RunView, tab: str, text: str = "") -> list[Section]:
     """The sections of a tab, after the filter ``text``; kept until the run changes."""
-    return list(_SECTIONS.get(run, (tab, text), lambda: _matching_sections(run, tab, text)))
+    key = (tab, text, run.pins.tags)
+    return list(_SECTIONS.get(run, key, lambda: _matching_sections(run, tab, text)))
 
 
 def _matching_sections(run: RunView, tab: str, text: str) -> list[Section]:
@@ -139,12 +145,45 @@ def _tab_sections(run: RunView, tab: str) -> list[Section]:
     if tab == FINDINGS:
         return []
     if tab == OVERVIEW:
-        return overview_sections(run)
+        return [*_pinned_sections(run), *_without_pinned(run, overview_sections(run))]
     if tab == ALL:
         return [section_of("All", (make_row(run, t) for t in _by_category(run)))]
     category = Category(tab)
     tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
+    if category is Category.SYSTEM:
+        return device_sections(run, tags)
     return [section_of(category_title(category), fold(run, tags))]
+
+
+def _pinned_sections(run: RunView) -> list[Section]:
+    """The pinned metrics that this run has; no section without one."""
+    tags = [t for t in run.pins.tags if t in run.infos]
+    rows = [make_row(run, tag, _band_of(run, tag)) for tag in tags]
+    return [section_of(PINNED, rows)] if rows else []
+
+
+def _without_pinned(run: RunView, sections: list[Section]) -> list[Section]:
+    """The sections without the rows that stand under Pinned; each keeps the level of all."""
+    pinned = set(run.pins.tags)
+    left = (replace(s, rows=tuple(r for r in s.rows if r.tag not in pinned)) for s in sections)
+    return [s for s in left if s.rows]
+
+
+def device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
+    """The system metrics ``tags`` by the device that they are about: each GPU, the host, disks,
+    the network, and what says nothing of a device."""
+    devices: dict[tuple[bool, str, int, int, str], list[str]] = {}
+    for tag in tags:
+        labels = run.infos[tag].labels
+        part, number = labels.get("part", ""), labels.get("n", "")
+        where = labels.get("node") or (f"rank {labels['rank']}" if "rank" in labels else "")
+        title = " ".join(x for x in (part, number, where) if x) or "system"
+        place = not part, where, _DEVICES.index(part) if part in _DEVICES else len(_DEVICES)
+        devices.setdefault((*place, int(number or -1), title), []).append(tag)
+    return [
+        section_of(key[-1][0].upper() + key[-1][1:], fold(run, found))
+        for key, found in sorted(devices.items())
+    ]
 
 
 def category_title(category: Category) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.bins import Digest
 from rltui.present.kit.line import (
+    ACCENT,
     LEVEL_TOKEN,
     MUTED,
     RULE,
@@ -26,6 +29,7 @@ from rltui.present.kit.line import (
 from rltui.present.kit.names import distinct
 from rltui.present.kit.spark import empty_digest, spark_of
 from rltui.present.screens.entries import Entry, fixed, with_margin
+from rltui.present.screens.marks import slot_sign
 from rltui.present.screens.metric_rows import Row, Section, episodes, trend_of
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.view import View
@@ -247,6 +251,10 @@ def _entry(
 ) -> Entry[str]:
     def draw(cursor: bool) -> list[Line]:
         line = row_line(run, row, columns, view, cursor=cursor, name=name)
+        if row.tag in view.shared:
+            badge, look = line[0]
+            sign = slot_sign(view.shared.index(row.tag))
+            line = [(badge[:-1], look), (sign, ACCENT), *line[1:]]
         return [with_margin(line, columns.width, margin, view, cursor=cursor)]
 
     return Entry(row.tag, draw)
@@ -265,17 +273,34 @@ def fitted(
     return chosen, blanks and _needed(chosen, True) <= height
 
 
+def section_entries(
+    run: RunView, sections: Sequence[Section], columns: Columns, view: View, margin: int
+) -> list[Entry[str]]:
+    """The rows of a tab whose first section has its heading above the list."""
+    entries: list[Entry[str]] = []
+    rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
+    for i, section in enumerate(sections):
+        if i:
+            head = section_line(section.title, columns.width, view, level=section.level)
+            entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
+        entries += rows[: len(section.rows)]
+        del rows[: len(section.rows)]
+    return entries
+
+
 def list_head(
     run: RunView,
-    section: Section,
+    sections: Sequence[Section],
     columns: Columns,
     view: View,
     visible: tuple[int, int],
 ) -> Line:
-    """The heading of a list that scrolls: how many rows, or which of them are visible."""
+    """The heading of a list that scrolls: how many rows, or which of them are visible. Of several
+    sections it is that of the first visible row."""
     first, last = visible
-    count = len(section.rows)
-    title = f"{section.title} {count}"
+    ends = list(accumulate(len(s.rows) for s in sections))
+    section, count = sections[min(bisect_right(ends, first), len(sections) - 1)], ends[-1]
+    title = section.title if len(sections) > 1 else f"{section.title} {count}"
     if last - first < count:
         title = f"{section.title} {first + 1}–{last} of {count}"
     return section_line(

@@ -29,6 +29,11 @@ class RunCache(Generic[K, V]):
             values[key] = make()
         return values[key]
 
+    def has(self, run: RunView, key: K) -> bool:
+        """Whether the value of ``key`` is known for this version of the run."""
+        kept = self._kept.get(run)
+        return kept is not None and kept[0] == run.version and key in kept[1]
+
 
 class RunSeriesCache(Generic[V]):
     """A :class:`SeriesCache` for each run."""

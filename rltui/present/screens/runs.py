@@ -26,6 +26,7 @@ from rltui.present.screens.finding_rows import FindingRow, finding_rows, worst_r
 from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.header import state_spans
 from rltui.present.screens.log import crashed_line
+from rltui.present.screens.marks import slot_look, slot_of, slot_sign
 from rltui.present.screens.metric_rows import newest_of
 from rltui.present.screens.metric_table import spark_line
 from rltui.present.screens.view import View
@@ -35,7 +36,9 @@ from rltui.session import RunView
 class _Columns:
     """Widths of the columns at a screen width; 0 leaves a column out."""
 
-    def __init__(self, width: int, longest: int) -> None:
+    def __init__(self, width: int, longest: int, marks: bool) -> None:
+        """``marks``: with a column for the signs of marked runs."""
+        self.mark = 2 if marks else 0
         self.left = 2 if width >= 110 else 1
         self.framework = 15 if width >= 110 else 13 if width >= 80 else 0
         self.state = 14 if width >= 110 else 12 if width >= 60 else 0
@@ -51,7 +54,16 @@ class _Columns:
     def _share_out(self, width: int, longest: int) -> None:
         """Give what is left to the name and the sparkline."""
         gaps = 2 if self.value else 1
-        used = self.left + 2 + self.framework + self.state + self.step + self.age + self.title
+        used = (
+            self.left
+            + self.mark
+            + 2
+            + self.framework
+            + self.state
+            + self.step
+            + self.age
+            + self.title
+        )
         rest = width - used - self.value - gaps - 1
         least_spark = 24 if width >= 110 else 8 if width >= 80 else 0
         self.name = max(8, min(longest + 2, rest - least_spark))
@@ -108,7 +120,7 @@ class RunRows:
         self._reading = reading
         self._reference = reference
         names = [r.name for r in runs]
-        self._columns = _Columns(width, longest(names, 8))
+        self._columns = _Columns(width, longest(names, 8), bool(view.marked))
         short = distinct(tuple(names), self._columns.name - 1, view.glyphs.ellipsis)
         self._names = dict(zip((r.key for r in runs), short, strict=True))
 
@@ -131,7 +143,7 @@ class RunRows:
 
         def draw(cursor: bool) -> list[Line]:
             lines = [_line(run, self._names[run.key], self._columns, self._view, cursor)]
-            lines += [[("    ", TEXT), *below]] if below else []
+            lines += [[(" " * (4 + self._columns.mark), TEXT), *below]] if below else []
             cells, left = self._width - self._columns.left - 1, self._columns.left
             return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
 
@@ -140,7 +152,11 @@ class RunRows:
 
 def _head(columns: _Columns, width: int, view: View) -> Line:
     """The column heads, set into a rule."""
-    heads = [("Run", columns.name + 2), ("framework", columns.framework), ("state", columns.state)]
+    heads = [
+        ("Run", columns.mark + columns.name + 2),
+        ("framework", columns.framework),
+        ("state", columns.state),
+    ]
     rule = view.glyphs.rule
     line: Line = [(" " * columns.left, TEXT)]
     for i, (head, room) in enumerate(heads):
@@ -164,7 +180,10 @@ def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) ->
     glyphs, level = view.glyphs, run.verdict.level
     look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH)
     name_look = STRONG if level >= Level.WATCH or here else TEXT
+    slot = slot_of(view.marked, run)
+    sign: Line = [("  ", TEXT)] if slot is None else [(f"{slot_sign(slot)} ", slot_look(slot))]
     return [
+        *(sign if columns.mark else []),
         (f"{glyphs.badge(level)} ", look),
         column(name, columns.name, name_look),
         *_facts(run, columns, view),

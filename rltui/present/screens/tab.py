@@ -6,19 +6,17 @@ from dataclasses import dataclass, replace
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
-from rltui.health.model import FindingState
-from rltui.present.kit import numbers, sentences
-from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, fit_line, style
-from rltui.present.kit.prose import fact_line, paragraph
+from rltui.present.kit import numbers
+from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, style
 from rltui.present.screens.diagnosis import cause_of, check_table, worst_story
 from rltui.present.screens.entries import Entry, beside, fixed, indented
 from rltui.present.screens.events import event_lines
 from rltui.present.screens.finding_rows import finding_rows
-from rltui.present.screens.findings import calm_lines, finding_block, heading
+from rltui.present.screens.findings import calm_lines, heading
 from rltui.present.screens.findings_pane import findings_pane, short_lines
 from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import died_lines
-from rltui.present.screens.metric_chart import WHOLE_RUN, chart_lines
+from rltui.present.screens.metric_chart import Zoom, chart_lines
 from rltui.present.screens.metric_rows import (
     Section,
     make_row,
@@ -26,8 +24,9 @@ from rltui.present.screens.metric_rows import (
     tab_sections,
 )
 from rltui.present.screens.metric_table import columns_for, fitted, table_entries
-from rltui.present.screens.statistics import statistics_in_line
+from rltui.present.screens.related import related
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID
+from rltui.present.screens.timing import step_line
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -41,8 +40,8 @@ _TWO_CHARTS = 80
 _TWO_ROWS = 36
 #: Lines of a chart of a companion, with its heading.
 _SMALL_CHART = 7
-#: Lines of the chart under a list, at most.
-_LOW_CHART = 20
+#: From this height on Overview has a line more than its rows.
+_ONE_MORE = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,21 @@ def tab_layout(tab: str, width: int, height: int, rows: int) -> TabLayout:
     return TabLayout(1, cells, width, 0, max(1, room - below), below, headed)
 
 
+def list_alone(tab: str, width: int, height: int) -> TabLayout:
+    """The layout of a tab whose list has the whole body."""
+    margin, headed = 2 if width >= 110 else 1, tab != OVERVIEW
+    cells = max(10, width - margin - 1)
+    return TabLayout(margin, cells, width, 0, max(1, height - headed), 0, headed)
+
+
+def chart_alone(
+    run: RunView, tag: str, cross: int | None, view: View, width: int, height: int
+) -> list[Line]:
+    """The chart of a tag in the whole body, with the crosshair at the step ``cross``."""
+    chart = chart_lines(run, tag, view, width, height - 1, zoom=Zoom(cross))
+    return [chart_title(run, tag, view, width), *chart]
+
+
 def without_rows(layout: TabLayout, width: int, height: int) -> TabLayout:
     """The layout of a tab that has no row: what stands in place of the list has all the width."""
     return replace(
@@ -100,7 +114,8 @@ def overview_entries(
     """The whole list of Overview: the questions, and around them what is found. The row of the
     tag ``kept`` is among them whatever the room."""
     top = _short_findings(run, view, layout)
-    room = layout.list_height - len(top)
+    step = step_line(run, view, layout.rows) if layout.list_height >= _ONE_MORE else None
+    room = layout.list_height - len(top) - (step is not None and not layout.side)
     chosen, blanks = fitted(sections, room, kept)
     columns = columns_for(layout.rows)
     entries: list[Entry[str]] = [fixed(x) for x in indented(top, layout.margin)]
@@ -109,7 +124,10 @@ def overview_entries(
             entries.append(fixed([]))
         entries.append(entry)
     spare = layout.list_height - len(entries)
-    lines = _below_overview(run, view, layout.rows, spare) if layout.side else []
+    wide = layout.side or layout.rows >= _LIST_WIDE
+    lines = _below_overview(run, view, layout.rows, spare) if wide else []
+    if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
+        lines = [step, *lines]
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
 
 
@@ -223,36 +241,58 @@ def side_lines(
     if width >= _TWO_CHARTS and companions:
         if room >= _TWO_ROWS and len(companions) > 2:
             top = _side_by_side(run, view, width, (room - 1) // 2, [cursor, companions[0]])
-            low = _side_by_side(run, view, width, (room - 1) // 2, companions[1:3])
+            low = _side_by_side(
+                run, view, width, (room - 1) // 2, companions[1:3], ("none", "none")
+            )
             return [*lines, *top, [], *low]
         return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, companions[0]])]
-    ill = [t for t in companions if run.verdict.tag_level(t) >= Level.WATCH][:2]
-    if not ill or room < 31:
+    # the first paint, before there is a verdict, does not wait for it
+    ready = room >= 31 and run.report is not None
+    linked = [r.tag for r in related(run, cursor) if r.is_link][:2] if ready else []
+    if not linked:
         return [*lines, *_titled_chart(run, cursor, view, width, min(room, 31))]
-    height = min(room - len(ill) * _SMALL_CHART - 4, 27)
+    height = min(room - len(linked) * _SMALL_CHART - 4, 27)
     lines += _titled_chart(run, cursor, view, width, height, stacked=True)
     lines += [[], heading("moves with it", width, view, "same steps")]
-    for tag in ill:
-        lines += _small_chart(run, tag, view, width, tag == ill[-1])
+    for tag in linked:
+        lines += _small_chart(run, tag, view, width, tag == linked[-1])
     return lines
 
 
 def _titled_chart(
-    run: RunView, tag: str, view: View, width: int, height: int, *, stacked: bool = False
+    run: RunView,
+    tag: str,
+    view: View,
+    width: int,
+    height: int,
+    *,
+    stacked: bool = False,
+    timeline: str = "named",
 ) -> list[Line]:
-    chart = chart_lines(run, tag, view, width, height - 1, stacked=stacked)
+    chart = chart_lines(run, tag, view, width, height - 1, stacked=stacked, timeline=timeline)
     return [chart_title(run, tag, view, width), *chart]
 
 
-def _side_by_side(run: RunView, view: View, width: int, height: int, tags: list[str]) -> list[Line]:
-    """Two charts beside each other, three blanks between them."""
+def _side_by_side(
+    run: RunView,
+    view: View,
+    width: int,
+    height: int,
+    tags: list[str],
+    timelines: tuple[str, str] = ("named", "unnamed"),
+) -> list[Line]:
+    """Two charts beside each other, three blanks between them; the names of what happened stand
+    once."""
     each = (width - 3) // 2
-    left, right = (_titled_chart(run, t, view, each, height) for t in tags)
+    left, right = (
+        _titled_chart(run, tag, view, each, height, timeline=timeline)
+        for tag, timeline in zip(tags, timelines, strict=True)
+    )
     return beside(left, right, each, 3, height)
 
 
 def _companions(run: RunView, cursor: str) -> list[str]:
-    """Vital signs to see beside the one at the cursor: ill ones first, then in their order."""
+    """Vital signs to see beside the one at the cursor: the worst first, then in their order."""
     rows = [r for s in overview_sections(run) for r in s.rows if r.tag != cursor]
     return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]
 
@@ -277,49 +317,3 @@ def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
     if cell_width(note) > room:
         note = words(info.unit)
     return heading(title, width, view, note)
-
-
-def below_lines(
-    run: RunView, cursor: str | None, view: View, layout: TabLayout, height: int
-) -> list[Line]:
-    """Under the list: the chart in one pane, what is known of the row at the cursor in two."""
-    if cursor not in run.infos or height < 3:
-        return []
-    if layout.side:
-        return [[], *_about(run, cursor, view, layout.rows, height - 1)]
-    title = _narrow_title(run, cursor, view, layout.rows)
-    chart = chart_lines(run, cursor, view, layout.rows, min(height - 1, _LOW_CHART))
-    return indented([title, *chart], layout.margin)
-
-
-def _narrow_title(run: RunView, tag: str, view: View, width: int) -> Line:
-    """At 80 cells the title of the chart says what is found instead of the tag."""
-    info = run.infos[tag]
-    findings = run.report.findings if run.report else ()
-    found = next((f for f in findings if f.tag == tag), None)
-    words = view.glyphs.text
-    note = words(
-        sentences.short(found) if found and found.state is FindingState.FIRING else info.unit
-    )
-    title = words(info.title)
-    if cell_width(note) > width - cell_width(title) - 6:
-        note = ""
-    return heading(title, width, view, note)
-
-
-def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
-    """Below a short table: what the rules say of the row at the cursor, numbers, meaning."""
-    info = run.infos[tag]
-    words = view.glyphs.text
-    lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
-    inner = width - 2
-    for finding in run.report.findings if run.report else ():
-        if finding.tag == tag:
-            lines += indented(finding_block(finding, view, inner, 2), 2)
-    lines.append([])
-    facts = statistics_in_line(run, tag, view, WHOLE_RUN)
-    lines.append([("  ", TEXT), *fact_line(facts, inner)])
-    if info.meaning:
-        lines.append([])
-        lines += paragraph(words(info.meaning), inner, indent=2, ellipsis=view.glyphs.ellipsis)
-    return [fit_line(x, width + 2, ellipsis=view.glyphs.ellipsis) for x in lines[:height]]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rltui.present.kit import numbers
 from rltui.present.kit.glyph import GlyphSet, glyph_set
+from rltui.present.screens.marks import Marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,10 @@ class View:
     """True cuts the y range to the 1-99 % quantiles."""
     marker: str = "braille"
     """How charts draw their dots: braille, block or ascii."""
+    marked: tuple[Marked, ...] = ()
+    """The runs that are drawn in the charts of every other run, by slot."""
+    shared: tuple[str, ...] = ()
+    """The tags that are drawn in one chart, in the order in which they were marked."""
 
     @property
     def glyphs(self) -> GlyphSet:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
 from textual.app import ComposeResult
 
 from rltui.present.kit.line import Line
@@ -26,6 +25,8 @@ from rltui.tui.widgets.tab_bar import TabBar
 if TYPE_CHECKING:
     from rltui.tui.screens.run import RunScreen
 
+#: Columns from which the footer names what every chart begins with.
+_ROOMY = 100
 #: What the run's screen does once this one is left.
 Then = Callable[["RunScreen"], object]
 
@@ -64,6 +65,11 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
     def title_words(self) -> str:
         return "Metric"
 
+    def state_words(self) -> str:
+        words = super().state_words()
+        auto = not self.shell.view.smooth and self.size.width >= _ROOMY
+        return "  ".join(filter(None, (words, "smooth auto" if auto else "")))
+
     def update(self) -> None:
         self.session.look_at(self.run)
         width, height = self.size
@@ -99,6 +105,10 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
 
     # -- crosshair and zoom ----------------------------------------------------------------
 
+    @property
+    def chosen_step(self) -> int | None:
+        return self.zoom.crosshair
+
     def _look(self, zoom: Zoom) -> None:
         self.zoom = zoom
         self.update()
@@ -111,12 +121,7 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
         if window is not None:
             inside = steps[(steps >= window[0]) & (steps <= window[1])]
             steps = inside if len(inside) else steps
-        stride = max(1, len(steps) // 100)
-        if at is None:
-            index = len(steps) - 1 if by < 0 else 0
-        else:
-            index = int(np.clip(np.searchsorted(steps, at) + by * stride, 0, len(steps) - 1))
-        self._look(Zoom(int(steps[index]), window))
+        self._look(Zoom(self.stepped(steps, at, by), window))
 
     def action_cross_left(self) -> None:
         self._cross(-1)
@@ -178,6 +183,9 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
 
     def action_next_finding(self) -> None:
         self._leave(lambda run: run.action_next_finding())
+
+    def open_elsewhere(self, run: RunView, tag: str | None) -> None:
+        self._leave(lambda screen: screen.open_elsewhere(run, tag))
 
     def select_tab(self, tab: str) -> None:
         """Leave for a tab."""

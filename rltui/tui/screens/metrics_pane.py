@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 
 from rltui.core.batch import RunKey
 from rltui.present.kit.line import TEXT, Line
+from rltui.present.screens.arrangement import Arrangement
+from rltui.present.screens.balance import top_lines
 from rltui.present.screens.entries import Entry, fixed, indented
-from rltui.present.screens.metric_rows import Section, tab_sections
-from rltui.present.screens.metric_table import columns_for, list_head, row_entries
+from rltui.present.screens.metric_rows import PINNED, Row, Section, tab_sections
+from rltui.present.screens.metric_table import columns_for, list_head, section_entries
 from rltui.present.screens.tab import (
     TabLayout,
-    below_lines,
+    chart_alone,
     empty_lines,
     first_to_look_at,
     hidden_lines,
+    list_alone,
     overview_entries,
     shown_of,
     side_lines,
@@ -24,9 +29,11 @@ from rltui.present.screens.tab import (
     tag_to_chart,
     without_rows,
 )
+from rltui.present.screens.tab_below import below_lines
 from rltui.present.screens.tabs import OVERVIEW
 from rltui.session import RunView
 from rltui.tui.shell import shell_of
+from rltui.tui.widgets.grid import Grid
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 
@@ -46,6 +53,9 @@ class MetricsPane(Horizontal):
         self._tab = ""
         self._sections: list[Section] = []
         self._layout = tab_layout(OVERVIEW, 80, 24, 0)
+        self._arrangement = Arrangement()
+        self._top: list[Line] = []
+        """What stands above the list."""
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
         self._left: dict[RunKey, dict[str, str | None]] = {}
@@ -57,15 +67,22 @@ class MetricsPane(Horizontal):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="left"):
+            yield Lines(self._draw_top, id="top")
             yield Lines(self._draw_head, id="head")
             yield LineList[str](id="rows")
             yield Lines(self._draw_below, id="below")
         yield Lines(self._draw_side, id="side")
+        yield Grid(self._run, lambda: self.rows.cursor)
 
     @property
     def rows(self) -> LineList[str]:
         """The list."""
         return self.query_one("#rows", LineList)
+
+    @property
+    def grid(self) -> Grid:
+        """The charts that can take the place of the list."""
+        return self.query_one(Grid)
 
     def turn_to(self, run: RunView) -> None:
         """Show another run from now on, each tab with the cursor where it was."""
@@ -81,23 +98,30 @@ class MetricsPane(Horizontal):
         total = sum(len(s.rows) for s in tab_sections(self._run, self._tab))
         return shown_of(self._sections, total, self._tab)
 
-    def show(self, tab: str, text: str, size: Size) -> None:
+    def show(self, tab: str, text: str, size: Size, arrangement: Arrangement) -> None:
         """Show a tab after the filter ``text``, in a pane of ``size``."""
         run, rows = self._run, self.rows
-        if other := tab != self._tab:
+        if other := (tab, arrangement) != (self._tab, self._arrangement):
             if self._tab:
                 self._chosen[self._tab] = rows.chosen
             rows.chosen = self._chosen.get(tab)
             rows.forget()
-        self._tab = tab
+        self._tab, self._arrangement = tab, arrangement
         self._sections = tab_sections(run, tab, text)
         view = shell_of(self).view
         if self._sections and (other or not self._settled):
             self._first = first_to_look_at(run, tab, self._sections)
             self._settled = run.report is not None
         count = sum(len(s.rows) for s in self._sections)
+        if arrangement.is_grid and count:
+            self._show_grid(size, sketch=other)
+            return
+        lines_needed = count + max(0, 2 * (len(self._sections) - 1))
         hidden = hidden_lines(run, tab, text, view) if text else []
-        self._layout = layout = tab_layout(tab, size.width, size.height, count + len(hidden))
+        cells = tab_layout(tab, size.width, size.height, 0).rows
+        self._top = top = top_lines(run, tab, view, cells, size.height)
+        size = Size(size.width, size.height - len(top))
+        self._layout = layout = self._layout_for(size, lines_needed + len(hidden))
         if not count:
             self._layout = layout = without_rows(layout, size.width, size.height)
             lines = empty_lines(run, bool(text), view, layout)
@@ -107,10 +131,10 @@ class MetricsPane(Horizontal):
             entries = overview_entries(run, self._sections, view, layout, kept)
         else:
             columns = columns_for(layout.rows)
-            found = [r for s in self._sections for r in s.rows]
-            entries = row_entries(run, found, columns, view, layout.margin)
+            entries = section_entries(run, self._sections, columns, view, layout.margin)
         entries += [fixed(x) for x in hidden]
-        self._arrange(layout, bool(count))
+        self._arrange(layout, bool(count), len(top))
+        self.grid.display = False
         rows.show(entries, self._first)
         if other:
             self.query_one("#head", Lines).update()
@@ -118,13 +142,42 @@ class MetricsPane(Horizontal):
         else:
             self.update_details()
 
+    def _layout_for(self, size: Size, rows: int) -> TabLayout:
+        if self._arrangement.alone == "list":
+            return list_alone(self._tab, size.width, size.height)
+        layout = tab_layout(self._tab, size.width, size.height, rows)
+        if self._arrangement.alone == "chart":
+            return replace(layout, left=0, side=size.width - 1)
+        return layout
+
+    def _show_grid(self, size: Size, *, sketch: bool) -> None:
+        """Show a chart for each row; the list keeps the cursor, out of sight."""
+        rows = self._charted()
+        if self.rows.display:
+            self.rows.display = False
+            self.rows.forget()  # nothing of it is painted any more
+        # without lines the list has the same size for every tab: Textual lays out nothing again
+        self.rows.show([Entry(r.tag, lambda _: [], 0) for r in rows], self._first)
+        for name in ("#left", "#side"):
+            self.query_one(name).display = False
+        self.grid.display = True
+        self.grid.show(self._run, rows, size, sketch=sketch)
+
+    def _charted(self) -> list[Row]:
+        """The rows of the grid; on Overview those that are pinned, if there are any."""
+        pinned = [s for s in self._sections if s.title == PINNED]
+        return [r for s in pinned or self._sections for r in s.rows]
+
     def put(self, tab: str, tag: str) -> None:
         """Put the cursor of a tab on a row."""
         self._chosen[tab] = tag
         if tab == self._tab:
             self.rows.put(tag)
 
-    def _arrange(self, layout: TabLayout, filled: bool) -> None:
+    def _arrange(self, layout: TabLayout, filled: bool, top: int) -> None:
+        self.query_one("#top").display = top > 0
+        self.query_one("#top").styles.height = top or 1
+        self.query_one("#left").display = self.rows.display = layout.left > 0
         self.query_one("#left").styles.width = layout.left
         self.query_one("#head").display = layout.headed and filled
         self.rows.styles.height = layout.list_height
@@ -134,15 +187,22 @@ class MetricsPane(Horizontal):
     def update_details(self) -> None:
         """Draw what depends on the cursor."""
         for lines in self.query(Lines):
-            lines.update()
+            if lines.display and (lines.parent is self or self.query_one("#left").display):
+                lines.update()
 
     def on_line_list_moved(self) -> None:
-        self.update_details()
+        if self.grid.display:
+            self.grid.follow()
+        else:
+            self.update_details()
 
     def on_line_list_scrolled(self) -> None:
         self.query_one("#head", Lines).update()
 
     # -- drawing ---------------------------------------------------------------------------
+
+    def _draw_top(self, _width: int, _height: int) -> list[Line]:
+        return indented(self._top, self._layout.margin)
 
     def _draw_head(self, _width: int, _height: int) -> list[Line]:
         run, layout = self._run, self._layout
@@ -150,15 +210,19 @@ class MetricsPane(Horizontal):
             return []
         columns = columns_for(layout.rows)
         visible = self.rows.in_view
-        head = list_head(run, self._sections[0], columns, shell_of(self).view, visible)
+        head = list_head(run, self._sections, columns, shell_of(self).view, visible)
         return [[(" " * layout.margin, TEXT), *head]]
 
     def _draw_below(self, _width: int, height: int) -> list[Line]:
         view = shell_of(self).view
-        return below_lines(self._run, self.rows.cursor, view, self._layout, height)
+        rows = [r for s in self._sections for r in s.rows]
+        return below_lines(self._run, self.rows.cursor, view, self._layout, height, rows)
 
     def _draw_side(self, _width: int, height: int) -> list[Line]:
         width, view = self._layout.side - 1, shell_of(self).view
         tag = tag_to_chart(self._run, self._tab, self.rows.chosen, self.rows.cursor)
+        if self._arrangement.alone == "chart" and tag is not None:
+            cross = self.grid.cross if self._arrangement.grid else None
+            return indented(chart_alone(self._run, tag, cross, view, width - 1, height), 2)
         lines = side_lines(self._run, self._tab, tag, view, width, height)
         return indented(lines, 1)

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.geometry import Size
 
 from rltui.core.batch import RunKey
+from rltui.health.muting import MutedFinding
 from rltui.present.screens.clipboard import finding_text, metric_text
 from rltui.present.screens.explain import explain_finding, explain_tag
 from rltui.present.screens.finding_rows import finding_rows
-from rltui.present.screens.findings_list import tag_at
-from rltui.present.screens.keys import FINDINGS, LIST
+from rltui.present.screens.findings_list import row_of, tag_at
+from rltui.present.screens.keys import FINDINGS, GRID, LIST, TIMING
 from rltui.present.screens.tabs import FINDINGS as FINDINGS_TAB
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID, tabs_of
+from rltui.present.screens.timing import TIMING as TIMING_TAB
+from rltui.present.screens.timing import anatomy
 from rltui.session import RunView, Session
-from rltui.tui.screens.chart_screen import ChartScreen
 from rltui.tui.screens.findings_pane import FindingsPane
+from rltui.tui.screens.grid_screen import GridScreen
 from rltui.tui.screens.metrics_pane import MetricsPane
-from rltui.tui.screens.screen import LEAST, TINY, ListScreen
+from rltui.tui.screens.screen import LEAST, TINY
+from rltui.tui.screens.timing_pane import TimingPane
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
     from rltui.tui.screens.metric import MetricScreen
 
 
-class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
+class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
     """Overview, the category tabs, All and Findings of one run."""
 
     DEFAULT_CSS = """
@@ -41,7 +46,7 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         """``from_picker``: from a run that is alone Esc leads back to the picker."""
         super().__init__(session, run)
         self._from_picker = from_picker
-        self.tab = OVERVIEW
+        self.tab = self._tab_left(run)
         self._tabs: dict[RunKey, str] = {}
         """The tab that the user left another run at."""
         self._metric: MetricScreen | None = None
@@ -51,32 +56,65 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         yield Lines(self.header, id="header")
         yield TabBar(lambda: (self.run, self.tab))
         yield MetricsPane(self.run)
+        yield TimingPane(self.run)
         yield FindingsPane(self.run)
-        yield Status(self.footer, lambda: self.query_one(MetricsPane).note)
+        status = Status(self.footer, self._filter_note)
+        status.filter = self.shell.state.filter
+        yield status
+
+    def _tab_left(self, run: RunView) -> str:
+        """The tab that a run was left at, in an earlier start."""
+        tab = self.shell.state.tabs.get(run.key.name, OVERVIEW)
+        return tab if tab in TAB_BY_ID else OVERVIEW
+
+    def _remember(self) -> None:
+        state = self.shell.state
+        state.filter = self.status.filter
+        if self.tab == OVERVIEW:
+            state.tabs.pop(self.run.key.name, None)
+        else:
+            state.tabs[self.run.key.name] = self.tab
 
     def turn_to(self, run: RunView) -> None:
         """Show another run where the user left it."""
         if run is self.run:
             return
         self._tabs[self.run.key] = self.tab
-        self.run, self.tab = run, self._tabs.get(run.key, OVERVIEW)
+        self.run, self.tab = run, self._tabs.get(run.key) or self._tab_left(run)
         self.metrics.turn_to(run)
+        self.timing.turn_to(run)
         self.findings.turn_to(run)
 
     # -- what is shown ---------------------------------------------------------------------
 
     @property
     def place(self) -> str:
-        return FINDINGS if self.tab == FINDINGS_TAB else LIST
+        if self.tab == FINDINGS_TAB:
+            return FINDINGS
+        if self.has_stages:
+            return TIMING
+        return GRID if self.arrangement.grid else LIST
+
+    @property
+    def is_overview(self) -> bool:
+        return self.tab == OVERVIEW
+
+    @property
+    def has_stages(self) -> bool:
+        """Whether the tab shows the stages of a step."""
+        return self.tab == TIMING_TAB and anatomy(self.run) is not None
+
+    def _filter_note(self) -> str:
+        return self.timing.note if self.has_stages else self.metrics.note
 
     @property
     def title_words(self) -> str:
         return TAB_BY_ID[self.tab].title
 
     @property
-    def metrics(self) -> MetricsPane:
-        """The pane of every tab but Findings."""
-        return self.query_one(MetricsPane)
+    def timing(self) -> TimingPane:
+        """The pane of the stages of a step."""
+        return self.query_one(TimingPane)
 
     @property
     def findings(self) -> FindingsPane:
@@ -86,20 +124,27 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
     @property
     def items(self) -> LineList[Any]:
         """The list of the present tab."""
-        pane = self.findings if self.tab == FINDINGS_TAB else self.metrics
-        return pane.query_one(LineList)
+        if self.tab == FINDINGS_TAB:
+            return self.findings.findings
+        return self.timing.stages if self.has_stages else self.metrics.rows
 
     @property
     def tag(self) -> str | None:
         """The tag at the cursor."""
-        tag = self.metrics.rows.cursor
-        return tag if self.tab != FINDINGS_TAB and tag in self.run.infos else None
+        if self.tab == FINDINGS_TAB:
+            return None
+        tag: str | None = self.items.cursor
+        return tag if tag in self.run.infos else None
 
     def state_words(self) -> str:
-        return self.shell.state_words(options=self.tab != FINDINGS_TAB)
+        words = self.shell.state_words(options=self.tab != FINDINGS_TAB)
+        if self.place != GRID or self.arrangement.alone:
+            return words
+        return "  ".join(x for x in (self.metrics.grid.sight, words) if x)
 
     def update(self) -> None:
         run = self.run
+        self._remember()
         if run.infos and self.tab not in {t.id for t in tabs_of(run)}:
             self.tab = OVERVIEW
         self.session.look_at(run)
@@ -107,8 +152,10 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         if body.height > 0:
             if self.tab == FINDINGS_TAB:
                 self.findings.show(body)
+            elif self.has_stages:
+                self.timing.show(self.status.filter, body)
             else:
-                self.metrics.show(self.tab, self.status.filter, body)
+                self.metrics.show(self.tab, self.status.filter, body, self.arrangement)
         self.query_one("#header", Lines).update()
         self.query_one(TabBar).update()
         self.status.update()
@@ -124,7 +171,8 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         bar.styles.height = tabs or 1
         self.status.display = not bare
         self.findings.display = self.tab == FINDINGS_TAB and not bare
-        self.metrics.display = self.tab != FINDINGS_TAB and not bare
+        self.timing.display = self.has_stages and not bare
+        self.metrics.display = self.tab != FINDINGS_TAB and not self.has_stages and not bare
         return Size(width, 0 if bare else height - 2 - tabs)
 
     # -- tabs ------------------------------------------------------------------------------
@@ -149,6 +197,10 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         self.step_tab(1)
 
     action_left, action_right = action_previous_tab, action_next_tab
+
+    def action_shares(self) -> None:
+        """Plot shares of the step, or seconds."""
+        self.timing.toggle_shares()
 
     # -- moving ----------------------------------------------------------------------------
 
@@ -181,6 +233,12 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         if self.shell.screen is self:  # a second click may come before the first has opened it
             self.shell.push_screen(screen, self._come_back)
 
+    def open_elsewhere(self, run: RunView, tag: str | None) -> None:
+        self.turn_to(run)
+        self.update()
+        if tag is not None:
+            self.open_metric(run.infos[tag].category.value, tag)
+
     def _come_back(self, then: Callable[[RunScreen], object] | None) -> None:
         if then is not None:
             then(self)
@@ -192,7 +250,7 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
     def action_back(self) -> None:
         """One level out: the filter, then the list of runs if there are several, else the
         picker."""
-        if self.leave_line() or not self.leads_back:
+        if self.leave_line() or self.leave_part() or not self.leads_back:
             return
         if len(self.session.views) > 1:
             self.action_runs()
@@ -217,6 +275,31 @@ class RunScreen(ChartScreen, ListScreen, places=(LIST, FINDINGS)):
         self.findings.findings.chosen = ids[index]
         self.update()
         self.findings.findings.put(ids[index])
+
+    def action_share_chart(self) -> None:
+        """Draw the row at the cursor in one chart with the other marked rows, or alone again."""
+        tag, view = self.tag, self.shell.view
+        if tag is None:
+            self.shell.say("put the cursor on a metric first")
+            return
+        rest = tuple(t for t in view.shared if t != tag)
+        shared = rest if tag in view.shared else (*view.shared, tag)
+        self.shell.view = replace(view, shared=shared)
+        self.update()
+
+    def action_mute(self) -> None:
+        """Leave the finding at the cursor out of the verdict, or take it in again."""
+        row = row_of(self.run, self.findings.findings.cursor)
+        if self.tab != FINDINGS_TAB or row is None:
+            super().action_mute()
+            return
+        name = MutedFinding.of(row.finding)
+        muted = name not in self.session.mutes
+        self.session.mute(self.session.mutes ^ {name})
+        self.app_of_session.remember()
+        self.update()
+        again = "muted in all runs here; M on it, at the end of the list, unmutes"
+        self.shell.say(f"{row.finding.title}: {again if muted else 'no longer muted'}")
 
     # -- more about it ---------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from textual.app import ComposeResult
 
@@ -11,6 +12,7 @@ from rltui.present.kit.line import Line, Token, fit_line, style, with_ground
 from rltui.present.screens.clipboard import run_text
 from rltui.present.screens.header import runs_header
 from rltui.present.screens.keys import RUNS
+from rltui.present.screens.marks import toggled
 from rltui.present.screens.runs import RunRows, runs_shown
 from rltui.present.screens.waiting import tiny_lines, waiting_lines
 from rltui.session import RunView, Session
@@ -35,7 +37,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         super().__init__()
         self._session = session
         self._from_picker = from_picker
-        self._order = _ORDERS[0]
+        order = self.shell.state.order
+        self._order = order if order in _ORDERS else _ORDERS[0]
         self._shown: list[RunView] = []
         self._rows: RunRows | None = None
         self._opened: RunScreen | None = None
@@ -48,7 +51,9 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         yield Lines(lambda *_: [] if self._rows is None else [self._rows.head()], id="head")
         yield LineList[RunKey](id="runs")
         yield Lines(self._instead, id="instead")
-        yield Status(self.footer, self._note)
+        status = Status(self.footer, self._note)
+        status.filter = self.shell.state.runs_filter
+        yield status
 
     @property
     def items(self) -> LineList[RunKey]:
@@ -60,13 +65,16 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def state_words(self) -> str:
         paused = self.shell.state_words(options=False)
-        return "  ".join(x for x in (paused, f"by {self._order}") if x)
+        count = len(self.shell.view.marked)
+        marked = f"{count} marked" if count else ""
+        return "  ".join(x for x in (paused, marked, f"by {self._order}") if x)
 
     # -- what is shown ---------------------------------------------------------------------
 
     def update(self) -> None:
         session, (width, height) = self._session, self.size
         text = self.status.filter
+        self.shell.state.order, self.shell.state.runs_filter = self._order, text
         self._shown = runs_shown(session.runs(), self._order, text)
         bare = width < LEAST[0] or height < LEAST[1]
         listed = bool(session.views) and not bare
@@ -154,6 +162,38 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if run is not None:
             compare(self.shell, self._session, run)
             self.update()
+
+    def action_mark(self) -> None:
+        """Mark the run at the cursor, or take its mark away; the cursor moves on."""
+        run = self._session.views.get(self.items.cursor) if self.items.cursor else None
+        if run is not None:
+            view = self.shell.view
+            self.shell.view = replace(view, marked=toggled(view.marked, run))
+            self.update()
+            self.items.move(1)
+
+    def action_comparison(self, *, grouped: bool = False) -> None:
+        """Show the marked runs side by side, or all."""
+        from rltui.tui.screens.comparison import open_comparison
+
+        open_comparison(self.shell, self._session, self._open_at, grouped=grouped)
+
+    def action_group(self) -> None:
+        """Show groups of the marked runs side by side, or of all."""
+        self.action_comparison(grouped=True)
+
+    def _open_at(self, run: RunView, tag: str | None) -> None:
+        self.open_run(run.key)
+        if self._opened is not None and tag is not None:
+            self._opened.call_later(self._opened.open_elsewhere, run, tag)
+
+    def action_hyperparameters(self) -> None:
+        """Show the hyperparameters of the run at the cursor."""
+        from rltui.tui.screens.hyperparameters import HyperparametersScreen
+
+        run = self._session.views.get(self.items.cursor) if self.items.cursor else None
+        if run is not None:
+            self.shell.push_screen(HyperparametersScreen(self._session, run))
 
     def copied_text(self) -> str:
         run = self._session.views.get(self.items.cursor) if self.items.cursor else None

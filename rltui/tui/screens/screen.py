@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.screen import Screen
 
+from rltui.core.errors import UsageError
 from rltui.present.kit.choice import choose
 from rltui.present.kit.line import Line
 from rltui.present.screens.footer import footer_line
@@ -22,6 +23,8 @@ from rltui.tui.widgets.status import Status
 
 Result = TypeVar("Result")
 
+#: Commands that take something more.
+_WITH_ARGUMENT = ("at", "goto", "tab", "theme", "w", "w!")
 #: Below this many lines or cells there is no room for tabs; below the second, for anything but
 #: the verdict.
 TINY, LEAST = (40, 10), (20, 5)
@@ -148,7 +151,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
             return
         run, hint = choose(name, self.commands())
         if run is None:
-            hint = hint or ": tab NAME, goto STEP, theme NAME, runs, q"
+            hint = hint or ": tab NAME, goto STEP, now, at STEP, theme NAME, runs, q"
             self.shell.say(f"unknown command {name!r}{hint}")
         else:
             run(rest.strip())
@@ -166,9 +169,13 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
             "q": leave,
             "quit": leave,
             "theme": self.shell.choose_theme,
+            "w": self._write,
+            "w!": partial(self._write, over=True),
             "help": lambda _: self.action_help(),
             "tab": needs_run,
+            "at": needs_run,
             "goto": needs_run,
+            "now": needs_run,
         }
 
     def palette(self) -> Iterator[SystemCommand]:
@@ -188,7 +195,16 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
     async def action_command(self) -> None:
         """Take a command."""
-        await self.status.edit("command")
+        await self.ask()
+
+    async def ask(self, text: str = "") -> None:
+        """Take a command that begins with ``text``."""
+        await self.status.edit_command(text, self.completions(), self.shell.history)
+
+    def completions(self) -> list[str]:
+        """Commands as they may be entered, with their arguments where these can be listed."""
+        names = [f"{n} " if n in _WITH_ARGUMENT else n for n in self.commands() if n != "quit"]
+        return [*sorted(names), *(f"theme {t}" for t in self.shell.themes())]
 
     def copied_text(self) -> str:
         """What is at the cursor, for the clipboard; empty for nothing."""
@@ -199,6 +215,36 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         text = self.copied_text()
         if text:
             self.shell.copy(text)
+
+    async def action_write(self) -> None:
+        """Ask for the name of a file for the screen, or for the data of its chart."""
+        from rltui.tui.writing import default_name
+
+        await self.ask(f"w {default_name(self.picture_words(), self.shell.logdirs)}")
+
+    def picture_words(self) -> list[str]:
+        """What a picture of the screen is called."""
+        return ["rltui", self.title_words.lower()]
+
+    def charted(self) -> tuple[RunView, str] | None:
+        """The run and the tag of the chart on the screen."""
+        return None
+
+    def _write(self, name: str, *, over: bool = False) -> None:
+        """Write the screen once the line of the command has left it."""
+        self.call_after_refresh(self._write_now, name, over)
+
+    def _write_now(self, name: str, over: bool) -> None:
+        from rltui.tui.writing import write_screen
+
+        shell, rows = self.shell, self.shell.screen_rows()
+        if rows and self.status.display:  # which may still show the line of the command
+            rows[-1] = shell.palette.segments(self.status.line(self.size.width))
+        try:
+            done = write_screen(shell, rows, name, self.charted(), over=over)
+        except (UsageError, OSError) as problem:
+            done = str(problem)
+        self.shell.say(done)
 
     def leave_line(self) -> bool:
         """Leave the line that takes text, or clear the filter; whether there was one."""

@@ -46,7 +46,9 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
     def repaint(self) -> None:
         """Paint the cells that differ from what was painted last."""
         if not self._painted:
-            return  # what was never painted will be
+            if self.display:  # Textual may have painted what was valid before a change of size
+                self.refresh()
+            return
         changed, finished, cells = [], self._finisher(), self.cells
         for y, (old, _) in list(self._painted.items()):
             new = finished(y)

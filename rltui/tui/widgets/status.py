@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,15 +13,18 @@ from textual.widgets import Input
 from rltui.core.text import clean
 from rltui.present.kit.line import ACCENT, MUTED, Line, Token, with_ground
 from rltui.present.screens.footer import filter_line
+from rltui.tui.command_history import CommandHistory, Completion, matching
 from rltui.tui.widgets.lines import Lines
 
 #: Longer texts are cut: nobody types them.
 _MOST = 200
 #: Cells that are kept for the text.
 _LEAST_CELLS = 20
+#: Commands that are shown while one is typed.
+_MOST_OFFERED = 6
 _HINTS = {
     "filter": "Enter keep  Esc clear  !word without",
-    "command": "tab NAME  goto STEP  theme NAME",
+    "command": "Tab completes  ↑ earlier ones",
 }
 
 
@@ -33,10 +36,21 @@ class Prompt(Input):
     """
 
     def on_key(self, event: events.Key) -> None:
-        """Backspace on an empty line leaves it, as in other programs."""
+        """Backspace on an empty line leaves it, as in other programs; in the line of a command
+        Tab completes, and up and down lead through the commands that were entered."""
+        status = self.parent
+        assert isinstance(status, Status)
         if event.key == "backspace" and not self.value:
             event.prevent_default()
             self.post_message(Status.Left())
+        elif status.editing == "command" and event.key in ("tab", "up", "down"):
+            event.prevent_default()
+            event.stop()
+            self._put(status.suggestion(event.key, self.value))
+
+    def _put(self, text: str) -> None:
+        self.value = text
+        self.cursor_position = len(text)
 
 
 class Status(Horizontal):
@@ -67,6 +81,9 @@ class Status(Horizontal):
     def __init__(self, keys: Callable[[int], Line], note: Callable[[], str] = str) -> None:
         """``keys`` draws the footer at a width; ``note`` says what the filter left."""
         super().__init__()
+        self._completion = Completion()
+        self._candidates: Sequence[str] = ()
+        self._history = CommandHistory()
         self._draw_keys = keys
         self._note = note
         self.editing = ""
@@ -98,18 +115,31 @@ class Status(Horizontal):
     # -- drawing ---------------------------------------------------------------------------
 
     def _keys(self, width: int, _: int) -> list[Line]:
+        return [self.line(width)]
+
+    def line(self, width: int) -> Line:
+        """What it shows while no text is taken."""
         if not self.filter:
-            return [self._draw_keys(width)]
+            return self._draw_keys(width)
         note = self._note()
-        return [filter_line(self.filter, width, f"{note}  Esc clear" if note else "Esc clear")]
+        return filter_line(self.filter, width, f"{note}  Esc clear" if note else "Esc clear")
 
     def _sign(self, _width: int, _height: int) -> list[Line]:
         sign = ":" if self.editing == "command" else "/"
         return [with_ground([(f" {sign}", ACCENT)], Token.SEL)]
 
     def _hint_text(self) -> str:
-        note = self._note() if self.editing == "filter" else ""
+        note = self._note() if self.editing == "filter" else self._offer()
+        if note and self.editing == "command":
+            return f"{note} "
         return "  ".join(x for x in (note, _HINTS.get(self.editing, "")) if x) + " "
+
+    def _offer(self) -> str:
+        """What the command may become; "" for too much of it, and for nothing."""
+        for prompt in self.query(Prompt):
+            fitting = matching(prompt.value, self._candidates) if prompt.value else ()
+            return "  ".join(fitting[:_MOST_OFFERED]) if fitting != (prompt.value,) else ""
+        return ""
 
     def _hint(self, width: int, _: int) -> list[Line]:
         line: Line = [(self._hint_text().rjust(width)[:width], MUTED)]
@@ -123,6 +153,21 @@ class Status(Horizontal):
             hint.update()
 
     # -- editing ---------------------------------------------------------------------------
+
+    async def edit_command(
+        self, text: str, candidates: Sequence[str], history: CommandHistory
+    ) -> None:
+        """Take a command that begins with ``text``. Tab completes it to one of ``candidates``."""
+        self._completion, self._candidates, self._history = Completion(), candidates, history
+        history.begin()
+        await self.edit("command", text)
+
+    def suggestion(self, key: str, text: str) -> str:
+        """What Tab, up or down put in place of ``text``."""
+        if key == "tab":
+            return self._completion.complete(text, self._candidates)
+        found = self._history.move(-1 if key == "up" else 1, text)
+        return text if found is None else found
 
     async def edit(self, what: str, text: str = "") -> None:
         """Take text: ``filter``, or ``command`` that begins with ``text``."""
@@ -153,6 +198,8 @@ class Status(Horizontal):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
+        if self.editing == "command":
+            self.show_note()
         if self.editing == "filter" and event.value != self.filter:
             self._set_filter(event.value)
 
@@ -161,6 +208,7 @@ class Status(Horizontal):
         command = self.editing == "command"
         self.leave(keep=True)
         if command:
+            self._history.add(event.value)
             self.post_message(self.Entered(event.value))
 
     def on_status_left(self, event: Left) -> None:

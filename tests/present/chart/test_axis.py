@@ -15,6 +15,7 @@ from rltui.present.chart.axis import (
     linear_scale,
     log_scale,
     nice_ceil,
+    round_ticks,
     x_ticks,
 )
 from rltui.present.kit import numbers
@@ -132,6 +133,32 @@ def test_labels_share_a_format(values: list[float], step: float, labels: list[st
 )
 def test_x_ticks(first: float, last: float, cells: int, kind: str, labels: list[str]) -> None:
     assert [label for _, label in x_ticks(first, last, cells, kind)] == labels
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [
+        (0.0, 3.62e9, ["0", "1G", "2G", "3G"]),
+        (-2.0, 2.0, ["-2", "-1", "0", "1", "2"]),
+        (7.0, 7.0, ["7.00"]),
+        (0.0, 0.0, ["0"]),
+        (0.0, 1.7e308, ["0", "1.7e308"]),
+        (5e-324, 1e-322, ["4.9e-324", "9.9e-323"]),
+    ],
+)
+def test_round_ticks(low: float, high: float, labels: list[str]) -> None:
+    found = round_ticks(low, high, 16)
+    assert [label for _, label in found] == labels
+    assert all(low - 1e-6 <= at <= high + 1e-6 for at, _ in found)
+
+
+@pytest.mark.parametrize("cells", [30, 100])
+@pytest.mark.parametrize("span", [3, 50, 200, 3000, 9e4, 2e5, 1e6, 1e8])
+@pytest.mark.parametrize(("kind", "first"), [("clock", 1.79e9), ("time", 864_000.0)])
+def test_ticks_of_times_differ(kind: str, first: float, span: float, cells: int) -> None:
+    labels = [label for _, label in x_ticks(first, first + span, cells, kind)]
+    assert len(labels) >= 2
+    assert len(set(labels)) == len(labels)
 
 
 @given(FINITE, FINITE, st.integers(0, 400), st.sampled_from(["step", "time", "clock", "number"]))

@@ -65,3 +65,28 @@ def test_only_what_is_new_is_looked_at() -> None:
         outline.extend(y[:end])
         took.append(time.process_time() - began)
     assert min(took) < 1e-3
+
+
+@pytest.mark.parametrize("pieces", [[MANY], [5, 20_000, 20_001, 77_777, MANY]])
+def test_means_are_those_of_equal_blocks_however_the_points_came(pieces: list[int]) -> None:
+    _, y = series()
+    y[1000:1005] = np.nan
+    y[200_000] = np.inf
+    outline = Outline()
+    for end in pieces:
+        outline.extend(y[:end])
+    size = MANY // len(outline.means) + 1
+    size = 1 << (size - 1).bit_length()
+    for block in (0, 1000 // size, 200_000 // size, len(outline.means) - 1):
+        values = y[block * size : (block + 1) * size].astype(np.float64)
+        assert outline.means[block] == pytest.approx(values[np.isfinite(values)].mean())
+        assert abs(outline.centres[block] - (block * size + len(values) / 2)) <= 1
+
+
+def test_a_block_without_a_finite_value_has_no_mean() -> None:
+    y = np.full(50_000, np.nan)
+    y[-10_000:] = 1e308
+    outline = Outline()
+    outline.extend(y)
+    assert np.isnan(outline.means[0])
+    assert outline.means[-1] in (1e308, np.inf)

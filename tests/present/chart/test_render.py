@@ -135,7 +135,7 @@ def test_golden_grid_cell() -> None:
 
 
 GOLDEN_CELL = """
-    3.82│⠈⠓⠒⠤⣀⡀
+    3.82│⠈⠓⠒⠤⣀⡀      ✖
         │     ⠈⠙⠒⠢⠤⣀
         │           ⠉⡇
         │            ⡇
@@ -197,11 +197,28 @@ def test_zero_on_the_axis(y: list[float], bottom: str) -> None:
     assert [label for label in labels if label][-1] == bottom
 
 
-def test_a_limit_joins_only_when_it_is_near() -> None:
-    near = render(Chart(Curve(X, ENTROPY), limits=[Limit(6.0, "near")]), 60, 12, BRAILLE)
-    far = render(Chart(Curve(X, ENTROPY), limits=[Limit(60.0, "far")]), 60, 12, BRAILLE)
+def test_a_limit_far_outside_is_marked_at_the_edge_and_does_not_squeeze_the_curve() -> None:
+    alone = Chart(Curve(X, ENTROPY))
+    near = render(Chart(alone.curve, limits=[Limit(6.0, "near")]), 60, 12, BRAILLE)
     assert "near" in text(near)
-    assert "far" not in text(far)
+    assert "^ near" not in text(near)
+    for limit, row, mark in ((60.0, 0, "^ far"), (-60.0, 9, "v far")):
+        lines = render(Chart(alone.curve, limits=[Limit(limit, "far")]), 60, 12, BRAILLE)
+        assert mark in plain(lines[row])
+        ticks = [plain(line)[:5] for line in lines]
+        assert ticks == [plain(line)[:5] for line in render(alone, 60, 12, BRAILLE)]
+    positive = Chart(alone.curve, log=True, limits=[Limit(0.0, "none"), Limit(1e9, "far")])
+    assert "^ far" in text(render(positive, 60, 12, BRAILLE))
+    assert "none" not in text(render(positive, 60, 12, BRAILLE))
+
+
+@pytest.mark.parametrize("values", [[0.02, 33.0], [7.0, 7.0]], ids=["varying", "constant"])
+@pytest.mark.parametrize("rows", [6, 10, 24])
+def test_a_limit_below_zero_does_not_join_where_no_value_is(values: list[float], rows: int) -> None:
+    chart = Chart(Curve(np.arange(2), np.array(values)), limits=[Limit(-5.0, "low")])
+    assert not any(
+        plain(line).lstrip().startswith("-") for line in render(chart, 60, rows, BRAILLE)
+    )
 
 
 def test_log_refuses_what_is_not_positive_and_says_so() -> None:
@@ -270,8 +287,11 @@ def test_no_row_of_a_low_chart_is_tinted_that_is_not_healthy() -> None:
     lines = render(chart, 60, 6, BRAILLE)
     tinted = [any(look.bg is Token.TINT for look in looks(line)) for line in lines]
     assert tinted == [True, True, True, True, False, False]
-    sick = [any(look.fg is Token.BAD for look in looks(line)) for line in lines]
+    sick = [any(look.fg is Token.BAD for text, look in x if "✖" not in text) for x in lines]
     assert sick == [False, False, False, False, True, True]
+    assert [(row, look.fg) for row, x in enumerate(lines) for t, look in x if t == "✖"] == [
+        (0, Token.BAD)
+    ], "and a badge where it began, off the curve"
 
 
 def test_crosshair_outside_of_the_window_is_not_drawn() -> None:
@@ -337,20 +357,6 @@ def test_the_unit_hides_no_label(last: int, newest: bool, shown: str) -> None:
     chart = Chart(Curve([0, last], [0.0, 1.0]), x_unit="step", newest=newest)
     label = plain(render(chart, 44, 9, BRAILLE)[-1])
     assert label.split() == shown.split()
-
-
-def test_a_name_that_fits_into_its_bar_is_not_cut() -> None:
-    lines = render(entropy(bars=[Bar("a long name of it", BAD, 15)]), 60, 14, BRAILLE)
-    assert "a long name of it ━" in plain(lines[-1])
-    short = render(entropy(bars=[Bar("a long name of it", BAD, 60)]), 40, 14, BRAILLE)
-    assert plain(short[-1]).startswith("a long name of it ")
-
-
-def test_the_name_of_an_early_bar_does_not_hide_the_bar() -> None:
-    lines = render(entropy(bars=[Bar("since the beginning", BAD, 1)]), 60, 14, BRAILLE)
-    assert "✖━ since the beginning ━━━" in plain(lines[-1])
-    ended = render(entropy(bars=[Bar("over early", BAD, 1, 20, over=True)]), 60, 14, BRAILLE)
-    assert "━ over early" in plain(ended[-1])
 
 
 def test_smoothing_shows_the_raw_line_below_and_the_raw_value_at_the_end() -> None:

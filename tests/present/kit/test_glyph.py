@@ -50,7 +50,7 @@ def test_an_unknown_marker_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("text", "plain"),
-    [("2.46 → 0.176", "2.46 -> 0.176"), ("× 200", "x 200"), ("≤ 0.15", "<= 0.15"),
+    [("2.46 → 0.176", "2.46 to 0.176"), ("← →", "<- ->"), ("× 200", "x 200"), ("≤ 0.15", "<= 0.15"),
      ("≥ 2.5 × best", ">= 2.5 x best"), ("± 0.1", "+- 0.1"), ("chi², token", "chi2, token"),
      ("clip frac., low…", "clip frac., low~"), ("–", "-"), ("naïve", "naive"),
      ("实验", "????"), ("⠤ ", "* "), ("µ", "u"), ("▁▇█", "_##"), ("verl · GRPO", "verl . GRPO")],

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rltui.core.errors import DocumentError, UsageError
-from rltui.present.kit.line import Token
+from rltui.present.kit.line import RUN_TOKENS, Token
 from rltui.present.kit.theme import Theme, list_themes, load_theme, nearest_256, rgb
 from tests.present.kit.colours import contrast
 
@@ -81,6 +81,31 @@ def test_terminal_has_no_ground_and_ansi_names_no_truecolour() -> None:
 def test_text_is_readable(name: str, ground: Token, text: Token) -> None:
     theme = load_theme(name)
     assert contrast(theme.colours[text], theme.colours[ground]) >= 4.5
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_compared_runs_can_be_read_and_told_apart(name: str) -> None:
+    theme = load_theme(name)
+    for token in RUN_TOKENS:
+        assert contrast(theme.colours[token], theme.colours[Token.BG]) >= 4.5
+    for colours in (theme.colours, theme.colours256, theme.ansi16):
+        assert len({colours[t] for t in RUN_TOKENS}) == len(RUN_TOKENS)
+    for first, second in combinations(RUN_TOKENS, 2):
+        pair = (_lab(theme.colours[t], "none") for t in (first, second))
+        assert float(np.linalg.norm(next(pair) - next(pair))) >= 16
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_what_is_not_judged_stands_out_less_than_what_is(name: str) -> None:
+    theme = load_theme(name)
+    grey, spark = (theme.ansi16[t] for t in (Token.UNJUDGED, Token.SPARK))
+    black, white = "#000000", "#ffffff"
+    ground = black if theme.dark else white
+    usual = {"bright black": "#666666", "white": "#e5e5e5", "cyan": "#11a8cd"}
+    assert contrast(usual[grey], ground) < contrast(usual[spark], ground)
+    ground = ground if theme.colours[Token.BG] == "default" else theme.colours[Token.BG]
+    colours = theme.colours
+    assert contrast(colours[Token.UNJUDGED], ground) < contrast(colours[Token.SPARK], ground)
 
 
 @pytest.mark.parametrize("text", TEXTS)

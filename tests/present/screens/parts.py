@@ -15,21 +15,23 @@ from rltui.present.screens.findings_list import (
     finding_entries,
     findings_layout,
 )
+from rltui.present.screens.grid import grid_lines
+from rltui.present.screens.grid_layout import grid_layout
 from rltui.present.screens.header import run_header, runs_header
 from rltui.present.screens.log import log_head, log_lines
 from rltui.present.screens.metric import metric_lines
 from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
 from rltui.present.screens.metric_rows import tab_sections
-from rltui.present.screens.metric_table import columns_for, list_head, row_entries
+from rltui.present.screens.metric_table import columns_for, list_head, section_entries
 from rltui.present.screens.runs import RunRows, runs_shown
 from rltui.present.screens.tab import (
-    below_lines,
     empty_lines,
     hidden_lines,
     overview_entries,
     side_lines,
     tab_layout,
 )
+from rltui.present.screens.tab_below import below_lines
 from rltui.present.screens.tabs import OVERVIEW, tab_line, tab_rule
 from rltui.present.screens.view import View
 from rltui.session import RunView, Session
@@ -69,11 +71,15 @@ def parts_of_run(
     elif tab == OVERVIEW:
         yield drawn(overview_entries(run, sections, view, layout))
     else:
-        yield [list_head(run, sections[0], columns, view, (0, 3))]
-        yield drawn(row_entries(run, rows, columns, view, layout.margin))
+        yield [list_head(run, sections, columns, view, (0, 3))]
+        yield drawn(section_entries(run, sections, columns, view, layout.margin))
     yield hidden_lines(run, tab, text, view)
+    for cross in (None, run.points.last_step):
+        places = grid_layout(width, height, len(rows))
+        yield grid_lines(run, rows, None, cross, view, places)
     tag = rows[-1].tag if rows else None
     yield below_lines(run, tag, view, layout, layout.below)
+    yield below_lines(run, tag, view, layout, layout.below, rows)
     if layout.side:
         yield side_lines(run, tab, tag, view, layout.side - 1, height)
     for name in (tag, "no such tag"):

@@ -121,10 +121,11 @@ def test_heads_stand_over_their_columns(width: int) -> None:
     assert all(w.endswith(" ") for w in words)
 
 
+@pytest.mark.parametrize("marks", [False, True])
 @pytest.mark.parametrize("width", range(40, 201))
-def test_columns_of_the_list_of_runs_never_touch(width: int) -> None:
+def test_columns_of_the_list_of_runs_never_touch(width: int, marks: bool) -> None:
     run = a_session(grpo_batch(60, collapse=30), clock=grpo_clock()).runs()[0]
-    columns, view = _Columns(width, 60), View()
+    columns, view = _Columns(width, 60, marks), View()
     line = _facts(run, columns, view)
     sizes = (columns.framework, columns.state, columns.step, columns.age)
     assert line_width(line) == sum(sizes)
@@ -135,7 +136,8 @@ def test_columns_of_the_list_of_runs_never_touch(width: int) -> None:
     headline = plain(_headline(run, columns, view))
     if columns.title:
         assert headline[columns.title] == " "
-    assert line_width(line) + len(headline) + columns.left + 2 + columns.name <= width
+    before = columns.left + columns.mark + 2 + columns.name
+    assert before + line_width(line) + len(headline) <= width
 
 
 def test_a_long_title_of_the_headline_reaches_up_to_its_value() -> None:
@@ -143,7 +145,7 @@ def test_a_long_title_of_the_headline_reaches_up_to_its_value() -> None:
     tag = run.headline()
     assert tag is not None
     run.infos = {**run.infos, tag: replace(run.infos[tag], title="total loss")}
-    columns = _Columns(80, 60)
+    columns = _Columns(80, 60, False)
     headline = plain(_headline(run, columns, View()))
     assert headline.startswith(" total loss ")
     assert len(headline) == 1 + columns.title + columns.value + 1 + columns.spark

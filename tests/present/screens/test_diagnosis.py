@@ -72,7 +72,7 @@ def test_a_list_without_room_for_all_shows_the_worst_findings() -> None:
     mild = tuple(replace(last, rule=f"mild{n}", title=f"mild {n}", level=Level.WATCH) for n in "ab")
     over = replace(last, title="past", state=FindingState.RESOLVED)
     worst = replace(last, title="worst of all", level=Level.BAD)
-    run.report = replace(run.report, findings=(*mild, worst, over), diagnosed=Diagnosed())
+    run.full_report = replace(run.report, findings=(*mild, worst, over), diagnosed=Diagnosed())
     run.version += 1
     assert [f.title for f in run.report.worst(2)] == ["mild a", "worst of all"]
     assert "worst of all" in text_of(short_lines(run, 78, VIEW, 2))
@@ -89,7 +89,7 @@ def test_the_cause_counts_what_fires_below_it() -> None:
     below = diagnosed.diagnoses[1]
     past = replace(below.findings[0], title="past", state=FindingState.RESOLVED)
     story = (diagnosed.diagnoses[0], replace(below, findings=(below.findings[0], past)))
-    run.report = replace(run.report, diagnosed=replace(diagnosed, diagnoses=story))
+    run.full_report = replace(run.report, diagnosed=replace(diagnosed, diagnoses=story))
     head = finding_entries(run, VIEW, 60, 2)[0]
     assert "of 1 finding" in text_of(head.draw(False))
 

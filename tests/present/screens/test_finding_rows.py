@@ -22,7 +22,7 @@ def a_run() -> tuple[RunView, Finding]:
 
 def with_findings(run: RunView, *findings: Finding) -> None:
     assert run.report is not None
-    run.report = replace(run.report, findings=findings, diagnosed=Diagnosed())
+    run.full_report = replace(run.report, findings=findings, diagnosed=Diagnosed())
     run.version += 1
 
 

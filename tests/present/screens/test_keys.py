@@ -12,6 +12,7 @@ from rltui.core.errors import UsageError
 from rltui.present.screens.keys import (
     EVERYWHERE,
     FINDINGS,
+    GRID,
     KEYS,
     LIST,
     METRIC,
@@ -37,6 +38,7 @@ README = ROOT / "README.md"
 CARRIERS: dict[str, type] = {
     RUNS: RunsScreen,
     LIST: RunScreen,
+    GRID: RunScreen,
     FINDINGS: RunScreen,
     METRIC: MetricScreen,
     PICKER: PickerScreen,
@@ -105,7 +107,7 @@ def test_no_key_is_one_that_terminals_lose() -> None:
 
 
 def test_every_screen_can_be_left_and_has_help() -> None:
-    for screen in (RUNS, LIST, FINDINGS, METRIC):
+    for screen in (RUNS, LIST, GRID, FINDINGS, METRIC):
         actions = {k.action for k in keys_for(screen)}
         assert {"help", "quit", "back", "pause", "command"} <= actions
     assert {"help", "quit", "back", "enter"} <= {k.action for k in keys_for(PICKER)}
@@ -113,6 +115,7 @@ def test_every_screen_can_be_left_and_has_help() -> None:
 
 #: How the README writes keys, and the names of the toolkit.
 SPELT = {
+    "Space": "space",
     "?": "question_mark",
     "!": "exclamation_mark",
     "/": "slash",
@@ -122,6 +125,12 @@ SPELT = {
     "+": "plus",
     "-": "minus",
     "=": "equals_sign",
+    ",": "comma",
+    ".": "full_stop",
+    "<": "less_than_sign",
+    ">": "greater_than_sign",
+    "{": "left_curly_bracket",
+    "}": "right_curly_bracket",
     "←": "left",
     "→": "right",
     "Enter": "enter",

@@ -11,7 +11,8 @@ from rltui.present.screens.metric import metric_lines
 from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
 from rltui.present.screens.metric_rows import make_row
 from rltui.present.screens.statistics import statistics
-from rltui.present.screens.tab import below_lines, tab_layout
+from rltui.present.screens.tab import tab_layout
+from rltui.present.screens.tab_below import below_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView, Session
 from rltui.store import Series

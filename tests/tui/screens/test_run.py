@@ -63,6 +63,55 @@ async def test_every_tag_is_on_screen_under_all(rich: tuple[Any, ...]) -> None:
         assert "own metric" in hand.text
 
 
+# -- the stages of a step ------------------------------------------------------------------
+
+
+async def test_timing_shows_the_stages_and_v_their_shares(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich, size=(120, 36)) as hand:
+        await hand.press("6")
+        assert "One step" in hand.text
+        assert "seconds, stacked" in hand.text
+        assert hand.run.place == "timing"
+        await hand.press("v")
+        assert "% of the step, stacked" in hand.text
+        await hand.press("v", "slash", *"actor", "enter")
+        assert "seconds, stacked" in hand.text
+        assert hand.run.tag == "timing_s/update_actor"
+        await hand.press("enter")
+        assert "timing_s/update_actor" in hand.text
+        await hand.press("escape", "escape", "7")
+        assert hand.run.place == "list"
+        assert "One step" not in hand.text
+
+
+async def test_balance_says_what_waiting_costs_and_other_tabs_do_not() -> None:
+    tags = {"timing_s/ref": [2.0] * 30, "timing_s/step": [4.0] * 30, "actor/pg_loss": [0.1] * 30,
+            "global_seqlen/min": [50.0] * 30, "global_seqlen/mean": [100.0] * 30,
+            "global_seqlen/max": [200.0] * 30}  # fmt: skip
+    async with open_app(a_batch(tags), size=(120, 36)) as hand:
+        await hand.press("8")
+        assert "before balancing: the others wait 1.0 s per step, 25 % of 4.0 s" in hand.text
+        await hand.press("3")
+        assert "the others wait" not in hand.text
+
+
+async def test_system_has_a_section_per_device() -> None:
+    devices = ("system/gpu.0.gpu", "system/gpu.1.gpu", "system/network.sent")
+    async with open_app(a_batch({t: [1.0, 2.0] * 9 for t in (*devices, "loss")})) as hand:
+        await hand.press("colon", *"tab system", "enter")
+        assert hand.ids == list(devices)
+        await hand.press("tab")
+        assert hand.run.tag == "system/gpu.1.gpu"
+        assert "Network" in hand.text
+
+
+async def test_timing_without_stages_is_a_list() -> None:
+    async with open_app(a_batch({"timing_s/step": [1.0] * 30, "loss": [1.0] * 30})) as hand:
+        await hand.press("6")
+        assert hand.run.place == "list"
+        assert hand.run.tag == "timing_s/step"
+
+
 # -- rows ----------------------------------------------------------------------------------
 
 
@@ -185,7 +234,7 @@ async def test_thirty_findings_scroll() -> None:
         assert run.report is not None
         (one,) = run.report.findings
         found = tuple(replace(one, rule=f"rule_{n}") for n in range(30))
-        run.report = replace(run.report, findings=found)
+        run.full_report = replace(run.report, findings=found)
         run.version += 1
         await hand.press("9")
         assert sum(isinstance(x, FindingId) for x in hand.ids) == 30
@@ -270,9 +319,9 @@ async def test_an_overlay_opens_dims_and_closes(
 async def test_help_that_is_longer_than_the_screen_scrolls(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich, size=(80, 14)) as hand:
         await hand.press("question_mark")
-        assert "not judged" not in hand.text
+        assert "quit; training goes on" not in hand.text
         await hand.press("G")
-        assert "not judged" in hand.text
+        assert "quit; training goes on" in hand.text
         assert "Keys on Overview" in hand.text, "the head stays"
 
 
@@ -333,13 +382,13 @@ async def test_commands(rich: tuple[Any, ...]) -> None:
         assert "unknown command 'nonsense'" in hand.notices
         await hand.press("colon", *"tab nope", "enter")
         assert "no tab 'nope'" in hand.notices
-        await hand.press("colon", *"goto x", "enter")
+        await hand.press("colon", *"at x", "enter")
         assert "not a step: 'x'" in hand.notices
-        await hand.press("3", "g", "colon", *"goto 17", "enter")
+        await hand.press("3", "g", "colon", *"at 17", "enter")
         assert hand.metric.zoom.crosshair == 17
-        await hand.press("colon", *"goto 99999999999999999999", "enter")
+        await hand.press("colon", *"at 99999999999999999999", "enter")
         assert hand.metric.zoom.crosshair == 60
-        await hand.press("colon", *"goto 99", "enter")
+        await hand.press("colon", *"at 99", "enter")
         assert hand.metric.zoom.crosshair == 60
         assert "nearest logged step: 60" in hand.notices
         await hand.press("colon", "escape", "colon", *"tab perf", "enter")
@@ -420,7 +469,7 @@ async def test_the_palette_has_tabs_a_step_and_what_the_keys_do(rich: tuple[Any,
             names = {c.title: c.callback for c in hand.app.get_system_commands(screen)}
             assert {"Tab Timing", "Go to a step", "Explain the selection", "Quit"} <= set(names)
             assert "Row up" not in names
-        await names["Go to a step"]()  # type: ignore[misc]
+        await names["Look at a step"]()  # type: ignore[misc]
         await hand.press(*"12", "enter")
         assert hand.metric.zoom.crosshair == 12
         await hand.press("ctrl+p")

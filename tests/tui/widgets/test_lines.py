@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from textual.app import ComposeResult
+from textual.events import Resize
 
 from rltui.present.kit.line import TEXT, Line
 from rltui.tui.shell import ShellApp
@@ -65,3 +66,26 @@ async def test_what_changed_while_hidden_is_painted_whole_when_it_is_shown() -> 
         lines.display = True
         await hand.settle()
         assert any(whole)
+
+
+async def test_what_changes_after_a_new_size_was_painted_is_painted() -> None:
+    """Textual paints a widget of a new size before the widget hears of it."""
+    app = Bench()
+    async with app.run_test(size=(20, 3)) as pilot:
+        hand = Screen()
+        hand.app, hand.pilot = app, pilot
+        await hand.settle()
+        lines, painted = app.query_one(Lines), []
+        lines.on_resize(Resize(lines.size, lines.size))
+        refresh = lines.refresh
+
+        def recorded(*regions: Any, **options: Any) -> Any:
+            painted.append(regions)
+            return refresh(*regions, **options)
+
+        lines.refresh = recorded  # type: ignore[method-assign]
+        app.line = "one TWO three"
+        lines.update()
+        await hand.settle()
+        assert painted
+        assert hand.lines[0].rstrip() == "one TWO three"

@@ -1,0 +1,87 @@
+"""A report without the findings that the user muted: as if their rules had found nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from rltui.catalogue.model import TagInfo
+from rltui.core.level import Level, worst
+from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Judgement, Report
+from rltui.health.report import category_levels
+
+
+class MutedFinding(NamedTuple):
+    """Names findings of any tag at any time."""
+
+    rule: str
+    title: str
+
+    @classmethod
+    def of(cls, finding: Finding) -> MutedFinding:
+        """The name of a finding."""
+        return cls(finding.rule, finding.title)
+
+
+def without_muted(
+    report: Report, infos: Mapping[str, TagInfo], names: Collection[MutedFinding]
+) -> Report:
+    """``report`` without the findings of these names; the same object where it has none.
+
+    A tag whose alarm is muted has no tick: it is shown as not judged.
+    """
+    muted = tuple(f for f in report.findings if MutedFinding.of(f) in names)
+    if not muted:
+        return report
+    kept = tuple(f for f in report.findings if MutedFinding.of(f) not in names)
+    firing = [f for f in kept if f.state is FindingState.FIRING]
+    level = worst(f.level for f in firing)
+    tags = _tags(report.tags, firing, [f for f in muted if f.state is FindingState.FIRING])
+    return replace(
+        report,
+        level=max(level, Level.OK) if report.judged else level,
+        categories=category_levels(infos, tags),
+        findings=kept,
+        tags=tags,
+        diagnosed=_diagnosed(report.diagnosed, names),
+        muted=muted,
+    )
+
+
+def _tags(
+    tags: Mapping[str, Judgement], firing: Collection[Finding], muted: Collection[Finding]
+) -> dict[str, Judgement]:
+    rules, out = {f.rule for f in muted}, dict(tags)
+    about = {f.tag for f in muted}
+    for tag, known in tags.items():
+        if known.level >= Level.WATCH and (tag in about or rules & set(known.rules)):
+            left = worst(f.level for f in firing if f.tag == tag)
+            out[tag] = replace(known, level=left)
+    return out
+
+
+def _diagnosed(diagnosed: Diagnosed, names: Collection[MutedFinding]) -> Diagnosed:
+    left: list[Diagnosis] = []
+    for diagnosis in diagnosed.diagnoses:
+        findings = tuple(f for f in diagnosis.findings if MutedFinding.of(f) not in names)
+        firing = worst(f.level for f in findings if f.state is FindingState.FIRING)
+        if findings:
+            left.append(replace(diagnosis, findings=findings, level=max(firing, Level.OK)))
+        elif not diagnosis.findings:  # a setting that jumped: it is there for what it explains
+            left.append(replace(diagnosis, level=Level.OK))
+    explained = {d.explained_by for d in left}
+    left = [d for d in left if d.findings or d.symptom.id in explained]
+    ids = {d.symptom.id for d in left}
+    by_cause = [
+        replace(d, explained_by=d.explained_by if d.explained_by in ids else None) for d in left
+    ]
+    levels = {
+        d.symptom.id: worst(
+            [d.level, *(e.level for e in by_cause if e.explained_by == d.symptom.id)]
+        )
+        for d in by_cause
+    }
+    out = tuple(replace(d, level=levels[d.symptom.id]) for d in by_cause)
+    same = bool(out) and out[0].symptom.id == diagnosed.diagnoses[0].symptom.id
+    return replace(diagnosed, diagnoses=out) if same else Diagnosed(out)

@@ -1,0 +1,208 @@
+"""Runs side by side: which metrics are compared, the numbers of each run or group, the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.catalogue.model import TagInfo
+from rltui.core.batch import RunKey
+from rltui.core.block import FloatArray
+from rltui.core.level import Direction, Level, worst
+from rltui.present.kit import numbers
+from rltui.present.screens.marks import differing_parts, slot_of
+from rltui.present.screens.metric_rows import newest_of
+from rltui.present.screens.overlays import compared_tag
+from rltui.present.screens.run_cache import RunCache
+from rltui.present.screens.view import View
+from rltui.session import RunView
+from rltui.session.difference import level_at_end
+from rltui.session.groups import Grouping, differing, groupings
+
+#: What a row of the comparison is: a run, or a group by its name.
+RowId = RunKey | str
+
+_VITAL: RunCache[None, tuple[str, ...]] = RunCache()
+_AT_END: RunCache[str, float | None] = RunCache()
+
+ORDERS = ("metric", "name", "verdict")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One metric of all runs."""
+
+    info: TagInfo
+    """Of the first run that has it."""
+    tags: dict[RunKey, str]
+    """Its tag in each run that has it."""
+
+    @property
+    def title(self) -> str:
+        """Name on screen."""
+        return self.info.title
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """A run, or a group of runs."""
+
+    id: RowId
+    name: str
+    runs: tuple[RunView, ...]
+    slot: int
+    """Names its line in the chart; the same in every order."""
+
+    @property
+    def level(self) -> Level:
+        """The worst verdict of its runs."""
+        return worst(r.verdict.level for r in self.runs)
+
+
+class Comparison:
+    """Some runs as they are now, side by side or in groups."""
+
+    def __init__(
+        self,
+        runs: Sequence[RunView],
+        view: View,
+        by: str = "",
+        tag: tuple[RunView, str] | None = None,
+        reference: RunView | None = None,
+    ) -> None:
+        """``by``: title of the grouping, empty for none; ``tag``: a run and one of its tags,
+        which becomes the first column if it is not among the vital signs."""
+        self.runs = tuple(r for r in runs if r.infos)
+        self.groupings = groupings(self.runs)
+        self.settings = differing(self.runs)
+        """Hyperparameters in which the runs differ."""
+        self.grouping: Grouping | None = next((g for g in self.groupings if g.title == by), None)
+        self.columns = _columns(self.runs, tag)
+        self.rows = _rows(self.runs, self.grouping, view)
+        self.reference = reference
+        self._best: dict[Column, float | None] = {}
+
+    def numbers_of(self, row: Row, column: Column) -> FloatArray:
+        """(n,) one number for each run that has the metric: where it got to, see
+        :func:`~rltui.session.difference.level_at_end`."""
+        found = [_number(run, column.tags.get(run.key)) for run in row.runs]
+        return np.array([x for x in found if x is not None], dtype=np.float64)
+
+    def value(self, row: Row, column: Column) -> float | None:
+        """The newest value of a run, or the mean over a group; None where there is none."""
+        if self.grouping is None:
+            run = row.runs[0]
+            tag = column.tags.get(run.key)
+            return None if tag is None else newest_of(run, run.shown(tag))
+        found = self.numbers_of(row, column)
+        return float(found.mean()) if len(found) else None
+
+    def best(self, column: Column) -> float | None:
+        """The best value of the rows; None where no direction is better or all are equal."""
+        if column not in self._best:
+            values = [self.value(r, column) for r in self.rows]
+            found = {v for v in values if v is not None and math.isfinite(v)}
+            better = {Direction.UP: max, Direction.DOWN: min}.get(column.info.direction)
+            self._best[column] = better(found) if better is not None and len(found) > 1 else None
+        return self._best[column]
+
+    def base(self, column: Column) -> tuple[float | None, str]:
+        """What differences are counted from, and its word: the reference run, else the best."""
+        row = next((r for r in self.rows if r.runs == (self.reference,)), None)
+        if row is not None and self.grouping is None:
+            return self.value(row, column), "to reference"
+        return self.best(column), "to best"
+
+    def ordered(self, order: str, column: Column | None) -> list[Row]:
+        """The rows by ``order``: metric (the best first), name or verdict."""
+        if order == "metric" and column is not None:
+            down = -1.0 if column.info.direction is Direction.DOWN else 1.0
+            shown = column
+
+            def place(row: Row) -> tuple[bool, float]:
+                value = self.value(row, shown)
+                known = value is not None and math.isfinite(value)
+                return not known, -down * value if known and value is not None else 0.0
+
+            return sorted(self.rows, key=place)
+        if order == "verdict":
+            return sorted(self.rows, key=lambda r: (-int(r.level), r.name))
+        return sorted(self.rows, key=lambda r: r.name)
+
+
+def onset_words(row: Row) -> str:
+    """The verdict of a row: since when a run is not ok, how many of a group are not."""
+    if len(row.runs) > 1:
+        found = sum(r.verdict.level is row.level for r in row.runs)
+        every = found == len(row.runs)
+        word = "not judged" if row.level is Level.UNKNOWN else row.level.word
+        return word if every else f"{found} of {len(row.runs)} {word}"
+    run = row.runs[0]
+    if run.verdict.crash is not None:
+        return run.verdict.crash.kind.value
+    firing = run.report.firing() if run.report else ()
+    if firing and all(f.tag is None for f in firing):
+        return firing[0].title  # about the state of the run: stalled
+    since = [f.since_step for f in firing if f.level is row.level and f.since_step is not None]
+    word = "not judged" if row.level is Level.UNKNOWN else row.level.word
+    return f"{word} since {numbers.step(min(since))}" if since else word
+
+
+def compared_runs(runs: Sequence[RunView], view: View) -> list[RunView]:
+    """The marked runs if there are two at least, else all."""
+    marked = [m.run for m in view.marked if any(m.run is r for r in runs)]
+    return marked if len(marked) > 1 else [r for r in runs if r.infos]
+
+
+def _number(run: RunView, tag: str | None) -> float | None:
+    if tag is None:
+        return None
+    return _AT_END.get(run, tag, lambda: level_at_end(run.shown(tag)))
+
+
+def _rows(runs: Sequence[RunView], grouping: Grouping | None, view: View) -> list[Row]:
+    if grouping is not None:
+        names = differing_parts([g.name for g in grouping.groups])
+        return [
+            Row(g.name, name, g.runs, slot)
+            for slot, (g, name) in enumerate(zip(grouping.groups, names, strict=True))
+        ]
+    slots = [slot_of(view.marked, r) for r in runs]
+    names = differing_parts([r.name for r in runs])
+    every = None not in slots
+    return [
+        Row(run.key, name, (run,), slot if every and slot is not None else n)
+        for n, (run, name, slot) in enumerate(zip(runs, names, slots, strict=True))
+    ]
+
+
+def _columns(runs: Sequence[RunView], tag: tuple[RunView, str] | None) -> list[Column]:
+    """The vital signs of all runs, in the order of the first that has each."""
+    columns: list[Column] = []
+    seen: set[tuple[RunKey, str]] = set()
+    wanted = [tag] if tag is not None and tag[1] in tag[0].infos else []
+    wanted += [(run, t) for run in runs for t in _vital_tags(run)]
+    for run, vital in wanted:
+        if (run.key, vital) in seen:
+            continue
+        tags = {r.key: t for r in runs if (t := compared_tag(run, vital, r)) is not None}
+        columns.append(Column(run.infos[vital], tags))
+        seen.update(tags.items())
+    return columns
+
+
+def _vital_tags(run: RunView) -> tuple[str, ...]:
+    """The headline, then the tags that answer the questions of the scenario."""
+
+    def find() -> tuple[str, ...]:
+        if run.recognition is None:
+            return ()
+        found = dict.fromkeys([run.headline() or ""])
+        for question in run.recognition.scenario.questions:
+            found.update(dict.fromkeys(run.tags_of_metrics(question.metrics)))
+        return tuple(t for t in found if t in run.infos)
+
+    return _VITAL.get(run, None, find)

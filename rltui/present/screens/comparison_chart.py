@@ -1,0 +1,210 @@
+"""The chart of a comparison: the row at the cursor over the others, and what the groups show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rltui.present.chart.chart_model import XY, Overlay
+from rltui.present.chart.render import Chart, Curve, render
+from rltui.present.kit import numbers
+from rltui.present.kit.line import MUTED, RULE, TITLE, Line
+from rltui.present.kit.names import distinct
+from rltui.present.screens.comparison import Column, Comparison, Row
+from rltui.present.screens.marks import RUN_TOKENS, slot_sign
+from rltui.present.screens.mean_band import Points, bundle
+from rltui.present.screens.overlays import band_of, points_of
+from rltui.present.screens.view import View
+from rltui.present.screens.x_axis import Axis, axis_of
+from rltui.session import RunView
+from rltui.session.difference import difference
+from rltui.session.groups import setting_of
+
+#: Runs whose last steps differ by more than this factor are said to end apart.
+_APART = 1.1
+#: Cells of a name in the legend.
+_NAME = 24
+#: Hyperparameters in the sentence on a run.
+_MOST_SETTINGS = 6
+
+
+class Curves:
+    """The curves of a comparison, each made once."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        names = tuple(r.name for r in comparison.rows)
+        ids = [r.id for r in comparison.rows]
+        self.names = dict(zip(ids, distinct(names, _NAME), strict=True))
+        """The names in the legend."""
+        self.banded = [r for r in comparison.rows if r.slot >= len(RUN_TOKENS)]
+        """The rows without a colour of their own."""
+        self._curves: dict[object, Curve | None] = {}
+        self._bands: dict[object, tuple[XY, XY] | None] = {}
+
+    def of(self, row: Row, metric: Column, axis: Axis, view: View) -> Curve | None:
+        """The curve of a run, or the mean of a group with its band; None without points."""
+        key = (row.id, metric, view.axis, axis.kind)
+        if key not in self._curves:
+            self._curves[key] = _curve(self.comparison, row, metric, axis, view)
+        return self._curves[key]
+
+    def band(self, metric: Column, axis: Axis, view: View) -> tuple[XY, XY] | None:
+        """Lowest and highest of the rows without a colour."""
+        key = (metric, view.axis, axis.kind)
+        if key not in self._bands:
+            curves = [self.of(row, metric, axis, view) for row in self.banded]
+            points = [
+                (np.asarray(c.x, np.float64), np.asarray(c.y, np.float64)) for c in curves if c
+            ]
+            self._bands[key] = band_of(points)
+        return self._bands[key]
+
+
+def comparison_chart(
+    curves: Curves, metric: Column, here: Row | None, view: View, width: int, height: int
+) -> list[Line]:
+    """The chart of one metric, with its title, in ``width`` x ``height`` cells: the row ``here``
+    as the curve, five others as lines, the rest as a band."""
+    comparison, words = curves.comparison, view.glyphs.text
+    axis = _axis(comparison, metric, here, view)
+    lines: list[Overlay] = []
+    for row in comparison.rows:
+        if row is here or row.slot >= len(RUN_TOKENS):
+            continue
+        found = curves.of(row, metric, axis, view)
+        if found is not None:
+            label = f"{slot_sign(row.slot)} {words(curves.names[row.id])}"
+            token = RUN_TOKENS[row.slot]
+            lines.append(Overlay(found.x, found.y, token, label, found.low, found.high))
+    own = None if here is None else curves.of(here, metric, axis, view)
+    if own is None:
+        own = Curve(np.empty(0), np.empty(0))
+    elif here is not None and here.slot < len(RUN_TOKENS):
+        own = replace(own, token=RUN_TOKENS[here.slot])
+    chart = Chart(
+        curve=own,
+        label="" if here is None else f"{slot_sign(here.slot)} {words(curves.names[here.id])}",
+        overlays=sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)),
+        envelope=curves.band(metric, axis, view),
+        x_kind=axis.kind,
+        x_unit=axis.unit,
+        smooth=view.smooth,
+        log=view.log_y,
+        clip=view.outliers,
+    )
+    title = _title(comparison, metric, len(curves.banded), view, width)
+    return [title, *render(chart, width, height - 1, view.glyphs)]
+
+
+def _title(comparison: Comparison, metric: Column, banded: int, view: View, width: int) -> Line:
+    words = view.glyphs.text
+    line: Line = [(f"{words(metric.title)} ", TITLE)]
+    notes = [words(metric.info.unit)]
+    if comparison.grouping is not None:
+        notes.append("mean and standard deviation over runs")
+    if banded:
+        notes.append(f"{banded} of {len(comparison.rows)} in the band")
+    missing = sum(r.key not in metric.tags for r in comparison.runs)
+    if missing:
+        notes.append(f"{missing} without it")
+    note = "  ".join(x for x in notes if x)
+    line += [(f"{note} ", MUTED)] if note else []
+    used = sum(len(text) for text, _ in line)
+    line.append((view.glyphs.rule * max(0, width - used - 1), RULE))
+    return line
+
+
+def _axis(comparison: Comparison, metric: Column, here: Row | None, view: View) -> Axis:
+    """The axis of the runs: that of the first one that has what the axis counts."""
+    first = here.runs if here is not None else ()
+    found = [
+        axis_of(run, run.shown(metric.tags[run.key]), view.axis)
+        for run in (*first, *comparison.runs[:1])
+        if run.key in metric.tags
+    ]
+    return found[0] if found else Axis()
+
+
+def _curve(
+    comparison: Comparison, row: Row, metric: Column, axis: Axis, view: View
+) -> Curve | None:
+    """The curve of a run, or the mean of a group with its band."""
+    found = [_points(run, metric, axis, view) for run in row.runs]
+    kept = [p for p in found if p is not None]
+    if not kept:
+        return None
+    if comparison.grouping is None:
+        return Curve(*kept[0])
+    gathered = bundle(kept)
+    if gathered is None:
+        return None
+    low: XY | None = None
+    high: XY | None = None
+    if len(kept) > 1:
+        below, above = gathered.spread()
+        low, high = (gathered.x, below), (gathered.x, above)
+    return Curve(gathered.x, gathered.mean, low, high)
+
+
+def _points(run: RunView, metric: Column, axis: Axis, view: View) -> Points | None:
+    tag = metric.tags.get(run.key)
+    found = None if tag is None else points_of(run, tag, view.axis, axis.kind)
+    if tag is None or found is None:
+        return None
+    scale = run.infos[tag].scale / metric.info.scale
+    return found if scale == 1 else (found[0], found[1] * scale)
+
+
+def group_words(
+    comparison: Comparison, rows: Sequence[Row], metric: Column, here: Row | None
+) -> str:
+    """Whether the group at the cursor differs from the best one (the best from the second), in
+    words; empty without groups."""
+    ranked = [r for r in rows if len(comparison.numbers_of(r, metric))]
+    if comparison.grouping is None or here is None or len(ranked) < 2 or here not in ranked:
+        return ""
+    other = ranked[0] if here is not ranked[0] else ranked[1]
+    first, second = (here, other) if here is ranked[0] else (other, here)
+    a, b = comparison.numbers_of(first, metric), comparison.numbers_of(second, metric)
+    found = difference(a, b)
+    if found is None:
+        return ""
+    sign = "+" if found.difference > 0 else "-"
+    size = f"{sign} {numbers.value(abs(found.difference))}" if found.difference else "no difference"
+    facts = f"{first.name} against {second.name}: {size} in {metric.title}"
+    chance = f"chance alone: {numbers.percent(found.chance)}"
+    runs = f"{len(a)} and {len(b)} runs"
+    if found.is_real:
+        verdict = f"larger than the spread over runs explains ({chance}; {runs})"
+    elif found.can_tell:
+        verdict = f"no larger than the spread over runs ({chance}; {runs})"
+    elif found.chance <= found.rarest * 1.001 and len(a) + len(b) > 2:
+        verdict = f"the runs do not overlap, but {runs} are too few to be sure ({chance})"
+    else:
+        verdict = f"{runs} are too few to tell"
+    return f"{facts}; {verdict}"
+
+
+def settings_words(comparison: Comparison, here: Row | None) -> str:
+    """The hyperparameters in which the runs differ, with the values of the row at the cursor;
+    empty where none is logged."""
+    if here is None or comparison.grouping is not None:
+        return ""
+    names = [n for n in comparison.settings if setting_of(here.runs[0], n)]
+    if not names:
+        return ""
+    shown = [f"{n} {setting_of(here.runs[0], n)}" for n in names[:_MOST_SETTINGS]]
+    more = len(names) - len(shown)
+    return f"{here.name}: {', '.join(shown)}" + (f" and {more} more" if more else "")
+
+
+def ends_words(comparison: Comparison) -> str:
+    """That the runs did not get equally far; empty when they did."""
+    last = [r.progress.last_step for r in comparison.runs if r.progress is not None]
+    known = [s for s in last if s]
+    if not known or max(known) < _APART * min(known):
+        return ""
+    return f"the runs are at steps {numbers.step(min(known))} to {numbers.step(max(known))}"

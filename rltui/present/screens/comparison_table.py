@@ -1,0 +1,190 @@
+"""The table of a comparison: one line for each run or group, one column for each metric."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rltui.core.level import Level
+from rltui.core.text import fit, pad
+from rltui.present.kit import numbers
+from rltui.present.kit.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    Line,
+    Token,
+    column,
+    fit_line,
+    style,
+    with_ground,
+)
+from rltui.present.kit.names import distinct
+from rltui.present.screens.comparison import Column, Comparison, Row, RowId, onset_words
+from rltui.present.screens.entries import Entry, longest, with_margin
+from rltui.present.screens.marks import slot_look, slot_sign
+from rltui.present.screens.view import View
+
+#: Cells of a metric: the value, the sign of the best, a blank.
+_METRIC = numbers.ALIGNED_WIDTH + 2
+#: Cells of the difference, beside the metric that is chosen.
+_DIFFERENCE = 13
+
+
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """What fits into a width."""
+
+    margin: int
+    name: int
+    verdict: int
+    step: int
+    difference: int
+    first: int
+    """First metric that is visible, ..."""
+    end: int
+    """... and the one after the last."""
+
+
+def table_layout(comparison: Comparison, chosen: int, width: int) -> TableLayout:
+    """The columns at ``width``; the metric ``chosen`` is always visible."""
+    margin = 2 if width >= 110 else 1
+    verdict = 18 if width >= 100 else 0
+    step = 8 if width >= 80 else 0
+    difference = _DIFFERENCE if width >= 60 else 0
+    names = longest([r.name for r in comparison.rows], 8) + 1
+    rest = width - 1 - margin - 4 - verdict - step - difference
+    name = max(8, min(names, rest - _METRIC, max(20, rest // 2)))
+    fits = max(1, (rest - name) // _METRIC)
+    first = max(0, min(chosen - fits // 2, len(comparison.columns) - fits))
+    end = min(len(comparison.columns), first + fits)
+    if end - first == len(comparison.columns) and names > name:
+        name = min(names, rest - (end - first) * _METRIC)
+    return TableLayout(margin, name, verdict, step, difference, first, end)
+
+
+def table_head(comparison: Comparison, chosen: int, layout: TableLayout, view: View) -> Line:
+    """The heads of the columns."""
+    rule, grouped = view.glyphs.rule, comparison.grouping is not None
+    what = "Group" if grouped else "Run"
+    line: Line = [(" " * layout.margin, TEXT), (f"{what} ", style(Token.STRONG, bold=True))]
+    line.append((rule * max(0, layout.name + 3 - len(what) - 1) + " ", RULE))
+    if layout.verdict:
+        line.append(column("verdict", layout.verdict, MUTED))
+    if layout.step:
+        line.append(column("runs" if grouped else "step", layout.step, MUTED, right=True))
+    for index in range(layout.first, layout.end):
+        here = index == chosen
+        metric = comparison.columns[index]
+        look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
+        title = fit(view.glyphs.text(metric.title), _METRIC - 1, ellipsis=view.glyphs.ellipsis)
+        line += [(title, look), (" " * (_METRIC - len(title)), TEXT)]
+        if here and layout.difference:
+            base, word = comparison.base(metric)
+            word = "± over runs" if grouped else "" if base is None else word
+            line.append(column(word, layout.difference, MUTED))
+    return line
+
+
+def table_entries(
+    comparison: Comparison,
+    rows: list[Row],
+    chosen: int,
+    layout: TableLayout,
+    view: View,
+    width: int,
+) -> list[Entry[RowId]]:
+    """One entry per row."""
+    cut = distinct(tuple(r.name for r in rows), layout.name - 1, view.glyphs.ellipsis)
+    names = dict(zip((r.id for r in rows), cut, strict=True))
+    best = {n: comparison.best(comparison.columns[n]) for n in range(layout.first, layout.end)}
+
+    def entry(row: Row) -> Entry[RowId]:
+        def draw(cursor: bool) -> list[Line]:
+            line = _head_of_row(row, names[row.id], layout, view, cursor)
+            for index in range(layout.first, layout.end):
+                metric = comparison.columns[index]
+                line += _value(comparison.value(row, metric), best[index], view)
+                if index == chosen and layout.difference:
+                    text = _beside(comparison, row, metric)
+                    line.append(column(view.glyphs.text(text), layout.difference, MUTED))
+            cells = width - layout.margin - 1
+            return [with_margin(line, cells, layout.margin, view, cursor=cursor)]
+
+        return Entry(row.id, draw)
+
+    return [entry(r) for r in rows]
+
+
+def _head_of_row(row: Row, name: str, layout: TableLayout, view: View, cursor: bool) -> Line:
+    glyphs, level = view.glyphs, row.level
+    alarm = level >= Level.WATCH
+    look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
+    badge = style(LEVEL_TOKEN[level], bold=alarm)
+    line: Line = [
+        (f"{slot_sign(row.slot)} ", slot_look(row.slot)),
+        (f"{glyphs.badge(level)} ", badge),
+    ]
+    line.append(column(glyphs.text(name), layout.name, look, ellipsis=glyphs.ellipsis))
+    if layout.verdict:
+        words = glyphs.text(onset_words(row))
+        mild = style(LEVEL_TOKEN[level]) if alarm else MUTED
+        line.append(column(words, layout.verdict, mild, ellipsis=glyphs.ellipsis))
+    if layout.step:
+        last = row.runs[0].progress.last_step if row.runs[0].progress else None
+        text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
+        line.append(column(text, layout.step, MUTED, right=True))
+    return line
+
+
+def _value(value: float | None, best: float | None, view: View) -> Line:
+    is_best = best is not None and value == best
+    look = style(Token.STRONG, bold=True) if is_best else STRONG if best is None else TEXT
+    text = numbers.aligned(value)
+    if is_best:
+        text = f"{text.rstrip()}*"
+    return [(pad(view.glyphs.text(text), _METRIC), look)]
+
+
+def _beside(comparison: Comparison, row: Row, metric: Column) -> str:
+    """The spread of a group, or how far a run is from the best or from the reference."""
+    if comparison.grouping is not None:
+        found = comparison.numbers_of(row, metric)
+        return f"± {numbers.value(float(found.std(ddof=1)))}" if len(found) > 1 else ""
+    base, value = comparison.base(metric)[0], comparison.value(row, metric)
+    if base is None or value is None or not math.isfinite(value - base):
+        return ""
+    difference = value - base
+    if not difference:
+        return "best" if comparison.base(metric)[1] == "to best" else "reference"
+    return f"{'+' if difference > 0 else '-'} {numbers.value(abs(difference))}"
+
+
+def comparison_header(
+    comparison: Comparison, total: int, label: str, view: View, width: int
+) -> Line:
+    """Line 1: how many runs, and what they are grouped by."""
+    shown = len(comparison.runs)
+    words = f"{shown} of {total} runs" if shown < total else f"{shown} runs"
+    line: Line = [(" Compare ", style(Token.STRONG, bold=True)), (f" {label}  ", TEXT)]
+    line.append((words, TEXT))
+    if comparison.grouping is not None:
+        count = len(comparison.grouping.groups)
+        groups = "1 group" if count == 1 else f"{count} groups"
+        line.append((f"  {groups} by {comparison.grouping.title}", TEXT))
+    line = fit_line(
+        [(view.glyphs.text(t), s) for t, s in line], width, ellipsis=view.glyphs.ellipsis
+    )
+    return with_ground(line, Token.RAISED)
+
+
+def comparison_text(comparison: Comparison, rows: list[Row]) -> str:
+    """The table with all metrics, for the clipboard: cells parted by tabs."""
+    heads = ["run" if comparison.grouping is None else "group", "verdict"]
+    lines = [[*heads, *(m.title for m in comparison.columns)]]
+    for row in rows:
+        values = [comparison.value(row, m) for m in comparison.columns]
+        lines.append([row.name, onset_words(row), *(numbers.value(v) for v in values)])
+    return "\n".join("\t".join(line) for line in lines)

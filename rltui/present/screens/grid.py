@@ -1,0 +1,227 @@
+"""The grid: one small chart for each metric of a tab, with badge, title and value above it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width
+from rltui.present.chart.chart_model import Chart
+from rltui.present.chart.render import render
+from rltui.present.chart.span import Span
+from rltui.present.chart.splice import spliced
+from rltui.present.chart.y_range import prepare, x_window
+from rltui.present.kit import numbers
+from rltui.present.kit.line import (
+    ACCENT,
+    LEVEL_TOKEN,
+    MUTED,
+    STRONG,
+    TEXT,
+    Line,
+    Token,
+    fit_line,
+    line_width,
+    style,
+    with_ground,
+)
+from rltui.present.kit.names import distinct
+from rltui.present.screens.entries import indented
+from rltui.present.screens.grid_layout import MARGIN, GridLayout
+from rltui.present.screens.metric_chart import chart_of
+from rltui.present.screens.metric_rows import Row
+from rltui.present.screens.run_cache import RunCache
+from rltui.present.screens.view import View
+from rltui.present.screens.x_axis import Axis, axis_of, has_own_axis, span_of
+from rltui.session import RunView
+
+#: Cells of the labels of the y axis, the same for all charts so that their columns line up.
+_LABELS = 7
+_NO_VALUE = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The cells of a chart without its title."""
+
+    width: int
+    height: int
+    axis: int
+    """Lines of the x axis, which are the lowest."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Plot:
+    """The chart of one metric without its title."""
+
+    lines: list[Line]
+    height: int
+    """Lines of the plot; the x axis follows."""
+    chart: Chart
+
+
+_PLOTS: RunCache[object, _Plot] = RunCache()
+_PLACES: RunCache[object, tuple[Span, Axis]] = RunCache()
+
+
+def grid_lines(
+    run: RunView,
+    rows: Sequence[Row],
+    cursor: str | None,
+    cross: int | None,
+    view: View,
+    layout: GridLayout,
+    *,
+    sketch: bool = False,
+) -> list[Line]:
+    """The charts of ``rows``, those in sight, with the crosshair at the step ``cross`` in all.
+
+    A ``sketch`` has no curves but those that are known already.
+    """
+    rows = rows[: layout.places]
+    names = _names(run, rows, view, layout.width)
+    columns: list[list[Line]] = [[] for _ in range(layout.columns)]
+    for place, (row, name) in enumerate(zip(rows, names, strict=True)):
+        line, column = divmod(place, layout.columns)
+        below = layout.axis if place + layout.columns >= len(rows) else 0
+        frame = _Frame(layout.width, layout.heights[line] - 1 - layout.gap + below, below)
+        title = _title(run, row, name, cross, view, layout.width)
+        if sketch and not _PLOTS.has(run, _plot_key(run, row, view, frame)):
+            block: list[Line] = [[]] * frame.height
+        else:
+            block = _chart(run, row, cross, view, frame)
+        columns[column].append(_head(title, view, layout.width, cursor=row.tag == cursor))
+        columns[column] += indented([*block, *([] if below else [[]] * layout.gap)], MARGIN)
+    total = sum(layout.heights) + layout.axis
+    return [
+        [span for c in columns for span in fit_line(c[y] if y < len(c) else [], layout.pitch)]
+        for y in range(total)
+    ]
+
+
+def in_sight(first: int, shown: int, count: int, view: View) -> str:
+    """ "1–20 of 22": which of the charts are in sight, for the footer."""
+    if shown >= count:
+        return f"{count} charts" if count != 1 else "1 chart"
+    return view.glyphs.text(f"{first + 1}–{first + shown} of {count}")
+
+
+def _head(title: Line, view: View, width: int, *, cursor: bool) -> Line:
+    if not cursor:
+        return [(" " * MARGIN, TEXT), *title]
+    bar = " " * (MARGIN - 1) + view.glyphs.cursor
+    return [(bar, style(Token.ACCENT, bold=True)), *with_ground(fit_line(title, width), Token.SEL)]
+
+
+def _chart(run: RunView, row: Row, cross: int | None, view: View, frame: _Frame) -> list[Line]:
+    """The chart of a metric without its title, with the crosshair where its axis has the step."""
+    plot = _plot(run, row, view, frame)
+    if cross is None or has_own_axis(run, row.tag):
+        return plot.lines
+    key = _plot_key(run, row, view, frame)
+    span, axis = _PLACES.get(run, key, lambda: _places(run, row, view, frame, plot.chart))
+    at = axis.place(cross)
+    return _crossed(plot, span, at, cross, view) if span.holds(at) else plot.lines
+
+
+def _places(run: RunView, row: Row, view: View, frame: _Frame, chart: Chart) -> tuple[Span, Axis]:
+    """Where the steps lie on the lines of a chart; found for the crosshair alone."""
+    window = x_window(chart, prepare(replace(chart, smooth=0.0)))
+    left = _LABELS + 1
+    span = Span(left, max(1, frame.width - left), frame.width, *window)
+    return span, axis_of(run, run.shown(row.tag), view.axis)
+
+
+def _plot_key(run: RunView, row: Row, view: View, frame: _Frame) -> object:
+    return row.tag, row.band, view, frame, span_of(run, row.tag)[2]
+
+
+def _plot(run: RunView, row: Row, view: View, frame: _Frame) -> _Plot:
+    """Kept until the run or the view changes; wherever the crosshair and the cursor are."""
+    width, height = frame.width, frame.height
+
+    def draw() -> _Plot:
+        chart = chart_of(run, row.tag, view, band=row.band)
+        chart = replace(
+            chart,
+            bars=(),
+            marks=(),
+            limits=(),
+            ends=True,
+            newest=False,
+            x_axis=frame.axis > 0,
+            label_width=_LABELS,
+        )
+        lines = render(chart, width, height, view.glyphs)
+        return _Plot(lines, height - frame.axis, chart)
+
+    return _PLOTS.get(run, _plot_key(run, row, view, frame), draw)
+
+
+def _crossed(plot: _Plot, span: Span, at: float, step: int, view: View) -> list[Line]:
+    """The lines of a plot with the crosshair at the place ``at``, which gives way to the data."""
+    column = span.column(at)
+    bar = view.glyphs.vertical
+    lines = [
+        spliced(line, column, bar, ACCENT, blank_only=y < plot.height)
+        for y, line in enumerate(plot.lines[: plot.height])
+    ]
+    axis = plot.lines[plot.height :]
+    if len(axis) == 2:
+        label = f" {numbers.step(step)} "
+        begin = max(0, min(column - (len(label) - 1) // 2, span.width - len(label)))
+        look = style(Token.ACCENT, bold=True, reverse=True)
+        axis = [
+            spliced(axis[0], column, view.glyphs.tick_up, ACCENT),
+            spliced(axis[1], begin, label, look),
+        ]
+    return [*lines, *axis]
+
+
+def _names(run: RunView, rows: Sequence[Row], view: View, width: int) -> tuple[str, ...]:
+    """The titles, each as long as the longest unit and value leave room for."""
+    room = min((_room(run, r, view, width) for r in rows), default=width)
+    return distinct(tuple(r.title for r in rows), room, view.glyphs.ellipsis)
+
+
+def _room(run: RunView, row: Row, view: View, width: int) -> int:
+    """Cells for the name of a chart; the unit gives way where it leaves less than half."""
+    value = cell_width(numbers.value(row.value)) if row.value is not None else 1
+    unit = cell_width(_unit(run, row, view, width))
+    return max(4, width - 3 - max(value, 7) - (unit + 1 if unit else 0))
+
+
+def _unit(run: RunView, row: Row, view: View, width: int) -> str:
+    unit = "own step" if has_own_axis(run, row.tag) else row.info.unit
+    if cell_width(row.title) + cell_width(unit) + 12 > width:
+        return ""
+    return view.glyphs.text(unit)
+
+
+def _title(run: RunView, row: Row, name: str, cross: int | None, view: View, width: int) -> Line:
+    """Badge, name, unit and the newest value, or that at the crosshair."""
+    glyphs, alarm = view.glyphs, row.level >= Level.WATCH
+    token = LEVEL_TOKEN[row.level]
+    value, look = row.value, style(token, bold=True) if alarm else STRONG
+    if cross is not None:
+        value, look = _value_at(run, row, cross), style(Token.ACCENT, bold=True)
+    text = glyphs.text(_NO_VALUE if value is None else numbers.value(value))
+    if value is not None and not np.isfinite(value) and not alarm:
+        look = style(Token.BAD, bold=True)
+    line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
+    line.append((glyphs.text(name), STRONG if alarm else TEXT))
+    unit = _unit(run, row, view, width)
+    right: Line = [(f"{unit} ", MUTED)] if unit else []
+    right.append((text, look))
+    fill = max(1, width - line_width(line) - line_width(right))
+    return fit_line([*line, (" " * fill, TEXT), *right], width, ellipsis=glyphs.ellipsis)
+
+
+def _value_at(run: RunView, row: Row, step: int) -> float | None:
+    """The value at a step, else the one before it."""
+    series = run.shown(row.tag)
+    at = int(np.searchsorted(series.steps, step, side="right")) - 1
+    return float(series.values[at]) if at >= 0 else None

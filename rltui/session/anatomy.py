@@ -1,0 +1,329 @@
+"""Where the time of a step goes: its stages, what they took, and what they usually take.
+
+Which tags are stages, which contain which, and what counts their tokens is knowledge of the
+catalogue (``part_of``, ``per_token``, ``tokens``). All times are in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rltui.catalogue.model import TagInfo
+from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
+from rltui.session.run import RunView
+
+#: Newest rows that say what a step takes now.
+RECENT = 10
+#: Rows that say what it usually takes, after the first ones, in which caches and engines warm up.
+_USUAL, _WARM_UP = 16, 8
+#: A stage that is logged in fewer rows than this share of them is an occasional one.
+_OCCASIONAL = 0.7
+#: Stages that the catalogue does not know by name may exceed the step by this factor before they
+#: are taken for parts of other ones.
+_FITS = 1.05
+
+
+#: Timers that leave more than this share of the step unexplained time something shorter than it.
+_UNRELATED = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of a step, or something that happens inside one."""
+
+    tag: str
+    depth: int
+    """0 for a stage of the step itself."""
+    within: str = ""
+    """Tag of the stage that contains it."""
+    per_token: str = ""
+    """Tag of the same per token, if that is logged."""
+    tokens: str = ""
+    """Tag that counts the tokens it handles per step, if that is logged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a stage, or the whole step, took."""
+
+    now: float
+    """Median of its newest rows; NaN when none of them is finite."""
+    usual: float
+    """Median of the rows after the first few; NaN with too few of them."""
+    every: float = 1.0
+    """How many steps pass between two rows of it."""
+
+    @property
+    def per_step(self) -> float:
+        """Its part in the average step."""
+        return self.now / self.every
+
+    @property
+    def drift(self) -> float:
+        """Now over usual; NaN when one is missing or zero."""
+        return self.now / self.usual if self.usual > 0 else np.nan
+
+
+class Anatomy:
+    """The stages of the steps of a run, as of one version of it."""
+
+    def __init__(self, run: RunView, total: str, stages: tuple[Stage, ...]) -> None:
+        """``total``: tag of the seconds of a whole step, "" when that is not logged."""
+        self._run = run
+        self.total = total
+        self.stages = stages
+        """In the order of the catalogue, each followed by what happens inside it."""
+
+    @property
+    def parts(self) -> list[Stage]:
+        """The stages that make up a step; nothing is in two of them."""
+        return [s for s in self.stages if not s.depth]
+
+    @cached_property
+    def costs(self) -> dict[str, Cost]:
+        """What each stage takes, by tag."""
+        rows = len(self.steps)
+        return {s.tag: cost_of(self._run, s.tag, rows) for s in self.stages}
+
+    @cached_property
+    def whole(self) -> Cost:
+        """What one step takes: as logged, else its stages together."""
+        if self.total:
+            return cost_of(self._run, self.total, len(self.steps))
+        costs = [self.costs[s.tag] for s in self.parts]
+        return Cost(sum(c.per_step for c in costs), sum(c.usual for c in costs))
+
+    @cached_property
+    def steps(self) -> IntArray:
+        """(n,) the steps, ascending."""
+        if self.total:
+            return self._run.series(self.total).steps
+        most = max((self._run.series(s.tag) for s in self.parts), key=lambda s: s.count)
+        return most.steps
+
+    @cached_property
+    def heights(self) -> FloatArray:
+        """(n,) seconds of each step: the logged total, or the sum of the stages where that is
+        missing, or shorter because the trainer does not count an occasional stage."""
+        if not self.total:
+            return np.asarray(self.at(np.arange(len(self.steps))).sum(axis=0))
+        series = self._run.series(self.total)
+        heights = series.values.astype(np.float64) * _scale(self._run, self.total)
+        rows = np.flatnonzero(self.is_rare)
+        heights[rows] = np.fmax(heights[rows], self.at(rows).sum(axis=0))
+        return heights
+
+    @cached_property
+    def is_rare(self) -> BoolArray:
+        """(n,) whether an occasional stage took place in each of the steps."""
+        rare = [self._run.series(s.tag).steps for s in self.parts if self.costs[s.tag].every > 1]
+        if not rare:
+            return np.zeros(len(self.steps), np.bool_)
+        return np.isin(self.steps, np.concatenate(rare))
+
+    def at(self, rows: IntArray) -> FloatArray:
+        """(parts, n) seconds of each of :attr:`parts` in some rows (n,) of :attr:`steps`; 0 where
+        it is not logged or not finite."""
+        return np.array([self._values_at(s.tag, rows) for s in self.parts])
+
+    def _values_at(self, tag: str, rows: IntArray) -> FloatArray:
+        series, there = self._run.series(tag), True
+        if tag in self._aligned:
+            found = series.values[rows]
+        else:
+            steps = self.steps[rows]
+            places = np.maximum(np.searchsorted(series.steps, steps, "right") - 1, 0)
+            found, there = series.values[places], series.steps[places] == steps
+        values = found.astype(np.float64) * _scale(self._run, tag)
+        return np.where(there & np.isfinite(values), values, 0.0)
+
+    @cached_property
+    def _aligned(self) -> set[str]:
+        """Stages that are logged in every step."""
+        steps = self.steps
+        return {s.tag for s in self.parts if np.array_equal(self._run.series(s.tag).steps, steps)}
+
+    @cached_property
+    def other(self) -> float:
+        """Seconds of the average step that no stage accounts for; 0 without a logged total."""
+        regular = [c.now for c in self._known_costs if c.every == 1.0]
+        rest = self.whole.now - sum(regular) if self.total else 0.0
+        return max(0.0, rest) if np.isfinite(rest) else 0.0
+
+    @property
+    def _known_costs(self) -> list[Cost]:
+        return [c for s in self.parts if np.isfinite((c := self.costs[s.tag]).now)]
+
+    @cached_property
+    def length(self) -> float:
+        """Seconds of the average step: what the shares are shares of."""
+        return sum(c.per_step for c in self._known_costs) + self.other
+
+    def share(self, stage: Stage) -> float:
+        """The share of a stage in the average step, 0 to 1; NaN when unknown."""
+        return self.costs[stage.tag].per_step / self.length if self.length > 0 else np.nan
+
+    def per_token(self, stage: Stage) -> tuple[float, bool]:
+        """Milliseconds per token now, and whether that was logged; else it is worked out from
+        the tokens of the step. NaN when neither is logged."""
+        if stage.per_token:
+            values = self._run.series(stage.per_token).values[-RECENT:]
+            return _median(values) * self._run.infos[stage.per_token].scale, True
+        if not stage.tokens:
+            return np.nan, False
+        tokens = _median(self._run.series(stage.tokens).values[-RECENT:])
+        return (1000 * self.costs[stage.tag].now / tokens if tokens > 0 else np.nan), False
+
+    @cached_property
+    def usual_steps(self) -> tuple[int, int] | None:
+        """First and last step of the rows that are the usual ones; None with too few of them."""
+        part = _usual_rows(len(self.steps))
+        return None if part is None else (int(self.steps[part][0]), int(self.steps[part][-1]))
+
+    @cached_property
+    def slowed(self) -> tuple[Stage, int] | None:
+        """The stage that lengthened the step most, and the step since which it does; None when
+        the step takes about as long as usual."""
+        if not self.whole.drift > _SLOWER:
+            return None
+        grown = [(c.now - c.usual, s) for s in self.parts if (c := self.costs[s.tag]).usual > 0]
+        stage = max(grown, key=lambda found: found[0], default=(0.0, None))[1]
+        if stage is None or not (cost := self.costs[stage.tag]).drift > _SLOWER:
+            return None
+        series, scale = self._run.series(stage.tag), _scale(self._run, stage.tag)
+        since = _since(series.values, (cost.now + cost.usual) / 2 / scale)
+        return stage, int(series.steps[since])
+
+
+#: A step that takes this many times its usual time got slower.
+_SLOWER = 1.25
+#: Rows whose median says whether a stage is slow.
+_SMOOTH = 5
+#: Rows that are read at once.
+_READ = 1024
+
+
+def _scale(run: RunView, tag: str) -> float:
+    return run.infos[tag].scale * run.infos[tag].sign
+
+
+def cost_of(run: RunView, tag: str, rows: int) -> Cost:
+    """What a stage took in a run of ``rows`` steps. Reads few of its points."""
+    series, scale = run.series(tag), _scale(run, tag)
+    count = series.count
+    every = rows / count if 0 < count < _OCCASIONAL * rows else 1.0
+    part = None if every > 1 else _usual_rows(count)
+    usual = np.nan if part is None else _median(series.values[part]) * scale
+    return Cost(_median(series.values[-RECENT:]) * scale, usual, every)
+
+
+def _usual_rows(count: int) -> slice | None:
+    """The rows that are the usual ones of ``count``; None when there are hardly others."""
+    first = min(_WARM_UP, count // 10)
+    last = min(first + _USUAL, count - RECENT)
+    return slice(first, last) if last - first >= _SMOOTH else None
+
+
+def _median(values: ValueArray) -> float:
+    finite = values[np.isfinite(values)].astype(np.float64)
+    return float(np.median(finite)) if len(finite) else np.nan
+
+
+def _since(values: ValueArray, limit: float) -> int:
+    """The row since which the median of a few rows stays above ``limit``. Reads backwards, no
+    further than to that row."""
+    end = len(values)
+    while end > _SMOOTH:
+        begin = max(0, end - _READ)
+        windows = np.lib.stride_tricks.sliding_window_view(values[begin:end], _SMOOTH)
+        below = np.flatnonzero(np.median(windows, axis=1) <= limit)
+        if len(below):
+            return min(begin + int(below[-1]) + _SMOOTH // 2 + 1, len(values) - 1)
+        end = begin + _SMOOTH - 1
+    return 0
+
+
+def anatomy_of(run: RunView) -> Anatomy | None:
+    """The stages of the steps of a run; None when a single time is logged, none in every step, or
+    only timers of something shorter."""
+    whole = run.catalogue.roles.step_time
+    logged = {t: i for t, i in run.infos.items() if i.part_of and run.points.count(t)}
+    if not logged:
+        return None
+    total = next(iter(run.tags_of_metrics((whole,))), "")
+    ordered = sorted(logged, key=lambda t: (logged[t].order, logged[t].title, t))
+    firsts: dict[str, str] = {}
+    for tag in ordered:
+        metric = logged[tag].metric
+        if metric is not None and logged[tag].part_of != metric.key:
+            firsts.setdefault(metric.key, tag)
+    found = {t: _container(run, logged[t], firsts, whole) for t in ordered}
+    inside = {t: c for t, c in found.items() if c is not None}
+    tops = _fitting(run, total, [t for t in ordered if inside.get(t) == ""])
+    stages: list[Stage] = []
+    for tag in tops:
+        _append(run, tag, "", 0, inside, stages)
+    if not tops or len(tops) + bool(total) < 2:
+        return None
+    anatomy = Anatomy(run, total, tuple(stages))
+    regular = any(anatomy.costs[s.tag].every == 1.0 for s in anatomy.parts)
+    return anatomy if regular and anatomy.other <= _UNRELATED * anatomy.length else None
+
+
+def _container(run: RunView, info: TagInfo, firsts: Mapping[str, str], whole: str) -> str | None:
+    """Tag of the stage that contains a timing, "" for the step itself. Where that stage is not
+    logged, what contains it counts. None for a statistic over workers or samples."""
+    if info.stat is not None:
+        return None
+    key, seen = info.part_of, {""}
+    while key != whole:
+        if key in firsts and firsts[key] != info.tag:
+            return firsts[key]
+        metric = run.catalogue.metrics.get(key)
+        seen.add(key)
+        if metric is None or metric.part_of in seen:
+            return None
+        key = metric.part_of
+    return ""
+
+
+def _fitting(run: RunView, total: str, tags: list[str]) -> list[str]:
+    """``tags`` without those that the catalogue does not know by name, if all together are longer
+    than the step: the largest of them are then parts of others, or contain others."""
+    if not total:
+        return tags
+    rows = run.series(total).count
+    costs = {t: cost_of(run, t, rows) for t in tags}
+    room = _FITS * cost_of(run, total, rows).now
+    kept = [t for t in tags if np.isfinite(costs[t].now)]
+    unsure = sorted((t for t in kept if not _by_name(run, t)), key=lambda t: -costs[t].now)
+    regular = [t for t in kept if costs[t].every == 1.0]
+    for tag in unsure:
+        if sum(costs[t].now for t in regular) <= room:
+            break
+        kept.remove(tag)
+        regular = [t for t in regular if t != tag]
+    return kept
+
+
+def _by_name(run: RunView, tag: str) -> bool:
+    metric = run.infos[tag].metric
+    return metric is not None and metric.key != "time.stage"
+
+
+def _append(
+    run: RunView, tag: str, within: str, depth: int, inside: Mapping[str, str], out: list[Stage]
+) -> None:
+    metric = run.infos[tag].metric
+    keys = (metric.per_token, metric.tokens) if metric is not None else ("", "")
+    per_token, tokens = (next(iter(run.tags_of_metrics((k,))), "") if k else "" for k in keys)
+    if depth:
+        per_token = tokens = ""
+    out.append(Stage(tag, depth, within, per_token, tokens))
+    for other, container in inside.items():
+        if container == tag and all(s.tag != other for s in out):
+            _append(run, other, tag, depth + 1, inside, out)

@@ -1,0 +1,216 @@
+"""The samples of a run: texts that it logged, and files beside its logs, read on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from rltui.core.stdin import PIPE
+from rltui.session.run import RunView
+from rltui.sources.beside.sample import Sample, SampleRow
+from rltui.sources.beside.sample_files import SampleTable, find_samples
+
+#: Seconds between two searches for samples that a live run has written meanwhile.
+_SEARCH_S = 10.0
+
+#: Takes in what was read; called by the owner of the browser.
+Take = Callable[[], None]
+#: Reads something, on any thread.
+Read = Callable[[], Take]
+
+
+class Samples(Protocol):
+    """Samples of one kind. Reading may take long: it belongs on a thread of its own."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+
+    @property
+    def steps(self) -> list[int]:
+        """The steps with samples, ascending; empty where only the rows know them."""
+
+    def stamp(self, step: int | None) -> object:
+        """Changes when the samples at a step do."""
+
+    def load(self, step: int | None) -> SampleTable:
+        """The samples at a step, or of all steps where :attr:`steps` is empty."""
+
+    def read(self, step: int | None, row: SampleRow) -> Sample:
+        """Everything of a sample. Raises OSError or ValueError."""
+
+
+def root_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> Path:
+    """The largest directory within ``logdir`` that holds files of no other run; standard input is
+    in none."""
+    if logdir == PIPE:
+        return PIPE
+    root = run.data.path if run.data.path.is_dir() else run.data.path.parent
+    others = [r.data.path for r in runs if r.key != run.key]
+    while root != logdir and logdir in root.parents:
+        parent = root.parent
+        if any(o == parent or (parent in o.parents and root not in o.parents) for o in others):
+            break
+        root = parent
+    return root
+
+
+def folders_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> list[Path]:
+    """The directories from :func:`root_of` down to that of the run."""
+    root = root_of(run, runs, logdir)
+    if root == PIPE:
+        return []
+    folder = run.data.path if run.data.path.is_dir() else run.data.path.parent
+    between = [p for p in folder.parents if p == root or root in p.parents]
+    return [*reversed(between), folder]
+
+
+class SampleBrowser:
+    """One kind of samples at one step. Does no I/O: :meth:`request` returns what is to be read,
+    which the owner calls on a thread, and the result of that where the browser lives."""
+
+    def __init__(self, run: RunView, root: Path, step: int | None) -> None:
+        """``step``: show the samples nearest to it; None for the newest."""
+        self.root = root
+        self.kinds: Sequence[Samples] | None = None
+        """None before the first search is over."""
+        self.kind = 0
+        """Which of them is shown."""
+        self.step: int | None = None
+        self.steps: Sequence[int] = ()
+        """The steps that have samples."""
+        self._run = run
+        self._wanted = step
+        self._table: SampleTable | None = None
+        self._made_of: tuple[str, int | None, object] | None = None
+        """Kind, step of the file and its stamp that the table is of."""
+        self._sample: tuple[object, SampleRow, Sample | str] | None = None
+        """The sample that was read last, and of what; a text says why it could not be read."""
+        self._searched: tuple[int, float] | None = None
+        """Version of the run and time of the newest search."""
+
+    # -- what there is ---------------------------------------------------------------------
+
+    @property
+    def current(self) -> Samples | None:
+        """The kind that is shown."""
+        return self.kinds[self.kind] if self.kinds else None
+
+    @property
+    def rows(self) -> Sequence[SampleRow]:
+        """The samples of the step."""
+        current, rows = self.current, self._table.rows if self._table is not None else ()
+        if current is None or current.steps or self.step is None:
+            return rows
+        return [r for r in rows if r.step == self.step]
+
+    @property
+    def note(self) -> str:
+        """Why there is no sample, or not every one."""
+        if self.kinds is not None and not self.kinds:
+            return ""
+        return "reading" if self._table is None else self._table.note
+
+    def sample(self, row: SampleRow) -> Sample | str | None:
+        """The whole sample or why it cannot be read; None while it has not been read."""
+        known = self._sample
+        return known[2] if known is not None and known[:2] == (self._made_of, row) else None
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def request(self, row: SampleRow | None, now: float) -> Read | None:
+        """What is to be read next: the kinds, the table of the step, the sample ``row``. ``now``
+        are seconds of any clock."""
+        current = self.current
+        if self._is_old(now):
+            self._searched = self._run.version, now
+            logs = frozenset(self._run.data.files.sources)
+            return partial(self._find, logs, self._run.texts.sets())
+        if current is None:
+            return None
+        step = self.step if current.steps else None
+        if self._table is None:
+            return partial(self._load, current, step)
+        if row is not None and self.sample(row) is None:
+            return partial(self._read, current, step, row, self._made_of)
+        return None
+
+    def _is_old(self, now: float) -> bool:
+        if self._searched is None:
+            return True
+        version, at = self._searched
+        return version != self._run.version and now - at >= _SEARCH_S
+
+    def _find(self, logs: frozenset[Path], texts: Sequence[Samples]) -> Take:
+        kinds: list[Samples] = [*find_samples(self.root, logs), *texts]
+        stamps = {k.name: k.stamp(self.step if k.steps else None) for k in kinds}
+        return partial(self._take_kinds, kinds, stamps)
+
+    def _take_kinds(self, kinds: Sequence[Samples], stamps: dict[str, object]) -> None:
+        before, names = self.current, [k.name for k in kinds]
+        self.kinds = kinds
+        self.kind = names.index(before.name) if before and before.name in names else 0
+        made_of = self._made_of
+        if made_of is not None and stamps.get(made_of[0]) != made_of[2]:
+            self._forget()
+        if self.current is not None and self.current.steps:
+            self._choose(self.current.steps)
+
+    def _load(self, kind: Samples, step: int | None) -> Take:
+        stamp = kind.stamp(step)
+        return partial(self._take_table, kind.load(step), (kind.name, step, stamp))
+
+    def _take_table(self, table: SampleTable, made_of: tuple[str, int | None, object]) -> None:
+        current = self.current
+        if current is None or made_of[:2] != (current.name, self.step if current.steps else None):
+            return  # another step was chosen meanwhile
+        self._table, self._made_of = table, made_of
+        if not current.steps:
+            self._choose(sorted({r.step for r in table.rows if r.step is not None}))
+
+    def _read(self, kind: Samples, step: int | None, row: SampleRow, made_of: object) -> Take:
+        found: Sample | str
+        try:
+            found = kind.read(step, row)
+        except (OSError, ValueError) as error:
+            found = f"cannot be read: {error}"
+        return partial(self._take_sample, (made_of, row, found))
+
+    def _take_sample(self, sample: tuple[object, SampleRow, Sample | str]) -> None:
+        self._sample = sample
+
+    # -- moving ----------------------------------------------------------------------------
+
+    def step_by(self, by: int) -> None:
+        """Go to an earlier or later step that has samples; from the last one on the newest is
+        shown, whichever that will be."""
+        if self.step is not None and self.step in self.steps:
+            last = len(self.steps) - 1
+            at = max(0, min(last, self.steps.index(self.step) + by))
+            self._wanted = self.steps[at] if at < last else None
+            self._choose(self.steps)
+
+    def kind_by(self, by: int) -> None:
+        """Go to another kind of samples, at about the same step."""
+        if self.kinds:
+            self._wanted = self.step if self._wanted is not None else None
+            self.kind = (self.kind + by) % len(self.kinds)
+            self._forget()
+            self.step, self.steps = None, ()
+            self._choose(self.kinds[self.kind].steps)
+
+    def _choose(self, steps: Sequence[int]) -> None:
+        """Show the step nearest to the wanted one, the newest when none is wanted."""
+        before, wanted = self.step, self._wanted
+        self.steps = steps
+        if not steps:
+            self.step = None
+        else:
+            self.step = steps[-1] if wanted is None else min(steps, key=lambda s: abs(s - wanted))
+        if self.current is not None and self.current.steps and self.step != before:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._table = self._made_of = None

@@ -1,0 +1,105 @@
+"""The records of a file of samples: JSON lines, a W&B table, or Parquet, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+#: Bytes of a file of lines that are read, from its end; of one record; of a table.
+MOST_BYTES = 1 << 28
+_MAX_RECORD = 1 << 25
+_MAX_TABLE = 1 << 26
+#: Rows of a Parquet file that are read at once.
+_BATCH = 256
+NEEDS_PARQUET = "Parquet needs pyarrow: pip install 'rltui[parquet]'"
+
+Record = dict[str, Any]
+
+
+def records(path: Path) -> Iterator[tuple[int, Record]]:
+    """(place, record) of each record in the newest part of a file. Raises OSError when it cannot
+    be read, ValueError when it is not what its name says."""
+    if path.suffix == ".parquet":
+        return _parquet(path)
+    return enumerate(_table(path)) if path.name.endswith(".table.json") else _lines(path)
+
+
+def record_at(path: Path, place: int) -> Record:
+    """The record at a place that :func:`records` gave. Raises OSError or ValueError."""
+    if path.suffix == ".parquet":
+        return _parquet_row(path, place)
+    if path.name.endswith(".table.json"):
+        return _table(path)[place]
+    with path.open("rb") as file:
+        file.seek(place)
+        found = orjson.loads(file.readline(_MAX_RECORD))
+    if not isinstance(found, dict):
+        raise ValueError("the file was rewritten")
+    return found
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Record]]:
+    with path.open("rb") as file:
+        start = max(0, path.stat().st_size - MOST_BYTES)
+        file.seek(start)
+        if start:
+            start += len(file.readline(MOST_BYTES))
+        while line := file.readline(_MAX_RECORD):
+            try:
+                found = orjson.loads(line)
+            except ValueError:
+                found = None
+            if isinstance(found, dict):
+                yield start, found
+            start += len(line)
+
+
+def _table(path: Path) -> list[Record]:
+    """W&B's table: names of the columns, and rows."""
+    if path.stat().st_size > _MAX_TABLE:
+        raise ValueError("the table is too large")
+    document = orjson.loads(path.read_bytes())
+    names = document.get("columns") if isinstance(document, dict) else None
+    rows = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(names, list) or not isinstance(rows, list):
+        raise ValueError("not a table")
+    return [dict(zip(map(str, names), r, strict=False)) for r in rows if isinstance(r, list)]
+
+
+@contextmanager
+def _parquet_file(path: Path) -> Iterator[Any]:
+    if find_spec("pyarrow") is None:
+        raise ValueError(NEEDS_PARQUET)
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with ParquetFile(path) as file:
+            yield file
+    except ArrowException as error:
+        raise ValueError(str(error)) from error
+
+
+def _parquet(path: Path) -> Iterator[tuple[int, Record]]:
+    with _parquet_file(path) as file:
+        place = 0
+        for batch in file.iter_batches(batch_size=_BATCH):
+            for record in batch.to_pylist():
+                yield place, record
+                place += 1
+
+
+def _parquet_row(path: Path, place: int) -> Record:
+    with _parquet_file(path) as file:
+        for group in range(file.num_row_groups):
+            count = file.metadata.row_group(group).num_rows
+            if place < count:
+                rows: list[Record] = file.read_row_group(group).slice(place, 1).to_pylist()
+                return rows[0]
+            place -= count
+    raise ValueError("the file was rewritten")

@@ -1,0 +1,110 @@
+"""The commands that were entered, in this start and in earlier ones, and their completion."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from rltui.core.text import clean
+from rltui.tui.state_files import state_directory, write_private
+
+#: Commands that are kept, and characters that are read of the file.
+_MOST, _MOST_CHARS = 200, 100_000
+
+
+class CommandHistory:
+    """Oldest first. A command that is entered again moves to the end."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """``path`` None: nothing outlives the app."""
+        self._path = path
+        self._entries: list[str] | None = None
+        """None until they are needed first."""
+        self._at = 0
+        """The entry that is shown; one past the end for what the user types."""
+        self._typed = ""
+
+    @classmethod
+    def of_user(cls, environ: Mapping[str, str]) -> CommandHistory:
+        """The history in the state directory."""
+        return cls(state_directory(environ) / "history")
+
+    @property
+    def entries(self) -> list[str]:
+        """The commands. Reads the file the first time; one that cannot be read has none."""
+        if self._entries is None:
+            self._entries = []
+            if self._path is not None:
+                with contextlib.suppress(OSError), self._path.open(errors="replace") as file:
+                    lines = file.read(_MOST_CHARS).splitlines()
+                    self._entries = _unique(clean(x).strip() for x in lines)[-_MOST:]
+        return self._entries
+
+    def begin(self) -> None:
+        """The user begins to type."""
+        self._at, self._typed = len(self.entries), ""
+
+    def add(self, text: str) -> None:
+        """A command was entered."""
+        text = clean(text).strip()
+        if not text:
+            return
+        self._entries = _unique([*self.entries, text])[-_MOST:]
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                write_private(self._path, "\n".join(self._entries) + "\n")
+
+    def move(self, by: int, shown: str) -> str | None:
+        """The entry before or after the one that is shown; None at the end. Past the newest one is
+        what the user had typed."""
+        to = self._at + by
+        if not 0 <= to <= len(self.entries):
+            return None
+        if self._at == len(self.entries):
+            self._typed = shown
+        self._at = to
+        return self._typed if to == len(self.entries) else self.entries[to]
+
+
+class Completion:
+    """Completes what is typed: first what all candidates share, then one after the other."""
+
+    def __init__(self) -> None:
+        self._offered: tuple[str, ...] = ()
+        self._shown: str | None = None
+
+    def complete(self, text: str, candidates: Sequence[str]) -> str:
+        """``text`` completed; unchanged when nothing fits."""
+        if self._shown is not None and text == self._shown and len(self._offered) > 1:
+            offered = self._offered
+            at = offered.index(text) + 1 if text in offered else 0
+            self._shown = offered[at % len(offered)]
+            return self._shown
+        fitting = matching(text, candidates)
+        if not fitting:
+            return text
+        self._offered = fitting
+        shared = _shared(fitting)
+        self._shown = shared if len(shared) > len(text) else fitting[0]
+        return self._shown
+
+
+def matching(text: str, candidates: Iterable[str]) -> tuple[str, ...]:
+    """The candidates that begin with ``text`` and have as many words."""
+    words = text.count(" ")
+    fitting = (c for c in dict.fromkeys(candidates) if c.rstrip().count(" ") == words)
+    return tuple(c for c in fitting if c.lower().startswith(text.lower()))
+
+
+def _shared(texts: Sequence[str]) -> str:
+    """What all texts begin with."""
+    low, high = min(texts), max(texts)
+    same = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
+    return low[:same]
+
+
+def _unique(texts: Iterable[str]) -> list[str]:
+    """Without empty and repeated ones; of equal ones the last stays."""
+    kept = dict.fromkeys(reversed([t for t in texts if t]))
+    return list(reversed(kept))

@@ -1,0 +1,167 @@
+"""Plays a run as it was: goes to a step, moves on by itself, returns to the present."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from textual.message_pump import MessagePump
+from textual.timer import Timer
+
+from rltui.present.kit import numbers
+from rltui.session import RunView, Session
+
+#: Logged steps per second that the keys walk through.
+SPEEDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+#: Two frames are at least this far apart, and this many times what the last one took, seconds.
+_FRAME_S, _REST = 0.1, 4.0
+#: The first part of a verdict that takes long is shown after so many seconds; the rest follows.
+_SLICE_S = 0.1
+
+
+@dataclass(frozen=True)
+class ReplayStart:
+    """How a replay begins."""
+
+    speed: float = 10.0
+    """Logged steps per second."""
+    until: int | None = None
+    """Step at which it pauses."""
+    playing: bool = True
+
+
+class Playback:
+    """Lives on the loop of ``owner``; ``show`` paints."""
+
+    def __init__(
+        self,
+        owner: MessagePump,
+        session: Session,
+        show: Callable[[], None],
+        start: ReplayStart | None = None,
+    ) -> None:
+        start = start or ReplayStart(playing=False)
+        self._owner = owner
+        self._session = session
+        self._replay = session.replay
+        self._show = show
+        self.speed = start.speed
+        self._until = start.until
+        self._begins = start.playing
+        self.playing = False
+        self._timer: Timer | None = None
+        self._due = 0.0
+        """Steps that the clock has earned and that are not shown yet."""
+        self._last = 0.0
+
+    @property
+    def run(self) -> RunView | None:
+        """The run that is shown as it was."""
+        return self._replay.run
+
+    @property
+    def words(self) -> str:
+        """What stands at the right end of the footer; "" for the present."""
+        if self.run is None:
+            return ""
+        return f"{numbers.short(self.speed)} steps/s" if self.playing else "replay paused"
+
+    def begin(self) -> None:
+        """Play a session that was opened for a replay."""
+        if self._begins and self.run is not None:
+            self.play()
+
+    # -- where it stands -------------------------------------------------------------------
+
+    def goto(self, run: RunView, step: int) -> None:
+        """Show a run as it was at a step. Raises ValueError where that cannot be known."""
+        self._replay.goto(run, step)
+        self._judge()
+
+    def move(self, by: int) -> bool:
+        """Go ``by`` logged steps on or back; returns whether there was one."""
+        moved = self._replay.move(by)
+        if moved:
+            self._judge()
+        return moved
+
+    def end(self) -> None:
+        """Show the present."""
+        self.stop()
+        self._replay.end()
+        self._show()
+
+    def _judge(self) -> None:
+        clock = self._session.clock
+        end = clock.monotonic() + _SLICE_S
+        if not self._replay.judge(lambda: clock.monotonic() >= end):
+            self._owner.call_later(self._judge)  # keys come in between
+        self._show()
+
+    # -- moving on by itself ---------------------------------------------------------------
+
+    def play(self) -> None:
+        """Move on by itself, from the beginning when it stands at the end."""
+        run, steps = self.run, self._replay.steps
+        if run is None:
+            return
+        if self._replay.step == int(steps[-1]):
+            self.goto(run, int(steps[0]))
+        self.playing, self._due = True, 0.0
+        self._last = self._session.clock.monotonic()
+        self._next_frame(_FRAME_S)
+        self._show()
+
+    def stop(self) -> None:
+        """Stand still."""
+        self.playing = False
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def toggle(self) -> None:
+        """Play or pause."""
+        if self.playing:
+            self.stop()
+            self._show()
+        else:
+            self.play()
+
+    def change_speed(self, by: int) -> None:
+        """The next or previous speed."""
+        nearest = min(range(len(SPEEDS)), key=lambda i: abs(math.log(SPEEDS[i] / self.speed)))
+        self.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, nearest + by))]
+        self._due = 0.0
+        self._show()
+
+    def _next_frame(self, seconds: float) -> None:
+        self._timer = self._owner.set_timer(max(_FRAME_S, seconds), self.frame)
+
+    def frame(self) -> None:
+        """Show where the run stands after the time that has passed."""
+        self._timer = None
+        if not self.playing or self.run is None:
+            return
+        now = self._session.clock.monotonic()
+        self._due += (now - self._last) * self.speed
+        self._last = now
+        whole = int(self._due)
+        self._due -= whole
+        if whole and not self._advance(whole):
+            self.stop()
+            self._show()
+            return
+        took = self._session.clock.monotonic() - now
+        self._next_frame(max((1.0 - self._due) / self.speed, _REST * took))
+
+    def _advance(self, by: int) -> bool:
+        """Returns whether there is more to play."""
+        run, step, until = self.run, self._replay.step, self._until
+        moved = self.move(by)
+        reached = self._replay.step or 0
+        if run is not None and until is not None and (step or 0) < until <= reached:
+            self._until = None
+            self.goto(run, until)
+            return False
+        return moved and reached < int(self._replay.steps[-1])

@@ -1,0 +1,311 @@
+"""Runs side by side: a chart of one metric, and a table of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from textual.app import ComposeResult
+
+from rltui.present.kit.line import MUTED, Line
+from rltui.present.kit.prose import paragraph
+from rltui.present.screens.comparison import ORDERS, Column, Comparison, Row, RowId, compared_runs
+from rltui.present.screens.comparison_chart import (
+    Curves,
+    comparison_chart,
+    ends_words,
+    group_words,
+    settings_words,
+)
+from rltui.present.screens.comparison_table import (
+    comparison_header,
+    comparison_text,
+    table_entries,
+    table_head,
+    table_layout,
+)
+from rltui.present.screens.entries import beside, indented
+from rltui.present.screens.keys import COMPARISON
+from rltui.present.screens.marks import toggled
+from rltui.present.screens.view import View
+from rltui.present.screens.x_axis import axes_of
+from rltui.session import RunView, Session
+from rltui.tui.screens.chart_options import ChartOptions
+from rltui.tui.screens.screen import LEAST, ListScreen, compare
+from rltui.tui.shell import ShellApp
+from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.status import Status
+
+#: Opens a run, at one of its tags.
+Open = Callable[[RunView, str | None], object]
+
+#: From this width two charts stand side by side.
+_TWO_CHARTS = 150
+#: Lines of the sentences on groups.
+_WORDS = 2
+
+
+def open_comparison(
+    shell: ShellApp[Any],
+    session: Session,
+    opens: Open,
+    at: tuple[RunView, str] | None = None,
+    *,
+    grouped: bool = False,
+) -> None:
+    """Show the marked runs side by side, or all; ``at`` is a run and the tag to begin with.
+    ``grouped``: by the first grouping that there is."""
+    if len([r for r in session.runs() if r.infos]) < 2:
+        shell.say("there is no other run to compare with")
+        return
+    shell.push_screen(ComparisonScreen(session, opens, at, grouped))
+
+
+class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
+    """The cursor moves over runs and, sideways, over metrics."""
+
+    DEFAULT_CSS = """
+    ComparisonScreen > #header, ComparisonScreen > #head { height: 1; }
+    """
+
+    def __init__(
+        self, session: Session, opens: Open, at: tuple[RunView, str] | None, grouped: bool
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._opens = opens
+        self._at = at
+        self._by = ""
+        """Title of the grouping; empty for none."""
+        self._grouped = grouped
+        """Whether the first grouping is to be taken."""
+        self._order = ORDERS[0]
+        self._chosen = 0
+        """Index of the metric."""
+        self._made_for: object = None
+        self._comparison = Comparison((), View())
+        self._curves = Curves(self._comparison)
+        self._rows: list[Row] = []
+        self._charts: dict[object, list[Line]] = {}
+        """What was drawn of the present comparison."""
+
+    def compose(self) -> ComposeResult:
+        yield Lines(self._draw_header, id="header")
+        yield Lines(self._draw_chart, id="chart")
+        yield Lines(self._draw_head, id="head")
+        yield LineList[RowId](id="rows")
+        yield Lines(self._draw_words, id="words")
+        yield Status(self.footer)
+
+    @property
+    def items(self) -> LineList[RowId]:
+        return self.query_one("#rows", LineList)
+
+    @property
+    def title_words(self) -> str:
+        return "Comparison"
+
+    def state_words(self) -> str:
+        return "  ".join(x for x in (self.shell.state_words(), f"by {self._order}") if x)
+
+    @property
+    def _metric(self) -> Column | None:
+        columns = self._comparison.columns
+        return columns[self._chosen] if self._chosen < len(columns) else None
+
+    @property
+    def _here(self) -> Row | None:
+        return next((r for r in self._rows if r.id == self.items.cursor), None)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(a for r in self._comparison.runs for a in axes_of(r)))
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    def update(self) -> None:
+        self._compare()
+        for run in self._comparison.runs:
+            self._session.look_at(run)
+        self._arrange()
+        rows, width = self._rows, self.size.width
+        layout = table_layout(self._comparison, self._chosen, width)
+        view = self.shell.view
+        self.items.show(table_entries(self._comparison, rows, self._chosen, layout, view, width))
+        self._update_lines()
+
+    def _compare(self) -> None:
+        """Compare the runs as they are now; nothing is done until one of them or a mark changes."""
+        view, session = self.shell.view, self._session
+        runs = compared_runs(session.runs(), view)
+        key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference)
+        if key == self._made_for:
+            return
+        self._made_for = key
+        self._charts.clear()
+        self._comparison = Comparison(runs, view, self._by, self._at, session.reference)
+        self._curves = Curves(self._comparison)
+        if self._grouped:
+            self._grouped = False
+            self._by = self._next_grouping()
+            self._compare()
+        self._sort()
+
+    def _sort(self) -> None:
+        self._rows = self._comparison.ordered(self._order, self._metric)
+
+    def _arrange(self) -> None:
+        """Share the lines out: the table gets what it needs, up to half."""
+        width, height = self.size
+        bare = width < LEAST[0] or height < LEAST[1]
+        words = 0 if bare or height < 12 else self._word_lines()
+        gap = 1 if height >= 30 else 0
+        self.query_one("#head").styles.margin = (gap, 0, 0, 0)
+        room = height - 3 - words - gap
+        chart = 0 if height < 16 else max(room // 2, room - len(self._rows))
+        self.query_one("#chart").styles.height = chart
+        self.query_one("#chart").display = chart > 0
+        self.query_one("#words").styles.height = words
+        self.query_one("#words").display = words > 0
+        self.status.display = not bare
+
+    def _word_lines(self) -> int:
+        """Lines of the sentences below the table."""
+        comparison = self._comparison
+        if comparison.grouping is not None:
+            return _WORDS
+        return 1 if comparison.settings or ends_words(comparison) else 0
+
+    def _update_lines(self) -> None:
+        for lines in self.query(Lines):
+            lines.update()
+
+    def on_line_list_moved(self) -> None:
+        self._update_lines()
+
+    def _draw_header(self, width: int, _: int) -> list[Line]:
+        session = self._session
+        label, total = ", ".join(session.labels), len(session.views)
+        return [comparison_header(self._comparison, total, label, self.shell.view, width)]
+
+    def _draw_head(self, width: int, _: int) -> list[Line]:
+        layout = table_layout(self._comparison, self._chosen, width)
+        return [table_head(self._comparison, self._chosen, layout, self.shell.view)]
+
+    def _draw_chart(self, width: int, height: int) -> list[Line]:
+        """The chosen metric, and beside it the next one where there is room."""
+        columns = self._comparison.columns[self._chosen :]
+        margin = 2 if width >= 110 else 1
+        if width < _TWO_CHARTS or len(columns) < 2:
+            return indented(self._chart(columns, 0, width - margin - 1, height), margin)
+        half = (width - margin - 4) // 2
+        first, second = (self._chart(columns, n, half, height) for n in (0, 1))
+        return indented(beside(first, second, half, 3, height), margin)
+
+    def _chart(self, columns: list[Column], index: int, width: int, height: int) -> list[Line]:
+        if index >= len(columns):
+            return []
+        view, here, metric = self.shell.view, self._here, columns[index]
+        key = (metric, self.items.cursor, view, width, height)
+        if key not in self._charts:
+            drawn = comparison_chart(self._curves, metric, here, view, width, height)
+            self._charts[key] = drawn
+        return self._charts[key]
+
+    def _draw_words(self, width: int, height: int) -> list[Line]:
+        """Whether groups differ, and what makes runs hard to compare."""
+        metric, comparison = self._metric, self._comparison
+        if metric is None:
+            return []
+        by_metric = comparison.ordered("metric", metric)
+        here = self._here
+        found = (
+            group_words(comparison, by_metric, metric, here),
+            settings_words(comparison, here),
+            ends_words(comparison),
+        )
+        text = self.shell.view.glyphs.text("; ".join(x for x in found if x))
+        margin = 2 if width >= 110 else 1
+        lines = paragraph(text, width - margin - 1, MUTED, limit=height) if text else []
+        return indented(lines, margin)
+
+    # -- moving ----------------------------------------------------------------------------
+
+    def _choose(self, by: int) -> None:
+        last = max(0, len(self._comparison.columns) - 1)
+        self._chosen = max(0, min(last, self._chosen + by))
+        self._sort()
+        self.update()
+
+    def action_previous_column(self) -> None:
+        """The metric on the left."""
+        self._choose(-1)
+
+    def action_next_column(self) -> None:
+        """The metric on the right."""
+        self._choose(1)
+
+    # -- what is compared ------------------------------------------------------------------
+
+    def action_order(self) -> None:
+        """The next order: metric, name, verdict."""
+        self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
+        self._sort()
+        self.update()
+
+    def action_group(self) -> None:
+        """The next way to group the runs, or none."""
+        self._by = self._next_grouping()
+        self.update()
+
+    def _next_grouping(self) -> str:
+        """Title of the grouping after the present one; empty for none."""
+        titles = ["", *(g.title for g in self._comparison.groupings)]
+        if len(titles) == 1:
+            self.shell.say("no two runs differ in a seed alone or share a hyperparameter")
+        at = titles.index(self._by) if self._by in titles else 0
+        return titles[(at + 1) % len(titles)]
+
+    def action_mark(self) -> None:
+        """Mark the run at the cursor, or take its mark away."""
+        here = self._here
+        if here is None or len(here.runs) > 1:
+            self.shell.say("B ends the groups; runs are marked one by one")
+            return
+        view = self.shell.view
+        self.shell.view = replace(view, marked=toggled(view.marked, here.runs[0]))
+        self.update()
+
+    def action_compare(self) -> None:
+        """Make the run at the cursor the reference, or clear it."""
+        here = self._here
+        if here is not None and len(here.runs) == 1:
+            compare(self.shell, self._session, here.runs[0])
+            self.update()
+
+    # -- in and out ------------------------------------------------------------------------
+
+    def action_enter(self) -> None:
+        """Open the run at the cursor, at the chosen metric."""
+        here, metric = self._here, self._metric
+        if here is None:
+            return
+        if len(here.runs) > 1:
+            self.action_group()
+            return
+        run = here.runs[0]
+        self.dismiss()
+        self._opens(run, None if metric is None else metric.tags.get(run.key))
+
+    def action_runs(self) -> None:
+        """Back to where the comparison was opened."""
+        self.dismiss()
+
+    def action_back(self) -> None:
+        if not self.leave_line():
+            self.dismiss()
+
+    def copied_text(self) -> str:
+        return comparison_text(self._comparison, self._rows)

@@ -1,0 +1,80 @@
+"""The hyperparameters of a run, compared with those of the reference run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from rltui.core.batch import RunKey
+from rltui.present.kit.line import Line
+from rltui.present.screens.hyperparameters import Settings, setting_lines, settings_head
+from rltui.present.screens.keys import SETTINGS
+from rltui.session import RunView, Session
+from rltui.session.samples import folders_of
+from rltui.sources.beside.settings_files import FileSettings, read_settings
+from rltui.tui.screens.overlay import Overlay
+from rltui.tui.screens.reading import ReadingScreen
+
+
+class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
+    """Sections of names and values, with a filter."""
+
+    MOST = 10_000
+
+    def __init__(self, session: Session, run: RunView) -> None:
+        super().__init__()
+        self._session = session
+        self._run = run
+        self._beside: dict[RunKey, FileSettings] = {}
+        """What was found in files beside the logs."""
+        self._drawn: tuple[object, list[Line]] | None = None
+        """The lines, and what they were made of."""
+
+    @property
+    def title_words(self) -> str:
+        return "Hyperparameters"
+
+    def on_mount(self) -> None:
+        """Read the files beside the logs."""
+        session = self._session
+        runs, logdirs = session.runs(), session.logdirs
+        folders = {r.key: folders_of(r, runs, logdirs[r.key.logdir]) for r in self._runs()}
+        self.read(partial(self._find, folders))
+        super().on_mount()
+
+    def _find(self, folders: dict[RunKey, list[Path]]) -> Callable[[], None]:
+        return partial(self._beside.update, {k: read_settings(f) for k, f in folders.items()})
+
+    def _runs(self) -> list[RunView]:
+        """The run, and the one that it is compared with."""
+        reference = self._session.reference
+        others = [] if reference is None or reference.key == self._run.key else [reference]
+        return [self._run, *others]
+
+    def _settings(self, run: RunView) -> Settings:
+        return Settings(run, self._beside.get(run.key, FileSettings()))
+
+    def head(self, width: int) -> list[Line]:
+        return settings_head(self._settings(self._run), self.shell.view, width)
+
+    def text(self, width: int) -> list[Line]:
+        tables = [self._settings(r) for r in self._runs()]
+        view, text = self.shell.view, self.status.filter
+        values = [(t.run.hyperparameters.values, t.beside) for t in tables]
+        made_of = (width, text, view.marker, values)
+        if self._drawn is None or self._drawn[0] != made_of:
+            lines = setting_lines(tables[0], tables[1:], view, width, text)
+            self._drawn = made_of, lines
+        return self._drawn[1]
+
+    # -- keys ------------------------------------------------------------------------------
+
+    def action_hyperparameters(self) -> None:
+        self.action_close()
+
+    async def action_filter(self) -> None:
+        await self.status.edit("filter")
+
+    def on_status_filtered(self) -> None:
+        self.update()

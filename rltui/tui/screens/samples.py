@@ -1,0 +1,202 @@
+"""Texts and samples of a run at one step: a list, and the sample at the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from rltui.present.kit.line import MUTED, TITLE, Line
+from rltui.present.kit.prose import paragraph
+from rltui.present.screens.entries import Entry, fixed, indented
+from rltui.present.screens.header import run_header
+from rltui.present.screens.keys import SAMPLES
+from rltui.present.screens.samples import (
+    ORDERS,
+    SIDE_BY_SIDE,
+    SampleId,
+    SampleList,
+    no_samples_words,
+    row_id,
+    sample_entries,
+    sample_lines,
+    sample_text,
+    samples_head,
+)
+from rltui.session import RunView, Session
+from rltui.session.samples import SampleBrowser, root_of
+from rltui.sources.beside.sample import Sample, SampleRow
+from rltui.tui.screens.reading import ReadingScreen
+from rltui.tui.screens.screen import LEAST, ListScreen
+from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.status import Status
+
+
+class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
+    """Shows one kind of samples at one step."""
+
+    DEFAULT_CSS = """
+    SampleScreen > #header { height: 1; }
+    SampleScreen > #head { height: 2; }
+    SampleScreen > #panes { height: 1fr; layout: vertical; }
+    SampleScreen > #panes.-wide { layout: horizontal; }
+    """
+
+    def __init__(self, session: Session, run: RunView, step: int | None) -> None:
+        """``step``: show the samples nearest to it; None for the newest."""
+        super().__init__()
+        self._session = session
+        self._run = run
+        root = root_of(run, session.runs(), session.logdirs[run.key.logdir])
+        self._browser = SampleBrowser(run, root, step)
+        self._order = next(iter(ORDERS))
+        self._list = SampleList()
+
+    def compose(self) -> ComposeResult:
+        yield Lines(self._header, id="header")
+        yield Lines(lambda width, _: self._head(width), id="head")
+        with Container(id="panes"):
+            yield LineList[SampleId](id="rows")
+            yield LineList[None](id="text")
+        yield Status(self.footer, self._note)
+
+    @property
+    def items(self) -> LineList[SampleId]:
+        return self.query_one("#rows", LineList)
+
+    @property
+    def title_words(self) -> str:
+        return "Samples"
+
+    def state_words(self) -> str:
+        return ORDERS[self._order]
+
+    def _note(self) -> str:
+        return f"{len(self._list.shown())} of {len(self._list.rows)}"
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def _request(self) -> None:
+        """Read what is missing next."""
+        if not self.reading:
+            wanted = self._browser.request(self._row(), self._session.clock.monotonic())
+            if wanted is not None:
+                self.read(wanted)
+
+    # -- the step --------------------------------------------------------------------------
+
+    def _go(self, move: Callable[[int], None], by: int) -> None:
+        move(by)
+        self.items.chosen = None
+        self.update()
+
+    def action_earlier(self) -> None:
+        self._go(self._browser.step_by, -1)
+
+    def action_later(self) -> None:
+        self._go(self._browser.step_by, 1)
+
+    def action_previous_kind(self) -> None:
+        self._go(self._browser.kind_by, -1)
+
+    def action_next_kind(self) -> None:
+        self._go(self._browser.kind_by, 1)
+
+    def action_sample_order(self) -> None:
+        """The next order; the cursor goes to its first sample."""
+        orders = list(ORDERS)
+        self._order = orders[(orders.index(self._order) + 1) % len(orders)]
+        self.items.chosen = None
+        self.update()
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    def update(self) -> None:
+        width, height = self.size
+        bare = width < LEAST[0] or height < LEAST[1]
+        browser = self._browser
+        names = [kind.name for kind in browser.kinds or ()]
+        self._list = SampleList(
+            names,
+            browser.kind,
+            browser.step,
+            browser.steps,
+            browser.rows,
+            self._order,
+            self.status.filter,
+            browser.note,
+        )
+        wide = width >= SIDE_BY_SIDE
+        self.query_one("#panes").set_class(wide, "-wide")
+        left = max(44, width * 2 // 5) if wide else width
+        self.items.styles.width = left
+        self.items.styles.height = "1fr" if wide or height < 12 else max(4, (height - 4) // 2)
+        self.status.display = self.query_one("#head").display = not bare
+        self.query_one("#text").display = not bare and (wide or height >= 12)
+        margin = 2 if wide else 1
+        self.items.show(sample_entries(self._list, self.shell.view, left - 1, margin))
+        self._show_text(width - left - 3 if wide else width - 3)
+        for name in ("#header", "#head"):
+            self.query_one(name, Lines).update()
+        self.status.update()
+        self._request()
+
+    def _show_text(self, width: int) -> None:
+        lines: list[Line] = []
+        row, browser = self._row(), self._browser
+        found = browser.sample(row) if row is not None else None
+        if browser.kinds is not None and not browser.kinds:
+            lines = paragraph(no_samples_words(str(browser.root)), max(20, width), MUTED)
+        elif found is not None:
+            lines = self._lines_of(found, max(10, width))
+        entries: list[Entry[None]] = [fixed(x) for x in indented(lines, 1)]
+        self.query_one("#text", LineList).show(entries)
+
+    def _lines_of(self, sample: Sample | str, width: int) -> list[Line]:
+        if isinstance(sample, str):
+            return paragraph(self.shell.view.glyphs.text(sample), width, MUTED)
+        return sample_lines(sample, self.shell.view, width)
+
+    def _row(self) -> SampleRow | None:
+        cursor = self.items.cursor
+        return next((r for r in self._list.rows if row_id(r) == cursor), None)
+
+    def _header(self, width: int, _: int) -> list[Line]:
+        return [run_header(self._run, self.shell.view, width, self._session.reading())]
+
+    def _head(self, width: int) -> list[Line]:
+        return indented(samples_head(self._list, self.shell.view, width - 3), 2)
+
+    def on_line_list_moved(self) -> None:
+        self.query_one("#text", LineList).scroll_to(y=0, animate=False)
+        self.update()
+
+    # -- out, and more about it ------------------------------------------------------------
+
+    def action_enter(self) -> None:
+        """The whole sample, which scrolls."""
+        from rltui.tui.screens.explain import ExplainScreen
+
+        row = self._row()
+        found = self._browser.sample(row) if row is not None else None
+        if found is None:
+            return
+
+        def whole(_: object, width: int) -> list[Line]:
+            return [[("Sample", TITLE)], [], *self._lines_of(found, width)]
+
+        self.shell.push_screen(ExplainScreen(whole))
+
+    def copied_text(self) -> str:
+        row = self._row()
+        found = self._browser.sample(row) if row is not None else None
+        return sample_text(found) if isinstance(found, Sample) else found or ""
+
+    def action_samples(self) -> None:
+        self.dismiss()
+
+    def action_back(self) -> None:
+        if not self.leave_line():
+            self.dismiss()

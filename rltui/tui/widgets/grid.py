@@ -1,0 +1,149 @@
+"""The grid of charts: which are in sight, and the crosshair that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+
+from rltui.present.kit.line import Line
+from rltui.present.screens.grid import grid_lines, in_sight
+from rltui.present.screens.grid_layout import GridLayout, grid_layout
+from rltui.present.screens.metric_rows import Row
+from rltui.session import RunView
+from rltui.tui.shell import shell_of
+from rltui.tui.widgets.lines import Lines
+
+
+class Grid(Lines):
+    """Charts of rows of metrics. The cursor is that of the list that they stand for."""
+
+    class Picked(Message):
+        """A chart was clicked."""
+
+        def __init__(self, tag: str) -> None:
+            super().__init__()
+            self.tag = tag
+
+    def __init__(self, run: RunView, cursor: Callable[[], str | None]) -> None:
+        super().__init__(self._draw_charts, id="grid")
+        self.display = False
+        self._run, self._cursor = run, cursor
+        self._rows: Sequence[Row] = ()
+        self._layout: GridLayout = grid_layout(80, 20, 0)
+        self._top = 0
+        """First row of charts in sight."""
+        self._revealed: tuple[str | None, GridLayout] | None = None
+        self._sketch = False
+        """Whether curves that are not known yet wait for the next paint."""
+        self.cross: int | None = None
+        """The step at the crosshair."""
+
+    def show(self, run: RunView, rows: Sequence[Row], size: Size, *, sketch: bool = False) -> None:
+        """Show these rows of a run in ``size``; as a ``sketch`` first, which is seen at once."""
+        if run is not self._run:
+            self.cross = None
+        self._run, self._rows = run, rows
+        self._layout = grid_layout(size.width, size.height, len(rows))
+        self._sketch = sketch
+        self.update()
+        if sketch:
+            self.call_after_refresh(self._complete)
+
+    def _complete(self) -> None:
+        self._sketch = False
+        super().update()
+
+    def update(self) -> None:
+        self._reveal()
+        super().update()
+
+    def follow(self) -> None:
+        """Draw again if the cursor has moved."""
+        if self._revealed != (self._cursor(), self._layout):
+            self.update()
+
+    @property
+    def sight(self) -> str:
+        """Which charts are in sight, for the footer."""
+        first, count = self._top * self._layout.columns, len(self._rows)
+        shown = min(self._layout.places, count - first)
+        return in_sight(first, shown, count, shell_of(self).view)
+
+    # -- the cursor ------------------------------------------------------------------------
+
+    @property
+    def _place(self) -> int:
+        """Where the cursor is among the rows."""
+        cursor = self._cursor()
+        return next((i for i, r in enumerate(self._rows) if r.tag == cursor), 0)
+
+    def beside(self, right: int, down: int) -> str | None:
+        """The tag so many charts to the right and down, as far as there are any."""
+        if not self._rows:
+            return None
+        columns, last = self._layout.columns, len(self._rows) - 1
+        place = self._place
+        wanted = place + right + down * columns
+        if down and not 0 <= wanted <= last:
+            edge = place % columns + (last // columns) * columns if down > 0 else place % columns
+            wanted = min(edge, last)
+        return self._rows[max(0, min(last, wanted))].tag
+
+    @property
+    def rows_in_sight(self) -> int:
+        """Rows of charts in sight."""
+        return self._layout.rows
+
+    def _reveal(self) -> None:
+        """Scroll so that the chart at the cursor is in sight, once it or the layout is another."""
+        now = self._cursor(), self._layout
+        if now == self._revealed:
+            self._top = self._layout.scrolled(self._top, self._top * self._layout.columns,
+                                              len(self._rows))  # fmt: skip
+            return
+        self._revealed = now
+        self._top = self._layout.scrolled(self._top, self._place, len(self._rows))
+
+    # -- drawing ---------------------------------------------------------------------------
+
+    def _draw_charts(self, _width: int, _height: int) -> list[Line]:
+        first = self._top * self._layout.columns
+        return grid_lines(
+            self._run,
+            self._rows[first : first + self._layout.places],
+            self._cursor(),
+            self.cross,
+            shell_of(self).view,
+            self._layout,
+            sketch=self._sketch,
+        )
+
+    # -- mouse -----------------------------------------------------------------------------
+
+    def on_click(self, event: events.Click) -> None:
+        place = self._layout.place_at(event.x, event.y)
+        at = None if place is None else self._top * self._layout.columns + place
+        if at is not None and at < len(self._rows):
+            self.post_message(self.Picked(self._rows[at].tag))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self._scroll(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self._scroll(-1)
+
+    def _scroll(self, by: int) -> None:
+        columns, count = self._layout.columns, len(self._rows)
+        top = max(0, min(self._top + by, -(-count // columns) - self._layout.rows))
+        if top != self._top:
+            self._top = top
+            super().update()
+            self.post_message(self.Scrolled())
+
+    class Scrolled(Message):
+        """Other charts are in sight."""

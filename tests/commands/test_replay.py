@@ -1,0 +1,86 @@
+"""rltui replay: where it begins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltui.cli import main
+from rltui.commands import watch
+from rltui.tui.playback import ReplayStart
+
+Shown = list[tuple[int | None, ReplayStart]]
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
+    """Where the run stood, and how the replay begins, when the app would have opened."""
+    seen: Shown = []
+
+    def show(session: Any, _: object, start: ReplayStart) -> int:
+        seen.append((session.replay.step, start))
+        session.stop()
+        return 0
+
+    monkeypatch.setattr(watch, "need_terminal", lambda: None)
+    monkeypatch.setattr(watch, "show", show)
+    return seen
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        rows = [{"step": i, "data": {"actor/entropy": 2.0, "loss": 1.0}} for i in range(5, 50, 5)]
+        text = "".join(json.dumps(r) + "\n" for r in rows)
+        (tmp_path / name / "metrics.jsonl").write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "step", "start"),
+    [
+        ([], 5, ReplayStart(10.0, None, playing=True)),
+        (["--speed", "3"], 5, ReplayStart(3.0, None, playing=True)),
+        (["--to", "22"], 20, ReplayStart(10.0, 22, playing=False)),
+        (["--to", "22", "--speed", "3"], 5, ReplayStart(3.0, 22, playing=True)),
+    ],
+    ids=["plain", "speed", "to", "both"],
+)
+def test_where_it_begins(
+    shown: Shown, logs: Path, options: list[str], step: int, start: ReplayStart
+) -> None:
+    assert main(["replay", str(logs / "a"), *options]) == 0
+    assert shown == [(step, start)]
+
+
+def test_several_runs_must_be_chosen_from(
+    shown: Shown, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", str(logs)]) == 2
+    assert "there are 2: choose with --run (a, b)" in capsys.readouterr().err
+    assert main(["replay", str(logs), "--run", "b"]) == 0
+    assert len(shown) == 1
+
+
+def test_nothing_to_replay(
+    shown: Shown, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", str(tmp_path)]) == 3
+    assert "no readable log" in capsys.readouterr().err
+    assert not shown
+
+
+@pytest.mark.parametrize("speed", ["0", "-1", "nan", "1e9", "x"])
+def test_a_speed_that_makes_no_sense(speed: str, logs: Path) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["replay", str(logs), "--speed", speed])
+    assert end.value.code == 2
+
+
+def test_it_needs_a_terminal(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(logs)]) == 2
+    assert "needs a terminal" in capsys.readouterr().err

@@ -1,0 +1,125 @@
+"""Each story of the demo is judged as it is meant to be, at its end and when the screen opens."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rltui.core.errors import UsageError
+from rltui.core.level import Level, RunState
+from rltui.core.shipped import shipped
+from rltui.demo import SCENARIOS, DemoRun, demo_runs
+from rltui.health.model import Report
+from rltui.session import RunView, Session
+from tests.clock import ManualClock
+
+NOW = 1_800_000_000.0
+SINGLE = [s for s in SCENARIOS.values() if not s.runs]
+
+
+def judged(logdir: Path, scenario: str, history: int, total: int) -> list[RunView]:
+    clock = ManualClock(NOW)
+    for run in demo_runs(logdir, scenario, total, clock=clock):
+        with run:
+            run.write_history(history)
+        if run.scenario.ending != "hang":
+            for path in run.directory.iterdir():
+                os.utime(path, (NOW, NOW))
+    session = Session([logdir], clock=clock)
+    session.prepare()
+    session.scan()
+    session.read_all()
+    return session.runs()
+
+
+def fired(run: RunView) -> dict[str, Level]:
+    assert isinstance(run.report, Report)
+    return {f.rule: f.level for f in run.report.firing()}
+
+
+@pytest.mark.parametrize("scenario", SINGLE, ids=lambda s: s.id)
+def test_the_rule_that_is_meant_finds_it(scenario, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (run,) = judged(tmp_path / "demo", scenario.id, 200, 200)
+    found = fired(run)
+    if scenario.rule is None:
+        assert found == {}
+    else:
+        assert scenario.rule in found
+    recognised = {"verl": "GRPO", "sb3": "PPO", "trl": "DPO"}
+    assert run.recognition is not None
+    assert run.recognition.framework == scenario.trainer
+    assert run.recognition.algorithm == recognised[scenario.trainer]
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [s for s in SINGLE if s.history > 120 or (s.onset in (1, 50) and s.rule)],
+    ids=lambda s: s.id,
+)
+def test_it_shows_when_the_screen_opens(scenario, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (run,) = judged(tmp_path / "demo", scenario.id, scenario.history, 400)
+    assert scenario.rule in fired(run)
+
+
+def test_a_healthy_run_is_healthy_when_the_screen_opens(tmp_path: Path) -> None:
+    for name in ("healthy", "classic", "dpo", "higher-lr"):
+        (run,) = judged(tmp_path / name, name, 120, 400)
+        assert fired(run) == {}, name
+
+
+def test_each_family_of_rules_has_a_story() -> None:
+    """Except those that need a reference run or tools, or repeat another one."""
+    shown = {s.rule for s in SCENARIOS.values()}
+    without = set()
+    for path in (shipped("health", "data") / "rules").glob("*.yaml"):
+        rules = {x.split(":")[1].strip() for x in path.read_text().splitlines() if "- id:" in x}
+        if not rules & shown:
+            without.add(path.stem)
+    assert without == {"preference", "reference"}
+
+
+def test_a_crash_says_why(tmp_path: Path) -> None:
+    (run,) = judged(tmp_path / "demo", "crash", 400, 400)
+    assert run.verdict.crash is not None
+    assert run.verdict.crash.reason == "CUDA out of memory"
+    assert run.progress is not None
+    assert run.progress.state is RunState.CRASHED
+    assert run.points.last_step == 112
+
+
+def test_a_run_that_hangs_is_stalled(tmp_path: Path) -> None:
+    (run,) = judged(tmp_path / "demo", "hang", 400, 400)
+    assert run.progress is not None
+    assert run.progress.state is RunState.STALLED
+
+
+def test_a_run_that_has_ended_writes_nothing_more(tmp_path: Path) -> None:
+    with DemoRun(tmp_path, "crash", 1, 40, clock=ManualClock(NOW)) as run:
+        run.write_history(5)
+        assert not (tmp_path / "train.log").exists()
+        while run.write_step():
+            pass
+        assert run.finished
+        assert run.step == 11
+        assert "CUDA out of memory" in (tmp_path / "train.log").read_text()
+
+
+def test_seeds_of_two_settings(tmp_path: Path) -> None:
+    runs = judged(tmp_path / "demo", "seeds", 160, 200)
+    assert len(runs) == 8
+    assert len({r.name.rpartition("_")[0] for r in runs}) == 2
+    bad = [r.name for r in runs if r.verdict.level is Level.BAD]
+    assert bad == ["lr-3e-6_seed-3"]
+    sound = [r for r in runs if r.name not in bad]
+
+    def reward(run: RunView) -> float:
+        return float(run.series("critic/score/mean").values[-50:].mean())
+
+    lower = [reward(r) for r in sound if "1e-6" in r.name]
+    higher = [reward(r) for r in sound if "3e-6" in r.name]
+    assert max(lower) < min(higher)
+    assert len(set(lower)) == 4
+    with pytest.raises(UsageError, match="several runs"):
+        DemoRun(tmp_path, "seeds", 1)

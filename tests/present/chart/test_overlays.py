@@ -1,0 +1,107 @@
+"""Lines of other runs in a chart: colours, range, bands, the envelope of the reference, legend."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rltui.present.chart.render import Chart, Curve, Overlay, render
+from rltui.present.kit.glyph import glyph_set
+from rltui.present.kit.line import Line, Token, line_width, plain
+
+BRAILLE, ASCII = glyph_set("braille"), glyph_set("ascii")
+X = np.arange(100)
+OWN = Curve(X, np.full(100, 1.0))
+
+
+def cells_of(lines: list[Line], token: Token) -> set[tuple[int, int]]:
+    """Row and column of every non-blank cell in a colour."""
+    found = set()
+    for row, line in enumerate(lines):
+        column = 0
+        for part, look in line:
+            for char in part:
+                if look.fg is token and char != " ":
+                    found.add((row, column))
+                column += 1
+    return found
+
+
+def draw(chart: Chart, width: int = 60, height: int = 16, glyphs=BRAILLE) -> list[Line]:
+    lines = render(chart, width, height, glyphs)
+    assert [line_width(line) for line in lines] == [width] * height
+    return lines
+
+
+def test_each_run_has_its_colour_and_the_range_holds_it() -> None:
+    above = Overlay(X, np.full(100, 8.0), Token.RUN_1)
+    below = Overlay(X, np.full(100, -8.0), Token.RUN_2)
+    lines = draw(Chart(OWN, overlays=[above, below]))
+    rows = {t: {r for r, _ in cells_of(lines, t)} for t in (Token.RUN_1, Token.RUN_2)}
+    own = {r for r, c in cells_of(lines, Token.SERIES) if c < 50}
+    assert max(rows[Token.RUN_1]) < min(own) <= max(own) < min(rows[Token.RUN_2])
+
+
+def test_the_own_curve_and_the_first_overlay_lie_on_top() -> None:
+    same = [Overlay(X, OWN.y, Token.RUN_1), Overlay(X, OWN.y, Token.RUN_2)]
+    assert not cells_of(draw(Chart(OWN, overlays=same)), Token.RUN_1)
+    moved = [Overlay(X, OWN.y + 5, Token.RUN_1), Overlay(X, OWN.y + 5, Token.RUN_2)]
+    lines = draw(Chart(OWN, overlays=moved))
+    assert cells_of(lines, Token.RUN_1)
+    assert not cells_of(lines, Token.RUN_2)
+
+
+def test_x_goes_to_the_end_of_the_longest_run_by_default() -> None:
+    longer = Overlay(np.arange(200), np.full(200, 3.0), Token.RUN_1)
+    columns = {c for _, c in cells_of(draw(Chart(OWN, overlays=[longer])), Token.SERIES)}
+    other = {c for _, c in cells_of(draw(Chart(OWN, overlays=[longer])), Token.RUN_1)}
+    assert max(other) > 1.5 * max(columns)
+
+
+@pytest.mark.parametrize("glyphs", [BRAILLE, ASCII], ids=["braille", "ascii"])
+def test_a_group_has_a_band_fainter_than_the_envelope(glyphs) -> None:
+    low, high = (X, np.full(100, -4.0)), (X, np.full(100, 4.0))
+    group = Overlay(X, np.zeros(100), Token.RUN_3, low=low, high=high)
+    lines = draw(Chart(OWN, overlays=[group], envelope=(low, high)), glyphs=glyphs)
+    assert len({r for r, _ in cells_of(lines, Token.RUN_3)}) > 5
+    alone = draw(Chart(OWN, envelope=(low, high)), glyphs=glyphs)
+    assert len({r for r, _ in cells_of(alone, Token.BAND)}) > 5
+
+    def dots(cells: list[Line]) -> int:
+        return sum((ord(c) - 0x2800).bit_count() for r in cells for c in plain(r) if c > "⠀")
+
+    if glyphs is BRAILLE:
+        banded = draw(Chart(OWN, overlays=[group]))
+        assert dots(banded) < 0.7 * dots(alone)
+
+
+def test_an_envelope_without_points_is_left_out() -> None:
+    empty = np.zeros(0)
+    chart = Chart(OWN, envelope=((empty, empty), (X, OWN.y)))
+    assert draw(chart) == draw(Chart(OWN))
+
+
+def test_the_legend_stands_above_the_plot_and_counts_what_has_no_room() -> None:
+    others = [Overlay(X, OWN.y + n, t, f"seed {n}") for n, t in enumerate(Token) if "run" in t]
+    lines = draw(Chart(OWN, label="mine", overlays=others), width=120)
+    names = plain(lines[0]).replace("━", "").split()
+    assert names == ["mine", *" ".join(o.label for o in others).split()]
+    narrow = plain(draw(Chart(OWN, label="mine", overlays=others), width=40)[0])
+    shown = narrow.count("━")
+    assert narrow.split()[-1] == f"+{6 - shown}"
+    assert shown >= 2
+
+
+def test_the_legend_is_clean_and_absent_where_nothing_is_named_or_there_is_no_room() -> None:
+    odd = Overlay(X, OWN.y, Token.RUN_1, "a\x1b[31mb\n")
+    assert "\x1b" not in plain(draw(Chart(OWN, overlays=[odd]))[0])
+    unnamed = Overlay(X, OWN.y, Token.RUN_1)
+    assert "━" not in plain(draw(Chart(OWN, overlays=[unnamed]))[0])
+    assert "━" not in plain(draw(Chart(OWN, overlays=[odd]), height=7)[0])
+
+
+def test_overlays_are_smoothed_like_the_curve() -> None:
+    noisy = Overlay(X, np.where(X % 2 == 0, 0.0, 10.0), Token.RUN_1)
+    raw = cells_of(draw(Chart(OWN, overlays=[noisy])), Token.RUN_1)
+    smooth = cells_of(draw(Chart(OWN, overlays=[noisy], smooth=0.95)), Token.RUN_1)
+    assert len(smooth) < len(raw) / 2

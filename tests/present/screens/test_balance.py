@@ -1,0 +1,41 @@
+"""What stands above the rows of Balance."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.core.text import cell_width
+from rltui.present.kit.line import plain
+from rltui.present.screens.balance import top_lines
+from rltui.present.screens.view import View
+from rltui.session import RunView
+from tests.builders import a_batch, a_block
+from tests.fakes import a_session
+from tests.session.test_balance import AFTER, BEFORE, STEP
+
+
+def the_run() -> RunView:
+    return a_session(a_batch(a_block({**STEP, **BEFORE, **AFTER}))).runs()[0]
+
+
+def test_ends_mean_and_cost_are_shown() -> None:
+    lines = [plain(x) for x in top_lines(the_run(), "balance", View(), 92, 30)]
+    after, before, wait = lines[1:4]
+    assert all(words in after for words in ("90", "125", "25 % above mean"))
+    assert before.index("─") < after.index("─")
+    assert "after balancing: the others wait 0.80 s per step, 8 % of 10.0 s" in wait
+
+
+@pytest.mark.parametrize("width", [58, 69, 92, 200])
+@pytest.mark.parametrize("marker", ["braille", "ascii"])
+def test_it_fits(width: int, marker: str) -> None:
+    lines = top_lines(the_run(), "balance", View(marker=marker), width, 30)
+    assert len(lines) == 5
+    assert all(cell_width(plain(x)) <= width for x in lines)
+
+
+def test_other_tabs_and_small_screens_have_none() -> None:
+    run = the_run()
+    assert top_lines(run, "perf", View(), 92, 30) == []
+    assert top_lines(run, "balance", View(), 92, 10) == []
+    assert top_lines(run, "balance", View(), 40, 30) == []

@@ -1,0 +1,149 @@
+"""The screen of hyperparameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.present.kit.line import line_width, plain
+from rltui.present.screens.hyperparameters import Settings, differing, setting_lines, setting_text
+from rltui.present.screens.view import View
+from rltui.session import RunView
+from tests.builders import a_batch, steps
+from tests.fakes import a_session, grpo_batch, grpo_tags
+from tests.tui.hand import open_app, read_at_once
+
+NESTED = {
+    "actor.optim.lr": 1e-06,
+    "actor.clip_ratio": 0.2,
+    "rollout.n": 8.0,
+    "eval_steps": 10,
+    "eval_batch_size": 4,
+    "eval_strategy": "no",
+    "eval_on_start": False,
+    "note": "a long text " * 60,
+}
+
+
+def a_view(run: str = "grpo", **hparams: object) -> RunView:
+    batch = grpo_batch(20, run=run, collapse=None)
+    object.__setattr__(batch, "hparams", hparams)
+    (view,) = a_session(batch).runs()
+    return view
+
+
+def shown(run: RunView, *others: RunView, width: int = 100, text: str = "") -> list[str]:
+    lines = setting_lines(Settings(run), [Settings(o) for o in others], View(), width, text)
+    assert all(line_width(x) <= width for x in lines)
+    return [plain(x) for x in lines]
+
+
+def titles(lines: list[str]) -> list[str]:
+    return [x.split(" ──")[0] for x in lines if "───" in x]
+
+
+def test_the_main_ones_come_first_and_groups_by_prefix() -> None:
+    lines = shown(a_view(**NESTED))
+    assert titles(lines) == ["Main", "General", "actor", "rollout", "eval"]
+    assert lines[1].split() == ["actor.optim.lr", "1e-06"]
+    assert ["n", "8"] in [x.split() for x in lines]
+    assert sum("long text" in x for x in lines) == 4
+    assert any(x.endswith("…") for x in lines)
+
+
+def test_the_filter_reads_names_and_values() -> None:
+    run = a_view(**NESTED)
+    assert [x.split()[0] for x in shown(run, text="lr") if "───" not in x and x] == [
+        "actor.optim.lr",
+        "optim.lr",
+    ]
+    assert any("eval_strategy" in x for x in shown(run, text="no"))
+    assert shown(run, text="nowhere") == ["no hyperparameter matches the filter"]
+
+
+def test_what_differs_from_other_runs_comes_first() -> None:
+    one = a_view(lr=1e-6, beta=0.1, seed=1)
+    other = a_view("calm", lr="1e-5", beta="0.1", extra=True)
+    lines = shown(one, other)
+    assert titles(lines)[0] == "Differs from calm"
+    assert [x.split() for x in lines[2:5]] == [
+        ["lr", "1e-06", "1e-5"],
+        ["seed", "1", "–"],
+        ["extra", "–", "True"],
+    ]
+    assert "nothing" in shown(one, one)[1]
+    assert differing(Settings(one), [Settings(a_view("mute"))]) == []
+    assert "no hyperparameters: mute" in shown(one, a_view("mute"))[1]
+
+
+def test_what_changed_at_a_restart_says_where() -> None:
+    first = a_batch(grpo_tags(60), hparams={"lr": 1e-6})
+    second = a_batch(
+        steps(40, grpo_tags(30)), source="events.1", order=1, hparams={"lr": 1e-5, "new": 1}
+    )
+    (run,) = a_session(first, second).runs()
+    lines = shown(run)
+    assert titles(lines)[0] == "Changed at a restart"
+    assert lines[1].split() == ["lr", "1e-06", "→", "1e-05", "from", "step", "40"]
+
+
+def test_a_run_without_any_says_where_they_are_read_from() -> None:
+    assert "no hyperparameters" in " ".join(shown(a_view()))
+
+
+def test_numbers_are_those_of_the_log() -> None:
+    values = (8.0, 1e-06, 0.2, True, None, float("nan"), 1e300)
+    assert [setting_text(v) for v in values] == [
+        *("8", "1e-06", "0.2", "True", "None", "nan", "1e+300")
+    ]
+
+
+def test_the_main_differences_stand_first_and_what_a_run_lacks_last() -> None:
+    one = a_view(output="a", extra=1, lr=1e-6)
+    assert differing(Settings(one), [Settings(a_view("b", output="b", lr=1e-5))]) == [
+        "lr",
+        "output",
+        "extra",
+    ]
+
+
+async def test_files_beside_the_logs_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_at_once(monkeypatch)
+    (tmp_path / "params.json").write_text('{"env": {"id": "Ant"}, "a": {"b": 1}, "x": 2}')
+    batch = grpo_batch(20, run=".", collapse=None)
+    object.__setattr__(batch, "hparams", {"a/b": 1, "x": 3})
+    object.__setattr__(batch, "run_path", tmp_path)
+    async with open_app(batch, logdirs=(tmp_path,)) as hand:
+        await hand.press("H")
+        assert "3 from tfevents, params.json" in hand.text
+        assert "verl · GRPO" in hand.lines[0], "the header of the screen behind"
+        assert "Ant" in hand.text
+        assert [x.split()[1] for x in hand.lines if x.split()[:1] == ["x"]] == ["3"]
+
+
+async def test_the_key_opens_filters_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_at_once(monkeypatch)
+    batch = grpo_batch(60, total=200)
+    async with open_app(batch, grpo_batch(30, run="calm", collapse=None, total=300)) as hand:
+        await hand.press("H")
+        assert "total_training_steps" in hand.text
+        await hand.press("H", "enter", "c", "r", "j", "enter", "H")
+        assert "Differs from" in hand.text
+        await hand.press("slash", "x", "y", "enter")
+        assert "no hyperparameter matches the filter" in hand.text
+        await hand.press("escape")
+        assert "Differs from" in hand.text
+        await hand.press("escape", "3", "enter", "H")
+        assert "total_training_steps" in hand.text
+
+
+async def test_at_every_size_from_the_smallest(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_at_once(monkeypatch)
+    async with open_app(grpo_batch(60, total=200), size=(200, 50)) as hand:
+        await hand.press("H")
+        for size in ((160, 45), (80, 24), (40, 10), (20, 5)):
+            await hand.resize(*size)
+            assert len(hand.lines) == size[1]

@@ -1,0 +1,149 @@
+"""The Timing tab: one step, the stages, every step; and one line on Overview."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.core.text import cell_width
+from rltui.present.kit.line import line_width, plain
+from rltui.present.screens.timing import (
+    anatomy,
+    stacked_lines,
+    step_line,
+    step_lines,
+    timing_entries,
+    timing_layout,
+)
+from rltui.present.screens.timing_table import stage_columns, stage_rows, stages_head
+from rltui.present.screens.view import View
+from rltui.session import RunView
+from tests.builders import Tags, a_batch, a_block
+from tests.fakes import FakeReader, a_session
+
+SIZES = ((20, 5), (40, 10), (80, 21), (120, 31), (160, 40), (200, 45), (400, 115))
+N = 60
+TAGS: Tags = {
+    "timing_s/gen": [4.0] * 40 + [14.0] * 20,
+    "timing_s/generate_sequences": [3.0] * N,
+    "timing_s/old_log_prob": [1.0] * N,
+    "timing_s/ref": [0.5] * N,
+    "timing_s/reward": [0.1] * N,
+    "timing_s/adv": [0.01] * N,
+    "timing_s/values": [0.7] * N,
+    "timing_s/update_critic": [1.5] * N,
+    "timing_s/update_actor": [3.0] * N,
+    "timing_s/testing": [20.0 if s % 20 == 0 else None for s in range(1, N + 1)],
+    "timing_s/step": [11.0] * 40 + [21.0] * 20,
+    "timing_per_token_ms/gen": [0.5] * N,
+}
+
+
+def the_run(tags: Tags = TAGS) -> RunView:
+    return a_session(a_batch(a_block(tags))).runs()[0]
+
+
+def texts(run: RunView, width: int = 120) -> list[str]:
+    found = anatomy(run)
+    assert found is not None
+    entries = timing_entries(run, found, View(), width, 2, "")
+    return [plain(x) for e in entries for x in e.draw(False)]
+
+
+def test_the_title_says_how_slow_and_because_of_what() -> None:
+    run = the_run()
+    found = anatomy(run)
+    assert found is not None
+    title, bar = (plain(x) for x in step_lines(run, found, View(), 120))
+    assert "21.0 s" in title
+    assert "1.9 × its usual 11.0 s (steps 7 to 22)" in title
+    assert "slower by generate × 3.5 since step 41" in title
+    assert "generate 64 %" in bar
+
+
+def test_rows_stand_by_cost_with_what_is_inside_them() -> None:
+    rows = stage_rows(the_run(), anatomy_or_fail(the_run()))
+    assert [r.title for r in rows[:3]] == ["generate", "generate, workers", "update actor"]
+    assert [r.depth for r in rows[:3]] == [0, 1, 0]
+    assert rows[-1].tag == "timing_s/step"
+    own = [r.colour for r in rows if r.depth == 0 and r.colour is not None and r.tag is not None]
+    assert len([c for c in own if c < 5]) == 5
+
+
+def anatomy_or_fail(run: RunView):  # type: ignore[no-untyped-def]
+    found = anatomy(run)
+    assert found is not None
+    return found
+
+
+def test_every_timing_is_in_the_list() -> None:
+    run = the_run()
+    entries = timing_entries(run, anatomy_or_fail(run), View(), 120, 2, "")
+    assert {e.id for e in entries if e.id is not None} == set(run.infos)
+
+
+def test_a_filter_leaves_what_it_names() -> None:
+    run = the_run()
+    entries = timing_entries(run, anatomy_or_fail(run), View(), 120, 2, "critic")
+    assert [e.id for e in entries if e.id is not None] == ["timing_s/update_critic"]
+
+
+def test_heads_stand_over_their_columns() -> None:
+    run = the_run()
+    head = plain(stages_head(run, stage_columns(116), 116, View()))
+    row = next(x for x in texts(run, 116) if "update actor" in x)[2:]
+    assert line_width(stages_head(run, stage_columns(116), 116, View())) == 116
+    for word, cell in (("now, s", "3.00"), ("share", "14 %"), ("usual", "3.00"), ("drift", "×")):
+        assert abs(head.index(word) - row.index(cell, head.index(word) - 4)) <= 4
+
+
+def test_the_plot_has_its_size_and_says_what_it_shows() -> None:
+    run = the_run()
+    for shares, words in ((False, "seconds"), (True, "% of the step")):
+        lines = stacked_lines(run, anatomy_or_fail(run), View(), 100, 20, shares=shares)
+        assert len(lines) == 20
+        assert words in plain(lines[0])
+        assert any(plain(x).rstrip().endswith("step") for x in lines[-4:])
+    assert any(plain(x).startswith("     80┤") for x in lines)
+
+
+def test_a_step_outside_of_the_usual_range_ends_in_a_mark() -> None:
+    run = the_run({**TAGS, "timing_s/step": [11.0] * 30 + [90.0] + [11.0] * 29})
+    lines = stacked_lines(run, anatomy_or_fail(run), View(), 100, 20, shares=False)
+    assert plain(lines[1]).count("^") >= 1
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("marker", ["braille", "ascii"])
+def test_nothing_is_wider_than_its_place(size: tuple[int, int], marker: str) -> None:
+    run, view = the_run(), View(marker=marker)
+    found = anatomy_or_fail(run)
+    layout = timing_layout(*size, len(stage_rows(run, found)))
+    assert layout.top + 1 + layout.rows + layout.plot <= max(size[1], 2)
+    lines = step_lines(run, found, view, layout.width)
+    lines.append(stages_head(run, stage_columns(layout.width), layout.width, view))
+    if layout.plot:
+        plot = stacked_lines(run, found, view, layout.width, layout.plot - 1, shares=False)
+        assert len(plot) == layout.plot - 1
+        lines += plot
+    assert all(cell_width(plain(x)) <= layout.width for x in lines)
+    if marker == "ascii":
+        assert all(view.glyphs.text(plain(x)).isascii() for x in lines)
+
+
+def test_overview_has_one_line_of_it() -> None:
+    line = step_line(the_run(), View(), 69)
+    assert line is not None
+    assert plain(line).startswith("One step  21.0 s  slower by generate × 3.5 since step 41")
+    assert step_line(the_run({"loss": [1.0] * 9}), View(), 69) is None
+
+
+def test_an_unchanged_run_is_drawn_once_and_a_new_row_shows() -> None:
+    reader = FakeReader()
+    session = a_session(a_batch(a_block(TAGS)), reader=reader)
+    (run,) = session.runs()
+    found = anatomy_or_fail(run)
+    first = stacked_lines(run, found, View(), 100, 20, shares=False)
+    assert stacked_lines(run, found, View(), 100, 20, shares=False) is first
+    reader.queue.append(a_batch(a_block({"timing_s/step": [60.0] * 9}, first=N + 1)))
+    session.drain()
+    assert anatomy_or_fail(run) is not found

@@ -1,0 +1,175 @@
+"""Where the time of a step goes, as the frameworks log it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rltui.session import RunView
+from rltui.session.anatomy import Anatomy, anatomy_of
+from tests.builders import Tags, a_batch, a_block
+from tests.fakes import a_session
+
+N = 40
+VERL: Tags = {
+    "timing_s/gen": [4.0] * N,
+    "timing_s/old_log_prob": [1.0] * N,
+    "timing_s/update_actor": [3.0] * N,
+    "timing_s/step": [10.0] * N,
+    "perf/total_num_tokens": [1000.0] * N,
+    "timing_per_token_ms/gen": [0.5] * N,
+}
+
+
+def the_run(tags: Tags) -> RunView:
+    return a_session(a_batch(a_block(tags))).runs()[0]
+
+
+def the_anatomy(tags: Tags) -> Anatomy:
+    found = anatomy_of(the_run(tags))
+    assert found is not None
+    return found
+
+
+def shares(found: Anatomy) -> dict[str, float]:
+    return {s.tag: round(found.share(s), 3) for s in found.stages}
+
+
+def test_stages_and_what_they_leave_make_up_the_step() -> None:
+    found = the_anatomy(VERL)
+    assert found.total == "timing_s/step"
+    assert shares(found) == {
+        "timing_s/gen": 0.4,
+        "timing_s/old_log_prob": 0.1,
+        "timing_s/update_actor": 0.3,
+    }
+    assert found.other == pytest.approx(2.0)
+    assert found.length == pytest.approx(10.0)
+
+
+def test_a_nested_stage_is_not_counted_twice() -> None:
+    found = the_anatomy({**VERL, "timing_s/generate_sequences": [3.5] * N})
+    inner = next(s for s in found.stages if s.tag == "timing_s/generate_sequences")
+    assert (inner.depth, inner.within) == (1, "timing_s/gen")
+    assert inner not in found.parts
+    assert found.length == pytest.approx(10.0)
+
+
+def test_an_unknown_timer_that_contains_others_is_no_stage() -> None:
+    found = the_anatomy({**VERL, "timing_s/rollout_and_update": [7.5] * N})
+    assert "timing_s/rollout_and_update" not in shares(found)
+    found = the_anatomy({**VERL, "timing_s/dump_rollouts": [1.5] * N})
+    assert shares(found)["timing_s/dump_rollouts"] == 0.15
+
+
+def test_an_occasional_stage_counts_with_its_part_of_the_average_step() -> None:
+    rare = [50.0 if s % 10 == 0 else None for s in range(1, N + 1)]
+    found = the_anatomy({**VERL, "timing_s/testing": rare})
+    stage = next(s for s in found.parts if s.tag == "timing_s/testing")
+    cost = found.costs[stage.tag]
+    assert (cost.now, cost.every, cost.per_step) == (50.0, 10.0, 5.0)
+    assert found.share(stage) == pytest.approx(5 / 15)
+    assert found.heights[:10].tolist() == [10.0] * 9 + [58.0]
+
+
+def test_a_stage_of_every_step_that_stops_is_what_it_was() -> None:
+    found = the_anatomy({**VERL, "timing_s/ref": [1.0] * 30 + [None] * 10})
+    assert found.at(np.array([29, 30]))[2].tolist() == [1.0, 0.0]
+
+
+def test_which_stage_made_the_step_slow_and_since_when() -> None:
+    slow = [4.0] * 28 + [14.0] * 12
+    step = [10.0] * 28 + [20.0] * 12
+    found = the_anatomy({**VERL, "timing_s/gen": slow, "timing_s/step": step})
+    assert found.whole.drift == pytest.approx(2.0)
+    assert found.slowed is not None
+    assert (found.slowed[0].tag, found.slowed[1]) == ("timing_s/gen", 29)
+    assert found.usual_steps == (5, 20)
+    assert the_anatomy(VERL).slowed is None
+
+
+def test_one_slow_step_is_no_slowdown() -> None:
+    slow = [4.0] * 39 + [100.0]
+    assert the_anatomy({**VERL, "timing_s/gen": slow}).slowed is None
+
+
+def test_time_per_token_is_as_logged_or_worked_out() -> None:
+    found = the_anatomy(VERL)
+    per_token = {s.tag: found.per_token(s) for s in found.stages}
+    assert per_token["timing_s/gen"] == (0.5, True)
+    assert per_token["timing_s/old_log_prob"] == (pytest.approx(1.0), False)
+
+
+def test_milliseconds_are_seconds() -> None:
+    tags: Tags = {
+        "ray/tune/time_this_iter_s": [10.0] * N,
+        "ray/tune/timers/sample_time_ms": [8000.0] * N,
+        "ray/tune/timers/learn_time_ms": [1000.0] * N,
+        "ray/tune/timers/training_iteration_time_ms": [9500.0] * N,
+        "ray/tune/training_iteration": [1.0] * N,
+        "ray/tune/timesteps_total": [1.0] * N,
+        "ray/tune/episode_reward_mean": [1.0] * N,
+    }
+    found = the_anatomy(tags)
+    assert sorted(shares(found).values()) == [0.1, 0.8]
+    assert found.other == pytest.approx(1.0)
+
+
+def test_timers_of_something_shorter_are_no_stages_of_the_step() -> None:
+    tags: Tags = {
+        "ray/tune/time_this_iter_s": [55.0] * N,
+        "ray/tune/timers/learn_time_ms": [8.6] * N,
+        "ray/tune/timesteps_total": [1.0] * N,
+        "ray/tune/episode_reward_mean": [1.0] * N,
+    }
+    assert anatomy_of(the_run(tags)) is None
+
+
+def test_stages_alone_make_a_step() -> None:
+    found = the_anatomy({"Perf/collection_time": [2.0] * N, "Perf/learning_time": [1.0] * N,
+                         "Loss/surrogate": [0.1] * N, "Train/mean_reward": [1.0] * N})  # fmt: skip
+    assert found.total == ""
+    assert found.whole.now == pytest.approx(3.0)
+    assert found.heights.tolist() == [3.0] * N
+
+
+def test_profiling_of_trl() -> None:
+    head = "profiling/Time taken: GRPOTrainer."
+    found = the_anatomy(
+        {
+            "train/step_time": [10.0] * N,
+            "train/reward": [1.0] * N,
+            "train/completions/mean_length": [9.0] * N,
+            "train/rewards/exact/mean": [1.0] * N,
+            f"{head}_prepare_inputs": [6.0] * N,
+            f"{head}transformers.generate": [5.0] * N,
+            f"{head}_calculate_rewards": [0.5] * N,
+            f"{head}compute_loss": [2.0] * N,
+        }
+    )
+    assert {s.tag.rpartition(".")[2]: s.depth for s in found.stages} == {
+        "_prepare_inputs": 0,
+        "generate": 1,
+        "_calculate_rewards": 1,
+        "compute_loss": 0,
+    }
+    assert found.other == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        {"loss": [1.0] * N},
+        {"timing_s/step": [1.0] * N},
+        {"train/loss": [1.0] * N, "eval/runtime": [None] * 20 + [1.0] * 20},
+        {"timing_s/step": [1.0] * N, "timing_s/testing": [None] * 30 + [1.0] * 10},
+    ],
+)
+def test_a_run_without_stages_has_no_anatomy(tags: Tags) -> None:
+    assert anatomy_of(the_run(tags)) is None
+
+
+def test_values_that_are_not_finite_are_left_out() -> None:
+    found = the_anatomy({**VERL, "timing_s/gen": [4.0] * 38 + [float("nan"), float("inf")]})
+    assert found.costs["timing_s/gen"].now == 4.0
+    assert np.isfinite(found.at(np.arange(N))).all()

@@ -1,0 +1,161 @@
+"""A run as it was at an earlier step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rltui.core.batch import Restart
+from rltui.core.level import Level, RunState
+from rltui.session import RunView, Session
+from tests.builders import a_batch, a_source, steps
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
+
+
+def state(run: RunView) -> dict[str, Any]:
+    """All that a screen shows of a run."""
+    assert run.report is not None
+    assert run.progress is not None
+    return {
+        "values": {t: run.shown(t).values.tolist() for t in run.infos},
+        "levels": {t: run.verdict.tag_level(t) for t in run.infos},
+        "findings": run.report.findings,
+        "diagnoses": [d.symptom.id for d in run.report.diagnosed.diagnoses],
+        "level": run.verdict.level,
+        "last": (run.progress.last_step, run.progress.elapsed_s, run.progress.total_steps),
+    }
+
+
+def replayed(*batches: Any, clock: Any = None) -> tuple[Session, RunView]:
+    session = a_session(*batches, clock=clock or grpo_clock())
+    return session, session.runs()[0]
+
+
+def at(session: Session, run: RunView, step: int) -> dict[str, Any]:
+    session.replay.goto(run, step)
+    assert session.replay.judge()
+    return state(run)
+
+
+@pytest.mark.parametrize("step", [1, 30, 44, 48, 60])
+def test_it_is_what_a_session_says_that_has_read_no_more(step: int) -> None:
+    session, run = replayed(grpo_batch(60, total=100))
+    found = at(session, run, step)
+    (then,) = a_session(grpo_batch(step, total=100), clock=grpo_clock(step, 0.0)).runs()
+    assert found == state(then)
+
+
+def test_moving_on_and_back_is_the_same_as_going_there() -> None:
+    session, run = replayed(grpo_batch(60))
+    for step in (30, 50, 44, 60, 20):
+        found = at(session, run, step)
+        other, fresh = replayed(grpo_batch(60))
+        assert found == at(other, fresh, step)
+
+
+def test_the_findings_of_later_are_unknown() -> None:
+    session, run = replayed(grpo_batch(60))
+    assert run.verdict.level is Level.BAD
+    at(session, run, 35)
+    assert run.verdict.level is Level.OK
+    assert run.as_of == 35
+
+
+def test_it_lives_then() -> None:
+    session, run = replayed(grpo_batch(60), clock=grpo_clock(60, 100 * 3600.0))
+    assert run.progress is not None
+    assert run.progress.state is not RunState.LIVE
+    at(session, run, 30)
+    assert run.progress.state is RunState.LIVE
+
+
+def test_a_tag_that_came_later_is_not_there_yet() -> None:
+    late = a_batch(steps(61, {**grpo_tags(10, 61), "val/acc": [0.5] * 10}))
+    session, run = replayed(a_batch(steps(1, grpo_tags(60))), late)
+    at(session, run, 60)
+    assert "val/acc" not in run.infos
+    at(session, run, 61)
+    assert run.shown("val/acc").count == 1
+
+
+def test_now_is_as_it_was_left_and_knows_what_came_meanwhile() -> None:
+    reader = FakeReader()
+    session = a_session(a_batch(steps(1, grpo_tags(60))), reader=reader, clock=grpo_clock())
+    (run,) = session.runs()
+    before = state(run)
+    at(session, run, 20)
+    reader.feed(a_batch(steps(61, grpo_tags(60, 61, 61)), source=a_source(offset=2000, size=2000)))
+    session.drain()
+    assert run.shown("actor/entropy").count == 20
+    session.replay.end()
+    assert run.as_of is None
+    assert run.shown("actor/entropy").count == 120
+    assert run.verdict.level is Level.BAD
+    assert before["level"] is Level.OK
+
+
+def test_its_version_is_new_after_each_change() -> None:
+    session, run = replayed(grpo_batch(60))
+    versions = [run.version]
+    for step in (20, 30):
+        at(session, run, step)
+        versions.append(run.version)
+    session.replay.end()
+    versions.append(run.version)
+    assert versions == sorted(set(versions))
+
+
+def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:
+    again = a_batch(Restart(40), steps(40, {"loss": [9.0] * 20}))
+    session, run = replayed(a_batch(steps(1, {"loss": [1.0] * 50})), again)
+    session.replay.goto(run, 45)
+    series = run.series("loss")
+    assert series.values[-6:].tolist() == [9.0] * 6
+    assert series.old_steps.tolist() == [40, 41, 42, 43, 44, 45]
+    assert run.data.last_step == 45
+    session.replay.goto(run, 30)
+    assert run.series("loss").old_steps.tolist() == []
+    assert run.data.restarts == ()
+
+
+def test_the_points_are_not_copied() -> None:
+    session, run = replayed(grpo_batch(60))
+    whole = run.series("actor/entropy").values
+    session.replay.goto(run, 30)
+    part = run.series("actor/entropy").values
+    assert part.size == 30
+    assert part.base is (whole if whole.base is None else whole.base)
+
+
+def test_it_moves_by_logged_steps_and_stops_at_the_ends() -> None:
+    rows = [s * 100 for s in range(1, 6)]
+    session, run = replayed(*(a_batch(steps(s, {"loss": [1.0]})) for s in rows))
+    session.replay.goto(run, 250)
+    assert session.replay.step == 200
+    assert session.replay.move(2)
+    assert session.replay.step == 400
+    assert session.replay.move(9)
+    assert session.replay.step == 500
+    assert not session.replay.move(1)
+    session.replay.goto(run, -3)
+    assert session.replay.step == 100
+    assert not session.replay.move(-1)
+
+
+def test_a_run_without_steps_cannot_be_replayed() -> None:
+    reader = FakeReader()
+    session = a_session(reader=reader)
+    reader.feed(a_batch(steps(1, {"loss": [1.0]}), more=True))
+    session.drain()
+    with pytest.raises(ValueError, match="still being read"):
+        session.replay.goto(session.runs()[0], 1)
+    assert session.replay.run is None
+
+
+def test_the_steps_are_those_of_all_tags() -> None:
+    rare = {"val/acc": [0.1], "loss": [1.0]}
+    session, run = replayed(a_batch(steps(1, rare)), a_batch(steps(2, {"loss": [1.0] * 9})))
+    session.replay.goto(run, 7)
+    assert session.replay.steps.tolist() == list(range(1, 11))
+    assert session.replay.step == 7

@@ -1,0 +1,169 @@
+"""Going through the samples of a run, and the texts that it logged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rltui.core.batch import RunKey, TextPoint
+from rltui.core.stdin import PIPE
+from rltui.session import RunView
+from rltui.session.samples import SampleBrowser, folders_of, root_of
+from rltui.session.texts import Texts
+from rltui.sources.beside.sample import Sample, SampleRow
+from tests.builders import a_batch
+from tests.fakes import a_session, grpo_batch
+
+
+def a_view(*texts: TextPoint) -> RunView:
+    (view,) = a_session(grpo_batch(20, texts=texts)).runs()
+    return view
+
+
+def a_text(step: int, text: str, tag: str = "val/generations") -> TextPoint:
+    return TextPoint(tag, step, 0.0, text)
+
+
+def write_step(root: Path, step: int, *rewards: float, name: str = "rollouts") -> None:
+    (root / name).mkdir(exist_ok=True)
+    rows = [{"prompt": "p", "completion": f"c{r}", "reward": r} for r in rewards]
+    text = "".join(json.dumps(r) + "\n" for r in rows)
+    (root / name / f"{step}.jsonl").write_text(text, encoding="utf-8")
+
+
+def settle(browser: SampleBrowser, row: SampleRow | None = None, now: float = 0.0) -> int:
+    """Read what the browser wants until it wants nothing; returns how much that was."""
+    count = 0
+    while (read := browser.request(row, now)) is not None:
+        read()()
+        count += 1
+        assert count < 10
+    return count
+
+
+def test_the_newest_step_is_shown_and_followed(tmp_path: Path) -> None:
+    for step in (5, 10):
+        write_step(tmp_path, step, 0.5, 0.1)
+    run = a_view()
+    browser = SampleBrowser(run, tmp_path, None)
+    assert settle(browser) == 2
+    assert (browser.step, browser.steps) == (10, [5, 10])
+    assert [r.reward for r in browser.rows] == [0.5, 0.1]
+    write_step(tmp_path, 15, 0.9)
+    assert settle(browser, now=60.0) == 0, "nothing when the run has nothing new"
+    run.version += 1
+    assert settle(browser, now=5.0) == 0, "not at every row"
+    settle(browser, now=60.0)
+    assert browser.step == 15
+    assert [r.reward for r in browser.rows] == [0.9]
+
+
+def test_a_file_that_grows_is_read_again_and_one_that_does_not_is_not(tmp_path: Path) -> None:
+    write_step(tmp_path, 5, 0.5)
+    run = a_view()
+    browser = SampleBrowser(run, tmp_path, None)
+    settle(browser)
+    run.version += 1
+    assert settle(browser, now=60.0) == 1
+    write_step(tmp_path, 5, 0.5, 0.7)
+    run.version += 1
+    assert settle(browser, now=120.0) == 2
+    assert len(browser.rows) == 2
+
+
+def test_the_step_of_the_crosshair_and_its_neighbours(tmp_path: Path) -> None:
+    for step in (5, 10, 15):
+        write_step(tmp_path, step, step / 10)
+    browser = SampleBrowser(a_view(), tmp_path, 11)
+    settle(browser)
+    assert browser.step == 10
+    browser.step_by(-1)
+    assert (browser.step, list(browser.rows)) == (5, [])
+    settle(browser)
+    assert [r.reward for r in browser.rows] == [0.5]
+    browser.step_by(-1)
+    assert browser.step == 5
+    browser.step_by(9)
+    assert browser.step == 15
+
+
+def test_a_whole_sample_is_read_when_it_is_wanted(tmp_path: Path) -> None:
+    write_step(tmp_path, 5, 0.5, 0.25)
+    browser = SampleBrowser(a_view(), tmp_path, None)
+    settle(browser)
+    row = browser.rows[1]
+    assert browser.sample(row) is None
+    assert settle(browser, row) == 1
+    found = browser.sample(row)
+    assert isinstance(found, Sample)
+    assert found.texts == (("prompt", "p"), ("completion", "c0.25"))
+    (tmp_path / "rollouts" / "5.jsonl").unlink()
+    settle(browser, browser.rows[0])
+    assert "cannot be read" in str(browser.sample(browser.rows[0]))
+
+
+def test_a_step_that_was_left_meanwhile_shows_nothing_of_it(tmp_path: Path) -> None:
+    for step in (5, 10):
+        write_step(tmp_path, step, step / 10)
+    browser = SampleBrowser(a_view(), tmp_path, None)
+    find = browser.request(None, 0.0)
+    assert find is not None
+    find()()
+    load = browser.request(None, 0.0)
+    assert load is not None
+    take = load()
+    browser.step_by(-1)
+    take()
+    assert list(browser.rows) == []
+    settle(browser)
+    assert [r.reward for r in browser.rows] == [0.5]
+
+
+def test_texts_of_the_logs_stand_behind_files(tmp_path: Path) -> None:
+    write_step(tmp_path, 5, 0.5)
+    texts = (a_text(3, "three\nlines\nlong"), a_text(7, "x"), a_text(1, "{}", "args/text_summary"))
+    browser = SampleBrowser(a_view(*texts), tmp_path, None)
+    settle(browser)
+    assert [k.name for k in browser.kinds or ()] == ["rollouts", "val/generations"]
+    browser.kind_by(1)
+    settle(browser)
+    assert (browser.step, browser.steps) == (7, [3, 7])
+    browser.step_by(-1)
+    settle(browser)
+    (row,) = browser.rows
+    assert row.preview == "three lines long"
+    settle(browser, row)
+    assert browser.sample(row) == Sample((("val/generations", "three\nlines\nlong"),), ())
+
+
+def test_texts_stay_within_bounds_and_go_with_their_file() -> None:
+    texts, other = Texts(), Texts()
+    for step in range(30):
+        texts.take(a_batch(texts=(a_text(step, "x" * 400_000),)))
+    (found,) = texts.sets()
+    assert found.steps == list(range(20, 30))
+    texts.take(a_batch(texts=(a_text(99, "y"),), source="events.1"))
+    texts.move(a_batch().source.path, other)
+    assert [s.steps for s in texts.sets()] == [[99]]
+    assert [s.steps for s in other.sets()] == [list(range(21, 30))]
+
+
+def test_files_of_other_runs_are_not_those_of_a_run(tmp_path: Path) -> None:
+    def run_at(name: str) -> RunView:
+        view = a_view()
+        view.data.key, view.data.path = RunKey(0, name), tmp_path / name
+        view.data.path.mkdir(parents=True)
+        return view
+
+    one, two = run_at("one/runs/x"), run_at("two/runs/x")
+    assert root_of(one, [one, two], tmp_path) == tmp_path / "one"
+    assert root_of(one, [one], tmp_path) == tmp_path
+    assert folders_of(one, [one, two], tmp_path) == [
+        tmp_path / "one",
+        tmp_path / "one/runs",
+        tmp_path / "one/runs/x",
+    ]
+    assert root_of(one, [one], PIPE) == PIPE
+    assert folders_of(one, [one], PIPE) == []
+    inner = run_at("one/runs/x/inner")
+    assert root_of(inner, [one, inner], tmp_path) == tmp_path / "one/runs/x/inner"

@@ -1,0 +1,210 @@
+"""Samples beside the logs, as each trainer writes them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltui.sources.beside import sample_files, sample_records
+from rltui.sources.beside.sample import row_of, sample_of, samples_in
+from rltui.sources.beside.sample_files import SampleSet, find_samples
+
+
+def write(path: Path, *rows: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    return path
+
+
+def verl_row(score: float, output: str = "an answer", **more: object) -> dict[str, object]:
+    return {"input": "user: 1+1?", "output": output, "score": score, "step": 7, **more}
+
+
+def only(root: Path) -> SampleSet:
+    (found,) = find_samples(root)
+    return found
+
+
+def test_verl_writes_a_file_for_each_step(tmp_path: Path) -> None:
+    for step in (10, 2):
+        write(tmp_path / f"rollouts/{step}.jsonl", verl_row(0.5, gts="2", acc=True), verl_row(1.0))
+    found = only(tmp_path)
+    assert (found.name, found.steps) == ("rollouts", [2, 10])
+    table = found.load(10)
+    assert [(r.reward, r.length, r.preview) for r in table.rows] == [
+        (0.5, 9, "an answer"),
+        (1.0, 9, "an answer"),
+    ]
+    sample = found.read(10, table.rows[0])
+    assert [n for n, _ in sample.texts] == ["input", "output"]
+    assert dict(sample.figures) == {"score": 0.5, "acc": 1.0}
+
+
+def test_prime_rl_and_nemo_rl_and_validation_comes_last(tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "hi"}]
+    row = {"prompt": chat, "completion": [{"role": "assistant", "content": "ho"}], "reward": 1}
+    write(tmp_path / "rollouts/step_3/train/all/traces.jsonl", row)
+    write(tmp_path / "val_data_step3.jsonl", {"idx": 0, "content": "text", "rewards": 0.5})
+    write(tmp_path / "train_data_step3.jsonl", {"idx": 0, "content": "text", "rewards": 0.5})
+    sets = find_samples(tmp_path)
+    assert [(s.name, s.steps) for s in sets] == [
+        ("rollouts/train/all", [3]),
+        ("train_data", [3]),
+        ("val_data", [3]),
+    ]
+    (traced,) = sets[0].load(3).rows
+    assert sets[0].read(3, traced).texts == (
+        ("prompt", "user: hi"),
+        ("completion", "assistant: ho"),
+    )
+    assert [r.reward for r in sets[1].load(3).rows] == [0.5]
+
+
+def test_ms_swift_writes_columns_of_all_steps_into_one_file(tmp_path: Path) -> None:
+    def table(step: int) -> dict[str, object]:
+        return {
+            "step": [str(step)] * 2,
+            "prompt": ["a", "b"],
+            "completion": ["one", "three"],
+            "AccuracyORM": [0.0, 1.0],
+            "Format": [1.0, 0.5],
+            "advantages": [-1.0, 1.0],
+        }
+
+    write(tmp_path / "v0/completions.jsonl", table(1), table(2))
+    found = only(tmp_path)
+    assert (found.name, found.steps) == ("v0/completions", [])
+    rows = found.load(None).rows
+    assert [(r.step, r.item, r.reward, r.preview) for r in rows] == [
+        (1, 0, 1.0, "one"),
+        (1, 1, 1.5, "three"),
+        (2, 0, 1.0, "one"),
+        (2, 1, 1.5, "three"),
+    ]
+    assert found.read(2, rows[3]).texts[:2] == (("prompt", "b"), ("completion", "three"))
+
+
+def test_tables_of_wandb(tmp_path: Path) -> None:
+    path = tmp_path / "files/media/table" / f"completions_12_{'0a' * 10}.table.json"
+    path.parent.mkdir(parents=True)
+    rows = [[12, "p", "c", 0.25], [12, "p", "d", 0.75]]
+    columns = ["step", "prompt", "completion", "reward"]
+    path.write_text(json.dumps({"columns": columns, "data": rows}), encoding="utf-8")
+    found = only(tmp_path)
+    assert (found.name, found.steps) == ("files/media/table/completions", [12])
+    table = found.load(12)
+    assert [r.reward for r in table.rows] == [0.25, 0.75]
+    assert found.read(12, table.rows[1]).texts[1] == ("completion", "d")
+
+
+def test_completions_of_trl(corpus: Path) -> None:
+    pytest.importorskip("pyarrow")
+    found = only(corpus / "trl" / "grpo_log_completions")
+    assert (found.name, found.steps) == ("completions", [1, 2])
+    table = found.load(2)
+    assert len(table.rows) == 32
+    assert table.note == ""
+    worst = min(table.rows, key=lambda r: r.reward)
+    sample = found.read(2, worst)
+    assert [n for n, _ in sample.texts] == ["prompt", "completion"]
+    assert math.isclose(worst.reward, sum(v for n, v in sample.figures if "reward" in n))
+
+
+def test_without_pyarrow_it_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "completions_00001.parquet").write_bytes(b"PAR1")
+    monkeypatch.setattr(sample_records, "find_spec", lambda _: None)
+    assert only(tmp_path).load(1).note == "Parquet needs pyarrow: pip install 'rltui[parquet]'"
+
+
+@pytest.mark.parametrize("name", ["1.jsonl", "1.parquet", "samples_1.table.json"])
+@pytest.mark.parametrize("content", [b"", b"\x00\xff{", b"[1, 2]\n", b"{}\n", b'{"a": 1}\n'])
+def test_what_holds_no_samples_is_a_note(tmp_path: Path, name: str, content: bytes) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / name).write_bytes(content)
+    table = only(tmp_path).load(1)
+    assert table.rows == ()
+    assert table.note
+
+
+def test_a_file_that_goes_is_an_error_that_is_caught(tmp_path: Path) -> None:
+    path = write(tmp_path / "1.jsonl", verl_row(1))
+    found = only(tmp_path)
+    (row,) = found.load(1).rows
+    path.write_text("[]\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="rewritten"):
+        found.read(1, row)
+    path.unlink()
+    with pytest.raises(OSError, match="No such file"):
+        found.read(1, row)
+    assert "No such file" in found.load(1).note
+
+
+def test_only_the_newest_samples_of_a_large_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample_files, "_MAX_ROWS", 3)
+    path = write(tmp_path / "completions.jsonl", *(verl_row(n, f"text {n}") for n in range(9)))
+    table = only(tmp_path).load(None)
+    assert [r.reward for r in table.rows] == [6, 7, 8]
+    assert table.note == "the last 3 of 9 samples"
+    monkeypatch.setattr(sample_records, "MOST_BYTES", path.stat().st_size // 2)
+    rows = only(tmp_path).load(None).rows
+    assert only(tmp_path).read(None, rows[-1]).texts[1] == ("output", "text 8")
+
+
+def test_logs_checkpoints_pipes_and_other_files_are_left_alone(tmp_path: Path) -> None:
+    log = write(tmp_path / "rollout_metrics.jsonl", {"step": 1, "loss": 2})
+    write(tmp_path / "checkpoint-5/completions.jsonl", verl_row(1))
+    write(tmp_path / "metrics.jsonl", verl_row(1))
+    os.mkfifo(tmp_path / "completions.jsonl")
+    assert find_samples(tmp_path, frozenset({log})) == []
+    assert find_samples(tmp_path / "nowhere") == []
+
+
+def test_no_text_of_a_sample_reaches_a_terminal_as_it_is() -> None:
+    record = {"pro\x1bmpt": "\x1b]0;x\x07", "completion": "a\x1b[2J\nb\r\u202e", "reward": 1}
+    row = row_of(record, 0, 0)
+    assert row is not None
+    assert row.preview.isprintable()
+    for name, text in sample_of(record).texts:
+        assert name.isprintable()
+        assert text.replace("\n", "").isprintable()
+
+
+def test_vectors_are_no_texts_and_long_texts_are_cut() -> None:
+    record = {"completion": "x" * 300_000, "token_ids": [1] * 9, "logprobs": [0.5], "reward": "NaN"}
+    (text,) = sample_of(record).texts
+    assert text[1].endswith("… 100,000 more characters")
+    row = row_of(record, 0, 0)
+    assert row is not None
+    assert row.length == 300_000
+    assert math.isnan(row.reward)
+    assert row_of({"token_ids": [1, 2], "step": 3}, 0, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("record", "reward"),
+    [
+        ({"completion": "a", "reward": 2, "reward_x": 5}, 2),
+        ({"completion": "a", "accuracy_reward": 1, "format_reward": 0.5, "advantage": 9}, 1.5),
+        ({"completion": "a", "advantage": -1.5, "completion_length": 3}, -1.5),
+        ({"completion": "a"}, math.nan),
+    ],
+)
+def test_the_reward_of_a_sample(record: dict[str, object], reward: float) -> None:
+    row = row_of(record, 0, 0)
+    assert row is not None
+    assert row.reward == pytest.approx(reward, nan_ok=True)
+
+
+def test_a_record_of_lists_that_are_no_columns_is_one_sample() -> None:
+    chat = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    assert len(list(samples_in({"messages": chat, "reward": 1.0}))) == 1
+    assert len(list(samples_in({"prompt": "a", "completion": "b"}))) == 1

@@ -1,0 +1,64 @@
+"""Hyperparameters in files beside the logs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rltui.sources.beside.settings_files import read_settings
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+ZOO = """!!python/object/apply:collections.OrderedDict
+- - - algo
+    - ppo
+  - - seed
+    - 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("params.json", '{"env": {"id": "Ant"}, "lr": 1e-3}', {"env.id": "Ant", "lr": 1e-3}),
+        ("hparams.yaml", "lr: 1e-3\nlayers: [64, 64]\n", {"lr": 1e-3, "layers": "[64, 64]"}),
+        ("args.yml", ZOO, {"algo": "ppo", "seed": 3}),
+        (".hydra/config.yaml", "trainer:\n  seed: 1\n", {"trainer.seed": 1}),
+        ("files/config.yaml", "lr:\n  desc: ''\n  value: 2\n_wandb:\n  value: {t: 1}\n", {"lr": 2}),
+        ("params/agent.yaml", "gamma: 0.99\n", {"gamma": 0.99}),
+        ("config.json", '{"architectures": ["Qwen2"], "hidden_size": 64}', {}),
+        ("config.json", "[1, 2", {}),
+        ("hparams.yaml", "a: [&x [1], *x, *y]\n", {}),
+        ("args.json", "[3]", {}),
+    ],
+)
+def test_each_writer(tmp_path: Path, name: str, text: str, found: dict[str, object]) -> None:
+    write(tmp_path / name, text)
+    settings = read_settings([tmp_path])
+    assert settings.values == found
+    assert settings.files == ((Path(name).name,) if found else ())
+
+
+def test_the_directory_of_the_run_wins(tmp_path: Path) -> None:
+    write(tmp_path / "config.yaml", "lr: 1\nseed: 2\n")
+    write(tmp_path / "run" / "config.yaml", "lr: 3\n")
+    assert read_settings([tmp_path, tmp_path / "run"]).values == {"lr": 3, "seed": 2}
+
+
+def test_what_is_too_large_a_pipe_or_gone_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path / "params.json", '{"a": "' + "x" * 300_000 + '"}')
+    os.mkfifo(tmp_path / "config.yaml")
+    assert read_settings([tmp_path, tmp_path / "nowhere"]).values == {}
+
+
+def test_names_and_values_are_cleaned(tmp_path: Path) -> None:
+    write(tmp_path / "args.json", '{"a\\u001b[2J": "\\u001b]0;x\\u0007"}')
+    ((name, value),) = read_settings([tmp_path]).values.items()
+    assert name.isprintable()
+    assert str(value).isprintable()

@@ -1,0 +1,142 @@
+"""Which series move together: by ranks, apart from the trend, at the same step or a bit later."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rltui.store import Series
+from rltui.store.correlation import GRID, Correlation, compare, grid, sample
+from tests.builders import a_block, a_run
+
+
+def a_series(values: object, first: int = 1, stride: int = 1) -> Series:
+    numbers = list(np.asarray(values, float))
+    steps = list(range(first, first + stride * len(numbers), stride))
+    return a_run(a_block({"x": numbers}, steps=steps)).series("x")
+
+
+def compared(one: Series, other: Series) -> Correlation | None:
+    steps = grid(one.steps)
+    mine, its = sample(one, steps), sample(other, steps)
+    return None if mine is None or its is None else compare(mine, [its], steps)[0]
+
+
+def noise(n: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=n)
+
+
+def test_the_sign_and_an_outlier() -> None:
+    x = noise(100, 1)
+    y = -x.copy()
+    y[50] = 1e12
+    found = compared(a_series(x), a_series(y))
+    assert found is not None
+    assert found.r == pytest.approx(-0.95, abs=0.05)
+    assert (found.lag, found.same) == (0, False)
+
+
+def test_noise_moves_with_nothing() -> None:
+    for seed in range(20):
+        found = compared(a_series(noise(200, seed)), a_series(noise(200, seed + 100)))
+        assert found is not None
+        assert abs(found.r) < 4 / np.sqrt(found.n)
+
+
+def test_a_random_walk_counts_few_points() -> None:
+    walks = [np.cumsum(noise(200, seed)) for seed in range(10)]
+    for one, other in itertools.pairwise(walks):
+        found = compared(a_series(one), a_series(other))
+        assert found is not None
+        assert found.n < 60
+        assert abs(found.r) < 4 / np.sqrt(found.n)
+
+
+def test_a_common_trend_is_not_a_link() -> None:
+    t = np.linspace(0, 5, 200)
+    found = compared(a_series(t + 0.3 * noise(200, 1)), a_series(t + 0.3 * noise(200, 2)))
+    assert found is not None
+    assert abs(found.r) < 0.3
+    assert found.trend > 0.9
+
+
+@pytest.mark.parametrize("lag", [-4, 3])
+def test_a_lag_in_steps(lag: int) -> None:
+    x = noise(220, 3)
+    one, other = x[10:210], x[10 - lag : 210 - lag]
+    found = compared(a_series(one, stride=50), a_series(other, stride=50))
+    assert found is not None
+    assert found.lag == 50 * lag
+    assert found.r > 0.95
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.1] * 100,
+        list(0.1 * (1 + 1e-9 * noise(100, 1))),
+        [0.0] * 100,
+        [float("nan")] * 100,
+        [1.0, 2.0] * 7,
+        [],
+    ],
+)
+def test_what_does_not_move_moves_with_nothing(values: list[float]) -> None:
+    other = a_series(noise(100, 1))
+    assert compared(other, a_series(values)) is None
+    if values:
+        assert compared(a_series(values), other) is None
+
+
+def test_what_only_rises_has_no_link_either() -> None:
+    found = compared(a_series(np.arange(100)), a_series(np.arange(100) ** 2))
+    assert found is not None
+    assert (found.r, found.trend) == (0, pytest.approx(1))
+
+
+def test_equal_values() -> None:
+    x = noise(100, 4)
+    x[3] = np.nan
+    found = compared(a_series(x), a_series(x))
+    assert found is not None
+    assert found.same
+
+
+def test_only_points_in_common_count() -> None:
+    x = noise(400, 6)
+    rare = a_series(x[9::10], first=10, stride=10)
+    found = compared(a_series(x[:200]), rare)
+    assert found is not None
+    assert found.n <= 20
+    assert found.r > 0.95
+    late = a_series(noise(100, 7), first=190)
+    assert compared(a_series(x[:200]), late) is None
+
+
+def test_a_long_series_is_compared_at_a_few_steps() -> None:
+    x = noise(50_000, 8)
+    steps = grid(a_series(x).steps)
+    assert len(steps) == GRID
+    found = compared(a_series(x), a_series(x + 0.1 * noise(50_000, 9)))
+    assert found is not None
+    assert found.r > 0.9
+
+
+@pytest.mark.parametrize(("at", "size"), [(100, 4.0), (195, 4.0), (40, -4.0)])
+def test_a_jump(at: int, size: float) -> None:
+    later = np.arange(200) >= at
+    one = a_series(0.1 * noise(200, 1) + 4 * later)
+    other = a_series(0.1 * noise(200, 2) + size * (np.arange(200) >= at + 1))
+    found = compared(one, other)
+    assert found is not None
+    assert (found.jump, found.jump_lag) == (1 if size > 0 else -1, 1)
+
+
+@pytest.mark.parametrize("shape", [lambda t: t, lambda t: np.exp(-t), lambda t: np.sin(3 * t)])
+def test_a_smooth_curve_does_not_jump(shape) -> None:  # type: ignore[no-untyped-def]
+    t = np.linspace(0, 3, 200)
+    found = compared(a_series(shape(t)), a_series(shape(t) + 0.01 * noise(200, 1)))
+    assert found is not None
+    assert found.jump == 0

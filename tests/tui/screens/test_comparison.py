@@ -1,0 +1,224 @@
+"""Runs side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from rltui.tui.screens.comparison import ComparisonScreen
+from tests.builders import a_batch, steps
+from tests.fakes import grpo_batch, grpo_tags
+from tests.tui.hand import Hand, open_app
+
+REWARD = "critic/score/mean"
+
+
+def seeds(count: int = 4) -> list[Any]:
+    """``count`` seeds of two settings: the second gets 0.2 further."""
+    batches = []
+    for name, gain in (("low", 0.5), ("high", 0.7)):
+        for seed in range(1, count + 1):
+            tags = grpo_tags(60, collapse=None)
+            tags[REWARD] = [0.1 + gain * i / 59 + 0.01 * seed for i in range(60)]
+            run = f"grpo_{name}_s{seed}"
+            batches.append(a_batch(steps(1, tags), run=run, source=f"{run}/events.0"))
+    return batches
+
+
+def screen_of(hand: Hand) -> ComparisonScreen:
+    screen = hand.app.screen
+    assert isinstance(screen, ComparisonScreen), screen
+    return screen
+
+
+def names(hand: Hand) -> list[str]:
+    return [item if isinstance(item, str) else item.name for item in hand.ids]
+
+
+def row(hand: Hand, name: str) -> str:
+    """The line of a row of the table."""
+    return next(x for x in hand.lines if name in x and "stalled" in x)
+
+
+async def test_all_runs_are_compared_until_two_are_marked() -> None:
+    async with open_app(*seeds(2)) as hand:
+        await hand.press("C")
+        assert len(hand.ids) == 4
+        assert "4 runs" in hand.lines[0]
+        await hand.press("escape", "space", "C")
+        assert len(hand.ids) == 4
+        await hand.press("escape", "space", "C")
+        assert names(hand) == ["grpo_high_s2", "grpo_high_s1"]
+        assert "2 of 4 runs" in hand.lines[0]
+
+
+async def test_the_best_comes_first_and_the_others_say_how_far_they_are() -> None:
+    async with open_app(*seeds(2)) as hand:
+        await hand.press("C")
+        assert names(hand) == ["grpo_high_s2", "grpo_high_s1", "grpo_low_s2", "grpo_low_s1"]
+        assert "0.820*" in row(hand, "high_s2")
+        assert "- 0.0100" in row(hand, "high_s1")
+        await hand.press("o")
+        assert "by name" in hand.footer
+        assert names(hand)[0] == "grpo_high_s1"
+        await hand.press("o")
+        assert "by verdict" in hand.footer
+
+
+async def test_differences_are_counted_from_the_reference_when_there_is_one() -> None:
+    async with open_app(*seeds(2)) as hand:
+        await hand.press("C", "G", "c")
+        assert "to reference" in hand.text
+        assert "+ 0.210" in row(hand, "high_s2")
+
+
+async def test_the_metric_changes_sideways() -> None:
+    async with open_app(*seeds(2)) as hand:
+        await hand.press("C")
+        assert hand.lines[1].startswith("  reward ─")
+        await hand.press("right")
+        assert hand.lines[1].startswith("  reward spread ─")
+        await hand.press("left", "left")
+        assert hand.lines[1].startswith("  reward ─")
+
+
+async def test_groups_have_a_mean_and_are_told_apart_in_words() -> None:
+    async with open_app(*seeds(4)) as hand:
+        await hand.press("B")
+        assert names(hand) == ["grpo_high_s*", "grpo_low_s*"]
+        assert "2 groups by name" in hand.lines[0]
+        assert "+ 0.1" in hand.text
+        assert "larger than the spread over runs explains (chance alone: 3 %; 4 and 4" in hand.text
+        assert "±" in hand.text
+        await hand.press("B")
+        assert len(hand.ids) == 8
+
+
+async def test_few_seeds_are_not_enough() -> None:
+    async with open_app(*seeds(2)) as hand:
+        await hand.press("B")
+        assert "the runs do not overlap, but 2 and 2 runs are too few" in hand.text
+
+
+async def test_runs_without_seeds_have_no_groups() -> None:
+    async with open_app(grpo_batch(20, run="one"), grpo_batch(20, run="two")) as hand:
+        await hand.press("B")
+        assert "no two runs differ in a seed alone" in hand.notices
+        assert len(hand.ids) == 2
+
+
+async def test_enter_opens_the_run_at_the_metric() -> None:
+    async with open_app(*seeds(2)) as hand:
+        await hand.press("C", "j", "enter")
+        assert hand.metric.run.name == "grpo_high_s1"
+        assert hand.metric.tag == REWARD
+        await hand.press("C")
+        assert len(hand.ids) == 4
+        await hand.press("G", "enter")
+        assert hand.metric.run.name == "grpo_low_s1"
+        await hand.press("escape", "C", "g", "enter")
+        assert hand.metric.run.name == "grpo_high_s2"
+        await hand.press("escape", "escape")
+        assert hand.runs.is_current
+
+
+async def test_a_run_alone_is_compared_with_none() -> None:
+    async with open_app(grpo_batch(20)) as hand:
+        await hand.press("C")
+        assert "there is no other run" in hand.notices
+        assert hand.run.is_current
+
+
+async def test_marked_runs_are_in_the_charts_of_the_others() -> None:
+    async with open_app(*seeds(2)) as hand:
+        await hand.press("space", "space")
+        marked = [x for x in hand.lines if x.lstrip(" ▌").startswith(("1 ", "2 "))]
+        assert len(marked) == 2
+        assert "2 marked" in hand.footer
+        await hand.press("enter")
+        assert "━ low_s1   ━ 1 high_s1   ━ 2 high_s2" in hand.text
+        await hand.press("4", "enter")
+        assert hand.metric.tag == REWARD
+        assert "━ low_s1   ━ 1 high_s1   ━ 2 high_s2" in hand.text
+        await hand.press("r", "k", "space", "k", "k", "space", "enter")
+        assert "━ 1" not in hand.text, "the marks were taken away"
+
+
+async def test_a_mark_keeps_its_colour_when_another_goes() -> None:
+    async with open_app(*seeds(2)) as hand:
+        await hand.press("space", "space", "space", "g", "space")
+        slots = {m.run.name: m.slot for m in hand.app.view.marked}
+        assert sorted(slots.values()) == [1, 2]
+        await hand.press("G", "space")
+        assert sorted(m.slot for m in hand.app.view.marked) == [0, 1, 2]
+
+
+async def test_a_mark_goes_in_the_comparison_too() -> None:
+    async with open_app(*seeds(2)) as hand:
+        await hand.press("space", "space", "space", "C", "space")
+        assert len(hand.ids) == 2
+
+
+async def test_new_rows_are_compared_and_a_pause_holds_them() -> None:
+    async with open_app(*seeds(1)) as hand:
+        await hand.press("C")
+        before = hand.text
+        tags = grpo_tags(3, collapse=None)
+        tags[REWARD] = [0.95] * 3
+        fresh = a_batch(steps(61, tags), run="grpo_low_s1", source="grpo_low_s1/events.0")
+        await hand.press("p")
+        await hand.feed(fresh)
+        assert "0.950" not in hand.text
+        await hand.press("p")
+        assert "0.950*" in hand.text
+        assert hand.text != before
+
+
+async def test_every_size_has_its_rows() -> None:
+    async with open_app(*seeds(4)) as hand:
+        await hand.press("C")
+        for width, height in ((20, 5), (40, 10), (60, 16), (80, 24), (160, 45), (200, 50)):
+            await hand.resize(width, height)
+            assert any("high_s" in x for x in hand.lines), (width, height)
+            assert screen_of(hand).is_current
+
+
+async def test_the_table_is_copied_with_all_metrics() -> None:
+    async with open_app(*seeds(2)) as hand:
+        await hand.press("C", "y")
+        text = hand.app.clipboard
+        assert text.splitlines()[0].startswith("run\tverdict\treward\t")
+        assert len(text.splitlines()) == 5
+
+
+async def test_rows_are_marked_to_share_a_chart() -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        await hand.press("3", "space", "down", "space", "enter")
+        assert "2 KL to old policy nats" in hand.text
+        assert "1 entropy nats" in hand.text
+        await hand.press("escape", "space", "enter")
+        assert "1 entropy nats" not in hand.text
+
+
+async def test_settings_that_differ_are_named_for_the_run_at_the_cursor() -> None:
+    rates = {"grpo_low_s1": 1e-6, "grpo_high_s1": 5e-6}
+    batches = [replace(b, hparams={"lr": rates[b.run.name], "beta": 0.1}) for b in seeds(1)]
+    async with open_app(*batches) as hand:
+        await hand.press("C")
+        assert "high_s1: lr 5e-06" in hand.text
+        assert "beta" not in hand.text
+        await hand.press("G")
+        assert "low_s1: lr 1e-06" in hand.text
+
+
+async def test_two_hundred_runs_are_five_lines_and_a_band() -> None:
+    batches = [
+        a_batch(steps(1, {REWARD: [0.1, 0.2 + n / 1000]}), run=f"r{n:03}_x", source=f"{n}/e")
+        for n in range(200)
+    ]
+    async with open_app(*batches) as hand:
+        await hand.press("C")
+        assert len(hand.ids) == 200
+        assert "195 of 200 in the band" in hand.lines[1]
+        await hand.press("G")
+        assert any("▌" in x and "r000" in x for x in hand.lines)

@@ -1,0 +1,149 @@
+"""The view is as the user left it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rltui.core.level import Level
+from rltui.health.muting import MutedFinding
+from rltui.present.screens.view import View
+from rltui.tui.app import RltuiApp
+from rltui.tui.remembered import RememberedView
+from tests.builders import LOGDIR
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
+from tests.tui.driving import driving
+from tests.tui.hand import Hand, a_look
+
+
+def opened(tmp_path: Path) -> RememberedView:
+    return RememberedView.of_logdirs([LOGDIR], {"XDG_STATE_HOME": str(tmp_path)}, View())
+
+
+def file_in(tmp_path: Path) -> Path:
+    (path,) = (tmp_path / "rltui" / "views").iterdir()
+    return path
+
+
+async def visit(tmp_path: Path, *keys: str, runs: int = 1) -> Hand:
+    """Open the app, press keys, leave it."""
+    reader = FakeReader()
+    batches = [grpo_batch(60, run=f"run{i}") for i in range(runs)]
+    session = a_session(*batches, reader=reader, clock=grpo_clock())
+    app = RltuiApp(session, a_look(), remembered=opened(tmp_path))
+    async with driving(app, size=(120, 36)) as pilot:
+        hand = Hand(app, pilot, reader)
+        await hand.settle()
+        await hand.press(*keys)
+        hand.seen = hand.text  # type: ignore[attr-defined]
+    return hand
+
+
+async def test_tab_options_filter_and_mutes_come_back(tmp_path: Path) -> None:
+    before = await visit(tmp_path, "exclamation_mark", "M", "3", "s", "L", "slash", *"kl", "enter")
+    after = await visit(tmp_path)
+    assert after.seen == before.seen  # type: ignore[attr-defined]
+    assert after.app.view == before.app.view != View()
+    assert len(after.app.session.mutes) == 1
+
+
+async def test_pins_come_back(tmp_path: Path) -> None:
+    before = await visit(tmp_path, "3", "P", "1")
+    assert before.app.session.pins.tags
+    after = await visit(tmp_path)
+    assert after.app.session.pins.tags == before.app.session.pins.tags
+    assert after.seen == before.seen  # type: ignore[attr-defined]
+
+
+async def test_order_and_filter_of_the_runs_come_back(tmp_path: Path) -> None:
+    keys = ("o", "slash", *"run1", "enter")
+    before = await visit(tmp_path, *keys, runs=3)
+    after = await visit(tmp_path, runs=3)
+    assert after.app.state.order == "name"
+    assert "run0" not in after.seen  # type: ignore[attr-defined]
+    assert after.seen == before.seen  # type: ignore[attr-defined]
+
+
+async def test_what_was_not_changed_follows_the_configuration(tmp_path: Path) -> None:
+    await visit(tmp_path, "L")
+    seen = RememberedView(file_in(tmp_path), View(axis="relative", marker="ascii"))
+    assert seen.view == View(axis="relative", log_y=True, marker="ascii")
+
+
+async def test_a_mute_is_kept_at_once(tmp_path: Path) -> None:
+    await visit(tmp_path, "exclamation_mark", "M")
+    assert len(json.loads(file_in(tmp_path).read_text())["mutes"]) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "", "{", "[]", "null", "{}", "[" * 100_000, '{"schema": "rltui.view/9"}',
+        '{"schema": "rltui.view/1", "tabs": 3}',
+        '{"schema": "rltui.view/1", "filter": 3}',
+        '{"schema": "rltui.view/1", "mutes": [["a"]]}',
+        '{"schema": "rltui.view/1", "pins": [3]}',
+        '{"schema": "rltui.view/1", "options": {"smooth": 7.0}}',
+        '{"schema": "rltui.view/1", "options": {"axis": "x"}}',
+        '{"schema": "rltui.view/1", "options": {"theme": "dark"}}',
+    ],
+    ids=["empty", "torn", "list", "null", "bare", "deep", "newer", "tabs", "filter", "mutes",
+         "pins", "smooth", "axis", "unknown"],
+)  # fmt: skip
+async def test_a_broken_file_is_a_note(tmp_path: Path, content: str) -> None:
+    await visit(tmp_path, "3")
+    path = file_in(tmp_path)
+    path.write_text(content)
+    hand = await visit(tmp_path)
+    assert hand.app._remembered.note.startswith("the view as you left it is lost: ")
+    assert "Is it learning?" in hand.seen  # type: ignore[attr-defined]
+    assert not opened(tmp_path).note, "written anew"
+
+
+async def test_an_unknown_tab_and_control_characters_do_no_harm(tmp_path: Path) -> None:
+    await visit(tmp_path, "3")
+    path = file_in(tmp_path)
+    known = json.loads(path.read_text())
+    known["tabs"] = {"run0": "no-such-tab"}
+    known["filter"] = "\x1b[31m"
+    path.write_text(json.dumps(known))
+    hand = await visit(tmp_path)
+    assert "\x1b" not in hand.seen  # type: ignore[attr-defined]
+
+
+def test_a_place_that_takes_nothing_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "rltui").write_text("a file")
+    seen = opened(tmp_path)
+    assert "Not a directory" in seen.note
+    seen.save(replace(seen.view, log_y=True), ())
+
+
+def test_the_file_is_replaced_whole_and_private(tmp_path: Path) -> None:
+    seen = opened(tmp_path)
+    seen.save(View(log_y=True), ())
+    path = file_in(tmp_path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    inode = os.stat(path).st_ino  # noqa: PTH116
+    seen.save(View(), ())
+    assert file_in(tmp_path).stat().st_ino != inode
+
+
+def test_other_logdirs_are_other_views(tmp_path: Path) -> None:
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
+    for logdirs in ([tmp_path / "a"], [tmp_path / "b"], [tmp_path / "b", tmp_path / "a"]):
+        RememberedView.of_logdirs(logdirs, environ, View()).save(View(), ())
+    again = [tmp_path / "a", tmp_path / "x" / ".." / "b"]
+    RememberedView.of_logdirs(again, environ, View()).save(View(), ())
+    assert len(list((tmp_path / "rltui" / "views").iterdir())) == 3
+
+
+async def test_what_is_muted_is_muted_from_the_first_verdict_on(tmp_path: Path) -> None:
+    (run,) = a_session(grpo_batch(60), clock=grpo_clock()).runs()
+    assert run.report is not None
+    opened(tmp_path).save(View(), {MutedFinding.of(f) for f in run.report.findings})
+    hand = await visit(tmp_path)
+    assert hand.app.session.runs()[0].verdict.level is Level.OK

@@ -1,0 +1,133 @@
+"""w: the screen and its data in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from rltui.tui.widgets.status import Prompt
+from rltui.tui.writing import default_name
+from tests.builders import a_batch, steps
+from tests.fakes import grpo_batch
+from tests.tui.hand import Hand, open_app
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+async def write(hand: Hand, name: str, command: str = "w") -> None:
+    await hand.press("colon", *f"{command} {name}", "enter")
+    await hand.settle()
+
+
+def texts(path: Path) -> list[str]:
+    return [t.text or "" for t in ET.parse(path).getroot().iter(f"{SVG}text")]
+
+
+async def test_a_picture_shows_what_the_screen_shows(here: Path) -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        await hand.press("3")
+        screen = hand.lines
+        await write(hand, "a.svg")
+        assert f"wrote {here / 'a.svg'}" in hand.notices
+        shown = " ".join(texts(here / "a.svg"))
+        assert all(word in shown for word in screen[0].split())
+        assert ":w" not in shown
+        fills = {r.get("fill") for r in ET.parse(here / "a.svg").getroot().iter(f"{SVG}rect")}
+        assert len(fills) > 2
+
+
+async def test_text_is_the_screen(here: Path) -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        screen = [x.rstrip() for x in hand.lines]
+        await write(hand, "a.txt")
+        assert (here / "a.txt").read_text().splitlines() == screen
+
+
+async def test_csv_is_the_data_of_the_chart(here: Path) -> None:
+    async with open_app(a_batch(steps(1, {"loss": [3.0, float("nan"), 1.0]}))) as hand:
+        await write(hand, "a.csv")
+        rows = (here / "a.csv").read_text().splitlines()
+        assert rows[0] == "run,tag,step,wall_time,value,superseded"
+        assert [r.split(",")[1:3] + r.split(",")[4:5] for r in rows[1:]] == [
+            ["loss", "1", "3.0"], ["loss", "2", "nan"], ["loss", "3", "1.0"],
+        ]  # fmt: skip
+        await hand.press("9")
+        await write(hand, "b.csv")
+        assert "no chart here" in hand.notices
+        assert not (here / "b.csv").exists()
+
+
+async def test_the_key_asks_with_a_name(here: Path) -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        await hand.press("3", "g", "enter", "w")
+        assert hand.app.screen.query_one(Prompt).value == "w grpo-entropy.svg"
+        await hand.press("enter")
+        await hand.settle()
+        assert "entropy" in " ".join(texts(here / "grpo-entropy.svg"))
+
+
+async def test_in_a_log_directory_the_key_names_a_file_at_home(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = here / "home"
+    (here / "logs").mkdir()
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here / "logs")
+    async with open_app(grpo_batch(60), logdirs=[here / "logs"]) as hand:
+        await hand.press("w", "enter")
+        await hand.settle()
+        assert [p.suffix for p in home.iterdir()] == [".svg"]
+        assert not list((here / "logs").iterdir())
+
+
+async def test_what_is_there_is_kept_unless_the_user_insists(here: Path) -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        (here / "a.txt").write_text("mine")
+        await write(hand, "a.txt")
+        assert "exists" in hand.notices
+        assert (here / "a.txt").read_text() == "mine"
+        await write(hand, "a.txt", "w!")
+        assert (here / "a.txt").read_text() != "mine"
+
+
+@pytest.mark.parametrize("name", ["logs/a.svg", "logs/sub/../a.svg", "link/a.csv"])
+async def test_nothing_is_written_into_a_log_directory(here: Path, name: str) -> None:
+    logs = here / "logs"
+    (logs / "sub").mkdir(parents=True)
+    (here / "link").symlink_to(logs)
+    async with open_app(grpo_batch(60), logdirs=[logs]) as hand:
+        await write(hand, name)
+        assert "never writes" in hand.notices
+        assert [p.name for p in logs.iterdir()] == ["sub"]
+
+
+@pytest.mark.parametrize("name", ["", "a.png", "nowhere/a.svg", "a"])
+async def test_a_bad_name_is_a_notice(here: Path, name: str) -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        await write(hand, name)
+        assert hand.notices
+        assert not list(here.iterdir())
+
+
+def test_default_names_need_no_quoting() -> None:
+    assert (
+        default_name(["tiny verl/grpo (2)", "KL, old vs new"])
+        == "tiny-verl-grpo-2-KL-old-vs-new.svg"
+    )
+    assert default_name(["../../etc", "x\x1b[31m"]) == "etc-x-31m.svg"
+
+
+async def test_the_list_of_runs_can_be_written(here: Path) -> None:
+    async with open_app(grpo_batch(60, run="a"), grpo_batch(60, run="b")) as hand:
+        await hand.press("w", "enter")
+        await hand.settle()
+        assert (here / "rltui-runs.svg").exists()
