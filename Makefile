@@ -51,6 +51,7 @@ pictures: ## the pictures of README and tour; every screen, size and theme into 
 bench: ## what benchmarks/RESULTS.md measures (minutes)
 	$(PYTHON) -m benchmarks.read
 	$(PYTHON) -m benchmarks.live
+	$(PYTHON) -m benchmarks.compare
 
 rooms: ## how often control crosses packages for one row, one key, one rule
 	$(PYTHON) scripts/room_changes.py

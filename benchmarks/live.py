@@ -55,10 +55,10 @@ class Empty(App):
 Empty().run()
 """
 #: A step, a sparkline or a curve: something that was logged is on the screen.
-_STEP = re.compile(r"step \d|[▁-█⠁-⣿]{3}")
+STEP = re.compile(r"step \d|[▁-█⠁-⣿]{3}")
 _FIRST = 1000
 _GRID = re.compile(r"\d–\d+ of 20\d")
-_DOWN = b"\x1b[B"
+DOWN = b"\x1b[B"
 #: Rows of the log that grows.
 _STORED = 1_000, 100_000
 #: Before each append nothing is written for this long.
@@ -102,7 +102,7 @@ def first_paint(directory: Path, scale: float, rounds: int) -> Iterator[Row]:
             program.until(lambda text: "ready" in text)
             cpu = program.cpu
         with watch(directory, made.root) as program:
-            seconds = program.until(_STEP.search)
+            seconds = program.until(STEP.search)
             found = (seconds, program.cpu)
         if number:
             ours.append(found)
@@ -143,7 +143,7 @@ def append_to_screen(directory: Path, appends: int) -> Iterator[Row]:
         kinds = [scalar(t) for t in tag_names(20)]
         took = []
         with watch(directory, path.parent, inotify=inotify) as program, path.open("ab", 0) as file:
-            program.until(_STEP.search)
+            program.until(STEP.search)
             program.settle(_QUIET_S, 10)
             for number in range(appends):
                 program.run(_QUIET_S + 0.1 + 0.5 * rng.random())
@@ -169,7 +169,7 @@ def idle(directory: Path, scale: float, seconds: float) -> Iterator[Row]:
         for number, content in enumerate(contents):
             (root / f"run_{run:04d}" / f"events.out.tfevents.{number}.x").write_bytes(content)
     with watch(directory, root) as program:
-        program.until(_STEP.search, 120)
+        program.until(STEP.search, 120)
         program.rest()
         cpu, written, began = program.cpu, program.written, time.perf_counter()
         program.run(seconds)
@@ -184,7 +184,7 @@ def live(directory: Path, seconds: float) -> Iterator[Row]:
     """200 tags at 2 steps a second."""
     path = new_log(directory / "live", 200)
     with watch(directory, path.parent) as program:
-        program.until(_STEP.search)
+        program.until(STEP.search)
         steps, core, sent = _appended(program, path, seconds)
     yield f"live, 200 tags, {steps} steps at 2/s: % of a core", short(core), "1.5"
     yield "live: bytes per second to the terminal", short(sent), "1,000"
@@ -249,15 +249,15 @@ def json_lines(path: Path, stored: int, more: int) -> list[bytes]:
 def key_to_paint(directory: Path, scale: float, presses: int) -> Iterator[Row]:
     """Keys up and down, tabs, and the list of runs."""
     roots = [make(directory, name, scale).root for name in ("b", "c")]
-    keys = (_DOWN, _DOWN, b"\x1b[A", b"\r", b"2", _DOWN, b"3", b"r")
+    keys = (DOWN, DOWN, b"\x1b[A", b"\r", b"2", DOWN, b"3", b"r")
     with watch(directory, *roots) as program:
-        program.until(_STEP.search, 120)
+        program.until(STEP.search, 120)
         program.rest()
-        found, value = _pressed(program, keys, presses)
+        found, value = pressed(program, keys, presses)
     yield f"key to paint, {found} of {presses} keys: ms, median / 95 %", value, "10 / 16"
 
 
-def _pressed(program: Program, keys: Sequence[bytes], presses: int) -> tuple[int, str]:
+def pressed(program: Program, keys: Sequence[bytes], presses: int) -> tuple[int, str]:
     """How many of the keys were answered, and in which time."""
     took = []
     for number in range(presses):
@@ -275,18 +275,18 @@ def grid(directory: Path, scale: float, seconds: float, presses: int) -> Iterato
     """24 charts: a live run, and keys in a run with 200 tags of many steps."""
     path = new_log(directory / "grid", 200)
     with watch(directory, path.parent, rows=53) as program:
-        program.until(_STEP.search)
+        program.until(STEP.search)
         _open_grid(program)
         steps, core, sent = _appended(program, path, seconds)
     yield f"grid, live, 200 tags, {steps} steps at 2/s: % of a core", short(core), "4"
     yield "grid, live: bytes per second to the terminal", short(sent), "3,000"
     made = make(directory, "a", scale)
-    keys = (_DOWN, b"\x1b[C", b".", b"\x1b[6~", _DOWN, b".", b"3", b"\x1b[C", b"0", b"g")
+    keys = (DOWN, b"\x1b[C", b".", b"\x1b[6~", DOWN, b".", b"3", b"\x1b[C", b"0", b"g")
     with watch(directory, made.root, rows=53) as program:
         program.until(_shows(made.steps - 1), 120)
         _open_grid(program)
         program.rest()
-        found, value = _pressed(program, keys, presses)
+        found, value = pressed(program, keys, presses)
     yield f"grid, key to paint, {found} of {presses} keys: ms, median / 95 %", value, "10 / 18"
 
 

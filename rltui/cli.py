@@ -11,10 +11,12 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from rltui import __version__
 from rltui.commands import COMMANDS, Command
 from rltui.core.errors import RltuiError
+from rltui.core.text import clean
 
 #: Exit code of an internal error, distinct from those that are about runs.
 _BROKEN = 70
@@ -31,9 +33,16 @@ examples:
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    """A shell may fill in names of files that hold anything."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(clean(message))
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The argument tree of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="rltui",
         description="Live verdict and curves of RL and LLM post-training runs, from their logs.",
         epilog=_EPILOG,

@@ -37,6 +37,11 @@ time: AR(1) noise without trend or change, with a memory of 0, 0.5 and 0.9 from 
 300 and 2,000 rows. What stays flat is what `no_gain` reports, so there the figures are its power.
 Measured by `python -m benchmarks.verdicts.noise`.
 """
+_KEY_HABITS = """
+`q` closes what was opened over a screen (help, an explanation, the log, settings, samples) and
+quits on the screens themselves. `Esc` goes back one level and never quits; `Ctrl+C` quits
+everywhere.
+"""
 _NOISE = "benchmarks/verdicts/noise.csv"
 _BLOCK = r"(<!-- generated: {name} -->\n).*?(<!-- end generated -->)"
 
@@ -244,6 +249,7 @@ def _detector_lines(found: Detector) -> list[str]:
 def keys_page() -> str:
     """The table of keys, with the action ids that the config's ``keys`` section names."""
     lines = ["# Keys", "", "Generated from the table of keys by `scripts/generate_docs.py`.", ""]
+    lines += [*_KEY_HABITS.strip().splitlines(), ""]
     lines += ["| keys | does | where | action |", "| --- | --- | --- | --- |"]
     for key in KEYS:
         everywhere = set(EVERYWHERE) <= set(key.where)

@@ -95,10 +95,16 @@ SHOTS = (
 TOUR = (
     Shot("overview", ()),
     Shot("healthy", (), demo="healthy"),
-    Shot("finding", ("9",), demo="reward-hacking"),
     Shot("metric", ("3", "down", "down", "enter", *["left"] * 6)),
+    Shot("grid", ("3", "v")),
+    Shot("finding", ("9",), demo="reward-hacking"),
+    Shot("replay", ("colon", *"goto 100", "enter")),
     Shot("timing", ("6",), demo="slow-step"),
     Shot("runs", (), demo="seeds"),
+    Shot("compare", ("space", "down", "space", "down", "down", "down", "space", "C"), demo="seeds"),
+    Shot("groups", ("C", "B"), demo="seeds"),
+    Shot("hyperparameters", ("H",), demo="seeds"),
+    Shot("samples", ("T",), demo="truncation"),
     Shot("crash", ("t",), demo="crash"),
     Shot("dpo", (), demo="dpo-overfit"),
 )
@@ -124,7 +130,7 @@ def write_logs(directory: Path) -> None:
         run = DemoRun(directory / name, scenario, _SEED, _TOTAL)
         with run:
             run.write_history(_STEPS)
-        (events,) = run.directory.iterdir()
+        (events,) = run.directory.glob("events.*")
         events.rename(events.with_name("events.out.tfevents.1800000000.trainer-0.1.0"))
     console = directory / "grpo-7b-nan" / "train.log"
     console.write_text(_console_log(console.parent) + _DIED, encoding="utf-8")

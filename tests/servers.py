@@ -17,6 +17,9 @@ class Inbox(HTTPServer):
         self.bodies: list[tuple[str, str]] = []
         """(content type, body)."""
         self.answer = 200
+        self.location = ""
+        """Where a redirect leads."""
+        self.gets = 0
 
     @property
     def url(self) -> str:
@@ -29,6 +32,14 @@ class _PostHandler(BaseHTTPRequestHandler):
         assert isinstance(self.server, Inbox)
         self.server.bodies.append((self.headers["Content-Type"], body))
         self.send_response(self.server.answer)
+        if self.server.location:
+            self.send_header("Location", self.server.location)
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        assert isinstance(self.server, Inbox)
+        self.server.gets += 1
+        self.send_response(200)
         self.end_headers()
 
     def log_message(self, *_: object) -> None:

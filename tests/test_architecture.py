@@ -1,13 +1,17 @@
-"""The floors hold: what an import may not bring along, and the import contracts."""
+"""The floors hold: what an import may not bring along, what code may not name, and the import
+contracts."""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import subprocess
 import sys
 
 import pytest
 
+from rltui.config import Config
+from rltui.session.documents import open_catalogue
 from tests.places import ROOT
 
 #: Imported only when a command needs them: they cost start-up time and memory.
@@ -63,6 +67,18 @@ assert not code, code
 @pytest.mark.parametrize("module", ["rltui.demo", "rltui.present"])
 def test_floor_5_brings_no_toolkit(module: str) -> None:
     assert not loaded_after(f"import {module}") & HEAVY
+
+
+def test_only_the_catalogue_names_metrics() -> None:
+    metrics = {key for key in open_catalogue(Config()).metrics if "." in key}
+    named = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.value}"
+        for path in (ROOT / "rltui").rglob("*.py")
+        if path.parent.name != "catalogue"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in metrics
+    ]
+    assert not named
 
 
 def test_import_contracts() -> None:

@@ -222,6 +222,15 @@ def test_control_characters_of_a_path_stay_out_of_messages(
         assert "x1b" in err
 
 
+def test_a_wrong_argument_is_cleaned(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["demo", "--list", "a\x1b[31m\u202e"], ["chec\x1b[31mk"]):
+        with pytest.raises(SystemExit):
+            main(arguments)
+        err = capsys.readouterr().err
+        assert all(c.isprintable() or c == "\n" for c in err), err
+        assert "x1b" in err
+
+
 @pytest.mark.parametrize("arguments", [["watch", "."], ["."], ["demo"]])
 def test_watch_needs_a_terminal_and_names_the_other_way(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

@@ -220,7 +220,8 @@ def read_relations(path: Path, metrics: dict[str, Metric]) -> tuple[frozenset[st
 
 def _roles(node: Node, metrics: dict[str, Metric]) -> Roles:
     table = node.table()
-    keys = {n: table.need(n).choice(metrics) for n in ("step_time", "closing", "tokens")}
+    names = ("step_time", "stage", "checkpoint", "closing", "tokens")
+    keys = {n: table.need(n).choice(metrics) for n in names}
     total = table.need("total_steps").texts()
     table.finish()
     return Roles(**keys, total_steps=total)

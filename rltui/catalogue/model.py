@@ -197,6 +197,10 @@ class Roles:
 
     step_time: str = ""
     """Key of the metric that is the seconds of one step."""
+    stage: str = ""
+    """Key of the metric of its stages that have none of their own."""
+    checkpoint: str = ""
+    """Key of the metric that is logged where a checkpoint is saved."""
     closing: str = ""
     """Key of the metric that a trainer logs in its last row."""
     tokens: str = ""

@@ -97,6 +97,16 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.follow:
+        return _open_and_check(options)
+    gc.disable()  # what is read is needed to the end: nothing is garbage
+    try:
+        return _open_and_check(options)
+    finally:
+        gc.enable()
+
+
+def _open_and_check(options: argparse.Namespace) -> int:
     if not is_piped(options):
         return _check(options)
     with kept_open(0):
@@ -114,11 +124,7 @@ def _check(options: argparse.Namespace) -> int:
     if options.follow:
         follow(session, config.hooks, json=options.json)
     else:
-        gc.disable()  # what is read is needed to the end: nothing is garbage
-        try:
-            session.read_all()
-        finally:
-            gc.enable()
+        session.read_all()
     runs = session.runs()
     readable = any(r.is_readable for r in runs)
     if options.follow:

@@ -148,7 +148,7 @@ def emit(text: str) -> None:
 
 def report_notes(notes: Iterable[Note], most: int, indent: str = "rltui: ") -> None:
     """Write notes about files, ``most`` of them at most, to standard error."""
-    from rltui.present.output.text_report import note_text
+    from rltui.present.kit.file_note import note_text
 
     notes = list(notes)
     for note in notes[:most]:

@@ -48,7 +48,7 @@ def _watch(options: argparse.Namespace) -> int:
         logdir = Path(directory) / "demo"
         runs = demo_runs(logdir, options.scenario, _TOTAL_STEPS)
         history = SCENARIOS[options.scenario].history
-        need_terminal()
+        need_terminal("demo")
         for run in runs:
             run.write_history(history)
         with contextlib.ExitStack() as stack:

@@ -47,7 +47,16 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     weight = number_in(0.0, math.nextafter(1.0, 0.0), "smoothing goes from 0 (none) to below 1")
     parser.add_argument("--smooth", type=weight, default=0.0, metavar="S", help="0 to below 1")
     parser.add_argument("--log", action="store_true", help="logarithmic y axis")
+    parser.add_argument(
+        "--x",
+        choices=("step", "relative", "wall", "tokens"),
+        default="step",
+        help="what the x axis counts",
+    )
     parser.add_argument("--size", type=_size, metavar="WxH", help="cells, default the terminal's")
+    parser.add_argument(
+        "--compare", nargs="+", metavar="RUN", help="only these runs, in this order: names or globs"
+    )
     parser.add_argument(
         "--group-by",
         metavar="WHAT",
@@ -58,8 +67,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from rltui.core.yaml_document import nearest
-    from rltui.present.output.comparison_report import grouping_named
-    from rltui.present.output.plot import find_tags, plot_text
+    from rltui.present.output.comparison_report import compared, grouping_named
+    from rltui.present.output.plot import PlotOptions, find_tags, plot_text
 
     logdirs, names = _split(options.names)
     options.logdirs = [options.logdir, *logdirs]
@@ -68,29 +77,20 @@ def _run(options: argparse.Namespace) -> int:
     runs = [r for r in session.runs() if r.infos]
     if not runs:
         return nothing_readable(options, session)
+    if options.compare:
+        runs = compared(runs, options.compare)
     colour = sys.stdout.isatty()
     terminal = shutil.get_terminal_size((100, 30))
     width, height = options.size or (terminal.columns, max(12, terminal.lines * 2 // 3))
     groups = None if options.group_by is None else grouping_named(runs, options.group_by)
+    shape = PlotOptions(width, height, options.smooth, options.log, options.x, colour, groups)
     charts = []
     for name in names:
         tags = find_tags(runs, name)
         if not tags:
             known = {t for r in runs for t in r.infos}
             raise UsageError(f"no tag or metric {name!r}", hint=nearest(name, known))
-        charts += [
-            plot_text(
-                runs,
-                t,
-                width,
-                height,
-                options.smooth,
-                log=options.log,
-                colour=colour,
-                groups=groups,
-            )
-            for t in tags
-        ]
+        charts += [plot_text(runs, t, shape) for t in tags]
     emit("\n".join(charts))
     return Exit.OK
 
@@ -105,7 +105,7 @@ def _split(names: list[str]) -> tuple[list[Path], list[str]]:
 COMMAND = Command(
     "plot",
     "draw charts of tags once, with all runs in one chart",
-    "rltui plot runs/a runs/b actor/entropy 'critic/score/*' --smooth 0.6",
+    "rltui plot runs/ actor/entropy 'critic/score/*' --smooth 0.6 --compare a 'b_*'",
     _arguments,
     _run,
 )

@@ -50,7 +50,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from rltui.commands.watch import need_terminal, reading, show
 
-    need_terminal()
+    need_terminal("replay")
     config = open_config(options)
     with reading(", ".join(map(str, options.logdirs))):
         session = open_session(options, config)

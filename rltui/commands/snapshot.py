@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
         emit(dump(snapshot_document(session)))
     elif readable and compared:
         write = comparison_markdown if options.markdown else comparison_text
-        emit(write(session.runs(), options.group_by or "", session.reference))
+        emit(write(session.runs(), options.group_by or "", session.reference.run))
     elif readable and target is not None:
         with target_file(target) as file:
             file.write(snapshot_svg(session, load_theme("dark")).encode())

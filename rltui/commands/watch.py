@@ -49,7 +49,7 @@ def _run(options: argparse.Namespace) -> int:
         return _list_suggestions()
     if is_piped(options):
         return _watch_pipe(options)
-    need_terminal()
+    need_terminal("watch")
     config = open_config(options)
     if not options.logdirs:
         return _pick_and_watch(options, config)
@@ -102,7 +102,7 @@ def _watch_pipe(options: argparse.Namespace) -> int:
     with kept_open(0):  # until the terminal takes its place
         options.pipe = take_pipe()
     with kept_open(options.pipe):
-        need_terminal()
+        need_terminal("watch")
         config = open_config(options)
         return show(open_session(options, config), config)
 
@@ -156,11 +156,11 @@ def has_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
-def need_terminal() -> None:
-    """Raise UsageError when standard input or output is no terminal."""
+def need_terminal(verb: str) -> None:
+    """Raise UsageError when standard input or output is no terminal; ``verb`` is the command."""
     if not has_terminal():
         raise UsageError(
-            "watch needs a terminal on standard input, output and error; "
+            f"{verb} needs a terminal on standard input, output and error; "
             "use `rltui snapshot` or `rltui check` in scripts and pipes"
         )
 
@@ -207,7 +207,12 @@ def _look(config: Config) -> Look:
     from rltui.present.screens.view import View
     from rltui.tui.shell import Look
 
-    view = View(config.view.x_axis, config.view.smooth, marker=marker_of(config))
+    view = View(
+        config.view.x_axis,
+        config.view.smooth,
+        marker=marker_of(config),
+        colours=not os.environ.get("NO_COLOR"),
+    )
     theme = load_theme(config.view.theme, config.theme_dirs)
     return Look(view, theme, keys_of(config), config.theme_dirs)
 

@@ -43,6 +43,12 @@ def clean(text: str) -> str:
     return "".join(_escape(c) if unicodedata.category(c) in _UNSAFE else c for c in text)
 
 
+def kept_clean(text: str) -> str:
+    """A text that was cleaned before it was kept, as it is; cleaned if it was not."""
+    bare = text.replace("\\", "/")
+    return text if clean(bare) == bare else clean(text)
+
+
 def clean_bytes(raw: bytes) -> str:
     """Decode UTF-8 leniently (broken bytes become ``\\xNN``) and clean."""
     try:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from rltui.core.errors import DocumentError
+from rltui.core.shipped import shipped
 
 T = TypeVar("T")
 
@@ -182,6 +183,14 @@ def nearest(word: str, options: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
+def shipped_table(*parts: str) -> Table:
+    """The table of a shipped document at ``parts``, after its schema number. Raises
+    DocumentError."""
+    table = read_document(shipped(*parts)).table()
+    table.need("schema").integer()
+    return table
+
+
 def read_document(path: Path) -> Node:
     """Read one YAML file. An empty file is an empty mapping.
 
@@ -205,6 +214,8 @@ def parse_document(text: str, path: Path) -> Node:
     loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     loader = loader_class(text)
     try:
+        if sum(map(text.count, _OPENERS)) > _MAX_OPENED:
+            _check_depth(text, path, loader_class)
         root = loader.get_single_node()
         if root is None:
             return _edited(Node({}, path, 1, 1))
@@ -226,12 +237,29 @@ def parse_document(text: str, path: Path) -> Node:
 
 #: The tag of texts, which need no construction.
 _TEXT = "tag:yaml.org,2002:str"
+#: What begins a list or a mapping within a line.
+_OPENERS = ("[", "{", "- ", "? ")
+#: Up to this many of them the depth needs no check of its own.
+_MAX_OPENED = 1000
 #: Deeper nesting is a mistake (an alias inside itself).
 _MAX_DEPTH = 32
 #: More values come from an alias bomb: the shipped documents have about ten thousand.
 _MAX_NODES = 500_000
 #: YAML 1.1 requires a dot and a sign in ``1e-3``; everywhere else it is a number.
 _EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
+
+
+def _check_depth(text: str, path: Path, loader_class: Any) -> None:
+    """Raise DocumentError for a text whose depth would overflow the stack of the C loader, which
+    ends the process."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, Loader=loader_class):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise DocumentError("nested too deeply", path=path)
 
 
 class _Converter:

@@ -40,7 +40,7 @@ class Course:
         reward = skill + self._wander("reward", 0.5, 0.015)
         return State(
             step=step,
-            lr=1e-6 * min(1.0, (step + 1) / 5),
+            lr=self._scenario.lr * min(1.0, (step + 1) / 5),
             reward=min(0.99, max(0.0, reward)),
             skill=skill,
             entropy=(0.42 + 0.43 * math.exp(-t / 110)) * spread(rng, 0.015),

@@ -1,13 +1,14 @@
-"""A demo run on disk: real event files, written by TensorBoard's own writer.
+"""A demo run on disk: real event files, framed by TensorBoard's own writer of records.
 
 Owned by one thread at a time. Creates one event file in the given directory, which is the run, and
-removes nothing: the caller owns the directory.
+what verl leaves beside it; removes nothing: the caller owns the directory.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import socket
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -17,9 +18,11 @@ from typing import Any
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
+from rltui.demo.beside import write_samples, write_settings
 from rltui.demo.ending import SILENT_S, write_crash
 from rltui.demo.rows import Row, rows_of
 from rltui.demo.scenario import SCENARIOS
+from rltui.demo.verl_tags import VALIDATE_EVERY
 
 #: Seconds between two records; verl writes one record per value.
 _BETWEEN_RECORDS = 2e-5
@@ -55,6 +58,7 @@ class DemoRun:
         if self.scenario.runs:
             raise UsageError(f"{scenario!r} stands for several runs")
         self.total_steps = total_steps
+        self._seed = seed
         self.directory = directory
         """Path of the event file, which is created with the first step."""
         self.step = -1
@@ -124,7 +128,9 @@ class DemoRun:
         from tensorboard.compat.proto import event_pb2, summary_pb2
 
         if self._writer is None:
-            self._writer = _open_writer(self.directory)
+            self._writer = _open_writer(self.directory, wall)
+        if self.scenario.trainer == "verl":
+            self._write_beside(step, row)
         step *= self._rows.stride
         self._newest.append((step, row))
         wall = max(wall, self._wall + _BETWEEN_RECORDS)
@@ -133,9 +139,15 @@ class DemoRun:
             summary = summary_pb2.Summary(
                 value=[summary_pb2.Summary.Value(tag=tag, simple_value=value)]
             )
-            self._writer.add_event(
-                event_pb2.Event(wall_time=self._wall, step=step, summary=summary)
-            )
+            event = event_pb2.Event(wall_time=self._wall, step=step, summary=summary)
+            self._writer.write(event.SerializeToString())
+
+    def _write_beside(self, step: int, row: Row) -> None:
+        if step == 0:
+            lr = self.scenario.lr
+            write_settings(self.directory, lr=lr, seed=self._seed, total_steps=self.total_steps)
+        if step % VALIDATE_EVERY == 0:
+            write_samples(self.directory, step, row, self._seed)
 
     def _flush(self) -> None:
         if self._writer is not None:
@@ -157,12 +169,18 @@ def demo_runs(
     ]
 
 
-def _open_writer(directory: Path) -> Any:
-    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+def _open_writer(directory: Path, wall: float) -> Any:
+    """Writer of records; TensorBoard's own for events takes a lock for each, and three times as
+    long."""
+    from tensorboard.compat.proto import event_pb2
+    from tensorboard.summary.writer.record_writer import RecordWriter
 
     directory.mkdir(parents=True, exist_ok=True)
-    # Flushed by hand after each step.
-    return EventFileWriter(str(directory), max_queue_size=1000, flush_secs=3600)
+    name = f"events.out.tfevents.{int(wall):010d}.{socket.gethostname()}.{os.getpid()}.0"
+    writer = RecordWriter((directory / name).open("xb"))
+    version = event_pb2.Event(wall_time=wall, file_version="brain.Event:2")
+    writer.write(version.SerializeToString())
+    return writer
 
 
 #: ``wait(seconds)`` returns True when the wait was cut short because the writer is to stop.

@@ -31,6 +31,8 @@ class Scenario:
     """Id of the rule that finds it."""
     trainer: str = "verl"
     """Whose tags it logs: verl (GRPO), sb3 (PPO) or trl (DPO)."""
+    lr: float = 1e-6
+    """Learning rate that verl is given."""
     ending: str = ""
     """``crash`` or ``hang`` when it ends at its onset."""
     history: int = 120
@@ -97,7 +99,7 @@ _ALL = (
         "no-signal",
         "Nothing to learn from",
         "The scorer finds no answer in any response: the reward is 0 from the first step on.",
-        1,
+        0,
         failures.no_signal,
         "reward_flat_no_learning",
         history=240,
@@ -183,6 +185,16 @@ _ALL = (
         "Learns sooner and ends higher than the healthy run.",
         1,
         failures.faster,
+        lr=3e-6,
+    ),
+    Scenario(
+        "higher-lr-collapse",
+        "Entropy collapse with a higher learning rate",
+        "The policy grows too sure after a fifth of the run; its learning rate is 3e-6.",
+        40,
+        failures.entropy_collapse,
+        "entropy_collapse",
+        lr=3e-6,
     ),
     Scenario(
         "seeds",
@@ -192,7 +204,7 @@ _ALL = (
         runs=(
             *((f"lr-1e-6_seed-{n}", "healthy", n) for n in _SEEDS),
             *(
-                (f"lr-3e-6_seed-{n}", "entropy-collapse" if n == 3 else "higher-lr", n)
+                (f"lr-3e-6_seed-{n}", "higher-lr-collapse" if n == 3 else "higher-lr", n)
                 for n in _SEEDS
             ),
         ),

@@ -13,13 +13,13 @@ import numpy as np
 from rltui.demo.state import MAX_RESPONSE, State
 
 _GPUS = 8
-_SAMPLES = 8
-_RESPONSES = 16 * _SAMPLES
+SAMPLES_PER_PROMPT = 8
+RESPONSES = 16 * SAMPLES_PER_PROMPT
 #: Steps between two validations, and steps of one pass over the prompts.
 VALIDATE_EVERY = 10
 _EPOCH_STEPS = 75
 #: Weight of the KL to the reference in the loss.
-_KL_COEF = 0.001
+KL_COEF = 0.001
 #: Tokens of a batch at the start of a run: the step times below belong to it.
 _USUAL_TOKENS = 67_600
 
@@ -30,7 +30,7 @@ def step_row(state: State, rng: np.random.Generator) -> Row:
     """Everything verl logs for one training step, in verl's order."""
     lengths = _lengths(state, rng)
     tokens = lengths["prompt_length/mean"] + lengths["response_length/mean"]
-    total = round(tokens * _RESPONSES)
+    total = round(tokens * RESPONSES)
     row = validation_row(state, rng) if state.step % VALIDATE_EVERY == 0 else {}
     row |= _balance(state, total, rng)
     row |= _rollout(state, rng)
@@ -121,10 +121,10 @@ def _actor(state: State, rng: np.random.Generator) -> Row:
         "actor/ppo_kl": state.kl_update,
         "actor/pg_clipfrac_lower": 0.01 * state.clip_fraction,
         "actor/kl_loss": state.kl_reference,
-        "actor/kl_coef": _KL_COEF,
+        "actor/kl_coef": KL_COEF,
         "actor/pg_loss": pg_loss,
         "actor/grad_norm": state.grad_norm,
-        "actor/loss": pg_loss + _KL_COEF * state.kl_reference,
+        "actor/loss": pg_loss + KL_COEF * state.kl_reference,
         "actor/lr": state.lr,
         "actor/perf/max_memory_allocated_gb": 52.4 + 0.01 * state.length + rng.normal(0, 0.05),
         "actor/perf/max_memory_reserved_gb": 71.25,
@@ -133,13 +133,13 @@ def _actor(state: State, rng: np.random.Generator) -> Row:
 
 
 def _scores(state: State, rng: np.random.Generator) -> Row:
-    hits = int(rng.binomial(_RESPONSES, state.reward))
+    hits = int(rng.binomial(RESPONSES, state.reward))
     # The reward of the state is an expectation; a batch scatters around it, but less than
     # 128 independent answers would because easy prompts stay easy.
-    mean = 0.8 * state.reward + 0.2 * hits / _RESPONSES
-    low, high = float(hits == _RESPONSES), float(hits > 0)
+    mean = 0.8 * state.reward + 0.2 * hits / RESPONSES
+    low, high = float(hits == RESPONSES), float(hits > 0)
     # The largest advantage of a group of 8 is that of one hit among seven misses: sqrt(7).
-    top = math.sqrt(_SAMPLES - 1) * float(rng.uniform(0.93, 1.0))
+    top = math.sqrt(SAMPLES_PER_PROMPT - 1) * float(rng.uniform(0.93, 1.0))
     scale = 0.0 if state.broken or not hits else max(state.diversity, 0.15)
     shift = float(rng.normal(0, 0.015)) * scale
     row: Row = {}
@@ -159,7 +159,7 @@ def _scores(state: State, rng: np.random.Generator) -> Row:
 
 
 def _lengths(state: State, rng: np.random.Generator) -> Row:
-    cut = int(rng.binomial(_RESPONSES, min(1.0, state.truncated))) / _RESPONSES
+    cut = int(rng.binomial(RESPONSES, min(1.0, state.truncated))) / RESPONSES
     longest = state.length * float(rng.uniform(1.45, 1.65))
     shortest = state.length * float(rng.uniform(0.22, 0.36)) * (1 - cut)
     prompt = 118 + float(rng.normal(0, 2.0))
@@ -197,7 +197,7 @@ def _timing(state: State, total: int, response: float, rng: np.random.Generator)
     row["timing_s/step"] = float(step)
     for stage in ("adv", "update_actor", "ref"):
         row[f"timing_per_token_ms/{stage}"] = float(1000 * seconds[stage] / total)
-    row["timing_per_token_ms/gen"] = float(1000 * seconds["gen"] / (response * _RESPONSES))
+    row["timing_per_token_ms/gen"] = float(1000 * seconds["gen"] / (response * RESPONSES))
     return row | {
         "perf/mfu/actor": 0.41 * size * 0.29 / float(seconds["update_actor"]),
         "perf/total_num_tokens": float(total),

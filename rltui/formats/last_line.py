@@ -26,6 +26,8 @@ class LastLine(ABC):
     """Of the unfinished line, in bytes from the beginning of the file."""
     _given: _Given | None = None
     """What the unfinished line has given: it comes once more when the line is complete."""
+    _may_hold_rows = False
+    """Whether rows may wait for a further line, which :meth:`_close` gives."""
     _ended = False
     """Whether nothing came since :meth:`finish` gave points."""
 
@@ -69,11 +71,11 @@ class LastLine(ABC):
 
     def finish(self) -> Decoded:
         """See :class:`rltui.formats.base.Decoder`."""
-        if self._ended:
+        line = any(self._parts) and not self._skipping
+        if self._ended or not (line or self._may_hold_rows):
             return Decoded()
         ended = copy.deepcopy(self)  # the line may go on after all
         ended._given = None
-        line = any(self._parts) and not self._skipping
         last = ended._feed(b"\n", more=False) if line else Decoded()
         closed = ended._close()
         decoded = last.then(closed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from rltui.formats.base import clean_tag, clean_text
 
@@ -13,6 +13,8 @@ MOST_SETTINGS = 5000
 _MAX_DEPTH = 16
 _MAX_CHARS = 1000
 _MAX_ITEMS = 100
+#: Bits of an integer that is written in decimal.
+_MAX_BITS = 1024
 
 
 def flat_settings(document: Mapping[Any, object], joint: str = ".") -> dict[str, object]:
@@ -37,7 +39,7 @@ def _collect(
     for key, value in pairs:
         if len(found) >= MOST_SETTINGS:
             return
-        name = f"{prefix}{key}"
+        name = f"{prefix}{_shown(key)}"
         if isinstance(value, Mapping) and value:
             if depth < _MAX_DEPTH:
                 _collect(value.items(), f"{name}{joint}", joint, depth + 1, found)
@@ -53,17 +55,23 @@ def _plain(value: object) -> object:
     """A value as it is kept: a number, bool or None as it is, anything else as a text."""
     if value is None or isinstance(value, (bool, float)):
         return value
-    if isinstance(value, int):
-        return value if abs(value) < 1 << 64 else str(value)
+    if isinstance(value, int) and abs(value) < 1 << 64:
+        return value
     if isinstance(value, (list, tuple, set, frozenset)):
         items = [_item(v) for v in islice(value, _MAX_ITEMS)]
         value = f"[{', '.join([*items, '…'] if len(value) > _MAX_ITEMS else items)}]"
     elif isinstance(value, Mapping):
         value = "{}"
-    return clean_text(str(value)[:_MAX_CHARS])
+    return clean_text(_shown(value)[:_MAX_CHARS])
 
 
 def _item(value: object) -> str:
     if isinstance(value, (list, tuple, set, frozenset, Mapping)):
         return "[…]" if value else "[]"
-    return str(value)[:_MAX_CHARS]
+    return _shown(value)[:_MAX_CHARS]
+
+
+def _shown(value: object) -> str:
+    """A key or value as text. Python refuses to write an integer of thousands of digits."""
+    huge = isinstance(value, int) and value.bit_length() > _MAX_BITS
+    return hex(cast("int", value)) if huge else str(value)

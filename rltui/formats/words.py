@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rltui.core.shipped import shipped
-from rltui.core.yaml_document import Table, read_document
+from rltui.core.yaml_document import Table, shipped_table
 
 #: Kinds of counters, finest first: of several in a line the finest is the step.
 FINE, STEP, BATCH, EPISODE, EPOCH = range(5)
@@ -46,8 +45,7 @@ class Words:
 @lru_cache(maxsize=1)
 def words() -> Words:
     """The words, read once."""
-    table = read_document(shipped("formats", "data", "words.yaml")).table()
-    table.need("schema").integer()
+    table = shipped_table("formats", "data", "words.yaml")
     groups = table.need("counters").table()
     kinds = [(kind, _words(groups, name)) for kind, name in enumerate(_KINDS)]
     groups.finish()

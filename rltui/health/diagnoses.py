@@ -1,7 +1,8 @@
 """Diagnoses: the findings of a run as stories, each beginning with its cause. Pure.
 
 Every finding shows one symptom. A symptom that another one explains (it began soon after, or while
-the other lasted) is folded below it; what is left at the top are the causes. A setting that jumped
+the other lasted) is folded below it; what is left at the top are the causes. What is over explains
+what still holds only if it began first and nothing that holds explains it. A setting that jumped
 just before is the cause of all that began then.
 """
 
@@ -11,11 +12,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+import numpy as np
+
 from rltui.catalogue.model import Category, TagInfo, select
 from rltui.core.level import Direction, Level, worst
 from rltui.health.first_movers import moved_first, settings_changed
 from rltui.health.limits import movement
-from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Judgement, Move
+from rltui.health.model import (
+    Diagnosed,
+    Diagnosis,
+    Finding,
+    FindingState,
+    Judgement,
+    Move,
+    Suspect,
+)
 from rltui.health.symptoms import SETTING_CHANGED, Symptom, knowledge, symptoms
 from rltui.store import RunData, Series
 
@@ -29,8 +40,8 @@ class Pace:
 
     stride: float
     """Steps between two rows."""
-    slack: float
-    """Rows by which a symptom may be noticed before what causes it."""
+    onset: float
+    """Steps to which an onset is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +69,23 @@ class Facts:
 
     def pace(self, findings: Iterable[Finding]) -> Pace:
         """How often rows come: of the tag among ``findings`` that is logged most often."""
-        strides, rows = [], 0
+        strides = []
         for tag in {f.tag for f in findings if f.tag is not None}:
             steps = self.run.series(tag).steps
-            rows = max(rows, len(steps))
             if len(steps) > 1:
                 strides.append((float(steps[-1]) - float(steps[0])) / (len(steps) - 1))
-        limits = movement().story
-        slack = min(max(limits.slack_share * rows, limits.slack_least), limits.slack_most)
-        return Pace(max(1.0, min(strides, default=1.0)), slack)
+        stride = max(1.0, min(strides, default=1.0))
+        return Pace(stride, movement().story.onset_rows * stride)
 
 
 def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
-    """The stories of the findings of a run, and what moved first."""
+    """The stories of the findings of a run, what moved first, and settings far from usual."""
+    diagnosed = _diagnosed(findings, facts)
+    suspects = _suspects(diagnosed, facts) if diagnosed.diagnoses else ()
+    return replace(diagnosed, suspects=suspects) if suspects else diagnosed
+
+
+def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     if not findings:
         return Diagnosed()
     present, pace = facts.by_metric(), facts.pace(findings)
@@ -79,7 +94,8 @@ def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
         return Diagnosed(tuple(found))
     settings = _settings(found, facts, present)
     if settings:
-        found = _below_setting(found, settings[0], pace)
+        until = _setting_until(settings[0], facts.series(settings[0].tag))
+        found = _below_setting(found, settings[0], until, pace)
     ordered = _by_story(found)
     step = settings[0].step if settings else _begin(_stories(found)[0])
     if step is None:
@@ -147,7 +163,8 @@ def _folded(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
     tops: dict[str, str] = {}
     out: list[Diagnosis] = []
     for diagnosis in found:
-        cause = next((d for d in out if _explains(d, diagnosis, pace)), None)
+        causes = (d for d in out if _explains(d, diagnosis, pace))
+        cause = min(causes, key=lambda d: d.is_over, default=None)
         if cause is not None:
             tops[diagnosis.symptom.id] = tops.get(cause.symptom.id, cause.symptom.id)
             diagnosis = replace(diagnosis, explained_by=tops[diagnosis.symptom.id])
@@ -159,10 +176,19 @@ def _explains(cause: Diagnosis, effect: Diagnosis, pace: Pace) -> bool:
     if not cause.symptom.can_explain(effect.symptom):
         return False
     begun, since = cause.since_step, effect.since_step
-    if begun is None or since is None or begun > since + pace.slack * pace.stride:
+    if begun is None or since is None:
+        return False
+    tolerance = 0.0 if cause.is_over and not effect.is_over else max(pace.onset, _window(cause))
+    if begun > since + tolerance:
         return False
     reach = movement().story.reach_rows * pace.stride
     return cause.until_step is None or since <= cause.until_step + reach
+
+
+def _window(diagnosis: Diagnosis) -> int:
+    """Steps of the statistic that found the first of a diagnosis: its onset is known to these."""
+    first = min(diagnosis.findings, key=_since).evidence
+    return first.step_last - first.step_first
 
 
 def _settings(found: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> list[Move]:
@@ -183,11 +209,43 @@ def _settings(found: list[Diagnosis], facts: Facts, present: Mapping[str, str]) 
     return []
 
 
-def _below_setting(found: list[Diagnosis], setting: Move, pace: Pace) -> list[Diagnosis]:
+def _setting_until(setting: Move, series: Series) -> int | None:
+    """The last step at which a setting was nearer to its value after the jump than to that before;
+    None while it is."""
+    values = series.values.astype(np.float64)
+    is_set = np.abs(values - setting.after) <= np.abs(values - setting.before)
+    last = int(np.flatnonzero(is_set)[-1])
+    return None if last == series.count - 1 else int(series.steps[last])
+
+
+def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
+    """The settings that the worst story asks for and that are far from usual, now and when it
+    began."""
+    leading, jumped = diagnosed.leading, diagnosed.cause
+    if leading is None or leading.level < Level.WATCH or leading.since_step is None:
+        return ()
+    present, out = facts.by_metric(), dict[str, Suspect]()
+    for check in leading.symptom.checks:
+        tag = next((present[k] for k in select(check.metrics, present.keys())), None)
+        if tag is None or facts.infos[tag].category is not Category.HYPER:
+            continue
+        series, scale = facts.series(tag), facts.infos[tag].scale
+        row = max(0, int(np.searchsorted(series.steps, leading.since_step, "right")) - 1)
+        values = [float(series.values[row]) * scale, float(series.values[-1]) * scale]
+        high = check.high if check.high is not None and min(values) > check.high else None
+        low = check.low if check.low is not None and max(values) < check.low else None
+        if (low is not None or high is not None) and (jumped is None or jumped.tag != tag):
+            limits = (None if x is None else x / scale for x in (low, high))
+            out.setdefault(tag, Suspect(tag, *limits))
+    return tuple(out.values())
+
+
+def _below_setting(
+    found: list[Diagnosis], setting: Move, until: int | None, pace: Pace
+) -> list[Diagnosis]:
     """The stories that began with the jump of a setting, folded below it."""
-    limits = movement()
-    first = setting.step - limits.story.slack_least * pace.stride
-    last = setting.step + limits.setting.rows_before * pace.stride
+    first = setting.step - pace.onset
+    last = setting.step + movement().setting.rows_before * pace.stride
     below: set[str] = set()
     for story in _stories(found):
         begun = _begin(story)
@@ -198,7 +256,7 @@ def _below_setting(found: list[Diagnosis], setting: Move, pace: Pace) -> list[Di
         for d in found
     ]
     symptom = symptoms()[SETTING_CHANGED]
-    return [Diagnosis(symptom, Level.OK, (), setting.step, None), *out]
+    return [Diagnosis(symptom, Level.OK, (), setting.step, until), *out]
 
 
 def _stories(found: list[Diagnosis]) -> list[list[Diagnosis]]:

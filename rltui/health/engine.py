@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
+from rltui.health.columns import Columns
 from rltui.health.freshness import SHORT_ROWS, Freshness, Kept
-from rltui.health.judge import Columns, Outcome, judge
+from rltui.health.judge import Outcome, judge
 from rltui.health.model import Judgement, Report
 from rltui.health.plan import Task, make_plan
 from rltui.health.reference import Reference
@@ -238,11 +239,11 @@ def _answer(memory: _Memory, task: Task, tag: str) -> Answer:
 
 def _judge(memory: _Memory, item: _Item, columns: Columns, reference: Reference | None) -> Answer:
     run, infos, task, tag = memory.run, memory.infos, item.task, item.tag
-    series = item.series[0]
+    series, off_axis = item.series[0], run.off_axis
     others = {
         role: (one, infos[t])
         for (role, t), one in zip(task.roles.items(), item.series[1:], strict=True)
-        if t != tag and (t in run.off_axis) == (tag in run.off_axis)
+        if t != tag and (t in off_axis) == (tag in off_axis)
     }
     outcome: Outcome | None = None
     error: str | None = None

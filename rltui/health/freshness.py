@@ -20,7 +20,7 @@ from rltui.store import Series
 
 #: A series of up to this many rows is judged after each of them.
 SHORT_ROWS = 2_000
-#: A longer one after it has grown by this share, or after so many seconds per 10,000 rows.
+#: A longer one after it has grown by this share, or after this many seconds per 10,000 rows.
 _GROWTH, PATIENCE_S = 0.002, 5.0
 #: A row is news when it lies outside the range of this many rows, widened on both sides by this
 #: share of it. The newest rows do not count, so that a jump stays news until it has been judged

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rltui.core.batch import LogTail
-from rltui.core.shipped import shipped
-from rltui.core.yaml_document import Node, read_document
+from rltui.core.yaml_document import Node, shipped_table
 from rltui.health.crash import ExitKind, any_of, bare, exit_status
 
 #: Bytes at the end of a log that are searched for markers.
@@ -66,8 +65,7 @@ class JobLogs:
 
 @lru_cache(maxsize=1)
 def _knowledge() -> _Knowledge:
-    table = read_document(shipped("health", "data", "job_logs.yaml")).table()
-    table.need("schema").integer()
+    table = shipped_table("health", "data", "job_logs.yaml")
     others = table.need("others").table()
     known = _Knowledge(
         any_of(_sourced(table.need("jobs"))),

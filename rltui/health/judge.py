@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.core.template import parse
+from rltui.health.columns import Columns, judged_rows
 from rltui.health.detectors.extent import Extent, extent
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.episodes import Span, spans
@@ -50,20 +52,6 @@ class _Case:
     signals: Mapping[Level, Signal]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Column:
-    """The values of one tag, in the unit and sign of its metric."""
-
-    x: FloatArray
-    steps: IntArray
-    walls: FloatArray
-    kept: dict[Hashable, FloatArray] = field(default_factory=dict)
-
-
-#: Tag, and whether its non-finite rows are left out -> its values, for one pass over a run.
-Columns = dict[tuple[str, bool], Column]
-
-
 def judge(
     rule: Rule,
     variant: Variant,
@@ -79,12 +67,17 @@ def judge(
     of each row. ``columns`` keeps what several variants need of the same tags; it must not outlive
     the rows.
     """
-    rows, walls = _rows(variant, info, series, others, {} if columns is None else columns)
+    rows, walls = judged_rows(variant, info, series, others, {} if columns is None else columns)
     if given:
         keep = slice(None) if rows.count == series.count else np.isfinite(series.values)
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})
     if rows.count < variant.min_points:
         return Outcome(False, (), _UNJUDGED, rows.count)
+    detector = variant.detector
+    if not variant.badge_ok and not any(
+        map(partial(detector.may_find, rows), variant.levels.values())
+    ):
+        return Outcome(True, (), Judgement(Level.OK), rows.count)
     signals = _signals(variant, rows)
     if all(signal.silent for signal in signals.values()):
         return Outcome(False, (), _UNJUDGED, rows.count)
@@ -106,13 +99,15 @@ def judge(
 
 
 def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
-    """The answers of the detector for each level; without that for the worse one where that for the
-    milder one rules out that anything is found."""
+    """The answers of the detector for each level; without that for the worse one where the milder
+    one found nothing and this one cannot."""
     detector, out = variant.detector, dict[Level, Signal]()
     for level, parameters in sorted(variant.levels.items()):
         mild = out.get(Level.WATCH)
         nothing = mild is not None and not mild.silent and not mild.beyond.any()
-        if not nothing or not detector.is_stricter(parameters, variant.levels[Level.WATCH]):
+        if nothing and detector.is_stricter(parameters, variant.levels[Level.WATCH]):
+            continue
+        if not nothing or detector.may_find(rows, parameters):
             out[level] = detector.run(rows, **parameters)
     return out
 
@@ -123,35 +118,6 @@ def _worth_listing(found: list[Span]) -> list[Span]:
         return found
     longest = sorted(found, key=lambda s: -s.rows)[: _MOST_SPANS // 2]
     return sorted({*longest, *found[-_MOST_SPANS // 2 :]}, key=lambda s: s.first)
-
-
-def _rows(
-    variant: Variant,
-    info: TagInfo,
-    series: Series,
-    others: Mapping[str, tuple[Series, TagInfo]],
-    columns: Columns,
-) -> tuple[Rows, FloatArray]:
-    own = _column(info, series, columns, finite=not variant.detector.all_rows)
-    aligned = {}
-    for role, (other, other_info) in others.items():
-        found = _column(other_info, other, columns, finite=True)
-        position = np.searchsorted(found.steps, own.steps, side="right")
-        if len(found.x):
-            aligned[role] = np.where(position > 0, found.x[np.maximum(position - 1, 0)], np.nan)
-    return Rows(own.x, own.steps, aligned, own.kept), own.walls
-
-
-def _column(info: TagInfo, series: Series, columns: Columns, *, finite: bool) -> Column:
-    key = (info.tag, finite)
-    if key not in columns:
-        x = series.values.astype(np.float64) * (info.sign * info.scale)
-        steps, walls = series.steps, series.wall_times
-        keep = np.isfinite(x)
-        if finite and not keep.all():
-            x, steps, walls = x[keep], steps[keep], walls[keep]
-        columns[key] = Column(x, steps, walls)
-    return columns[key]
 
 
 def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:
@@ -168,7 +134,7 @@ def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:
         rule=case.rule.id,
         title=case.variant.title,
         level=level,
-        state=FindingState.FIRING if span.open else FindingState.RESOLVED,
+        state=_state(case, span),
         metric=case.info.metric.key if case.info.metric else None,
         tag=case.info.tag,
         since_step=int(case.rows.steps[begin]),
@@ -179,6 +145,23 @@ def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:
         advice=case.variant.advice,
         limit=_limit(signal, row),
     )
+
+
+def _state(case: _Case, span: Span) -> FindingState:
+    if span.open:
+        return FindingState.FIRING
+    for signal in case.signals.values():
+        if signal.excused is not None and signal.excused[span.last + 1 :].all():
+            return FindingState.EXCUSED
+    return FindingState.RESOLVED
+
+
+def _is_again(case: _Case, signal: Signal, span: Span) -> bool:
+    """Whether the newest row is beyond the limit of an episode that is over."""
+    if span.open or (signal.excused is not None and signal.excused[-1]):
+        return False
+    limits = [None if x is None else _finite(x[-1]) for x in (signal.low, signal.high)]
+    return _is_pending(case, *limits)
 
 
 def _row(case: _Case, span: Span, level: Level) -> tuple[Signal, int]:
@@ -268,6 +251,7 @@ def _evidence(
         latest=float(x[-1]) if span.open and peak < last else None,
         notes=tuple(template for flags, template in signal.notes if flags[row]),
         worst=worst,
+        again=_is_again(case, signal, span),
     )
 
 
@@ -309,14 +293,14 @@ def _peak(signal: Signal, row: int, part: FloatArray, *, up: bool) -> int:
 def _parameters(case: _Case, signal: Signal, row: int) -> Mapping[str, float]:
     for level, own in case.signals.items():
         if own is signal:
-            return _all_parameters(case.variant, level, row)
+            return _numbers(case.variant, level, row, case.variant.detector.parameters.keys())
     return {}
 
 
-def _all_parameters(variant: Variant, level: Level, row: int) -> dict[str, float]:
-    """The parameters of a level as numbers, with the size that windows have at a row."""
-    given = variant.levels[level]
-    values = {n: given.get(n, p.default) for n, p in variant.detector.parameters.items()}
+def _numbers(variant: Variant, level: Level, row: int, names: Set[str]) -> dict[str, float]:
+    """Those of these names that are parameters, with the size that windows have at a row."""
+    given, known = variant.levels[level], variant.detector.parameters
+    values = {n: given.get(n, known[n].default) for n in known if n in names}
     return {
         name: float(value.at(row + 1) if isinstance(value, Extent) else value or 0.0)
         for name, value in values.items()
@@ -336,29 +320,60 @@ def _is_pending(case: _Case, low: float | None, high: float | None) -> bool:
 
 
 def _judgement(case: _Case, level: Level) -> Judgement:
-    """Level and watch limits of the tag at its newest row; limits in the unit of the log."""
+    """Level and watch limits of the tag at its newest row; limits in the unit of the log. Without
+    them where the tag gets no badge for being ok."""
+    if level is Level.OK and not case.variant.badge_ok:
+        return Judgement(level)
     first = Level.WATCH if Level.WATCH in case.signals else Level.BAD
     signal = case.signals[first]
     low = _finite(signal.low[-1]) if signal.low is not None else None
     high = _finite(signal.high[-1]) if signal.high is not None else None
-    values: dict[str, float | None] = {
-        name: _finite(fact[-1]) for name, fact in signal.facts.items()
-    }
-    values |= _all_parameters(case.variant, first, case.rows.count - 1)
-    values |= {"low": low, "high": high, "now": float(case.rows.x[-1])}
-    values["limit"] = high if high is not None else low
     words = case.variant.words
+    values = _values(case, first, low, high, _names(words.healthy) | _names(words.healthy_short))
+    bad: dict[str, float | None] = {}
+    if first is Level.WATCH and Level.BAD in case.variant.levels:
+        bad |= _numbers(case.variant, Level.BAD, case.rows.count - 1, _names(words.healthy))
+    bad_low, bad_high = case.info.logged_limits(*_bad_limits(case, low, high))
     return Judgement(
         level, *case.info.logged_limits(low, high), (case.rule.id,),
         _if_known(words.healthy, values), _if_known(words.healthy_short, values), values,
+        bad if _if_known(words.healthy, bad) else {},
         pending=level is Level.OK and _is_pending(case, low, high),
+        bad_low=bad_low, bad_high=bad_high, limit_level=first,
     )  # fmt: skip
+
+
+def _values(
+    case: _Case, level: Level, low: float | None, high: float | None, names: frozenset[str]
+) -> dict[str, float | None]:
+    """The numbers of these names at the newest row."""
+    facts = case.signals[level].facts
+    values: dict[str, float | None] = {n: _finite(facts[n][-1]) for n in names if n in facts}
+    values |= _numbers(case.variant, level, case.rows.count - 1, names)
+    limit = high if high is not None else low
+    return {**values, "low": low, "high": high, "now": float(case.rows.x[-1]), "limit": limit}
+
+
+def _bad_limits(
+    case: _Case, low: float | None, high: float | None
+) -> tuple[float | None, float | None]:
+    """The bad limits at the newest row where they lie beyond those of ``watch``."""
+    bad = case.signals.get(Level.BAD)
+    bad_low = None if bad is None or bad.low is None else _finite(bad.low[-1])
+    bad_high = None if bad is None or bad.high is None else _finite(bad.high[-1])
+    below = low is not None and bad_low is not None and bad_low < low
+    above = high is not None and bad_high is not None and bad_high > high
+    return bad_low if below else None, bad_high if above else None
+
+
+@lru_cache(maxsize=512)
+def _names(template: str) -> frozenset[str]:
+    return frozenset(part.name for part in parse(template) if not isinstance(part, str))
 
 
 def _if_known(template: str, values: Mapping[str, float | None]) -> str:
     """The template, or nothing when a number of it is missing."""
-    fields = (part for part in parse(template) if not isinstance(part, str))
-    return "" if any(values.get(field.name) is None for field in fields) else template
+    return "" if any(values.get(name) is None for name in _names(template)) else template
 
 
 def _finite(value: float) -> float | None:

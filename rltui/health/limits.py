@@ -6,8 +6,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import TypeVar
 
-from rltui.core.shipped import shipped
-from rltui.core.yaml_document import Node, read_document
+from rltui.core.yaml_document import Node, shipped_table
 
 _Limits = TypeVar("_Limits")
 
@@ -53,9 +52,7 @@ class TrendLimits:
 class StoryLimits:
     """Which findings belong together; ``story`` in ``data/movement.yaml``."""
 
-    slack_share: float
-    slack_least: float
-    slack_most: float
+    onset_rows: float
     reach_rows: int
     anchored: int
 
@@ -73,8 +70,7 @@ class Movement:
 @cache
 def movement() -> Movement:
     """Reads the shipped document once. Raises DocumentError."""
-    table = read_document(shipped("health", "data", "movement.yaml")).table()
-    table.need("schema").integer()
+    table = shipped_table("health", "data", "movement.yaml")
     found = Movement(
         moved=read_limits(table.need("moved"), MoveLimits),
         setting=read_limits(table.need("setting"), SettingLimits),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from rltui.core.batch import RunKey
-from rltui.core.level import Level
+from rltui.core.level import Level, worst
 from rltui.health.symptoms import Symptom
 
 
@@ -18,6 +18,8 @@ class FindingState(str, Enum):
 
     FIRING = "firing"
     RESOLVED = "resolved"
+    EXCUSED = "excused"
+    """Still beyond its limit, for a reason that the evidence gives."""
 
 
 class Side(str, Enum):
@@ -73,6 +75,8 @@ class Evidence:
     """Other tags that show the same episode."""
     episodes: int = 1
     """Episodes of this title in the whole run."""
+    again: bool = False
+    """Whether the finding is over but the newest row is beyond the limit again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +118,19 @@ class Judgement:
     healthy_short: str = ""
     values: Mapping[str, float | None] = field(default_factory=dict)
     """Numbers for the templates, in units of the metric."""
+    bad: Mapping[str, float | None] = field(default_factory=dict)
+    """Those of ``healthy`` for the level bad; empty if the rule knows no such level, or if its
+    limit is not given by its parameters."""
     pending: bool = False
     """Ok, yet the newest row is beyond a limit: not for long enough, or spared."""
     doubt: str = ""
     """Why the badge is not ok although no rule has found anything, for people; "" for none."""
+    bad_low: float | None = None
+    bad_high: float | None = None
+    """The bad limits in units of the tag as logged; None where the rule has none of that level, or
+    it lies where the watch limit does."""
+    limit_level: Level = Level.WATCH
+    """The level that ``low`` and ``high`` begin; bad for a rule that knows no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +161,16 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspect:
+    """A setting that has been far from usual since before a story began."""
+
+    tag: str
+    low: float | None
+    high: float | None
+    """Limits that hold almost everywhere, in units of the tag as shown; one is None."""
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """A symptom of a run with the findings that show it."""
 
@@ -162,6 +185,11 @@ class Diagnosis:
     explained_by: str | None = None
     """Id of the symptom at the top of its story; None when it is that one."""
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it does not hold any more."""
+        return self.until_step is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosed:
@@ -173,11 +201,19 @@ class Diagnosed:
     """What moved first in the worst story: settings, then metrics in order of time."""
     step: int | None = None
     """The step around which moves were searched."""
+    suspects: tuple[Suspect, ...] = ()
+    """Settings that are the likely cause of the worst story although none of them jumped."""
 
     @property
     def cause(self) -> Move | None:
         """The setting whose jump began the worst story."""
         return self.moves[0] if self.moves and self.moves[0].is_setting else None
+
+    @property
+    def leading(self) -> Diagnosis | None:
+        """What to begin with: the first of the worst story that still holds."""
+        story = next(iter(self.stories()), [])
+        return next((d for d in story if not d.is_over), story[0] if story else None)
 
     def stories(self) -> list[list[Diagnosis]]:
         """The diagnoses by story, each with its cause first."""
@@ -204,13 +240,20 @@ class Skipped:
     """Whether the rule raised an error."""
 
 
+class FewRows(NamedTuple):
+    """A run has fewer rows than a verdict without a finding needs."""
+
+    rows: int
+    needed: int
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The judgement of one run: the only input of badges, check and snapshot."""
 
     run: RunKey
     level: Level
-    """Worst firing finding; OK when rules judged and none fires; UNKNOWN when none could judge."""
+    """Worst firing finding; when none fires, ``calm``."""
     categories: dict[str, Level]
     """Level per Category value, of the categories that the run has."""
     findings: tuple[Finding, ...]
@@ -223,8 +266,16 @@ class Report:
     """The findings as stories, and what moved first."""
     reference: str | None = None
     """Name of the run that it was compared with."""
+    calm: Level = Level.UNKNOWN
+    """Level without a finding: OK when rules judged enough rows, else UNKNOWN."""
+    few_rows: FewRows | None = None
+    """Set when a lack of rows is why ``calm`` is UNKNOWN."""
     muted: tuple[Finding, ...] = ()
     """Findings that the user does not want to see; they count for nothing else."""
+
+    def level_with(self, findings: Iterable[Finding]) -> Level:
+        """The level that the report has with these findings."""
+        return max(self.calm, worst(f.level for f in findings if f.state is FindingState.FIRING))
 
     def firing(self) -> tuple[Finding, ...]:
         """Findings that hold now."""
@@ -237,12 +288,6 @@ class Report:
         kept = {id(f) for f in ranked[:most]}
         return tuple(f for f in self.findings if id(f) in kept)
 
-    def alarms(self, level: Level | None = None) -> int:
-        """How many findings hold now at level watch or bad, or at ``level`` alone. A rule that
-        broke is no alarm."""
-        levels = [f.level for f in self.firing() if f.level >= Level.WATCH]
-        return len(levels) if level is None else levels.count(level)
-
-    def resolved(self) -> tuple[Finding, ...]:
-        """Findings that are over."""
-        return tuple(f for f in self.findings if f.state is FindingState.RESOLVED)
+    def over(self) -> tuple[Finding, ...]:
+        """Findings that do not hold any more: resolved, or excused."""
+        return tuple(f for f in self.findings if f.state is not FindingState.FIRING)

@@ -36,11 +36,10 @@ def without_muted(
         return report
     kept = tuple(f for f in report.findings if MutedFinding.of(f) not in names)
     firing = [f for f in kept if f.state is FindingState.FIRING]
-    level = worst(f.level for f in firing)
     tags = _tags(report.tags, firing, [f for f in muted if f.state is FindingState.FIRING])
     return replace(
         report,
-        level=max(level, Level.OK) if report.judged else level,
+        level=report.level_with(kept),
         categories=category_levels(infos, tags),
         findings=kept,
         tags=tags,

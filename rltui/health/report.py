@@ -8,12 +8,13 @@ from typing import Any
 
 from rltui.catalogue.model import Range, TagInfo
 from rltui.core.level import Level, worst
-from rltui.health.badges import doubt
+from rltui.health.badges import doubt, too_few, within_range
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.judge import Outcome
 from rltui.health.model import (
     Diagnosed,
     Evidence,
+    FewRows,
     Finding,
     FindingState,
     Judgement,
@@ -52,21 +53,44 @@ def make_report(
     tags = _with_doubts(run, infos, _judgements(infos, answers))
     diagnosed = _diagnosed(run, infos, findings, tags, vital)
     findings = story_order(findings, diagnosed)
-    if (cause := diagnosed.cause) is not None:
-        known = tags.get(cause.tag, Judgement(Level.UNKNOWN))
-        tags[cause.tag] = replace(known, level=diagnosed.diagnoses[0].level)
+    for tag, blamed in _blamed(diagnosed).items():
+        tags[tag] = replace(tags.get(tag, Judgement(Level.UNKNOWN)), level=blamed)
     judged, skipped = _judged_and_skipped(answers)
+    few = too_few(max(map(run.count, infos), default=0))
+    if few is not None:
+        tags = {tag: _unticked(judgement, few) for tag, judgement in tags.items()}
+    calm = Level.OK if few is None and _praised(answers) else Level.UNKNOWN
     level = worst(f.level for f in findings if f.state is FindingState.FIRING)
     return Report(
         run=run.key,
-        level=max(level, Level.OK) if _praised(answers) else level,
+        level=max(level, calm),
         categories=category_levels(infos, tags),
         findings=tuple(findings),
         tags=tags,
         skipped=skipped,
         judged=judged,
         diagnosed=diagnosed,
+        calm=calm,
+        few_rows=few if judged else None,
     )
+
+
+def _blamed(diagnosed: Diagnosed) -> dict[str, Level]:
+    """The level of each setting that is a cause and still set so: that of its story."""
+    if diagnosed.leading is None:
+        return {}
+    level = max(d.level for d in diagnosed.stories()[0])
+    tags = [s.tag for s in diagnosed.suspects]
+    if diagnosed.cause is not None and not diagnosed.diagnoses[0].is_over:
+        tags.append(diagnosed.cause.tag)
+    return dict.fromkeys(tags, level)
+
+
+def _unticked(judgement: Judgement, few: FewRows) -> Judgement:
+    if judgement.level is not Level.OK:
+        return judgement
+    rows = "1 row" if few.rows == 1 else f"{few.rows} rows"
+    return replace(judgement, level=Level.UNKNOWN, doubt=f"only {rows}: too few to judge")
 
 
 def _praised(answers: Answers) -> bool:
@@ -194,7 +218,7 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
         if answer.outcome is not None and answer.outcome.judged:
             if answer.outcome.judgement.level is Level.OK and not task.variant.badge_ok:
                 continue
-            new = answer.outcome.judgement
+            new = within_range(infos[answer.tag], answer.outcome.judgement)
             kept = compared if task.variant.detector.reference else tags
             old = kept.get(answer.tag)
             kept[answer.tag] = new if old is None else _both(old, new)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
-from rltui.core.shipped import shipped
 from rltui.core.template import fill, read_template
-from rltui.core.yaml_document import read_document
+from rltui.core.yaml_document import Node, nearest, shipped_table
 from rltui.health.limits import read_limits
 from rltui.health.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)
 class StallLimits:
-    """How long a run may be silent; seconds, but for the multiples."""
+    """How long a run may be silent; seconds, except for the multiples."""
 
     least_s: float
     intervals: float
     pauses: float
+    recent: float
     ended_after_s: float
 
     def quiet_s(self, interval_s: float | None, pause_s: float | None) -> float:
@@ -40,25 +40,56 @@ class StallRule:
     level: Level
     limits: StallLimits
     advice: str
+    meaning: str
+    """Template of the rule's meaning, with the limits as fields."""
 
 
 @cache
 def stall_rule() -> StallRule:
     """Reads the shipped document once. Raises DocumentError."""
-    table = read_document(shipped("health", "data", "stalled.yaml")).table()
-    table.need("schema").integer()
+    table = shipped_table("health", "data", "stalled.yaml")
     limits = read_limits(table.need("limits"), StallLimits)
-    shown = asdict(limits) | {"hours": limits.ended_after_s / 3600}
-    meaning = fill(
-        read_template(table.need("meaning"), shown, ("d",)),
-        lambda name, spec: f"{shown[name]:.0f}" if spec else f"{shown[name]:g}",
-    )
+    template = read_template(table.need("meaning"), _shown(limits), ("d",))
     levels = {level.word: level for level in (Level.WATCH, Level.BAD)}
     found = StallRule(
-        Rule(table.need("id").text(), table.need("title").text(), Category.PROGRESS, meaning, ()),
+        Rule(table.need("id").text(), table.need("title").text(), Category.PROGRESS, "", ()),
         levels[table.need("level").choice(levels)],
         limits,
         table.need("advice").text(),
+        template,
     )
     table.finish()
-    return found
+    return _explained(found)
+
+
+def with_override(node: Node | None) -> StallRule:
+    """The rule with the limits that a configuration changes; None: as shipped.
+
+    Raises DocumentError for a limit that there is not, or one that is not above 0.
+    """
+    known = stall_rule()
+    if node is None:
+        return known
+    names = tuple(asdict(known.limits))
+    table = node.table()
+    for name, value in table.pairs():
+        if name not in names:
+            table.key_node(name).fail(
+                f"rule {known.rule.id} has no limit {name!r}", hint=nearest(name, names)
+            )
+        if not value.number() > 0:
+            value.fail("must be above 0")
+    changed = {name: value.number() for name, value in table.pairs()}
+    return _explained(replace(known, limits=replace(known.limits, **changed)))
+
+
+def _explained(known: StallRule) -> StallRule:
+    shown = _shown(known.limits)
+    meaning = fill(
+        known.meaning, lambda name, spec: f"{shown[name]:.0f}" if spec else f"{shown[name]:g}"
+    )
+    return replace(known, rule=replace(known.rule, meaning=meaning))
+
+
+def _shown(limits: StallLimits) -> dict[str, float]:
+    return asdict(limits) | {"hours": limits.ended_after_s / 3600}

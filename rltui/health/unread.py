@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from rltui.core.shipped import shipped
-from rltui.core.yaml_document import Node, read_document
+from rltui.core.yaml_document import Node, shipped_table
 
 
 def unread_reasons() -> tuple[tuple[str, str], ...]:
     """(metric key or pattern, reason), in the order of the document. Raises DocumentError."""
-    document = read_document(shipped("health", "data", "unread.yaml")).table()
-    document.need("schema").integer()
+    document = shipped_table("health", "data", "unread.yaml")
     found: list[tuple[str, str]] = []
     for node in document.need("unread").items():
         table = node.table()

@@ -14,21 +14,8 @@ import numpy as np
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
+from rltui.session.limits import stage_limits
 from rltui.session.run import RunView
-
-#: Newest rows that say what a step takes now.
-RECENT = 10
-#: Rows that say what it usually takes, after the first ones, in which caches and engines warm up.
-_USUAL, _WARM_UP = 16, 8
-#: A stage that is logged in fewer rows than this share of them is an occasional one.
-_OCCASIONAL = 0.7
-#: Stages that the catalogue does not know by name may exceed the step by this factor before they
-#: are taken for parts of other ones.
-_FITS = 1.05
-
-
-#: Timers that leave more than this share of the step unexplained time something shorter than it.
-_UNRELATED = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +78,15 @@ class Anatomy:
 
     @cached_property
     def whole(self) -> Cost:
-        """What one step takes: as logged, else its stages together."""
+        """What one step takes: as logged, else the stages of every step together. A stage whose
+        usual time is unknown counts as unchanged."""
         if self.total:
             return cost_of(self._run, self.total, len(self.steps))
-        costs = [self.costs[s.tag] for s in self.parts]
-        return Cost(sum(c.per_step for c in costs), sum(c.usual for c in costs))
+        regular = [c for c in self._known_costs if c.every == 1.0]
+        now = sum(c.now for c in regular)
+        if not any(np.isfinite(c.usual) for c in regular):
+            return Cost(now, np.nan)
+        return Cost(now, sum(c.usual if np.isfinite(c.usual) else c.now for c in regular))
 
     @cached_property
     def steps(self) -> IntArray:
@@ -171,11 +162,11 @@ class Anatomy:
         """Milliseconds per token now, and whether that was logged; else it is worked out from
         the tokens of the step. NaN when neither is logged."""
         if stage.per_token:
-            values = self._run.series(stage.per_token).values[-RECENT:]
+            values = _recent(self._run, stage.per_token)
             return _median(values) * self._run.infos[stage.per_token].scale, True
         if not stage.tokens:
             return np.nan, False
-        tokens = _median(self._run.series(stage.tokens).values[-RECENT:])
+        tokens = _median(_recent(self._run, stage.tokens))
         return (1000 * self.costs[stage.tag].now / tokens if tokens > 0 else np.nan), False
 
     @cached_property
@@ -188,21 +179,18 @@ class Anatomy:
     def slowed(self) -> tuple[Stage, int] | None:
         """The stage that lengthened the step most, and the step since which it does; None when
         the step takes about as long as usual."""
-        if not self.whole.drift > _SLOWER:
+        slower = stage_limits().slower
+        if not self.whole.drift > slower:
             return None
         grown = [(c.now - c.usual, s) for s in self.parts if (c := self.costs[s.tag]).usual > 0]
         stage = max(grown, key=lambda found: found[0], default=(0.0, None))[1]
-        if stage is None or not (cost := self.costs[stage.tag]).drift > _SLOWER:
+        if stage is None or not (cost := self.costs[stage.tag]).drift > slower:
             return None
         series, scale = self._run.series(stage.tag), _scale(self._run, stage.tag)
         since = _since(series.values, (cost.now + cost.usual) / 2 / scale)
         return stage, int(series.steps[since])
 
 
-#: A step that takes this many times its usual time got slower.
-_SLOWER = 1.25
-#: Rows whose median says whether a stage is slow.
-_SMOOTH = 5
 #: Rows that are read at once.
 _READ = 1024
 
@@ -215,17 +203,23 @@ def cost_of(run: RunView, tag: str, rows: int) -> Cost:
     """What a stage took in a run of ``rows`` steps. Reads few of its points."""
     series, scale = run.series(tag), _scale(run, tag)
     count = series.count
-    every = rows / count if 0 < count < _OCCASIONAL * rows else 1.0
+    every = rows / count if 0 < count < stage_limits().occasional * rows else 1.0
     part = None if every > 1 else _usual_rows(count)
     usual = np.nan if part is None else _median(series.values[part]) * scale
-    return Cost(_median(series.values[-RECENT:]) * scale, usual, every)
+    return Cost(_median(_recent(run, tag)) * scale, usual, every)
 
 
 def _usual_rows(count: int) -> slice | None:
     """The rows that are the usual ones of ``count``; None when there are hardly others."""
-    first = min(_WARM_UP, count // 10)
-    last = min(first + _USUAL, count - RECENT)
-    return slice(first, last) if last - first >= _SMOOTH else None
+    limits = stage_limits()
+    first = min(limits.warm_up, count // 10)
+    last = min(first + limits.usual, count - limits.recent)
+    return slice(first, last) if last - first >= limits.smooth else None
+
+
+def _recent(run: RunView, tag: str) -> ValueArray:
+    """(n,) the values that say what is so now."""
+    return run.series(tag).values[-stage_limits().recent :]
 
 
 def _median(values: ValueArray) -> float:
@@ -236,14 +230,14 @@ def _median(values: ValueArray) -> float:
 def _since(values: ValueArray, limit: float) -> int:
     """The row since which the median of a few rows stays above ``limit``. Reads backwards, no
     further than to that row."""
-    end = len(values)
-    while end > _SMOOTH:
+    end, smooth = len(values), stage_limits().smooth
+    while end > smooth:
         begin = max(0, end - _READ)
-        windows = np.lib.stride_tricks.sliding_window_view(values[begin:end], _SMOOTH)
+        windows = np.lib.stride_tricks.sliding_window_view(values[begin:end], smooth)
         below = np.flatnonzero(np.median(windows, axis=1) <= limit)
         if len(below):
-            return min(begin + int(below[-1]) + _SMOOTH // 2 + 1, len(values) - 1)
-        end = begin + _SMOOTH - 1
+            return min(begin + int(below[-1]) + smooth // 2 + 1, len(values) - 1)
+        end = begin + smooth - 1
     return 0
 
 
@@ -271,7 +265,8 @@ def anatomy_of(run: RunView) -> Anatomy | None:
         return None
     anatomy = Anatomy(run, total, tuple(stages))
     regular = any(anatomy.costs[s.tag].every == 1.0 for s in anatomy.parts)
-    return anatomy if regular and anatomy.other <= _UNRELATED * anatomy.length else None
+    related = anatomy.other <= stage_limits().unrelated * anatomy.length
+    return anatomy if regular and related else None
 
 
 def _container(run: RunView, info: TagInfo, firsts: Mapping[str, str], whole: str) -> str | None:
@@ -298,7 +293,7 @@ def _fitting(run: RunView, total: str, tags: list[str]) -> list[str]:
         return tags
     rows = run.series(total).count
     costs = {t: cost_of(run, t, rows) for t in tags}
-    room = _FITS * cost_of(run, total, rows).now
+    room = stage_limits().fits * cost_of(run, total, rows).now
     kept = [t for t in tags if np.isfinite(costs[t].now)]
     unsure = sorted((t for t in kept if not _by_name(run, t)), key=lambda t: -costs[t].now)
     regular = [t for t in kept if costs[t].every == 1.0]
@@ -312,7 +307,7 @@ def _fitting(run: RunView, total: str, tags: list[str]) -> list[str]:
 
 def _by_name(run: RunView, tag: str) -> bool:
     metric = run.infos[tag].metric
-    return metric is not None and metric.key != "time.stage"
+    return metric is not None and metric.key != run.catalogue.roles.stage
 
 
 def _append(

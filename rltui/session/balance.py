@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.catalogue.model import Metric
-from rltui.session.anatomy import RECENT, Anatomy
+from rltui.session.anatomy import Anatomy
+from rltui.session.limits import stage_limits
 from rltui.session.run import RunView
 
 
@@ -79,6 +80,6 @@ def _newest_of(run: RunView, key: str) -> float:
 
 
 def _newest(run: RunView, tag: str) -> float:
-    values = run.series(tag).values[-RECENT:]
+    values = run.series(tag).values[-stage_limits().recent :]
     finite = values[np.isfinite(values)].astype(np.float64)
     return float(np.median(finite)) * run.infos[tag].scale if len(finite) else math.nan

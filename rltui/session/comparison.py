@@ -1,4 +1,5 @@
-"""Finds the reference run that the command line names: among the runs, or at a path."""
+"""The reference run: chosen by the user, or named on the command line and found among the runs or
+at a path."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from pathlib import Path
 
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
+from rltui.session.hold import Hold
+from rltui.session.judging import Judging
 from rltui.session.run import RunView
 
 #: A path read whole: the runs below it.
@@ -62,6 +65,53 @@ class Wanted:
         hint = nearest(str(self._name), names)
         message = f"--reference {self._name}: no run of this name, and no log of a single run"
         return UsageError(message, hint=hint)
+
+
+class ReferenceRun:
+    """The run that all others are compared with. Main thread only."""
+
+    def __init__(
+        self, wanted: Wanted, judging: Judging, align: str, hold: Callable[[], Hold | None]
+    ) -> None:
+        """``hold`` returns what lets the runs to show stand still, if they do."""
+        self._wanted = wanted
+        self._judging = judging
+        self._align = align
+        self._hold = hold
+        self.run: RunView | None = None
+        """None while runs are compared with none."""
+        self.given: RunView | None = None
+        """The one that the command line names, once it has been read."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether one was asked for and has not been found."""
+        return self._wanted.waits
+
+    def missing(self, runs: Iterable[RunView]) -> UsageError:
+        """What to say when everything has been read and it was not there."""
+        return self._wanted.missing(runs)
+
+    def choose(self, run: RunView | None) -> None:
+        """Compare all runs with this one, or with none: they are judged anew."""
+        self.run, hold = run, self._hold()
+        judged = run if run is None or hold is None else hold.twin(run)
+        self._judging.compare(judged, self._align)
+
+    def read_apart(self) -> None:
+        """Take the run at the path that was named, if the session does not read it anyway. Raises
+        UsageError when there is no run, or more than one."""
+        self._take(self._wanted.read_apart())
+
+    def find(self, runs: Iterable[RunView]) -> None:
+        """Take the run that was named, once it has been read."""
+        self._take(self._wanted.find(runs))
+
+    def _take(self, found: RunView | None) -> None:
+        if found is not None:
+            hold = self._hold()
+            self.given = found if hold is None else hold.original(found)
+            self.choose(self.given)
 
 
 def _resolved(path: Path) -> Path | None:

@@ -9,12 +9,9 @@ from itertools import combinations
 import numpy as np
 
 from rltui.core.block import FloatArray
+from rltui.session.limits import group_limits
 from rltui.store import Series
 
-#: The share of a run, from its end, whose mean stands for where it got to.
-LAST_SHARE = 0.1
-#: Chance below which a difference counts as real.
-_RARE = 0.05
 #: All ways to share the runs out are tried up to this number, else this many at random.
 _MOST_WAYS = 20_000
 _SEED = 20_260_101
@@ -35,17 +32,17 @@ class Difference:
     @property
     def is_real(self) -> bool:
         """Whether the difference is larger than the spread inside the groups explains."""
-        return self.chance <= _RARE
+        return self.chance <= group_limits().chance
 
     @property
     def can_tell(self) -> bool:
         """Whether there are enough runs for any difference to count."""
-        return self.rarest <= _RARE
+        return self.rarest <= group_limits().chance
 
 
 def level_at_end(series: Series) -> float | None:
     """Mean of the finite values in the last tenth of the points; None without any."""
-    count = math.ceil(series.count * LAST_SHARE)
+    count = math.ceil(series.count * group_limits().last_share)
     values = series.values[series.count - count :].astype(np.float64)
     values = values[np.isfinite(values)]
     return float(values.mean()) if len(values) else None

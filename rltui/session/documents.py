@@ -9,7 +9,7 @@ from rltui.catalogue import Catalogue, Category, Range, TagInfo, load_catalogue
 from rltui.config import Config, MetricOverride
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
-from rltui.health.stalled import stall_rule
+from rltui.health.stalled import StallRule, stall_rule, with_override
 
 if TYPE_CHECKING:
     from rltui.health.rule import Rule
@@ -26,17 +26,21 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
     """The shipped rules with the user's files, additions, overrides and mutes."""
     from rltui.health.rules import load_rules, without
 
-    rules = load_rules(
-        config.rule_files, (), config.rules.override, catalogue.metrics, config.rules.add
-    )
+    stalled = open_stall_rule(config).rule
+    override = {k: v for k, v in config.rules.override.items() if k != stalled.id}
+    rules = load_rules(config.rule_files, (), override, catalogue.metrics, config.rules.add)
     known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
-    stalled = stall_rule().rule
     known.append(stalled.id)
     for name in config.rules.mute:
         if name not in known:
             _unknown_rule(config, name, nearest(name, known))
     kept = tuple(without(rules, config.rules.mute))
     return kept if stalled.id in config.rules.mute else (*kept, stalled)
+
+
+def open_stall_rule(config: Config) -> StallRule:
+    """When a silent run counts as stalled, with the user's limits. Raises DocumentError."""
+    return with_override(config.rules.override.get(stall_rule().rule.id))
 
 
 def _unknown_rule(config: Config, name: str, hint: str | None) -> NoReturn:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rltui.core.text import clean
+from rltui.session.hyperparameters import differing as differing_names
+from rltui.session.hyperparameters import value_text
 from rltui.session.run import RunView
 
 #: Hyperparameters that runs of one setting may differ in: they say where and when, not what.
@@ -94,17 +96,16 @@ def groupings(runs: Sequence[RunView]) -> list[Grouping]:
 
 
 def differing(runs: Iterable[RunView]) -> list[str]:
-    """Hyperparameters with different values among ``runs``, in the order of the log; without
-    seeds, paths and names."""
-    runs = list(runs)
-    names = dict.fromkeys(n for r in runs for n, v in r.hyperparameters.values.items() if _ok(n, v))
-    return [n for n in names if len({setting_of(r, n) for r in runs}) > 1]
+    """Hyperparameters with different values among ``runs``, the main ones first; without seeds,
+    paths, names and long texts."""
+    tables = [r.hyperparameters.values for r in runs]
+    return [n for n in differing_names(tables) if any(_ok(n, t[n]) for t in tables if n in t)]
 
 
 def setting_of(run: RunView, name: str) -> str:
     """The value of a hyperparameter as text; empty where it is not logged."""
     value = run.hyperparameters.values.get(name)
-    return "" if value is None else f"{value:g}" if type(value) is float else clean(str(value))
+    return "" if value is None else clean(value_text(value))
 
 
 def _ok(name: str, value: object) -> bool:

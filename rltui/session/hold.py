@@ -1,8 +1,8 @@
 """Runs that stand still for the screens while their logs are read and judged further.
 
 The screens keep the objects they have. Each of them gets a twin, which the session goes on with;
-in the end the screens' objects take over what the twin has become. The points of a run are copied
-(the arrays are shared) only once it grows.
+in the end the screens' objects take over what the twin has become. Texts and hyperparameters are
+copied at once, the points of a run (the arrays are shared) only once it grows.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ class Hold:
         self._twins = {id(view): view.twin() for view in self.shown.values()}
         self._originals = {id(self._twins[id(v)]): v for v in self.shown.values()}
         _replace(views, self.twin)
+        for view in self.shown.values():
+            view.texts, view.hyperparameters = view.texts.copy(), view.hyperparameters.copy()
 
     def twin(self, view: RunView) -> RunView:
         """What goes on in place of a shown run; other runs as they are."""

@@ -161,7 +161,13 @@ def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:
     import http.client
     from urllib.error import HTTPError, URLError
     from urllib.parse import urlsplit
-    from urllib.request import Request, urlopen
+    from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+    class NoRedirect(HTTPRedirectHandler):
+        """urllib would follow with a GET, without the message."""
+
+        def redirect_request(self, *_: object) -> None:
+            return None
 
     kind = "text/plain; charset=utf-8" if settings.format == "text" else "application/json"
     headers = {"Content-Type": kind, "User-Agent": "rltui"}
@@ -169,10 +175,12 @@ def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:
     try:
         host = urlsplit(url).hostname or host
         request = Request(url, body, headers, method="POST")
-        with urlopen(request, timeout=settings.timeout_s) as answer:
+        with build_opener(NoRedirect).open(request, timeout=settings.timeout_s) as answer:
             answer.read(1)
     except HTTPError as error:
-        return f"{host} answered {error.code}"
+        error.close()
+        redirect = ", a redirect: give the address that it leads to"
+        return f"{host} answered {error.code}" + (redirect if 300 <= error.code < 400 else "")
     except URLError as error:
         return _short(f"{host}: {error.reason}")
     except (OSError, ValueError, http.client.HTTPException) as error:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby, pairwise
 from pathlib import Path
 
 from rltui.core.batch import Batch, SourceInfo, TextPoint
-from rltui.formats.settings import flat_settings
+from rltui.formats.settings import MOST_SETTINGS, flat_settings
+from rltui.formats.words import words
 
 #: Names of texts that hold hyperparameters: transformers logs ``args``, CleanRL
 #: ``hyperparameters``, others ``config``, ``hparams``; TensorBoard adds ``/text_summary``.
@@ -27,6 +29,8 @@ NAMES = re.compile(
 _BACKSLASH = "\\x5c"
 #: Changes within one file that are kept.
 _MOST_CHANGES = 500
+_PARTS = re.compile(r"[./]")
+_EXPONENT = re.compile(r"e([+-])0+(?=\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,15 @@ class _FileSettings:
     def take(self, logged: dict[str, object], source: SourceInfo) -> None:
         self.source = source
         for name, value in logged.items():
+            if name not in self.values and len(self.values) >= MOST_SETTINGS:
+                continue
             before = self.values.get(name, value)
             if not same(before, value) and len(self.replaced) < _MOST_CHANGES:
                 self.replaced.append(SettingChange(name, before, value, source.path))
-        self.values.update(logged)
+            self.values[name] = value
+
+    def copy(self) -> _FileSettings:
+        return _FileSettings(self.source, dict(self.values), list(self.replaced))
 
 
 class Hyperparameters:
@@ -64,6 +73,13 @@ class Hyperparameters:
         self.values: dict[str, object] = {}
         """Name -> value; later files win."""
         self._by_file: dict[Path, _FileSettings] = {}
+
+    def copy(self) -> Hyperparameters:
+        """Those of now, whatever is logged later."""
+        other = Hyperparameters()
+        other._by_file = {path: found.copy() for path, found in self._by_file.items()}
+        other.values = self.values
+        return other
 
     @property
     def formats(self) -> list[str]:
@@ -114,6 +130,44 @@ def same(one: object, other: object) -> bool:
     """Whether two values of a hyperparameter are the same, whatever form a log gives them: the
     hparams plugin knows only floats, CleanRL's table only texts."""
     return one == other or str(one) == str(other) or _number(one) == _number(other)
+
+
+def differing(tables: Sequence[Mapping[str, object]]) -> list[str]:
+    """Names whose values are not the same in all ``tables`` that hold any: the main ones first,
+    those that a table lacks last."""
+    filled = [t for t in tables if t]
+    if len(filled) < 2:
+        return []
+    names = dict.fromkeys(n for t in filled for n in t)
+    found = [n for n in names if not all(n in t and same(t[n], filled[0].get(n)) for t in filled)]
+    last = len(_ranks())
+    return sorted(found, key=lambda n: (not all(n in t for t in filled), main_rank(n) % (last + 1)))
+
+
+def main_rank(name: str) -> int:
+    """Place among the hyperparameters that are looked at first; -1 for others."""
+    return _ranks().get(last_part(name), -1)
+
+
+def last_part(name: str) -> str:
+    """``lr`` of ``actor.optim.lr``."""
+    return _PARTS.split(name)[-1]
+
+
+@lru_cache(maxsize=1)
+def _ranks() -> dict[str, int]:
+    return {name: rank for rank, name in enumerate(words().main_settings)}
+
+
+def value_text(value: object) -> str:
+    """A value as people write it: 1e-6 for a logged 1e-06, 8 for 8.0."""
+    if isinstance(value, float):
+        if value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        short = f"{value:.6g}"  # what float32 adds beyond that is noise
+        exact = abs(float(short) - value) <= 1e-7 * abs(value)
+        return _EXPONENT.sub(r"e\1", short if exact else str(value))
+    return str(value)
 
 
 def _number(value: object) -> float | str:

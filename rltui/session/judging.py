@@ -10,8 +10,8 @@ from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import RunKey
 from rltui.core.clock import Clock
-from rltui.health.stalled import stall_rule
-from rltui.session.documents import open_rules
+from rltui.core.level import RunState
+from rltui.session.documents import open_rules, open_stall_rule
 from rltui.session.meaning import Interpreter
 from rltui.session.progress import aged, progress, renewed
 from rltui.session.run import RunView
@@ -43,12 +43,14 @@ class Judging:
         self._interpreter = interpreter
         self._views = views
         self._clock = clock
+        self._stall = open_stall_rule(config)
+        self._watches = False
+        """Whether time passes: a single look at logs finds no stall, its state alone says it."""
         self._engine: Engine | None = None
         self._reference: RunView | None = None
         self._dirty: dict[RunKey, None] = {}
         """In the order in which they are judged."""
         self._not_before = -math.inf
-        self._live = False
         self.unfinished = False
         """Whether judging stopped because it had taken long: there is more to do at once."""
 
@@ -82,12 +84,6 @@ class Judging:
         """The reference run is another record of the same run from now on."""
         if self._reference is not None:
             self._reference = other(self._reference)
-
-    def watch(self) -> None:
-        """From now on runs are watched: one that stops writing is a finding."""
-        self._live = True
-        for view in self._views.values():
-            self._note_stall(view)
 
     def mark(self, runs: Iterable[RunKey]) -> None:
         """Note that these runs changed."""
@@ -136,9 +132,13 @@ class Judging:
         if data.memory.unloaded:
             if view.progress is not None:
                 view.progress = renewed(view.progress, data, now)
+                self._note_stall(view)
             return False
         hyper, roles = view.hyperparameters.values, self._catalogue.roles
-        view.progress = progress(points, view.infos, hyper, roles, now)
+        seen_live = view.progress is not None and view.progress.seen_live
+        limits = self._stall.limits
+        view.progress = progress(points, view.infos, hyper, roles, now, limits, seen_live=seen_live)
+        self._note_stall(view)
         return not data.files.reading and view.recognition is not None
 
     def _evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
@@ -159,11 +159,11 @@ class Judging:
 
     def _note_stall(self, view: RunView) -> None:
         """Report a run that stopped writing, or that it goes on."""
-        if not self._live or view.full_report is None or view.progress is None:
+        if view.full_report is None or view.progress is None or not self._watches:
             return
-        if stall_rule().rule.id in self._config.rules.mute:
+        if self._stall.rule.id in self._config.rules.mute:
             return
-        report = with_stall(view.full_report, view.progress)
+        report = with_stall(view.full_report, view.progress, self._stall)
         if report is not view.full_report:
             view.full_report = report
             view.version += 1
@@ -175,12 +175,13 @@ class Judging:
 
     def refresh_ages(self) -> bool:
         """Update ages and states to the present time; returns whether anything shown changed."""
-        now, changed = self._clock.now(), False
+        now, changed, began = self._clock.now(), False, not self._watches
+        self._watches = True
         for view in self._views.values():
             if view.progress is None:
                 continue
             fresh = aged(view.progress, now)
-            if fresh is not view.progress:
+            if fresh is not view.progress or (began and fresh.state is RunState.STALLED):
                 changed, view.progress = True, fresh
                 self._note_stall(view)
         return changed

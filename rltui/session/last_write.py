@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timezone
 from functools import lru_cache
+from typing import NamedTuple
 
 from rltui.core.batch import LogTail
 from rltui.store import RunData
@@ -29,13 +30,23 @@ _STAMP = re.compile(
 )
 
 
-def last_write(run: RunData, interval: float | None, now: float) -> tuple[float | None, bool]:
-    """The newest write (seconds since the epoch, None without files), and whether the change
-    times of the files are those of a copy; ``interval``: usual seconds between two rows."""
+class LastWrite(NamedTuple):
+    """The newest write of a run; times in seconds since the epoch."""
+
+    at: float | None
+    """None without files."""
+    row_at: float | None
+    """Newest time that a row has; None where rows have none."""
+    copied: bool
+    """Whether the change times of the files are those of a copy."""
+
+
+def last_write(run: RunData, interval: float | None, now: float) -> LastWrite:
+    """When a run was last written; ``interval``: usual seconds between two rows."""
     files = run.files
     # a time in the future is no time
     walls = {p: t for p, t in run.last_wall_times.items() if t <= now + _SKEW_S}
-    own = max(walls.values(), default=None)
+    own = row_at = max(walls.values(), default=None)
     copied = False
     if own is not None:
         allowed = _UNKNOWN_INTERVAL_S if interval is None else _INTERVALS * interval
@@ -46,7 +57,7 @@ def last_write(run: RunData, interval: float | None, now: float) -> tuple[float 
         own = _stamp_in(run)
         copied = own is not None
     times = (own, None if copied else files.modified, files.grown_at)
-    return max((t for t in times if t is not None), default=None), copied
+    return LastWrite(max((t for t in times if t is not None), default=None), row_at, copied)
 
 
 def _stamp_in(run: RunData) -> float | None:

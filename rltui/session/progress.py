@@ -16,7 +16,7 @@ from rltui.catalogue.model import Category, Roles, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import RunState
 from rltui.health.crash import ExitKind, ExitStatus, exit_status
-from rltui.health.stalled import stall_rule
+from rltui.health.stalled import StallLimits
 from rltui.session.hyperparameters import positive
 from rltui.session.last_write import last_write
 from rltui.store import RunData, Series
@@ -68,11 +68,17 @@ class Progress:
     """Usual time between two logged steps."""
     quiet_s: float
     """Time without a write after which the run is not live."""
+    limits: StallLimits
+    """When a silent run is stalled, and when it has ended."""
     age_s: float | None
     """Time since the newest write, in the coarse steps that are shown: 0, 5, 10, 30 s, minutes."""
     state: RunState
     written_at: float | None = None
     """When the newest write was, seconds since the epoch."""
+    row_at: float | None = None
+    """The newest time that a row has, seconds since the epoch; None where rows have none."""
+    seen_live: bool = False
+    """Whether it was live at one time while it was watched."""
     done: bool = False
     """The last planned step, or the trainer's closing row, has been logged."""
     gone: bool = False
@@ -94,15 +100,21 @@ def progress(
     hyper: Mapping[str, object],
     roles: Roles,
     now: float,
+    limits: StallLimits,
+    *,
+    seen_live: bool = False,
 ) -> Progress:
-    """The progress of ``run`` at the time ``now`` (seconds since the epoch)."""
+    """The progress of ``run`` at the time ``now`` (seconds since the epoch).
+
+    ``seen_live``: whether it was live when it was looked at before.
+    """
     clock = _clock_series(run)
     interval, per_step, pause = _intervals(clock)
     elapsed, derived = _elapsed(run, infos, roles.step_time, clock)
     if interval is None and (times := _values(run, infos, roles.step_time)) is not None:
         interval = _median(times[-_RECENT:])
         per_step = interval
-    newest, copied = last_write(run, interval, now)
+    written = last_write(run, interval, now)
     total = _total_steps(hyper, roles.total_steps)
     last = run.last_step
     eta = None
@@ -118,13 +130,16 @@ def progress(
         derived,
         eta,
         interval,
-        stall_rule().limits.quiet_s(interval, pause),
+        limits.quiet_s(interval, pause),
+        limits,
         None,
         RunState.UNKNOWN,
-        newest,
+        written.at,
+        written.row_at,
+        seen_live,
         done,
         run.files.all_gone,
-        exit_status_of(run, copied=copied),
+        exit_status_of(run, copied=written.copied),
     )
     return aged(fresh, now)
 
@@ -132,13 +147,14 @@ def progress(
 def renewed(known: Progress, run: RunData, now: float) -> Progress:
     """``known`` with everything updated that needs no points: the newest write, the exit
     status, whether the logs are gone."""
-    newest, copied = last_write(run, known.interval_s, now)
-    times = (known.written_at, newest)
+    written = last_write(run, known.interval_s, now)
+    times = (known.written_at, written.at)
     fresh = replace(
         known,
         written_at=max((t for t in times if t is not None), default=None),
         gone=run.files.all_gone,
-        exit_status=exit_status_of(run, copied=copied),
+        row_at=written.row_at if known.row_at is None else known.row_at,
+        exit_status=exit_status_of(run, copied=written.copied),
         age_s=None,
     )
     return aged(fresh, now)
@@ -147,13 +163,14 @@ def renewed(known: Progress, run: RunData, now: float) -> Progress:
 def aged(known: Progress, now: float) -> Progress:
     """``known`` at another time; the same object when nothing that is shown differs."""
     age = None if known.written_at is None else max(0.0, now - known.written_at)
-    state = _state(known, age)
+    state = _state(known, age, now)
+    seen_live = known.seen_live or state is RunState.LIVE
     if known.exit_status is not None:
         state = _ended(known.exit_status, state)
     shown = _coarse(age)
     if shown == known.age_s and state is known.state:
         return known
-    return replace(known, age_s=shown, state=state)
+    return replace(known, age_s=shown, state=state, seen_live=seen_live)
 
 
 def _coarse(age: float | None) -> float | None:
@@ -165,12 +182,21 @@ def _coarse(age: float | None) -> float | None:
     return max(step for step in (0.0, 5.0, 10.0, 30.0) if step <= age)
 
 
-def _state(known: Progress, age: float | None) -> RunState:
+def _state(known: Progress, age: float | None, now: float) -> RunState:
     if known.done:
         return RunState.FINISHED
-    if age is None or known.last_step is None or age > stall_rule().limits.ended_after_s:
+    if age is None or known.last_step is None or age > known.limits.ended_after_s:
         return RunState.UNKNOWN
-    return RunState.LIVE if age <= known.quiet_s else RunState.STALLED
+    if age <= known.quiet_s:
+        return RunState.LIVE
+    return RunState.STALLED if known.seen_live or _is_recent(known, now) else RunState.UNKNOWN
+
+
+def _is_recent(known: Progress, now: float) -> bool:
+    """Whether the run went on a short while ago for its pace. Only the times of its rows show
+    that: the change time of a file is that of its copy after ``git clone`` or ``cp``."""
+    since = math.inf if known.row_at is None else now - known.row_at
+    return since <= known.limits.recent * known.quiet_s
 
 
 def _ended(exit_status: ExitStatus, state: RunState) -> RunState:

@@ -15,6 +15,7 @@ import numpy as np
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import IntArray
 from rltui.core.clock import Clock
+from rltui.health.stalled import stall_rule
 from rltui.session.progress import progress
 from rltui.session.run import RunView
 from rltui.store.prefix import RunPrefix
@@ -73,10 +74,10 @@ class Replay:
         if infos.keys() != run.infos.keys() or run.data is not data:
             run.infos = infos
         moment = data.last_wall_time or data.files.modified or self._session.clock.now()
-        roles = run.catalogue.roles
+        roles, limits = run.catalogue.roles, stall_rule().limits
         run.data, run.sample, run.full_report = data, None, None
         run.as_of = data.step
-        run.progress = progress(data, run.infos, run.hyperparameters.values, roles, moment)
+        run.progress = progress(data, run.infos, run.hyperparameters.values, roles, moment, limits)
         run.version += 1
 
     def _begin(self, run: RunView) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +11,7 @@ from typing import Protocol
 from rltui.core.stdin import PIPE
 from rltui.session.run import RunView
 from rltui.sources.beside.sample import Sample, SampleRow
-from rltui.sources.beside.sample_files import SampleTable, find_samples
+from rltui.sources.beside.sample_files import UNREADABLE, SampleTable, find_samples, reason_of
 
 #: Seconds between two searches for samples that a live run has written meanwhile.
 _SEARCH_S = 10.0
@@ -19,14 +20,23 @@ _SEARCH_S = 10.0
 Take = Callable[[], None]
 #: Reads something, on any thread.
 Read = Callable[[], Take]
+_MadeOf = tuple[Hashable, int | None, object]
 
 
 class Samples(Protocol):
     """Samples of one kind. Reading may take long: it belongs on a thread of its own."""
 
     @property
+    def key(self) -> Hashable:
+        """The same for the same samples in every search."""
+
+    @property
     def name(self) -> str:
         """For people."""
+
+    @property
+    def origin(self) -> str:
+        """Where they come from, for people."""
 
     @property
     def steps(self) -> list[int]:
@@ -39,7 +49,7 @@ class Samples(Protocol):
         """The samples at a step, or of all steps where :attr:`steps` is empty."""
 
     def read(self, step: int | None, row: SampleRow) -> Sample:
-        """Everything of a sample. Raises OSError or ValueError."""
+        """Everything of a sample. Raises one of :data:`UNREADABLE`."""
 
 
 def root_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> Path:
@@ -80,11 +90,12 @@ class SampleBrowser:
         """Which of them is shown."""
         self.step: int | None = None
         self.steps: Sequence[int] = ()
-        """The steps that have samples."""
+        """The steps that have samples, up to that at which the run is shown."""
         self._run = run
+        self._as_of = run.as_of
         self._wanted = step
         self._table: SampleTable | None = None
-        self._made_of: tuple[str, int | None, object] | None = None
+        self._made_of: _MadeOf | None = None
         """Kind, step of the file and its stamp that the table is of."""
         self._sample: tuple[object, SampleRow, Sample | str] | None = None
         """The sample that was read last, and of what; a text says why it could not be read."""
@@ -99,11 +110,20 @@ class SampleBrowser:
         return self.kinds[self.kind] if self.kinds else None
 
     @property
+    def names(self) -> list[str]:
+        """What the kinds are called, each differently."""
+        kinds = self.kinds or ()
+        counts = Counter(k.name for k in kinds)
+        return [k.name if counts[k.name] == 1 else f"{k.name} ({k.origin})" for k in kinds]
+
+    @property
     def rows(self) -> Sequence[SampleRow]:
         """The samples of the step."""
         current, rows = self.current, self._table.rows if self._table is not None else ()
-        if current is None or current.steps or self.step is None:
+        if current is None or current.steps:
             return rows
+        if self.step is None:  # rows without a step, or later ones only
+            return [r for r in rows if r.step is None] if self._as_of is not None else rows
         return [r for r in rows if r.step == self.step]
 
     @property
@@ -111,7 +131,14 @@ class SampleBrowser:
         """Why there is no sample, or not every one."""
         if self.kinds is not None and not self.kinds:
             return ""
+        if self._is_later:
+            return "none so early in the run"
         return "reading" if self._table is None else self._table.note
+
+    @property
+    def _is_later(self) -> bool:
+        """Whether all files of the kind are of later steps than the run is shown at."""
+        return self.current is not None and bool(self.current.steps) and self.step is None
 
     def sample(self, row: SampleRow) -> Sample | str | None:
         """The whole sample or why it cannot be read; None while it has not been read."""
@@ -128,7 +155,7 @@ class SampleBrowser:
             self._searched = self._run.version, now
             logs = frozenset(self._run.data.files.sources)
             return partial(self._find, logs, self._run.texts.sets())
-        if current is None:
+        if current is None or self._is_later:
             return None
         step = self.step if current.steps else None
         if self._table is None:
@@ -145,13 +172,13 @@ class SampleBrowser:
 
     def _find(self, logs: frozenset[Path], texts: Sequence[Samples]) -> Take:
         kinds: list[Samples] = [*find_samples(self.root, logs), *texts]
-        stamps = {k.name: k.stamp(self.step if k.steps else None) for k in kinds}
+        stamps = {k.key: k.stamp(self.step if k.steps else None) for k in kinds}
         return partial(self._take_kinds, kinds, stamps)
 
-    def _take_kinds(self, kinds: Sequence[Samples], stamps: dict[str, object]) -> None:
-        before, names = self.current, [k.name for k in kinds]
+    def _take_kinds(self, kinds: Sequence[Samples], stamps: Mapping[Hashable, object]) -> None:
+        before, keys = self.current, [k.key for k in kinds]
         self.kinds = kinds
-        self.kind = names.index(before.name) if before and before.name in names else 0
+        self.kind = keys.index(before.key) if before and before.key in keys else 0
         made_of = self._made_of
         if made_of is not None and stamps.get(made_of[0]) != made_of[2]:
             self._forget()
@@ -160,26 +187,39 @@ class SampleBrowser:
 
     def _load(self, kind: Samples, step: int | None) -> Take:
         stamp = kind.stamp(step)
-        return partial(self._take_table, kind.load(step), (kind.name, step, stamp))
+        return partial(self._take_table, kind.load(step), (kind.key, step, stamp))
 
-    def _take_table(self, table: SampleTable, made_of: tuple[str, int | None, object]) -> None:
+    def _take_table(self, table: SampleTable, made_of: _MadeOf) -> None:
         current = self.current
-        if current is None or made_of[:2] != (current.name, self.step if current.steps else None):
+        if current is None or made_of[:2] != (current.key, self.step if current.steps else None):
             return  # another step was chosen meanwhile
         self._table, self._made_of = table, made_of
         if not current.steps:
-            self._choose(sorted({r.step for r in table.rows if r.step is not None}))
+            self._choose(self._all_steps())
+
+    def _all_steps(self) -> Sequence[int]:
+        """The steps of the kind, also those after the one that the run is shown at."""
+        if self.current is not None and self.current.steps:
+            return self.current.steps
+        rows = self._table.rows if self._table is not None else ()
+        return sorted({r.step for r in rows if r.step is not None})
 
     def _read(self, kind: Samples, step: int | None, row: SampleRow, made_of: object) -> Take:
         found: Sample | str
         try:
             found = kind.read(step, row)
-        except (OSError, ValueError) as error:
-            found = f"cannot be read: {error}"
+        except UNREADABLE as error:
+            found = f"cannot be read: {reason_of(error)}"
         return partial(self._take_sample, (made_of, row, found))
 
     def _take_sample(self, sample: tuple[object, SampleRow, Sample | str]) -> None:
         self._sample = sample
+
+    def follow(self) -> None:
+        """Hide what is later than the step that the run is shown at."""
+        if self._as_of != self._run.as_of:
+            self._as_of = self._run.as_of
+            self._choose(self._all_steps())
 
     # -- moving ----------------------------------------------------------------------------
 
@@ -203,8 +243,8 @@ class SampleBrowser:
 
     def _choose(self, steps: Sequence[int]) -> None:
         """Show the step nearest to the wanted one, the newest when none is wanted."""
-        before, wanted = self.step, self._wanted
-        self.steps = steps
+        before, wanted, as_of = self.step, self._wanted, self._as_of
+        self.steps = steps = [s for s in steps if as_of is None or s <= as_of]
         if not steps:
             self.step = None
         else:

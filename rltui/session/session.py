@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,17 +14,18 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
-from rltui.health.muting import MutedFinding
 from rltui.session.choice import Choice, check_choice
-from rltui.session.comparison import Wanted
+from rltui.session.comparison import ReferenceRun, Wanted
 from rltui.session.documents import open_catalogue
 from rltui.session.hold import Hold
 from rltui.session.judging import Judging
 from rltui.session.meaning import Interpreter
 from rltui.session.memory import Memory
+from rltui.session.mutes import Mutes
 from rltui.session.pins import Pins
 from rltui.session.replay import Replay
 from rltui.session.run import RunView
+from rltui.session.texts import TextLimit, Texts
 from rltui.sources.follow.reader import Reader
 from rltui.store import Changes, RunData, Store
 
@@ -72,7 +73,26 @@ class Session:
         custom = config.rules
         if custom.mute or custom.override or custom.add or config.rule_files:
             self.prepare()
-        self._reader = reader or Reader(
+        self._reader = reader or self._new_reader(config, choice, pipe)
+        self._store = Store()
+        self._memory = Memory(config.watch.memory_bytes, self._views, self._reader.read_again)
+        apart = partial(_read_apart, config=config, choice=choice)
+        wanted = Wanted(choice.reference, self.logdirs, apart)
+        self.reference = ReferenceRun(wanted, self._judging, choice.align, lambda: self._hold)
+        """The run that all others are compared with."""
+        self.mutes = Mutes(lambda: (*self._views.values(), *self.views.values()))
+        """Findings that the user does not want to see, in all runs."""
+        self.replay = Replay(self, lambda: self._judging.prepare().apart())
+        """A run as it was at an earlier step."""
+        self.pins = Pins()
+        """What the user pinned, in all runs."""
+        self._text_limit = TextLimit()
+        self._live = False
+        self._pending: bool | None = None
+        """Whether a file of a run is still to be read; None when that may have changed."""
+
+    def _new_reader(self, config: Config, choice: Choice, pipe: int) -> Reader:
+        return Reader(
             self.logdirs,
             clock=self.clock,
             verify=choice.verify,
@@ -83,24 +103,6 @@ class Session:
             ends=JobLogs(),
             waits=choice.waits,
         )
-        self._store = Store()
-        self._memory = Memory(config.watch.memory_bytes, self._views, self._reader.read_again)
-        apart = partial(_read_apart, config=config, choice=choice)
-        self._wanted = Wanted(choice.reference, self.logdirs, apart)
-        self._align = choice.align
-        self.mutes: frozenset[MutedFinding] = frozenset()
-        """Findings that the user does not want to see; see :meth:`mute`."""
-        self.replay = Replay(self, lambda: self._judging.prepare().apart())
-        """A run as it was at an earlier step."""
-        self.reference: RunView | None = None
-        """The run that all others are compared with; see :meth:`compare`."""
-        self.given_reference: RunView | None = None
-        """The reference that the command line names, once it has been read."""
-        self.pins = Pins()
-        """What the user pinned, in all runs."""
-        self._live = False
-        self._pending: bool | None = None
-        """Whether a file of a run is still to be read; None when that may have changed."""
 
     def prepare(self) -> None:
         """Load the rules. Done by the first verdict, unless the user has rules of their own: a
@@ -113,7 +115,7 @@ class Session:
         """Look for runs once, and read the reference run if it lies elsewhere. Raises SourceError
         for a path that cannot be a log, UsageError for a reference that is no run."""
         self._reader.scan()
-        self._take_given(self._wanted.read_apart())
+        self.reference.read_apart()
 
     def read_all(self) -> None:
         """Read every file to its end and judge every run (headless commands)."""
@@ -122,15 +124,14 @@ class Session:
             if not batch.more and self._memory.is_full:
                 self._judging.judge()
                 self._memory.enforce(self.clock.monotonic())
-        self._find_reference()
-        if self._wanted.waits:
-            raise self._wanted.missing(self.runs())
+        self.reference.find(self._views.values())
+        if self.reference.waits:
+            raise self.reference.missing(self.runs())
         self._judging.judge()
 
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
         self._live = True
-        self._judging.watch()
         self._reader.start()
 
     def on_news(self, call: Callable[[], None]) -> None:
@@ -162,8 +163,8 @@ class Session:
             self.busy = len(batches) == _BATCHES or self._memory.busy
             if not self.busy or self.clock.monotonic() >= end:
                 break
-        if self._wanted.waits and changes:
-            self._find_reference()
+        if self.reference.waits and changes:
+            self.reference.find(self._views.values())
         changes |= Changes(self._judging.judge(verdicts=verdicts, pace=self._live))
         if self._memory.is_full and self._memory.enforce(self.clock.monotonic()):
             changes |= Changes(frozenset(self._views))
@@ -234,30 +235,6 @@ class Session:
         """Note that a screen shows this run: its points stay in memory."""
         self._memory.shown(view.key, self.clock.monotonic())
 
-    def compare(self, view: RunView | None) -> None:
-        """Compare all runs with this one, or with none: they are judged anew."""
-        self.reference = view
-        if view is not None and self._hold is not None:
-            view = self._hold.twin(view)
-        self._judging.compare(view, self._align)
-
-    def mute(self, names: Iterable[MutedFinding]) -> None:
-        """Leave the findings of these names, and no others, out of the verdict of every run."""
-        self.mutes = frozenset(names)
-        for view in (*self._views.values(), *self.views.values()):
-            view.mutes = self.mutes
-            view.version += 1
-
-    def _find_reference(self) -> None:
-        """Compare with the run that the command line names, once it has been read."""
-        self._take_given(self._wanted.find(self._views.values()))
-
-    def _take_given(self, found: RunView | None) -> None:
-        if found is not None:
-            found = self._hold.original(found) if self._hold is not None else found
-            self.given_reference = found
-            self.compare(found)
-
     @property
     def notes(self) -> tuple[Note, ...]:
         """Trouble that concerns no single run: unreadable directories."""
@@ -269,10 +246,11 @@ class Session:
         found = [n for n in notes if n.level >= Level.WATCH]
         if self._memory.over:
             found.insert(0, Note(self.logdirs[0], None, Level.WATCH, _TOO_MUCH))
-        if self._live and self._wanted.waits and self.reading() is None:
-            missing = str(self._wanted.missing(self.runs()))
+        if self._live and self.reference.waits and self.reading() is None:
+            missing = str(self.reference.missing(self.runs()))
             found.insert(0, Note(self.logdirs[0], None, Level.WATCH, missing))
-        return [*self.notes, *self._reader.unclaimed, *found]
+        failed = [n for n in self.notes if n.level >= Level.WATCH]
+        return [*failed, *self._reader.unclaimed, *found]
 
     # -- taking in -------------------------------------------------------------------------
 
@@ -335,7 +313,8 @@ class Session:
             data.memory.on_missing = lambda: self._missing(key)
             view = self._views[key] = RunView(data, self.labels[key.logdir], self._catalogue)
             view.pins = self.pins
-            view.mutes = self.mutes
+            view.texts = Texts(self._text_limit)
+            view.mutes = self.mutes.names
         return view
 
     def _load_some(self) -> Changes:

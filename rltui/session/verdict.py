@@ -57,11 +57,22 @@ class Verdict:
 
     @property
     def state_word(self) -> str:
-        """The state for people: a run that was cancelled did not crash."""
-        if self.progress is None:
-            return RunState.UNKNOWN.value
-        crash = self.crash
-        return self.progress.state.value if crash is None else crash.kind.value
+        """The state in the word that every view shows: live, stalled, finished, crashed,
+        cancelled; what else is known of a run whose state is not: waiting (not read yet),
+        no points, quiet, ended (quiet for a day), log deleted."""
+        known = self.progress
+        if known is None:
+            return "waiting"
+        if self.crash is not None:
+            return str(self.crash.kind.value)
+        if known.gone:
+            return "log deleted"
+        if known.state is not RunState.UNKNOWN:
+            return str(known.state.value)
+        if known.last_step is None:
+            return "no points"
+        age = known.age_s
+        return "quiet" if age is not None and age < known.limits.ended_after_s else "ended"
 
     @property
     def exit_level(self) -> Level:
@@ -104,8 +115,18 @@ class Verdict:
 
     def limits(self, tag: str) -> tuple[float | None, float | None]:
         """Watch limits (low, high) of a tag in the units of :meth:`RunView.shown`."""
-        judgement, info = self.judgement(tag), self.infos.get(tag)
-        low, high = judgement.low, judgement.high
+        judgement = self.judgement(tag)
+        return self._shown(tag, judgement.low, judgement.high)
+
+    def bad_limits(self, tag: str) -> tuple[float | None, float | None]:
+        """Bad limits (low, high) beyond those, in the same units."""
+        judgement = self.judgement(tag)
+        return self._shown(tag, judgement.bad_low, judgement.bad_high)
+
+    def _shown(
+        self, tag: str, low: float | None, high: float | None
+    ) -> tuple[float | None, float | None]:
+        info = self.infos.get(tag)
         if info is None or info.sign >= 0:
             return low, high
         return (None if high is None else -high), (None if low is None else -low)

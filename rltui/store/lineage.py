@@ -230,6 +230,8 @@ class Lineage:
         if other is None or other.series.tag == series.tag or series.steps.base is not None:
             return series
         steps, walls, _ = other.series.points
+        if steps is series.steps and walls is series.wall_times:
+            return series
         if len(steps) != series.count or not is_prefix(
             (steps, walls, series.values), series.points
         ):

@@ -46,6 +46,12 @@ def is_sorted(steps: IntArray) -> bool:
     return len(steps) < 2 or bool((steps[1:] >= steps[:-1]).all())
 
 
+def distinct(steps: IntArray) -> IntArray:
+    """(m,) each of ``steps`` (n,), which never decrease, once; the same array if none repeats."""
+    new = steps[1:] != steps[:-1]
+    return steps if new.all() else steps[np.concatenate(([True], new))]
+
+
 def by_step(points: Points) -> Points:
     """The points sorted by step; equal steps stay in the order of the log."""
     if is_sorted(points[0]):

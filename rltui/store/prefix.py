@@ -17,7 +17,7 @@ from rltui.store.derived import Derived, DerivedSeries
 from rltui.store.extent import Extent
 from rltui.store.files import LogFile
 from rltui.store.point_table import PointTable
-from rltui.store.points import choose
+from rltui.store.points import choose, distinct
 from rltui.store.run import RunData, Unloading
 from rltui.store.series import Series
 
@@ -170,4 +170,7 @@ def _steps_of(clocks: Sequence[Series]) -> IntArray:
     """The steps of all of these series."""
     if not clocks:
         return np.empty(0, np.int64)
-    return np.unique(np.concatenate([s.steps for s in clocks]))
+    if len(clocks) == 1:
+        return clocks[0].distinct_steps
+    # a stable sort merges arrays that are sorted already
+    return distinct(np.sort(np.concatenate([s.steps for s in clocks]), kind="stable"))

@@ -8,7 +8,7 @@ from itertools import count
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
-from rltui.store.points import Points, copied, is_prefix, no_points
+from rltui.store.points import Points, copied, distinct, is_prefix, no_points
 
 _epochs = count(1)
 
@@ -70,6 +70,11 @@ class Series:
     def count(self) -> int:
         """Number of points, without the superseded ones."""
         return len(self.steps)
+
+    @property
+    def distinct_steps(self) -> IntArray:
+        """(m,) the steps at which something was logged, ascending, each once."""
+        return distinct(self.steps)
 
     @property
     def nonfinite(self) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from textual.screen import Screen
 
 from rltui.config import HooksConfig
 from rltui.present.screens.keys import EVERYWHERE
+from rltui.present.screens.marks import following, marked_by_name
 from rltui.session import RunView, Session
 from rltui.tui.alerts import Alerts
 from rltui.tui.playback import Playback, ReplayStart
@@ -38,8 +40,10 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         self._remembered = remembered or RememberedView(None, look.view)
         self.state, self.view = self._remembered.state, self._remembered.view
         session.pins.tags = (*session.pins.tags, *self.state.pins)
+        self._to_mark: list[str | None] = list(self.state.marks)
+        """Names, by slot, of runs that were marked at the last start; None once they are again."""
         if self.state.mutes:
-            session.mute(self._remembered.mutes)
+            session.mutes.replace(self._remembered.mutes)
         self._alerts = Alerts(self, session, hooks or HooksConfig(terminal="off"))
         self.session = session
         self.logdirs = session.logdirs
@@ -52,6 +56,7 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
 
     def on_mount(self) -> None:
         """Start reading once the screen has been painted: it says what is being read."""
+        self._follow_marks()
         if self._remembered.note:
             self.say(self._remembered.note)
         if self.playback.run is None:
@@ -70,6 +75,7 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
     def _show_news(self, new_run: bool) -> None:
         """Have every visible screen show the present facts."""
         self._alerts.look()
+        self._follow_marks()
         for screen in reversed(self.screen_stack):
             if isinstance(screen, ShellScreen):
                 screen.on_news()
@@ -79,6 +85,17 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
             return
         if new_run and not isinstance(self.screen, RunsScreen) and len(self.session.views) > 1:
             self.say(f"{len(self.session.views)} runs now: r lists them")
+
+    def _follow_marks(self) -> None:
+        """Mark what was marked at the last start, and keep the marks on the runs that are shown."""
+        session, marked = self.session, following(self.view.marked, self.session.views)
+        if any(self._to_mark):
+            marked = marked_by_name(marked, self._to_mark, session.runs())
+            found = {m.run.key.name for m in marked}
+            complete = session.reading() is None and len(session.views) == session.run_count
+            self._to_mark = [None if complete or n in found else n for n in self._to_mark]
+        if marked is not self.view.marked:
+            self.view = replace(self.view, marked=marked)
 
     def action_pause(self) -> None:
         """Let the view, or the replay, stand still, or go on."""
@@ -97,7 +114,9 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
     def remember(self) -> None:
         """Keep the view as it is for the next start."""
         session = self.session
-        self._remembered.save(self.view, session.mutes, session.pins.tags)
+        marks = [m.run.key.name for m in self.view.marked]
+        marks += [n for n in self._to_mark if n is not None]
+        self._remembered.save(self.view, session.mutes, session.pins.tags, marks)
 
     # -- replay ----------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from rltui.core.text import clean
+from rltui.core.text import clean, kept_clean
 from rltui.tui.state_files import state_directory, write_private
 
 #: Commands that are kept, and characters that are read of the file.
@@ -36,9 +36,12 @@ class CommandHistory:
         if self._entries is None:
             self._entries = []
             if self._path is not None:
-                with contextlib.suppress(OSError), self._path.open(errors="replace") as file:
+                with (
+                    contextlib.suppress(OSError),
+                    self._path.open(encoding="utf-8", errors="replace") as file,
+                ):
                     lines = file.read(_MOST_CHARS).splitlines()
-                    self._entries = _unique(clean(x).strip() for x in lines)[-_MOST:]
+                    self._entries = _unique(kept_clean(x).strip() for x in lines)[-_MOST:]
         return self._entries
 
     def begin(self) -> None:

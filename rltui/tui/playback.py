@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from rltui.session import RunView, Session
 SPEEDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 #: Two frames are at least this far apart, and this many times what the last one took, seconds.
 _FRAME_S, _REST = 0.1, 4.0
-#: The first part of a verdict that takes long is shown after so many seconds; the rest follows.
+#: The first part of a verdict that takes long is shown after this many seconds; the rest follows.
 _SLICE_S = 0.1
 
 
@@ -54,6 +53,8 @@ class Playback:
         self._due = 0.0
         """Steps that the clock has earned and that are not shown yet."""
         self._last = 0.0
+        self._unjudged = False
+        """Whether the rest of a verdict is due."""
 
     @property
     def run(self) -> RunView | None:
@@ -93,11 +94,25 @@ class Playback:
         self._show()
 
     def _judge(self) -> None:
+        """Show the run with what can be judged at once; the rest follows."""
+        if not self._judge_more() and not self._unjudged:
+            self._unjudged = True
+            self._owner.call_later(self._judge_rest)
+        self._show()
+
+    def _judge_rest(self) -> None:
+        """Go on in turns with the keys. Those that move the run meanwhile find it under way."""
+        if not self._judge_more():
+            self._owner.call_later(self._judge_rest)
+            return
+        self._unjudged = False
+        self._show()
+
+    def _judge_more(self) -> bool:
+        """Returns whether nothing is left to judge."""
         clock = self._session.clock
         end = clock.monotonic() + _SLICE_S
-        if not self._replay.judge(lambda: clock.monotonic() >= end):
-            self._owner.call_later(self._judge)  # keys come in between
-        self._show()
+        return self._replay.judge(lambda: clock.monotonic() >= end)
 
     # -- moving on by itself ---------------------------------------------------------------
 
@@ -129,9 +144,11 @@ class Playback:
             self.play()
 
     def change_speed(self, by: int) -> None:
-        """The next or previous speed."""
-        nearest = min(range(len(SPEEDS)), key=lambda i: abs(math.log(SPEEDS[i] / self.speed)))
-        self.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, nearest + by))]
+        """The next faster or slower speed of the list; a speed beyond its end stays."""
+        if by > 0:
+            self.speed = next((s for s in SPEEDS if s > self.speed), self.speed)
+        else:
+            self.speed = next((s for s in reversed(SPEEDS) if s < self.speed), self.speed)
         self._due = 0.0
         self._show()
 

@@ -1,7 +1,7 @@
 """What of the view is remembered from one start to the next, for each set of logdirs.
 
 One JSON file each below ``$XDG_STATE_HOME/rltui/views``; nothing is written into a log directory.
-A file that cannot be read is reported once and begun anew.
+A file that cannot be read is reported once and begun anew; so is what is wrong in one.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from rltui.config.records import X_AXES
-from rltui.core.text import clean
+from rltui.core.text import kept_clean
 from rltui.health.muting import MutedFinding
 from rltui.present.screens.view import View
 from rltui.tui.state_files import state_directory, write_private
@@ -38,28 +39,42 @@ class ViewState:
     """Of the list of runs."""
     pins: list[str] = field(default_factory=list)
     """Tags in the order in which they were pinned."""
+    marks: list[str] = field(default_factory=list)
+    """Names of the marked runs, by slot."""
     mutes: list[tuple[str, str]] = field(default_factory=list)
     """Rule and title of each muted finding."""
     options: dict[str, object] = field(default_factory=dict)
     """Options of the view that differ from the configuration, by name."""
 
     @classmethod
-    def of(cls, document: object) -> ViewState:
-        """Raises ValueError for anything but a document of ours."""
+    def of(cls, document: object) -> tuple[ViewState, list[str]]:
+        """The state in a document, and the names of the fields that something in is wrong; that
+        is left out. Raises ValueError for anything but a document of ours."""
         if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
             raise ValueError(f"no {_SCHEMA}")
-        texts = {k: _text(document.get(k, "")) for k in ("filter", "runs_filter", "order")}
-        tabs, mutes = document.get("tabs", {}), document.get("mutes", [])
-        pins = document.get("pins", [])
-        options = document.get("options", {})
-        if not isinstance(tabs, dict) or not isinstance(mutes, list) or not isinstance(pins, list):
-            raise ValueError("tabs, pins or mutes are wrong")
-        if not isinstance(options, dict) or not all(map(_is_option, options.items())):
-            raise ValueError("options are wrong")
-        pairs = [(_text(rule), _text(title)) for rule, title in map(_pair, mutes)]
-        named = {_text(k): _text(v) for k, v in tabs.items()}
-        tags = [_text(tag) for tag in pins]
-        return cls(named, **texts, pins=tags, mutes=pairs, options=options)
+        state, wrong = cls(), []
+        for name, read in _READERS.items():
+            default = getattr(state, name)
+            value = document.get(name, default)
+            if not isinstance(value, type(default)):
+                wrong.append(name)
+                continue
+            kept = read(value)
+            setattr(state, name, kept)
+            if len(kept) < len(value):
+                wrong.append(name)
+        return state, wrong
+
+    def document(self) -> str:
+        """The text of the file; the first half goes, again and again, of what makes it too long."""
+        while True:
+            text = json.dumps({"schema": _SCHEMA, **asdict(self)}, indent=1)
+            if len(text) <= _MOST_BYTES or not (self.tabs or self.pins or self.marks or self.mutes):
+                return text
+            self.tabs = dict(list(self.tabs.items())[(len(self.tabs) + 1) // 2 :])
+            self.pins = self.pins[(len(self.pins) + 1) // 2 :]
+            self.marks = self.marks[(len(self.marks) + 1) // 2 :]
+            self.mutes = self.mutes[(len(self.mutes) + 1) // 2 :]
 
 
 class RememberedView:
@@ -87,7 +102,9 @@ class RememberedView:
     def _read(self, path: Path) -> None:
         try:
             with path.open("rb") as file:
-                self.state = ViewState.of(json.loads(file.read(_MOST_BYTES)))
+                self.state, wrong = ViewState.of(json.loads(file.read(_MOST_BYTES)))
+            if wrong:
+                self.note = f"the view as you left it is lost in part: {path}: {', '.join(wrong)}"
         except FileNotFoundError:
             pass
         except (OSError, ValueError, RecursionError) as problem:
@@ -104,7 +121,13 @@ class RememberedView:
         """The findings that the user muted."""
         return [MutedFinding(*pair) for pair in self.state.mutes]
 
-    def save(self, view: View, mutes: Collection[MutedFinding], pins: Iterable[str] = ()) -> None:
+    def save(
+        self,
+        view: View,
+        mutes: Collection[MutedFinding],
+        pins: Iterable[str] = (),
+        marks: Iterable[str] = (),
+    ) -> None:
         """Write the file, whole or not at all. A disk that takes nothing is no reason to stop."""
         path, state = self._path, self.state
         if path is None:
@@ -112,32 +135,57 @@ class RememberedView:
         before = asdict(self._configured)
         state.options = {k: getattr(view, k) for k in _OPTIONS if getattr(view, k) != before[k]}
         state.pins = list(pins)
+        state.marks = list(marks)
         state.mutes = sorted((m.rule, m.title) for m in mutes)
         with contextlib.suppress(OSError):
-            write_private(path, json.dumps({"schema": _SCHEMA, **asdict(state)}, indent=1))
+            write_private(path, state.document())
 
 
 #: Options of the view that keys change, with the type of each.
 _OPTIONS: dict[str, type] = {"axis": str, "smooth": float, "log_y": bool, "outliers": bool}
 
 
-def _is_option(item: tuple[object, object]) -> bool:
-    name, value = item
+def _option(name: object, value: object) -> object:
+    """The value of an option, None for one that cannot be."""
     kind = _OPTIONS.get(str(name))
+    if kind is float and value == 0 and not isinstance(value, bool):
+        value = 0.0  # written by hand as 0
     if kind is None or not isinstance(value, kind):
-        return False
-    if name == "axis":
-        return value in X_AXES
-    return name != "smooth" or (isinstance(value, float) and 0.0 <= value < 1.0)
+        return None
+    fits = value in X_AXES if name == "axis" else not isinstance(value, float) or 0 <= value < 1
+    return value if fits else None
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"not a text: {value!r}")
-    return clean(value)
+def _options(values: dict[object, object]) -> dict[str, object]:
+    found = {str(name): _option(name, value) for name, value in values.items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
-def _pair(value: object) -> tuple[object, object]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise ValueError(f"not a pair: {value!r}")
-    return value[0], value[1]
+def _tabs(tabs: dict[str, object]) -> dict[str, str]:
+    return {kept_clean(name): kept_clean(tab) for name, tab in tabs.items() if isinstance(tab, str)}
+
+
+def _names(tags: list[object]) -> list[str]:
+    return [kept_clean(tag) for tag in tags if isinstance(tag, str)]
+
+
+def _mutes(pairs: list[object]) -> list[tuple[str, str]]:
+    lists = [p for p in pairs if isinstance(p, list) and len(p) == 2]
+    return [
+        (kept_clean(r), kept_clean(t))
+        for r, t in lists
+        if isinstance(r, str) and isinstance(t, str)
+    ]
+
+
+#: Field -> what of its value in a file can be used.
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "tabs": _tabs,
+    "filter": kept_clean,
+    "runs_filter": kept_clean,
+    "order": kept_clean,
+    "pins": _names,
+    "marks": _names,
+    "mutes": _mutes,
+    "options": _options,
+}

@@ -40,9 +40,13 @@ class Palette:
     def _make(self, look: Style) -> RichStyle:
         if self.depth in ("none", "16"):
             return self._plain(look)
+        fg, bg, swapped = look.fg, look.bg or Token.BG, False
+        if fg is Token.BG and self.theme.colours[fg] == DEFAULT:  # as a text it would be the ink
+            fg, bg, swapped = bg, fg, True
         return RichStyle(
-            color=self._colour(look.fg),
-            bgcolor=self._colour(look.bg or Token.BG),
+            color=self._colour(fg),
+            bgcolor=self._colour(bg),
+            reverse=swapped or None,
             bold=look.bold,
             underline=look.underline,
         )

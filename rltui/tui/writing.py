@@ -54,7 +54,8 @@ def write_screen(
 def default_name(words: Iterable[str], logdirs: Sequence[Path] = ()) -> str:
     """A file name of some words, for a picture: in the working directory, or at home when that is
     a log directory."""
-    name = "-".join(x for w in words if (x := _ODD.sub("-", w).strip("-."))) + ".svg"
+    name = "-".join(x for w in words if (x := _ODD.sub("-", w).strip("-.")))
+    name = f"{name or 'rltui'}.svg"
     try:
         check_target(Path(name), _directories(logdirs))
     except UsageError:

@@ -234,7 +234,7 @@ def test_a_broken_rule_says_where(cli: Cli, well: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend that standard input and output are a terminal."""
-    monkeypatch.setattr("rltui.commands.watch.need_terminal", lambda: None)
+    monkeypatch.setattr("rltui.commands.watch.need_terminal", lambda _: None)
 
 
 @pytest.mark.usefixtures("terminal")

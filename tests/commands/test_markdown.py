@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 
 from rltui.core.text import clean
 from rltui.present.output.markdown import escaped, snapshot_markdown
+from rltui.present.output.text_report import snapshot_text
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 
@@ -69,3 +70,16 @@ def test_what_is_shown_is_the_text(text: str) -> None:
     html = rendered(escaped(words))
     assert "<a " not in html
     assert shown(html) == clean(words).strip()
+
+
+def test_what_is_bad_stands_before_what_is_not() -> None:
+    session = a_session(grpo_batch(120, collapse=61))
+    lines = snapshot_text(session).split("\n\n")[1:]
+    assert len(lines) > 3
+    worst = [min("✖▲✔·".index(x.strip()[0]) for x in part.splitlines()[1:]) for part in lines]
+    assert worst == sorted(worst)
+    for part in lines:
+        order = ["✖▲✔·".index(x.strip()[0]) for x in part.splitlines()[1:]]
+        assert order == sorted(order)
+    heads = [x for x in snapshot_markdown(session).splitlines() if x.startswith("**")]
+    assert [x[-1] for x in heads] == sorted((x[-1] for x in heads), key="✖▲✔·".index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -189,3 +190,37 @@ def test_more_runs_than_colours_are_the_lowest_and_highest(cli: Cli, tmp_path: P
     out = cli("plot", seeds(tmp_path, 10), "loss", "--size", "70x15").out
     assert "5 more: lowest, highest" in out
     assert out.count("_s") == 5
+
+
+def test_the_x_axis_counts_time_or_tokens(cli: Cli, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        rows = [
+            {"step": n, "actor/entropy": 1 / n, "timestamp": 1.7e9 + 60 * n} for n in range(1, 91)
+        ]
+        if name == "b":
+            rows = [{k: v for k, v in r.items() if k != "timestamp"} for r in rows]
+        path = tmp_path / "logs" / f"{name}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+
+    def axis(name: str) -> list[str]:
+        result = cli("plot", tmp_path / "logs", "actor/entropy", "--x", name, "--size", "80x12")
+        assert (result.code, result.err) == (0, "")
+        return result.out.splitlines()[-2:]
+
+    assert "step" in axis("step")[-1]
+    ticks, unit = axis("relative")
+    assert "1h" in ticks
+    assert unit.strip() == "time since the start"
+    assert ":" in axis("wall")[0]
+    assert axis("tokens") == ["actor/entropy: no token counts in the log"]
+
+
+def test_compare_takes_only_some_runs_in_their_order(cli: Cli, curves: Path) -> None:
+    result = cli("plot", curves, "actor/entropy", "--compare", "two", "o*", "--size", "60x15")
+    assert result.out.index("two") < result.out.index("one")
+    alone = cli("plot", curves, "actor/entropy", "--compare", "two", "--size", "60x15")
+    assert "one" not in alone.out
+    wrong = cli("plot", curves, "actor/entropy", "--compare", "tow")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "no run 'tow'; did you mean 'two'?" in wrong.err

@@ -25,7 +25,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
         session.stop()
         return 0
 
-    monkeypatch.setattr(watch, "need_terminal", lambda: None)
+    monkeypatch.setattr(watch, "need_terminal", lambda _: None)
     monkeypatch.setattr(watch, "show", show)
     return seen
 
@@ -83,4 +83,4 @@ def test_a_speed_that_makes_no_sense(speed: str, logs: Path) -> None:
 
 def test_it_needs_a_terminal(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(logs)]) == 2
-    assert "needs a terminal" in capsys.readouterr().err
+    assert "replay needs a terminal" in capsys.readouterr().err

@@ -126,6 +126,8 @@ RUN = {
     "algorithm",
     "state",
     "level",
+    "alarms",
+    "reason",
     "categories",
     "ending",
     "first_step",
@@ -139,6 +141,7 @@ RUN = {
     "findings",
     "diagnoses",
     "first_movers",
+    "suspects",
     "projections",
     "skipped",
 }
@@ -191,7 +194,7 @@ def check_run(run: dict[str, Any], *, metrics: bool) -> None:
         assert set(finding) == FINDING
         assert set(finding["evidence"]) >= EVIDENCE
         assert finding["level"] in {"watch", "bad"}
-        assert finding["state"] in {"firing", "resolved"}
+        assert finding["state"] in {"firing", "resolved", "excused"}
         assert "\n" not in finding["summary"]
     for diagnosis in run["diagnoses"]:
         assert {"id", "level", "summary", "check"} < set(diagnosis)

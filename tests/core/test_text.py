@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcswidth, wcwidth
 
-from rltui.core.text import cell_width, clean, clean_bytes, fit, pad
+from rltui.core.text import cell_width, clean, clean_bytes, fit, kept_clean, pad
 
 #: Any code point, lone surrogates included: JSON can carry them.
 ANY = st.text(st.characters(exclude_categories=()))
@@ -34,6 +34,13 @@ def test_nothing_unsafe_survives(text: str) -> None:
 @given(ANY | TRICKY)
 def test_different_texts_stay_different(text: str) -> None:
     assert restored(clean(text)) == text
+
+
+@given(ANY | TRICKY)
+def test_what_was_kept_stays_and_is_never_unsafe(text: str) -> None:
+    assert kept_clean(clean(text)) == clean(text)
+    bare = kept_clean(text).replace("\\", "/")
+    assert clean(bare) == bare
 
 
 @given(st.binary(), st.binary())

@@ -155,6 +155,9 @@ def test_alias_bombs_and_loops_are_stopped() -> None:
         parse("&a [*a]")
     with pytest.raises(DocumentError, match="nested too deeply"):
         parse("[" * 100 + "]" * 100)
+    for opener in ("[", "{a: ", "- ", "? "):  # the C loader would overflow the stack
+        with pytest.raises(DocumentError, match="nested too deeply"):
+            parse(opener * 60_000)
 
 
 def test_aliases_work() -> None:

@@ -264,7 +264,7 @@ def test_tensorboard_itself_reads_it(tmp_path: Path) -> None:
 
     with DemoRun(tmp_path, "nan", 3, 3, clock=ManualClock()) as run:
         run.write_history(3)
-    (path,) = tmp_path.iterdir()
+    (path,) = tmp_path.glob("events.*")
     loaded = list(LegacyEventFileLoader(str(path)).Load())
     assert {event.step for event in loaded if event.summary.value} == {0, 1, 2, 3}
     assert loaded == list(event_files.events(path.read_bytes()))

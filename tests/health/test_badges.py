@@ -9,7 +9,7 @@ import pytest
 from rltui.catalogue import load_catalogue
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
-from rltui.health.badges import doubt
+from rltui.health.badges import doubt, within_range
 from rltui.health.model import Judgement
 from tests.builders import a_run
 
@@ -27,6 +27,18 @@ def doubted(key: str, values: list[float], judgement: Judgement = OK) -> str:
 def test_an_accuracy_below_chance_gets_no_tick(key: str) -> None:
     assert doubted(key, [0.6] * 10 + [0.45] * 3) == "below chance (0.5)"
     assert doubted(key, [0.6] * 13) == ""
+
+
+def test_a_share_of_nothing_gets_no_tick() -> None:
+    assert doubted("val.accuracy.token", [0.1] * 10 + [0.0] * 3) == "not one is right"
+
+
+def test_limits_of_a_share_are_shares() -> None:
+    info = TagInfo.of_metric("val.accuracy", METRICS["val.accuracy"])
+    shown = within_range(info, Judgement(Level.OK, low=-0.15, values={"low": -0.15, "best": 0.1}))
+    assert (shown.low, shown.values["low"], shown.values["best"]) == (0.0, 0.0, 0.1)
+    loss = TagInfo.of_metric("val.loss", METRICS["val.loss"])
+    assert within_range(loss, Judgement(Level.OK, low=-0.15)).low == -0.15
 
 
 def test_a_value_that_is_not_finite_gets_no_tick() -> None:
@@ -48,6 +60,13 @@ def test_noise_and_a_small_dip_keep_their_tick() -> None:
     noisy = [math.sin(7.0 * s) for s in range(60)]
     assert doubted("reward.mean", noisy) == ""
     assert doubted("reward.mean", [*RISE, *[0.95] * 20, 0.8, 0.8, 0.8]) == ""
+
+
+def test_a_newest_row_far_below_those_before_it_takes_the_tick() -> None:
+    noisy = [x + 0.01 * math.sin(7.0 * n) for n, x in enumerate([*RISE, *[0.95] * 20])]
+    assert doubted("reward.mean", noisy) == ""
+    assert doubted("reward.mean", [*noisy, 0.7]).startswith("it has just lost")
+    assert doubted("reward.mean", [*noisy, 0.7, 0.94]) == ""
 
 
 def test_a_loss_that_falls_is_no_lost_gain() -> None:

@@ -212,3 +212,35 @@ def test_the_order_of_reading_of_the_field(symptom: str, first: str, then: str) 
     checks = symptoms()[symptom].checks
     assert any(first in c.metrics for c in checks if c.first)
     assert any(then in c.metrics for c in checks if not c.first)
+
+
+def test_what_is_over_explains_nothing_that_began_before_it() -> None:
+    over = finding("grad_explosion", 10, "grad_norm.actor", until=15)
+    far, short = finding("kl_blowup", 4, "kl.policy_ref"), finding("length_collapse", 12)
+    diagnosed = diagnosed_of([over, far, short])
+    assert stories(diagnosed) == [["kl_reference_high", "length_collapse"], ["gradient_explosion"]]
+    assert diagnosed.leading is not None
+    assert diagnosed.leading.symptom.id == "kl_reference_high"
+
+
+def test_a_cause_begins_no_later_than_its_effect() -> None:
+    late, early = finding("kl_blowup", 30, "kl.old_new"), finding("entropy_collapse", 24)
+    assert [len(s) for s in stories(diagnosed_of([late, early]))] == [1, 1]
+    noticed = finding("entropy_collapse", 28)
+    assert [len(s) for s in stories(diagnosed_of([late, noticed]))] == [2]
+
+
+def test_a_precondition_that_is_over_does_not_lead() -> None:
+    found = [finding("entropy_collapse", 31), finding("kl_blowup", 30, "kl.old_new", until=33)]
+    leading = diagnosed_of(found).leading
+    assert leading is not None
+    assert (leading.symptom.id, leading.explained_by) == ("entropy_collapse", "kl_spike")
+
+
+def test_a_setting_that_went_back_was_the_cause() -> None:
+    rate = [1e-3] * 29 + [1e6] * 10 + [1e-3] * 21
+    diagnosed = diagnosed_of([finding("kl_blowup", 30, "kl.old_new")], {"lr.actor": rate})
+    setting = diagnosed.diagnoses[0]
+    assert (setting.symptom.id, setting.until_step) == (SETTING_CHANGED, 39)
+    assert diagnosed.leading is not None
+    assert diagnosed.leading.symptom.id == "kl_spike"

@@ -52,4 +52,3 @@ def test_the_shipped_limits_fit_together() -> None:
     assert limits.moved.usual_least <= limits.moved.usual_rows
     assert limits.trend.band_low < 0.5 < limits.trend.band_high
     assert limits.trend.least_rows <= limits.trend.blocks
-    assert limits.story.slack_least <= limits.story.slack_most

@@ -66,13 +66,13 @@ def test_a_session_mutes_for_all_runs_also_those_to_come() -> None:
     session = a_session(grpo_batch(60), clock=grpo_clock())
     (run,) = session.runs()
     version = run.version
-    session.mute(names(run))
+    session.mutes.replace(names(run))
     assert run.version > version
     assert run.verdict.level is Level.OK
     session.hold()
     assert run.verdict.level is Level.OK
     assert session.runs_now()[0].verdict.level is Level.OK
-    session.mute(())
+    session.mutes.replace(())
     assert run.verdict.level is Level.BAD
     session.release()
     assert run.verdict.level is Level.BAD

@@ -133,6 +133,32 @@ def test_stages_alone_make_a_step() -> None:
     assert found.heights.tolist() == [3.0] * N
 
 
+@pytest.mark.parametrize("newest", [5.0, float("nan")])
+def test_a_slowdown_of_stages_alone_is_seen_beside_an_occasional_one(newest: float) -> None:
+    rare = [30.0 if s % 10 == 0 else None for s in range(1, N + 1)]
+    stages: Tags = {
+        "timing_s/gen": [10.0] * 28 + [40.0] * 12,
+        "timing_s/update_actor": [5.0] * 30 + [newest] * 10,
+        "actor/entropy": [1.0] * N,
+    }
+    plain, found = the_anatomy(stages), the_anatomy({**stages, "timing_s/testing": rare})
+    assert found.slowed is not None
+    assert (found.slowed[0].tag, found.slowed[1]) == ("timing_s/gen", 29)
+    assert found.whole == plain.whole
+    assert found.whole.drift == (3.0 if newest == 5.0 else 4.0)
+
+
+def test_a_stage_without_usual_time_counts_as_unchanged() -> None:
+    gen = [10.0] * 28 + [40.0] * 12
+    other = [float("nan")] * 25 + [5.0] * 15
+    found = the_anatomy(
+        {"timing_s/gen": gen, "timing_s/update_actor": other, "actor/entropy": [1.0] * N}
+    )
+    assert (found.whole.now, found.whole.usual) == (45.0, 15.0)
+    short = {"timing_s/gen": [10.0] * 5, "timing_s/update_actor": [5.0] * 5}
+    assert np.isnan(the_anatomy({**short, "actor/entropy": [1.0] * 5}).whole.usual)
+
+
 def test_profiling_of_trl() -> None:
     head = "profiling/Time taken: GRPOTrainer."
     found = the_anatomy(

@@ -92,7 +92,7 @@ def test_a_path_elsewhere_with_several_runs_is_no_reference(logs: Path, tmp_path
 
 def test_a_path_below_the_logdir_is_a_run_of_the_session(logs: Path) -> None:
     session = read(logs, str(logs / "good.jsonl"))
-    assert session.reference in session.runs()
+    assert session.reference.run in session.runs()
     assert off(session) == {"weak": Level.WATCH}
 
 
@@ -111,12 +111,12 @@ def test_a_reference_that_is_missing_while_watching_is_trouble(logs: Path) -> No
 def test_the_reference_can_be_changed_and_cleared(logs: Path) -> None:
     session = read(logs, None)
     good, weak = session.runs()
-    session.compare(good)
+    session.reference.choose(good)
     session.drain()
     assert off(session) == {"weak": Level.WATCH}
-    session.compare(weak)
+    session.reference.choose(weak)
     session.drain()
     assert off(session) == {}
-    session.compare(None)
+    session.reference.choose(None)
     session.drain()
     assert all(r.report and r.report.reference is None for r in session.runs())

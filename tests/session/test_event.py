@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 from rltui.config import Config, RulesConfig
 from rltui.core.batch import Batch, LogTail
-from rltui.core.level import Level
+from rltui.core.level import Level, RunState
+from rltui.core.yaml_document import parse_document
+from rltui.health.stalled import stall_rule
+from rltui.present.kit import numbers
 from rltui.present.kit.sentences import summary
 from rltui.present.output.json_document import event_line
 from rltui.present.output.text_report import check_text, event_text, verdict_line
@@ -160,12 +164,12 @@ def test_a_stalled_run_is_never_ok_for_who_watches_it() -> None:
     assert run.verdict.level is Level.WATCH
     assert run.report is not None
     assert [f.rule for f in run.report.firing()] == ["stalled"]
-    assert "stalled (watch since 60)" in verdict_line(session)
+    assert "stalled (watch since step 60)" in verdict_line(session)
     chip = "".join(text for text, _ in verdict_spans(run, View(), words=True))
     assert "1 watch" in chip
     assert "ok" not in chip
     (event,) = watcher.events()
-    assert "nothing written for more than 1 m" in event_text(event, clock.now())
+    assert "nothing written for 59 m; rows usually come every 1 s" in event_text(event, clock.now())
 
 
 def test_a_stall_stands_behind_all_that_fires() -> None:
@@ -178,9 +182,9 @@ def test_a_stall_stands_behind_all_that_fires() -> None:
     clock.advance(3600)
     session.refresh_progress()
     assert run.progress is not None
-    stalled = with_stall(report, run.progress)
+    stalled = with_stall(report, run.progress, stall_rule())
     assert [f.rule for f in stalled.firing()] == [*fired, "stalled"]
-    assert stalled.resolved() == report.resolved()
+    assert stalled.over() == report.over()
 
 
 def test_a_run_that_ended_long_ago_is_not_stalled() -> None:
@@ -192,14 +196,61 @@ def test_a_run_that_ended_long_ago_is_not_stalled() -> None:
     assert watcher.events() == []
 
 
-def test_a_single_look_does_not_report_a_stall() -> None:
-    clock = ManualClock()
-    session = a_session(rows(1, 60), clock=clock)
-    clock.advance(3600)
+def test_a_single_look_names_the_state_and_a_watch_finds_the_stall() -> None:
+    watched_for, looked_at = ManualClock(), ManualClock()
+    session = a_session(rows(1, 60), clock=watched_for)
+    watched_for.advance(600)
     session.refresh_progress()
+    looked_at.advance(600)
+    single = a_session(rows(1, 60), clock=looked_at)
+    verdicts = [v.runs()[0].verdict for v in (session, single)]
+    assert [v.state_word for v in verdicts] == ["stalled", "stalled"]
+    assert [v.level for v in verdicts] == [Level.WATCH, Level.OK]
+    single.refresh_progress()
+    assert single.runs()[0].verdict.level is Level.WATCH, "opened for watching"
+
+
+def test_a_log_that_was_old_when_it_was_opened_is_not_stalled() -> None:
+    clock = ManualClock()
+    clock.advance(3600)
+    session = a_session(rows(1, 60), clock=clock)
+    session.start()
+    for _ in range(3):
+        (run,) = session.runs()
+        assert run.progress is not None
+        assert run.progress.state is RunState.UNKNOWN
+        assert run.verdict.level is Level.OK
+        clock.advance(60)
+        session.refresh_progress()
+
+
+def test_the_age_in_the_sentence_is_that_of_the_header() -> None:
+    session, _, watcher, clock = watched(rows(1, 60))
+    watcher.events()
     (run,) = session.runs()
-    assert run.verdict.state_word == "stalled"
-    assert run.verdict.level is Level.OK
+    for seconds, age in ((600, "9 m"), (7200, "2 h"), (3600, "3 h")):
+        clock.advance(seconds)
+        session.refresh_progress()
+        (finding,) = run.report.firing() if run.report else ()
+        assert summary(finding).startswith(f"nothing written for {age};")
+        assert run.progress is not None
+        assert numbers.age(run.progress.age_s) == age
+        assert finding.evidence.value is not None
+        assert finding.evidence.threshold is not None
+        assert finding.evidence.value >= finding.evidence.threshold
+    assert len(watcher.events()) == 1, "that it goes on is no news"
+
+
+def test_a_configuration_says_when_a_run_is_stalled() -> None:
+    node = parse_document("{least_s: 900}", Path("config.yaml"))
+    config = replace(Config(), rules=RulesConfig(override={"stalled": node}))
+    clock = ManualClock()
+    session = a_session(rows(1, 60), clock=clock, config=config)
+    (run,) = session.runs()
+    for seconds, level in ((900, Level.OK), (100, Level.WATCH)):
+        clock.advance(seconds)
+        session.refresh_progress()
+        assert run.verdict.level is level
 
 
 def test_a_stall_can_be_muted() -> None:

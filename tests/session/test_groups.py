@@ -53,7 +53,7 @@ def test_runs_are_grouped_by_name_first() -> None:
         ("a_s*", ["a_s1", "a_s2"]),
         ("b_s*", ["b_s1", "b_s2"]),
     ]
-    assert [g.name for g in by_lr.groups] == ["lr 0.0001", "lr 1e-05"]
+    assert [g.name for g in by_lr.groups] == ["lr 0.0001", "lr 1e-5"]
     assert (by_name.title, by_lr.title) == ("name", "lr")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from rltui.core.batch import TextPoint
 from rltui.core.level import Level
 from rltui.session import RunView, Session
 from tests.builders import a_batch, a_source, steps
@@ -85,7 +87,7 @@ def test_the_reference_is_the_run_that_is_shown() -> None:
     session, reader, first = held(rows(1, 60, "a"), rows(1, 60, "b"))
     session.release()
     second = session.runs()[1]
-    session.compare(first)
+    session.reference.choose(first)
     session.drain()
     session.hold()
     for run in ("a", "b"):
@@ -94,7 +96,7 @@ def test_the_reference_is_the_run_that_is_shown() -> None:
     assert second.reference is first
     now = session.runs_now()
     assert [r.reference for r in now] == [None, now[0]]
-    session.compare(second)
+    session.reference.choose(second)
     session.drain()
     assert second.reference is first, "what is shown stands still"
     session.release()
@@ -110,3 +112,20 @@ def test_holding_twice_and_releasing_twice_is_once() -> None:
     session.stop()
     session.release()
     assert run.data.last_step == 65
+
+
+def test_texts_and_hyperparameters_stay_and_catch_up() -> None:
+    def text(step: int) -> TextPoint:
+        return TextPoint("val/generations", step, 0.0, f"at {step}")
+
+    first = replace(rows(1, 60), texts=(text(60),), hparams={"lr": 1.0})
+    session, reader, run = held(first)
+    reader.feed(replace(rows(61, 3), texts=(text(61),), hparams={"lr": 2.0, "seed": 3}))
+    session.drain()
+    assert [s.steps for s in run.texts.sets()] == [[60]]
+    assert run.hyperparameters.values == {"lr": 1.0}
+    assert run.hyperparameters.changes() == []
+    session.release()
+    assert [s.steps for s in run.texts.sets()] == [[60, 61]]
+    assert run.hyperparameters.values == {"lr": 2.0, "seed": 3}
+    assert len(run.hyperparameters.changes()) == 1

@@ -82,6 +82,14 @@ def test_a_url_gets_text(inbox: Inbox) -> None:
 def test_errors_name_the_host_and_no_secret(inbox: Inbox) -> None:
     inbox.answer = 500
     assert deliver(HooksConfig(on_finding=(inbox.url,)), MESSAGE) == "127.0.0.1 answered 500"
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_a_redirect_would_lose_the_message(inbox: Inbox, code: int) -> None:
+    inbox.answer, inbox.location = code, f"{inbox.url}/elsewhere"
+    said = deliver(HooksConfig(on_finding=(inbox.url,)), MESSAGE)
+    assert said == f"127.0.0.1 answered {code}, a redirect: give the address that it leads to"
+    assert inbox.gets == 0
     for url in ("http://127.0.0.1:1/secret", "http://[secret", "http://127.0.0.1:99999/secret"):
         error = deliver(HooksConfig(on_finding=(url,), timeout_s=2.0), MESSAGE)
         assert error

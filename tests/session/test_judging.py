@@ -42,7 +42,7 @@ def pulls(session: Session) -> int:
 
 def test_a_new_reference_is_judged_bit_by_bit(session: Session) -> None:
     first, other, _ = session.runs()
-    session.compare(first)
+    session.reference.choose(first)
     session._judging.judge(pace=True)
     assert session.judging, "there is more to do"
     assert other.reference is None, "not judged with it yet"
@@ -56,7 +56,7 @@ def test_a_new_reference_is_judged_bit_by_bit(session: Session) -> None:
 
 def test_without_pauses_all_is_judged_at_once(session: Session) -> None:
     first, other, third = session.runs()
-    session.compare(first)
+    session.reference.choose(first)
     assert session._judging.judge() == frozenset(session.views)
     assert not session.judging
     assert other.report is not None
@@ -66,12 +66,12 @@ def test_without_pauses_all_is_judged_at_once(session: Session) -> None:
 
 def test_bit_by_bit_the_verdict_is_the_same(session: Session) -> None:
     first, other, _ = session.runs()
-    session.compare(first)
+    session.reference.choose(first)
     session._judging.judge()
     at_once = other.report
-    session.compare(None)
+    session.reference.choose(None)
     session._judging.judge()
-    session.compare(first)
+    session.reference.choose(first)
     pulls(session)
     assert other.report == at_once
 

@@ -66,11 +66,13 @@ HOUR = 3600.0
         (1.0, 61.0, RunState.STALLED),
         (100.0, 500.0, RunState.LIVE),
         (100.0, 501.0, RunState.STALLED),
-        (1.0, 24 * HOUR, RunState.STALLED),
-        (1.0, 24 * HOUR + 1, RunState.UNKNOWN),
+        (1.0, 1200.0, RunState.STALLED),
+        (1.0, 1201.0, RunState.UNKNOWN),
+        (100.0, 10_000.0, RunState.STALLED),
+        (100.0, 10_001.0, RunState.UNKNOWN),
     ],
 )
-def test_a_run_is_live_for_a_minute_or_five_intervals(
+def test_a_run_is_live_or_stalled_by_its_own_pace(
     every: float, silent: float, state: RunState
 ) -> None:
     assert progress_of(rows(20, every=every), at=19 * every + silent).state is state
@@ -119,6 +121,26 @@ def test_states_move_with_the_clock_alone() -> None:
         assert run.progress is not None
         seen.append(run.progress.state)
     assert seen == [RunState.LIVE, RunState.STALLED, RunState.UNKNOWN]
+
+
+def test_a_run_that_was_seen_live_is_stalled_for_a_day() -> None:
+    clock = ManualClock(START + 190)
+    session = a_session(rows(20), clock=clock)
+    (run,) = session.runs()
+    for seconds in (2 * HOUR, 20 * HOUR):
+        clock.advance(seconds)
+        session.refresh_progress()
+        assert run.progress is not None
+        assert run.progress.state is RunState.STALLED
+
+
+def test_a_copy_without_times_is_not_stalled_some_minutes_after() -> None:
+    """The change time of a file alone does not show that a run was ever live."""
+    clock = ManualClock(START + 600)
+    session = a_session(rows(20, every=None), clock=clock)
+    (run,) = session.runs()
+    assert run.progress is not None
+    assert run.progress.state is RunState.UNKNOWN
 
 
 # -- time ----------------------------------------------------------------------------------
@@ -383,7 +405,7 @@ def copied(count: int = 20, *, at: float, every: float | None = 10.0) -> Batch:
 @pytest.mark.parametrize(
     ("old", "state"),
     [
-        *((30 * DAY, RunState.UNKNOWN), (2 * HOUR, RunState.STALLED)),
+        *((30 * DAY, RunState.UNKNOWN), (2 * HOUR, RunState.UNKNOWN)),
         *((20 * 60.0, RunState.STALLED), (30.0, RunState.LIVE)),
     ],
 )
@@ -423,7 +445,7 @@ def test_a_clock_that_is_some_minutes_off_does_not_stall_a_run() -> None:
 def test_times_in_the_future_are_no_times() -> None:
     batch = rows(20)
     source = replace(batch.source, modified=START - 9 * HOUR)
-    assert progress_of(replace(batch, source=source), at=-5 * HOUR).state is RunState.STALLED
+    assert progress_of(replace(batch, source=source), at=-5 * HOUR).state is RunState.UNKNOWN
 
 
 def test_a_file_that_grows_while_it_is_watched_is_alive() -> None:
@@ -441,9 +463,9 @@ def test_a_file_that_grows_while_it_is_watched_is_alive() -> None:
         assert found is not None
         return found.state
 
-    assert state(first) is RunState.STALLED
+    assert state(first) is RunState.UNKNOWN
     clock.advance(20)
-    assert state() is RunState.STALLED
+    assert state() is RunState.UNKNOWN
     grown = replace(first.source, modified=clock.now(), size=first.source.size + 80)
     chatter = replace(first, items=(), source=grown)
     assert state(chatter) is RunState.LIVE, "also without a row"
@@ -462,7 +484,7 @@ def test_a_console_beside_the_log_that_has_times() -> None:
     talking = replace(a_batch({"x": [1.0]}, source=console), items=(), tail=tail)
     assert progress_of(rows(20), talking, at=2 * HOUR).state is RunState.LIVE
     copy = copied(at=2 * HOUR)
-    assert progress_of(copy, talking, at=2 * HOUR).state is RunState.STALLED
+    assert progress_of(copy, talking, at=2 * HOUR).state is RunState.UNKNOWN
 
 
 @pytest.mark.parametrize(

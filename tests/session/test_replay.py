@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rltui.core.batch import Restart
 from rltui.core.level import Level, RunState
 from rltui.session import RunView, Session
-from tests.builders import a_batch, a_source, steps
+from tests.builders import a_batch, a_block, a_source, steps
+from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 
 
@@ -44,6 +46,20 @@ def test_it_is_what_a_session_says_that_has_read_no_more(step: int) -> None:
     found = at(session, run, step)
     (then,) = a_session(grpo_batch(step, total=100), clock=grpo_clock(step, 0.0)).runs()
     assert found == state(then)
+
+
+def test_the_steps_to_go_to_are_sorted_from_tags_of_different_steps() -> None:
+    often, rarely = steps(1, {"loss": [1.0] * 9}), a_block({"eval": [1.0] * 3}, steps=[4, 10, 10])
+    session, run = replayed(a_batch(often, rarely))
+    session.replay.goto(run, 5)
+    assert session.replay.steps.tolist() == list(range(1, 11))
+
+
+def test_the_steps_of_a_single_kind_of_row_are_no_copy() -> None:
+    session, run = replayed(grpo_batch(60))
+    logged = run.series("actor/entropy").steps
+    session.replay.goto(run, 5)
+    assert np.shares_memory(session.replay.steps, logged)
 
 
 def test_moving_on_and_back_is_the_same_as_going_there() -> None:
@@ -81,7 +97,7 @@ def test_a_tag_that_came_later_is_not_there_yet() -> None:
 
 def test_now_is_as_it_was_left_and_knows_what_came_meanwhile() -> None:
     reader = FakeReader()
-    session = a_session(a_batch(steps(1, grpo_tags(60))), reader=reader, clock=grpo_clock())
+    session = a_session(a_batch(steps(1, grpo_tags(60))), reader=reader, clock=ManualClock())
     (run,) = session.runs()
     before = state(run)
     at(session, run, 20)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from rltui.core.batch import RunKey, TextPoint
 from rltui.core.stdin import PIPE
 from rltui.session import RunView
+from rltui.session import texts as texts_module
 from rltui.session.samples import SampleBrowser, folders_of, root_of
 from rltui.session.texts import Texts
 from rltui.sources.beside.sample import Sample, SampleRow
@@ -145,7 +148,7 @@ def test_texts_stay_within_bounds_and_go_with_their_file() -> None:
     texts.take(a_batch(texts=(a_text(99, "y"),), source="events.1"))
     texts.move(a_batch().source.path, other)
     assert [s.steps for s in texts.sets()] == [[99]]
-    assert [s.steps for s in other.sets()] == [list(range(21, 30))]
+    assert [s.steps for s in other.sets()] == [list(range(20, 30))]
 
 
 def test_files_of_other_runs_are_not_those_of_a_run(tmp_path: Path) -> None:
@@ -167,3 +170,101 @@ def test_files_of_other_runs_are_not_those_of_a_run(tmp_path: Path) -> None:
     assert folders_of(one, [one], PIPE) == []
     inner = run_at("one/runs/x/inner")
     assert root_of(inner, [one, inner], tmp_path) == tmp_path / "one/runs/x/inner"
+
+
+def test_a_text_stays_itself_while_older_ones_are_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts_module, "_MOST", 6)
+    view = a_view(*(a_text(s, f"text {s}") for s in range(1, 7)))
+    browser = SampleBrowser(view, tmp_path, 3)
+    settle(browser)
+    (row,) = browser.rows
+    view.texts.take(a_batch(texts=(a_text(7, "text 7"), a_text(8, "text 8"))))
+    view.version += 1
+    settle(browser, row, now=60.0)
+    assert browser.sample(row) == Sample((("val/generations", "text 3"),), ())
+    for step in range(9, 13):
+        view.texts.take(a_batch(texts=(a_text(step, "later", tag="other"),)))
+    (held,) = (k for k in browser.kinds or () if k.name == "val/generations")
+    assert held.read(3, row).texts[0][1] == "text 3", "what was listed can be read"
+    now = next(k for k in view.texts.sets() if k.name == "val/generations")
+    with pytest.raises(ValueError, match="newer texts"):
+        now.read(3, row)
+
+
+def test_kinds_of_one_name_stay_apart(tmp_path: Path) -> None:
+    folder = tmp_path / "completions"
+    folder.mkdir()
+    for name in ("completions.jsonl", "completions_00012.jsonl"):
+        row = {"step": 12, "prompt": "p", "completion": name}
+        (folder / name).write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (tmp_path / "rollouts").mkdir()
+    (tmp_path / "rollouts" / "3.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    view = a_view(a_text(3, "logged", tag="rollouts"))
+    browser = SampleBrowser(view, tmp_path, None)
+    settle(browser)
+    assert browser.names == [
+        "completions/completions.jsonl",
+        "completions/completions_*.jsonl",
+        "rollouts (files)",
+        "rollouts (logged)",
+    ]
+    for kind, preview in enumerate(("completions.jsonl", "completions_00012.jsonl")):
+        assert (browser.kind, [r.preview for r in browser.rows]) == (kind, [preview])
+        view.version += 1
+        settle(browser, now=60.0 * (kind + 1))
+        assert (browser.kind, [r.preview for r in browser.rows]) == (kind, [preview])
+        browser.kind_by(1)
+        settle(browser)
+
+
+def test_the_texts_of_all_runs_stay_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts_module, "_MAX_BYTES_OF_ALL", 1_000_000)
+    batches = [
+        grpo_batch(20, run=f"r{n}", texts=tuple(a_text(s, "x" * 100_000) for s in range(4)))
+        for n in range(5)
+    ]
+    runs = a_session(*batches).runs()
+    assert sum(r.texts.nbytes for r in runs) <= 1_000_000
+    for run in runs:
+        (found,) = run.texts.sets()
+        assert found.steps[-1] == 3, "the newest of each run is kept"
+    runs[0].texts.move(a_batch().source.path, runs[1].texts)
+    assert sum(r.texts.nbytes for r in runs) <= 1_000_000
+
+
+def test_texts_of_a_file_that_was_replaced_go_with_it() -> None:
+    texts = Texts()
+    texts.take(a_batch(texts=(a_text(1, "old"),)))
+    texts.take(a_batch(replaced=True))
+    assert texts.sets() == []
+    assert texts.nbytes == 0
+
+
+def test_what_is_later_than_the_step_of_a_replay_is_hidden(tmp_path: Path) -> None:
+    for step in (5, 10):
+        write_step(tmp_path, step, 0.5)
+    rows = [{"step": s, "prompt": "p", "completion": f"at {s}"} for s in (5, 10)]
+    text = "".join(json.dumps(r) + "\n" for r in rows)
+    (tmp_path / "completions.jsonl").write_text(text, encoding="utf-8")
+    run = a_view()
+    run.as_of = 7
+    browser = SampleBrowser(run, tmp_path, None)
+    settle(browser)
+    for _ in range(2):
+        assert (browser.step, list(browser.steps), len(browser.rows)) == (5, [5], 1)
+        browser.kind_by(1)
+        settle(browser)
+    run.as_of = 3
+    for _ in range(2):
+        browser.follow()
+        settle(browser)
+        assert (browser.step, list(browser.rows)) == (None, [])
+        browser.kind_by(1)
+        settle(browser)
+    assert browser.kind == 0
+    run.as_of = None
+    browser.follow()
+    settle(browser)
+    assert (browser.step, browser.note) == (10, "")

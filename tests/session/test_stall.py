@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rltui.core.level import Level, RunState
 from rltui.health.model import Report
+from rltui.health.stalled import stall_rule
 from rltui.session import RunView
 from rltui.session.stall import with_stall
 from tests.builders import a_batch, steps
@@ -20,12 +21,12 @@ def a_run() -> RunView:
 
 def stalled(run: RunView, report: Report) -> Report:
     assert run.progress is not None
-    return with_stall(report, replace(run.progress, state=RunState.STALLED))
+    return with_stall(report, replace(run.progress, state=RunState.STALLED), stall_rule())
 
 
 def going_on(run: RunView, report: Report) -> Report:
     assert run.progress is not None
-    return with_stall(report, replace(run.progress, state=RunState.LIVE))
+    return with_stall(report, replace(run.progress, state=RunState.LIVE), stall_rule())
 
 
 def test_all_findings_stay_once_and_in_their_order() -> None:
@@ -43,6 +44,7 @@ def test_all_findings_stay_once_and_in_their_order() -> None:
 def test_a_run_that_no_rule_judged_is_not_ok_after_a_stall() -> None:
     run = a_run()
     assert run.report is not None
-    unjudged = replace(run.report, findings=(), judged=(), level=Level.UNKNOWN)
+    none = Level.UNKNOWN
+    unjudged = replace(run.report, findings=(), judged=(), level=none, calm=none)
     assert stalled(run, unjudged).level is Level.WATCH
     assert going_on(run, stalled(run, unjudged)).level is Level.UNKNOWN

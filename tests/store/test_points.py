@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from rltui.store.points import GrowingPoints, Points
+from rltui.store.points import GrowingPoints, Points, distinct
 from tests.builders import a_batch, a_run, steps
 
 NAN = float("nan")
@@ -95,3 +96,11 @@ def test_the_tags_of_a_log_share_their_steps() -> None:
         assert run.table.nbytes < 22 * rows * len(tags)
         run.apply(a_batch(steps(rows + more + 1, dict.fromkeys(tags, [0.5] * 10))))
     assert all(run.series(t).count == rows + 20 for t in tags)
+
+
+@pytest.mark.parametrize("steps", [[], [3], [3, 3], [1, 2, 5], [1, 1, 2, 5, 5, 5]])
+def test_distinct_steps(steps: list[int]) -> None:
+    logged = np.array(steps, np.int64)
+    found = distinct(logged)
+    assert found.tolist() == sorted(set(steps))
+    assert (found is logged) == (len(found) == len(steps))

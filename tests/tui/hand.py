@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import pytest
@@ -131,11 +130,10 @@ class Hand(Screen):
 def read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What screens read on a thread is read when they ask for it."""
 
-    class Inline:
-        def __init__(self, target: Callable[..., None], args: tuple[Any, ...], **_: object) -> None:
-            self.start = partial(target, *args)
+    def at_once(work: Callable[[], None]) -> None:
+        work()
 
-    monkeypatch.setattr("rltui.tui.screens.reading.threading.Thread", Inline)
+    monkeypatch.setattr("rltui.tui.screens.reading.start_thread", at_once)
 
 
 def a_look(theme: str = "dark", keys: tuple[Key, ...] = KEYS, **view: Any) -> Look:

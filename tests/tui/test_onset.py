@@ -11,16 +11,18 @@ import numpy as np
 import pytest
 
 from rltui.core.batch import Batch
+from rltui.core.level import Direction
 from rltui.demo.course import Course
 from rltui.demo.scenario import SCENARIOS
 from rltui.demo.verl_tags import Row, step_row, validation_row
-from rltui.present.screens.metric_rows import overview_sections
+from rltui.present.screens.metric_rows import overview_sections, trend_of
 from tests.builders import START, a_batch, a_block, a_source
 from tests.clock import ManualClock
 from tests.tui.hand import Hand, open_app
 
 #: As in ``rltui demo``: steps of the run, and steps before the screen opens.
 _TOTAL, _HISTORY = 400, 120
+_WAY = {Direction.UP: 1, Direction.DOWN: -1}
 
 
 def rows_of(scenario: str) -> Iterator[tuple[int, Row]]:
@@ -42,13 +44,17 @@ def batch_of(rows: list[tuple[int, Row]]) -> Batch:
 
 
 def contradicted(hand: Hand) -> list[str]:
-    """Rows with a tick whose newest value is not finite or outside the range beside it."""
+    """Rows with a tick whose newest value is not finite or outside the range beside it, or has
+    no range and goes the wrong way by a fifth of all that it ever moved."""
     run, found = hand.run.run, []
     for row in (r for s in overview_sections(run) for r in s.rows):
         low, high = run.verdict.limits(row.tag)
         value = math.nan if row.value is None else row.value
         inside = (low is None or value >= low) and (high is None or value <= high)
-        if badge_of(hand, row.title) == "✔" and not (math.isfinite(value) and inside):
+        known = run.shown(row.tag).values
+        trend = (trend_of(run, row.tag) or 0.0) * _WAY.get(row.info.direction, 0)
+        falls = low is None and high is None and trend < -0.2 * float(np.ptp(known))
+        if badge_of(hand, row.title) == "✔" and (falls or not (math.isfinite(value) and inside)):
             found.append(f"{row.title} {value}")
     return found
 

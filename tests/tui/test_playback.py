@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from textual.message_pump import MessagePump
 
 from rltui.core.level import Level
+from rltui.present.screens.tabs import tabs_of
 from rltui.tui.app import RltuiApp
-from rltui.tui.playback import ReplayStart
-from tests.builders import a_source
-from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
+from rltui.tui.playback import Playback, ReplayStart
+from tests.builders import a_batch, a_source, steps
+from tests.clock import ManualClock
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.driving import driving
 from tests.tui.hand import Hand, a_look, open_app
 
@@ -105,6 +110,40 @@ async def test_it_plays_by_the_clock_pauses_and_ends_at_the_newest_step(
         assert shown_step(hand) == 1
 
 
+class SlowClock(ManualClock):
+    """Every look at it takes longer than judging may at once."""
+
+    def monotonic(self) -> float:
+        self.advance(0.2)
+        return super().monotonic()
+
+
+def test_a_verdict_that_takes_long_is_made_once_and_shown_when_done() -> None:
+    later: list[Callable[[], None]] = []
+    paints: list[int | None] = []
+    session = a_session(grpo_batch(60), clock=SlowClock(grpo_clock().now()))
+    run = session.runs()[0]
+    owner = Mock(spec=MessagePump, call_later=later.append)
+    playback = Playback(owner, session, lambda: paints.append(run.as_of))
+    playback.goto(run, 40)
+    for _ in range(3):
+        playback.move(1)
+    assert run.report is None
+    assert len(later) == 1, "the later moves wait for the same turn"
+    slices = 0
+    while later:
+        later.pop()()
+        slices += 1
+        assert len(later) <= 1
+    assert slices > 1
+    assert run.report is not None
+    assert paints == [40, 41, 42, 43, 43]
+    fresh = a_session(grpo_batch(60), clock=grpo_clock())
+    fresh.replay.goto(fresh.runs()[0], 43)
+    fresh.replay.judge()
+    assert run.report.findings == fresh.runs()[0].report.findings  # type: ignore[union-attr]
+
+
 async def test_logs_are_read_on_and_shown_afterwards(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
         await hand.press("colon", *"goto 30", "enter")
@@ -146,3 +185,40 @@ async def test_the_mark_is_on_every_header(rich: tuple[Any, ...], width: int) ->
         hand.app.go_back_to(hand.app.session.runs()[0], 30)
         await hand.settle()
         assert "replay" in hand.lines[0]
+
+
+def late_timing() -> tuple[Any, ...]:
+    """A run with metrics of performance from step 31 on."""
+    early = {tag: values[:30] for tag, values in grpo_tags(30).items()}
+    early = {t: v for t, v in early.items() if not t.startswith(("perf", "timing"))}
+    late = {t: v[:10] for t, v in early.items()} | {"perf/throughput": [100.0] * 10}
+    first = a_batch(steps(1, early), run="grpo")
+    return first, a_batch(steps(31, late), run="grpo", source=a_source("events.0", offset=2000))
+
+
+async def test_a_tab_that_exists_only_later_is_left_from_its_metric() -> None:
+    async with open_app(*late_timing()) as hand:
+        await hand.press("7", "enter")
+        assert hand.metric.tag == "perf/throughput"
+        await hand.press("colon", *"goto 10", "enter")
+        assert shown_step(hand) == 10
+        await hand.press("right_square_bracket")
+        assert hand.run.tab == tabs_of(hand.run.run)[1].id
+
+
+async def test_speeds_beyond_the_list_never_turn_round(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        playback = hand.app.playback
+        for speed, by, then in (
+            (1000.0, 1, 1000.0),
+            (1000.0, -1, 100.0),
+            (0.1, -1, 0.1),
+            (0.1, 1, 0.5),
+            (15.0, 1, 20.0),
+            (15.0, -1, 10.0),
+            (10.0, 1, 20.0),
+            (10.0, -1, 5.0),
+        ):
+            playback.speed = speed
+            playback.change_speed(by)
+            assert playback.speed == then, (speed, by)

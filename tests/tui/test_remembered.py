@@ -68,6 +68,30 @@ async def test_order_and_filter_of_the_runs_come_back(tmp_path: Path) -> None:
     assert after.seen == before.seen  # type: ignore[attr-defined]
 
 
+async def test_marks_come_back_in_their_colours(tmp_path: Path) -> None:
+    before = await visit(tmp_path, "o", "g", "down", "space", "g", "space", "G", "space", runs=3)
+    assert [(m.run.name, m.slot) for m in before.app.view.marked] == [
+        ("run1", 0),
+        ("run0", 1),
+        ("run2", 2),
+    ]
+    after = await visit(tmp_path, runs=3)
+    assert [(m.run.name, m.slot) for m in after.app.view.marked] == [
+        ("run1", 0),
+        ("run0", 1),
+        ("run2", 2),
+    ]
+    fewer = await visit(tmp_path, runs=2)
+    assert [(m.run.name, m.slot) for m in fewer.app.view.marked] == [("run1", 0), ("run0", 1)]
+    assert json.loads(file_in(tmp_path).read_text())["marks"] == ["run1", "run0"]
+
+
+async def test_marks_stay_while_the_view_is_paused(tmp_path: Path) -> None:
+    hand = await visit(tmp_path, "space", "space", "p", "C", runs=3)
+    assert "2 of 3 runs" in hand.seen  # type: ignore[attr-defined]
+    assert all(m.run in hand.app.session.runs() for m in hand.app.view.marked)
+
+
 async def test_what_was_not_changed_follows_the_configuration(tmp_path: Path) -> None:
     await visit(tmp_path, "L")
     seen = RememberedView(file_in(tmp_path), View(axis="relative", marker="ascii"))
@@ -83,16 +107,8 @@ async def test_a_mute_is_kept_at_once(tmp_path: Path) -> None:
     "content",
     [
         "", "{", "[]", "null", "{}", "[" * 100_000, '{"schema": "rltui.view/9"}',
-        '{"schema": "rltui.view/1", "tabs": 3}',
-        '{"schema": "rltui.view/1", "filter": 3}',
-        '{"schema": "rltui.view/1", "mutes": [["a"]]}',
-        '{"schema": "rltui.view/1", "pins": [3]}',
-        '{"schema": "rltui.view/1", "options": {"smooth": 7.0}}',
-        '{"schema": "rltui.view/1", "options": {"axis": "x"}}',
-        '{"schema": "rltui.view/1", "options": {"theme": "dark"}}',
     ],
-    ids=["empty", "torn", "list", "null", "bare", "deep", "newer", "tabs", "filter", "mutes",
-         "pins", "smooth", "axis", "unknown"],
+    ids=["empty", "torn", "list", "null", "bare", "deep", "newer"],
 )  # fmt: skip
 async def test_a_broken_file_is_a_note(tmp_path: Path, content: str) -> None:
     await visit(tmp_path, "3")
@@ -102,6 +118,67 @@ async def test_a_broken_file_is_a_note(tmp_path: Path, content: str) -> None:
     assert hand.app._remembered.note.startswith("the view as you left it is lost: ")
     assert "Is it learning?" in hand.seen  # type: ignore[attr-defined]
     assert not opened(tmp_path).note, "written anew"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tabs", 3),
+        ("tabs", {"run0": 3}),
+        ("filter", 3),
+        ("mutes", [["a"], ["rule", "title"]]),
+        ("mutes", [["rule", 1]]),
+        ("pins", [3, "loss"]),
+        ("marks", [3, "run0"]),
+        ("options", {"smooth": 7.0}),
+        ("options", {"axis": "x"}),
+        ("options", {"theme": "dark"}),
+        ("options", []),
+    ],
+)
+async def test_what_is_wrong_in_a_file_is_left_out_alone(
+    tmp_path: Path, name: str, value: object
+) -> None:
+    await visit(tmp_path, "3", "P", "L", "exclamation_mark", "M", "3")
+    path = file_in(tmp_path)
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps({**known, name: value}))
+    hand = await visit(tmp_path)
+    note = hand.app._remembered.note
+    assert note.startswith("the view as you left it is lost in part: ")
+    assert note.endswith(f": {name}")
+    assert not opened(tmp_path).note, "written anew"
+    again = json.loads(file_in(tmp_path).read_text())
+    del known[name], again[name]
+    assert again == known
+
+
+def test_a_whole_number_is_a_smoothing(tmp_path: Path) -> None:
+    opened(tmp_path).save(View(), ())
+    path = file_in(tmp_path)
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps({**known, "options": {"smooth": 0, "log_y": True}}))
+    seen = RememberedView(path, View(smooth=0.5))
+    assert seen.note == ""
+    assert seen.view == View(log_y=True)
+
+
+def test_a_file_never_grows_too_long_to_be_read(tmp_path: Path) -> None:
+    seen = opened(tmp_path)
+    seen.state.tabs = {f"{'long' * 100}{n}": "loss" for n in range(5000)}
+    seen.save(View(log_y=True), ())
+    again = opened(tmp_path)
+    assert again.note == ""
+    assert again.view.log_y
+    assert list(again.state.tabs)[-1].endswith("4999"), "the newest are kept"
+
+
+def test_a_cleaned_name_comes_back_as_it_was(tmp_path: Path) -> None:
+    pins = ["a\\x1b[31m", "b\\x5cx1b", "c\\d"]
+    opened(tmp_path).save(View(), {MutedFinding("rule", pins[0])}, pins)
+    again = opened(tmp_path)
+    assert again.state.pins == pins
+    assert again.mutes == [MutedFinding("rule", pins[0])]
 
 
 async def test_an_unknown_tab_and_control_characters_do_no_harm(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import pytest
 from rich.color import ColorType
 from textual.theme import BUILTIN_THEMES
 
-from rltui.present.kit.line import Token
-from rltui.present.kit.theme import list_themes
-from rltui.tui.theming import textual_theme, tokens_of
+from rltui.present.kit.line import Token, style
+from rltui.present.kit.theme import list_themes, load_theme
+from rltui.tui.theming import Palette, textual_theme, tokens_of
 from tests.fakes import grpo_batch
 from tests.present.kit.colours import contrast, luminance
 from tests.tui.hand import Hand, a_look, open_app
@@ -113,3 +113,14 @@ async def test_with_fewer_colours_no_truecolour_is_used(
         chip = [s for s in hand.strips[0] if "bad" in s.text]
         assert chip
         assert depth == "256" or all(s.style is not None and s.style.reverse for s in chip)
+
+
+@pytest.mark.parametrize("depth", ["truecolor", "256"])
+def test_a_fill_on_the_ground_of_the_terminal_is_reversed(depth: str) -> None:
+    chip = Palette(load_theme("terminal"), depth).rich(style(Token.BG, bg=Token.BAD))
+    assert chip.reverse
+    assert chip.bgcolor is not None
+    assert chip.bgcolor.is_default
+    assert chip.color is not None
+    assert not chip.color.is_default
+    assert not Palette(load_theme("dark"), depth).rich(style(Token.BG, bg=Token.BAD)).reverse

@@ -124,6 +124,7 @@ def test_default_names_need_no_quoting() -> None:
         == "tiny-verl-grpo-2-KL-old-vs-new.svg"
     )
     assert default_name(["../../etc", "x\x1b[31m"]) == "etc-x-31m.svg"
+    assert default_name(["訓練", "損失"]) == "rltui.svg"
 
 
 async def test_the_list_of_runs_can_be_written(here: Path) -> None:

@@ -62,6 +62,7 @@ class ConsoleDecoder(LastLine):
     """Decodes one console log. Not thread-safe."""
 
     holds_row = False
+    _may_hold_rows = True
 
     def __init__(self) -> None:
         self._dialects = dialects()

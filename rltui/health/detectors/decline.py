@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
@@ -17,7 +20,18 @@ from rltui.health.detectors.windows import (
 )
 
 
-@detector(roles=("reward",), facts=("start", "share", "drop", "middle", "span"), lower=("share",))
+def _may_be_below_start(rows: Rows, given: Mapping[str, Any]) -> bool:
+    start = float(rows.x[: given["early"]].max())
+    share = max(given["share"], given["cliff_share"])
+    return start > 0 and rows.extremes()[0] / start <= share
+
+
+@detector(
+    roles=("reward",),
+    facts=("start", "share", "drop", "middle", "span"),
+    lower=("share",),
+    possible=_may_be_below_start,
+)
 def below_start(
     rows: Rows,
     *,
@@ -73,6 +87,7 @@ def below_start(
         onset=last_run_start(x <= limit, window),
         window=window,
         facts={"start": start, "share": part, "drop": fall, "middle": middle, "span": within},
+        excused=excused,
         notes=(
             (only_cliff, " (after a fall by {drop:%} within {span:d} rows)"),
             (_then_all(excused, beyond), "; still below its limit, but the reward is at its best"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.decline import at_its_best
 from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.signal import Rows, Signal, after_exploring, constant
 from rltui.health.detectors.windows import (
     last_run_start,
     rolling_count,
@@ -20,7 +23,24 @@ from rltui.health.detectors.windows import (
 )
 
 
-@detector(roles=("movement",), facts=("best", "least", "lost", "spread", "count", "middle"))
+def _may_be_frozen(rows: Rows, given: Mapping[str, Any]) -> bool:
+    """As many values as the quartiles of a window enclose must lie within the allowed spread."""
+    low, high = rows.extremes()
+    movement, share = rows.others.get("movement"), given["spread_share"]
+    if movement is not None and not np.abs(movement).min() > given["unmoved"]:
+        share = max(share, given["unmoved_spread_share"])
+    ordered = rows.once("sorted", lambda: np.sort(rows.x))
+    least = extent(given["window"]).least
+    inner = min(least - 2 * (least // 4), 2 * ((least + 3) // 4))  # of this window, of longer ones
+    apart = ordered[inner - 1 :] - ordered[: max(0, rows.count - inner + 1)]
+    return bool((apart <= share * (high - low)).any())
+
+
+@detector(
+    roles=("movement", "exploration"),
+    facts=("best", "least", "lost", "spread", "count", "middle"),
+    possible=_may_be_frozen,
+)
 def frozen(
     rows: Rows,
     *,
@@ -33,6 +53,7 @@ def frozen(
     noise: float = 0.0,
     most_spread: float = 1.0,
     moves: float = 0.0,
+    explores: float = 1.0,
 ) -> Signal:
     """The value hardly moves any more, well below its former level.
 
@@ -45,8 +66,8 @@ def frozen(
     rows, at its highest so far: a value that only jumps has gained nothing to lose. Nor may any of
     the rows lie more than ``most_spread`` of the range above the median: rare hits are no
     standstill. Not judged before the value has changed in the share ``moves`` of ``window`` rows:
-    that a running mean is logged twice is no news. Shifting or scaling the value changes
-    nothing.
+    that a running mean is logged twice is no news, nor while a row of the window has an
+    ``exploration`` rate above ``explores``. Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
     middle, spread = (
@@ -65,6 +86,7 @@ def frozen(
         lost = np.where(span > 0, (best - middle) / span, 0.0)
         still = (spread <= allowed * span) & (span > 0) & (span >= noise * _unrest(x, window))
     highest = rolling_extreme(x, window, least=False)
+    still &= np.arange(n) - after_exploring(rows, explores) + 1 >= extent(window).sizes(n)
     still &= (highest - middle <= most_spread * span) & (_most_moves(x, window) >= moves)
     return Signal(
         beyond=still & (lost >= below),

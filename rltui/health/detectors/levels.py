@@ -7,6 +7,9 @@ Row i of every answer depends on rows up to i only.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
@@ -42,7 +45,20 @@ def non_finite(rows: Rows, *, after_finite: bool = False) -> Signal:
     )
 
 
-@detector(roles=("length",), facts=("middle",), higher=("high", "after"), lower=("low",))
+def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
+    low, high = rows.extremes()
+    if given["absolute"]:
+        low, high = min(abs(low), abs(high)) if low * high > 0 else 0.0, max(abs(low), abs(high))
+    return bool(high >= given["high"] or low <= given["low"])
+
+
+@detector(
+    roles=("length",),
+    facts=("middle",),
+    higher=("high", "after"),
+    lower=("low",),
+    possible=_may_be_outside,
+)
 def outside(
     rows: Rows,
     *,
@@ -86,7 +102,7 @@ def outside(
 @detector(
     roles=("second", "ceiling"),
     facts=("start", "change", "middle"),
-    higher=("factor", "floor", "headroom"),
+    higher=("factor", "floor", "headroom", "least_second"),
 )
 def grown(
     rows: Rows,
@@ -158,7 +174,12 @@ def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Sig
     )
 
 
-@detector(facts=("usual", "factor"), higher=("factor", "times", "above"))
+def _may_be_spike(rows: Rows, given: Mapping[str, Any]) -> bool:
+    low, high = rows.extremes()
+    return high >= given["above"] and (low <= 0 or high >= given["factor"] * low)
+
+
+@detector(facts=("usual", "factor"), higher=("factor", "times", "above"), possible=_may_be_spike)
 def spike(
     rows: Rows,
     *,

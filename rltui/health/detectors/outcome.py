@@ -3,6 +3,9 @@ all. Same contract as in ``levels``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from rltui.core.block import FloatArray
@@ -19,11 +22,20 @@ from rltui.health.detectors.windows import (
 )
 
 
+def _may_be_tied_to_length(rows: Rows, given: Mapping[str, Any]) -> bool:
+    length = rows.others.get("length")
+    if length is None:
+        return False
+    low, high = float(length.min()), float(length.max())
+    return not (low > 0 and low / high > given["shrunk"] and high / low < given["grown"])
+
+
 @detector(
     roles=("length",),
     facts=("correlation", "share", "start", "gain"),
     higher=("grown", "correlation", "gain"),
     lower=("shrunk",),
+    possible=_may_be_tied_to_length,
 )
 def tied_to_length(
     rows: Rows,

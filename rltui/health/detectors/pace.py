@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from rltui.health.detectors.extent import Extent, Window, extent
@@ -10,7 +13,14 @@ from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import last_run_start, rolling_median, start_median
 
 
-@detector(roles=("length",), facts=("best", "factor", "growth", "middle"))
+def _may_be_above_best(rows: Rows, given: Mapping[str, Any]) -> bool:
+    low, high = rows.extremes()
+    return low <= 0 or high / low >= given["factor"]
+
+
+@detector(
+    roles=("length",), facts=("best", "factor", "growth", "middle"), possible=_may_be_above_best
+)
 def above_best(rows: Rows, *, factor: float, window: Window = 10) -> Signal:
     """The median of ``window`` rows is ``factor`` times the lowest median of twice as many rows.
 
@@ -49,13 +59,24 @@ def above_best(rows: Rows, *, factor: float, window: Window = 10) -> Signal:
     )
 
 
-@detector(roles=("total",), facts=("start", "share"), higher=("share", "rise"))
+@detector(
+    roles=("total",), facts=("start", "share"), higher=("share", "rise", "headroom", "least_rise")
+)
 def share_grown(
-    rows: Rows, *, share: float, rise: float, window: Window = 10, early: int = 10
+    rows: Rows,
+    *,
+    share: float,
+    rise: float,
+    headroom: float = 1.0,
+    least_rise: float = 0.0,
+    window: Window = 10,
+    early: int = 10,
 ) -> Signal:
     """The share of a ``total`` is ``share`` or more, and ``rise`` above its start.
 
-    Medians of ``window`` rows; the start is the median of the first ``early`` rows.
+    Or it has covered the share ``headroom`` of the way from its start to all of the total, and
+    ``least_rise``: what begins at 0.7 cannot rise by 0.4. Medians of ``window`` rows; the start is
+    the median of the first ``early`` rows.
     """
     n = rows.count
     total = rows.others.get("total", constant(n, np.nan))
@@ -63,7 +84,8 @@ def share_grown(
         part = np.where(total > 0, rows.x / total, 0.0)
     part = np.where(np.isfinite(part), np.minimum(part, 1.0), 0.0)
     middle, start = rolling_median(part, window), start_median(part, early)
-    limit = np.maximum(share, start + rise)
+    way = np.minimum(rise, np.maximum(least_rise, headroom * (1.0 - start)))
+    limit = np.maximum(share, start + way)
     return Signal(
         beyond=middle >= limit,
         statistic=middle,

@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 from rltui.health.detectors.extent import Extent, Window
-from rltui.health.detectors.signal import Signal
+from rltui.health.detectors.signal import Rows, Signal
+
+#: Whether a detector may find something in rows, by all its parameters.
+Condition = Callable[[Rows, Mapping[str, Any]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,16 @@ class Detector:
     strict: Mapping[str, int] = field(default_factory=dict)
     """Parameters that make it stricter the higher (1) or the lower (-1) they are: with a stricter
     one it finds nothing where it found nothing with the other."""
+    possible: Condition | None = None
+    """A necessary condition that costs far less than the detector; where it does not hold, no row
+    is beyond the threshold and the answer is not silent."""
+
+    def may_find(self, rows: Rows, given: Mapping[str, object]) -> bool:
+        """Whether anything can be found in ``rows``; False is certain."""
+        if self.possible is None:
+            return True
+        defaults = {name: parameter.default for name, parameter in self.parameters.items()}
+        return self.possible(rows, {**defaults, **given})
 
     def is_stricter(self, given: Mapping[str, object], than: Mapping[str, object]) -> bool:
         """Whether one set of parameters finds nothing wherever another one does. False where that
@@ -69,9 +82,10 @@ def detector(
     finite_is_quiet: bool = False,
     higher: tuple[str, ...] = (),
     lower: tuple[str, ...] = (),
+    possible: Condition | None = None,
 ) -> Callable[[Callable[..., Signal]], Callable[..., Signal]]:
     """Register a function as a detector under its own name. ``higher`` and ``lower``: parameters
-    that make it stricter the higher or lower they are."""
+    that make it stricter the higher or lower they are. ``possible``: see :class:`Detector`."""
 
     def register(function: Callable[..., Signal]) -> Callable[..., Signal]:
         hints = get_type_hints(function)
@@ -94,6 +108,7 @@ def detector(
             reference,
             finite_is_quiet,
             {**dict.fromkeys(higher, 1), **dict.fromkeys(lower, -1)},
+            possible,
         )
         return function
 

@@ -4,13 +4,22 @@ reported after a few rows and what is barely beyond it after many. Same contract
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import rolling_median, run_start, start_median, usual_step
+from rltui.health.detectors.windows import (
+    looks,
+    rolling_median,
+    run_start,
+    start_median,
+    usual_step,
+)
 
 #: Most that one row may count for, as multiple of a row that is barely certain; and one of a loss
 #: of nearly all.
@@ -28,12 +37,21 @@ def cusum(score: FloatArray) -> tuple[FloatArray, IntArray]:
     return out, np.minimum(since, np.arange(n))
 
 
-@detector(facts=("best", "least", "lost", "middle", "count"))
+def _may_be_fallen(rows: Rows, given: Mapping[str, Any]) -> bool:
+    """Some row must count as evidence."""
+    window, noise, wander = given["window"], given["noise"], given["wander"]
+    _, _, row, _, certainty = _losses(rows, window, noise, wander)
+    lost = min(given["lost"], given["counted"], given["nearly_all"])
+    return given["evidence"] <= 0 or bool(((row > lost) & (certainty >= 1)).any())
+
+
+@detector(facts=("best", "least", "lost", "middle", "count"), possible=_may_be_fallen)
 def fallen(
     rows: Rows,
     *,
     lost: float,
     share: float,
+    counted: float = 1.0,
     nearly_all: float = 1.0,
     nearly_all_share: float = 1.0,
     evidence: float = 1.0,
@@ -48,41 +66,32 @@ def fallen(
 
     Page's CUSUM: each row adds (share lost - ``lost``), times its certainty where that is positive,
     until the sum reaches ``evidence`` and ``share`` of the rows so far. With ``lost`` at 0.5 a
-    complete loss adds a half per row, one of 60 % a tenth. The certainty is the fall in units of
+    complete loss adds a half per row, one of 60 % a tenth. With a lower ``counted``, what is lost
+    beyond that is added up, while ``lost`` must be gone now. The certainty is the fall in units of
     ``noise`` usual steps between neighbours or ``wander`` usual falls within an eighth of the rows,
     whichever is larger: below 1 the row adds nothing, above 2 it counts as 2. A second sum, for
     losses above ``nearly_all``, must reach ``nearly_all_share`` only; there the certainty counts up
-    to 4. With ``gain``: only after the
-    value had risen by that share of the range from its start. With ``contrast``: only while the
-    mean of the rows since the median fell is less than that of as many rows before, 5 to 30,
-    by that many standard errors (Welch's t): the best median of a reward that is mostly zero is
-    luck. Shifting or scaling the value changes nothing.
+    to 4. With ``gain``: only after the value had risen by that share of the range from its start.
+    With ``contrast``: only while the mean of the rows since the median fell is less than that of as
+    many rows before, 5 to 30, by that many standard errors (Welch's t): the best median of a reward
+    that is mostly zero is luck. Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
-    middle = rows.median(window)
-    settled = np.arange(n) >= extent(window).least - 1
-    best = np.maximum.accumulate(np.where(settled, middle, -np.inf)) if n else middle
-    low = np.minimum.accumulate(np.where(settled, middle, np.inf)) if n else middle
-    with np.errstate(invalid="ignore", divide="ignore"):
+    best, low, row, part, certainty = _losses(rows, window, noise, wander)
+    with np.errstate(invalid="ignore"):
         span = best - low
-        known = settled & (span > 0)
-        row = np.where(known, np.clip((best - x) / span, 0.0, 1.0), 0.0)
-        usual = np.maximum(
-            noise * rows.once("usual step", lambda: usual_step(x)),
-            wander * rows.once(("usual fall", window), lambda: usual_fall(middle)),
-        )
-        certainty = np.where(known & (best > x), (best - x) / usual, 0.0)
-        part = np.where(known, (best - middle) / span, 0.0)
         floor = best - lost * span
         won = best - start_median(x, extent(window).least) >= gain * span
-    beyond, since = _sure(row, np.minimum(certainty, _MOST_CERTAIN), part, lost, evidence, share)
+    weight, counted = np.minimum(certainty, _MOST_CERTAIN), min(lost, counted)
+    beyond, since = _sure(row, weight, part, counted, evidence, share)
+    beyond &= part >= lost
     if nearly_all < 1:
         weight = np.minimum(certainty, _MOST_CERTAIN_OF_ALL)
         again, its = _sure(row, weight, part, nearly_all, evidence, nearly_all_share)
         beyond, since = beyond | again, np.where(beyond, since, its)
     beyond &= won
-    if contrast > 0:
-        beyond &= _contrast(x, np.minimum(since, run_start(part >= lost))) >= contrast
+    if contrast > 0 and beyond.any():
+        beyond &= _contrast(x, np.minimum(since, run_start(part >= counted))) >= contrast
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -92,13 +101,37 @@ def fallen(
         onset=since,
         window=window,
         facts={
-            "best": np.where(settled, best, np.nan),
-            "least": np.where(settled, low, np.nan),
+            "best": np.where(np.isfinite(best), best, np.nan),
+            "least": np.where(np.isfinite(low), low, np.nan),
             "lost": part,
-            "middle": middle,
+            "middle": rows.median(window),
             "count": (np.arange(n) - since + 1).astype(np.float64),
         },
     )
+
+
+def _losses(rows: Rows, window: Window, noise: float, wander: float) -> FloatArray:
+    """Best and lowest median so far, infinite before the first one; the share of their distance
+    that the row has lost, and that its median has; and how certain the fall is: (5, n)."""
+    return rows.once(
+        ("losses", window, noise, wander), lambda: _make_losses(rows, window, noise, wander)
+    )
+
+
+def _make_losses(rows: Rows, window: Window, noise: float, wander: float) -> FloatArray:
+    x, n = rows.x, rows.count
+    middle = rows.median(window)
+    settled = np.arange(n) >= extent(window).least - 1
+    best = np.maximum.accumulate(np.where(settled, middle, -np.inf)) if n else middle
+    low = np.minimum.accumulate(np.where(settled, middle, np.inf)) if n else middle
+    with np.errstate(invalid="ignore", divide="ignore"):
+        span = best - low
+        known = settled & (span > 0)
+        row = np.where(known, np.clip((best - x) / span, 0.0, 1.0), 0.0)
+        usual = np.maximum(noise * usual_step(x), wander * usual_fall(middle))
+        certainty = np.where(known & (best > x), (best - x) / usual, 0.0)
+        part = np.where(known, (best - middle) / span, 0.0)
+    return np.stack([best, low, row, part, certainty])
 
 
 def _sure(
@@ -147,14 +180,12 @@ def usual_fall(middle: FloatArray, growth: float = 1.15) -> FloatArray:
     of the pairs, and so never makes itself usual. Infinite for 8 rows; made anew when the rows have
     grown by ``growth``."""
     n = len(middle)
-    out, look = np.full(n, np.inf), 8
-    while look <= n:
-        following = max(look + 1, int(look * growth))
+    out = np.full(n, np.inf)
+    for look, following in looks(8, n, growth):
         lag = max(2, look // 8)
         falls = np.maximum(0.0, middle[: look - lag] - middle[lag:look])
-        at = (3 * len(falls)) // 4
-        out[look - 1 : following - 1] = np.partition(falls, at)[at]
-        look = following
+        falls.sort()
+        out[look - 1 : following - 1] = falls[(3 * len(falls)) // 4]
     return out
 
 

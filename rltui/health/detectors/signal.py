@@ -39,6 +39,11 @@ class Rows:
         """(n,) median of the last ``window`` values at each row; not to be changed."""
         return self.once(("median", window), lambda: rolling_median(self.x, window))
 
+    def extremes(self) -> tuple[float, float]:
+        """Lowest and highest of all values, of which there is one at least."""
+        low, high = self.once("extremes", lambda: np.array([self.x.min(), self.x.max()])).tolist()
+        return low, high
+
     def once(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
         """What ``compute`` makes of ``x`` alone, computed once per ``key``; not to be changed."""
         found = self.kept.get(key)
@@ -73,6 +78,8 @@ class Signal:
     """(rows, template): text for such rows, which templates of a rule include with ``{note}``."""
     held: BoolArray | None = None
     """(n,) rows that count as beyond only because an earlier one was: they are no evidence."""
+    excused: BoolArray | None = None
+    """(n,) rows that would be beyond but for a reason, which a note of the episode gives."""
     peaked: bool = False
     """The evidence is the worst row of an episode, even while it lasts."""
     silent: bool = False
@@ -81,4 +88,17 @@ class Signal:
 
 def constant(n: int, value: float) -> FloatArray:
     """(n,) of one value."""
-    return np.full(n, value, dtype=np.float64)
+    out = np.empty(n)
+    out.fill(value)
+    return out
+
+
+def after_exploring(rows: Rows, above: float) -> IntArray:
+    """(n,) at each row, the first one after the last at which the ``exploration`` rate, if the run
+    logs one, was above this."""
+    rate = rows.others.get("exploration")
+    if rate is None or not rows.count:
+        return np.zeros(rows.count, dtype=np.int64)
+    with np.errstate(invalid="ignore"):
+        last = np.where(rate > above, np.arange(rows.count), -1)
+    return np.asarray(np.maximum.accumulate(last) + 1)

@@ -66,7 +66,7 @@ def unchanged(
 
     With a ``gradient`` norm: only while that is at most ``gradient``. A value that is printed with
     few digits may be equal from row to row although weights change; with ``digits``, only one of
-    at least so many significant digits counts.
+    at least this many significant digits counts.
     """
     n = rows.count
     high = rolling_extreme(rows.x, window, least=False)
@@ -108,16 +108,16 @@ def under_usual(
     standard deviations of the rows so far below it.
 
     The usual is the upper quartile of the rows so far, once there are ``usual`` of them: the best
-    ones are luck. Quartile and deviation are made anew each time the rows have grown by a tenth.
-    Not judged while nothing but zeros has been logged.
+    ones are luck. Quartile and deviation are made anew each time the rows have grown by a tenth,
+    but not at a row beyond the limit: a fall that lasts does not become usual. Not judged while
+    nothing but zeros has been logged.
     """
     n = rows.count
     middle = rolling_median(rows.x, window)
-    level, spread = _expanding(rows.x, usual)
+    level, limit = _base(rows.x, middle, usual, share, noise)
     known = level > 0
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(known, middle / level, np.nan)
-        limit = np.where(known, np.minimum(share * level, level - noise * spread), np.nan)
         beyond = middle <= limit
         raw = rows.x <= limit
     return Signal(
@@ -133,17 +133,22 @@ def under_usual(
     )
 
 
-def _expanding(x: FloatArray, least: int) -> tuple[FloatArray, FloatArray]:
-    """Upper quartile and robust standard deviation of the rows so far, each (n,); NaN until there
-    are ``least`` of them."""
-    level, spread = np.full(len(x), np.nan), np.full(len(x), np.nan)
-    look = least
+def _base(
+    x: FloatArray, middle: FloatArray, least: int, share: float, noise: float
+) -> tuple[FloatArray, FloatArray]:
+    """Upper quartile of the rows so far, and the limit under it, each (n,); NaN until there are
+    ``least`` rows, and the limit while the quartile is not above zero."""
+    level, limit = np.full(len(x), np.nan), np.full(len(x), np.nan)
+    look, usual, low = least, np.nan, np.nan
     while look <= len(x):
         following, seen = max(look + 1, int(look * 1.1)), x[:look]
-        level[look - 1 : following - 1] = np.quantile(seen, 0.75)
-        spread[look - 1 : following - 1] = 1.4826 * median(np.abs(seen - median(seen)))
+        if not middle[look - 1] <= low:
+            usual = float(np.quantile(seen, 0.75))
+            spread = 1.4826 * median(np.abs(seen - median(seen)))
+            low = min(share * usual, usual - noise * spread) if usual > 0 else np.nan
+        level[look - 1 : following - 1], limit[look - 1 : following - 1] = usual, low
         look = following
-    return level, spread
+    return level, limit
 
 
 @detector(facts=("best", "middle", "share"), lower=("share",))

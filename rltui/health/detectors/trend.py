@@ -7,11 +7,13 @@ import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import median, rolling_median, run_start
+from rltui.health.detectors.signal import Rows, Signal, after_exploring, constant
+from rltui.health.detectors.windows import looks, median, rolling_median
 
 #: A rank trend further below zero is a fall, which is another finding.
 _FALLING = 2.5
+#: A rank trend above this rises.
+_RISING = 2.0
 #: A rank trend further from zero than this is none by chance.
 _MOVED = 3.0
 #: Most values that a rank trend compares in pairs; longer series are averaged in blocks.
@@ -19,7 +21,7 @@ _MOST_RANKED = 100
 
 
 def rank_trend(x: FloatArray) -> float:
-    """Mann-Kendall's z of a series, of block means when it is long: above 2 it rises."""
+    """Mann-Kendall's z of a series, of block means when it is long."""
     if len(x) > _MOST_RANKED:
         edges = np.linspace(0, len(x), _MOST_RANKED + 1).astype(np.int64)
         x = np.add.reduceat(x, edges[:-1]) / np.diff(edges)
@@ -31,10 +33,10 @@ def rank_trend(x: FloatArray) -> float:
 
 
 #: What :func:`no_gain` says of a gain that is smaller than its limit.
-_TOO_LITTLE = "gained {gain} times the spread of single rows, least gain {threshold}"
+_TOO_LITTLE = "a change of {gain} times the noise of single rows, limit {threshold}"
 
 
-@detector(roles=("length",), facts=("start", "late", "gain", "count"))
+@detector(roles=("length", "exploration"), facts=("start", "late", "gain", "count"))
 def no_gain(
     rows: Rows,
     *,
@@ -46,7 +48,10 @@ def no_gain(
     moved_rows: int = 20,
     moved_factor: float = np.inf,
     trend: float = 1.0,
+    certain: float = 0.0,
+    certain_rows: int = 400,
     growth: float = 1.1,
+    explores: float = 1.0,
 ) -> Signal:
     """The last third is not better than the first tenth: higher by less than ``noise_share`` of the
     spread of single rows (1.48 times the median distance from the median), without a rank trend
@@ -54,42 +59,59 @@ def no_gain(
 
     Judged from ``least_rows`` on; from ``long_rows`` on if these cover ``long_steps`` steps; with a
     ``length``, from ``moved_rows`` on if that has changed by ``moved_factor`` from its first to its
-    last third: then the policy moves, and the reward does not. A run that rose by ``rise_share`` of
-    the spread in any tenth and fell again does not count. Evaluated each time the run has grown by
-    the factor ``growth``; the answer holds until then. Before ``least_rows`` only a finding is an
-    answer: that nothing was found is no praise.
+    last third: then the policy moves, and the reward does not. Without such a second sign and
+    before ``certain_rows`` the gain must be below ``noise_share`` by ``certain`` standard errors:
+    few noisy rows show nothing. With an ``exploration`` rate, the rows up to the last one at which
+    that is above ``explores`` count for none of these: what acts at random gains nothing. A run
+    that rose by ``rise_share`` of the spread in any tenth and fell again does not count. Once
+    found, it is over when both level and trend (z above 2) show a gain: one alone is noise.
+    Evaluated each time the run has grown by the factor ``growth``; the answer holds until then. It
+    began in the middle of the last third that was no better, the row that its median stands for.
+    Before ``least_rows`` only a finding is an answer: that nothing was found is no praise.
     """
     x, n = rows.x, rows.count
-    beyond = np.zeros(n, dtype=bool)
+    beyond, onset, found = np.zeros(n, dtype=bool), np.arange(n), False
     start, late, gain = (np.full(n, np.nan) for _ in range(3))
     length = rows.others.get("length") if np.isfinite(moved_factor) else None
-    look = least_rows
+    begins, first = after_exploring(rows, explores), least_rows
     if np.isfinite(long_steps):
-        look = min(look, long_rows)
+        first = min(first, long_rows)
     if length is not None:
-        look = min(look, moved_rows)
-    while look <= n:
-        following = max(look + 1, int(look * growth))
-        here = slice(look - 1, min(n, following - 1))
-        a, b, noise = _ends(x[:look])
+        first = min(first, moved_rows)
+    ends = rows.once(("ends", first, growth), lambda: _all_ends(x, first, growth)).tolist()
+    for (look, following), (a, b, noise) in zip(looks(first, n, growth), ends, strict=True):
+        here = slice(look - 1, following - 1)
         start[here], late[here] = a, b
         gain[here] = (b - a) / noise if noise > 0 else (np.inf if b > a else 0.0)
-        if gain[look - 1] < noise_share:
-            span = rows.steps[look - 1] - rows.steps[0]
-            sure = look >= least_rows or (look >= long_rows and span >= long_steps)
-            moved = sure or (length is not None and _moved(length[:look], moved_factor))
-            if moved and _best_block(x[:look]) - a < rise_share * max(noise, 1e-300):
-                z = rank_trend(x[:look])
-                beyond[here] = z < trend if sure else -_FALLING < z < 0.0
-        look = following
+        least = gain[look - 1] < noise_share
+        rise = rise_share * max(noise, 1e-300)
+        if found or (least and _best_block(x[:look]) - a < rise):
+            begin = int(begins[look - 1])
+            span, own = rows.steps[look - 1] - rows.steps[min(begin, look - 1)], look - begin
+            sure = own >= least_rows or (own >= long_rows and span >= long_steps)
+            z = rank_trend(x[:look])
+            if sure and found:
+                found = least or z < _RISING
+            elif sure:
+                margin = certain * _uncertainty(look) if look < certain_rows and noise > 0 else 0.0
+                found = z < trend and gain[look - 1] + margin < noise_share
+            else:
+                moved = length is not None and own >= moved_rows
+                if length is not None and moved:
+                    moved = _moved(length[:look], moved_factor)
+                found = least and moved and -_FALLING < z < 0.0
+        beyond[here] = found
+        if found:
+            began = onset[look - 2] if beyond[look - 2] else look - look // 6
+            onset[here] = began
     return Signal(
         beyond=beyond,
         statistic=gain,
         threshold=constant(n, noise_share),
         name="gain in units of the spread",
-        onset=run_start(beyond),
+        onset=onset,
         silent=not beyond.any() and n < least_rows,
-        notes=((late < start, "it fell"), (late >= start, _TOO_LITTLE)),
+        notes=((gain <= -noise_share, "it fell"), (gain > -noise_share, _TOO_LITTLE)),
         facts={
             "start": start,
             "late": late,
@@ -112,16 +134,13 @@ def declining(
     """
     x, n = rows.x, rows.count
     start, late, z, size = (np.full(n, np.nan) for _ in range(4))
-    look = least_rows
-    while look <= n:
-        following = max(look + 1, int(look * growth))
-        here = slice(look - 1, min(n, following - 1))
+    for look, following in looks(least_rows, n, growth):
+        here = slice(look - 1, following - 1)
         third = look // 3
         a, b = median(x[:third]), median(x[look - third : look])
         start[here], late[here] = a, b
         if a <= b:
             size[here] = 0.0
-            look = following
             continue
         line = np.interp(np.arange(look), [third / 2, look - third / 2], [a, b])
         rest = x[:look] - line
@@ -129,7 +148,6 @@ def declining(
         size[here] = (a - b) / spread if spread > 0 else np.inf
         if size[look - 1] >= fall:
             z[here] = rank_trend(x[:look]) / _inflation(rest)
-        look = following
     with np.errstate(invalid="ignore"):
         beyond = (z <= -trend) & (size >= fall)
     return Signal(
@@ -167,6 +185,12 @@ def _left(x: FloatArray, start: FloatArray, late: FloatArray) -> IntArray:
     return np.minimum(newest + 1, np.arange(n))
 
 
+def _all_ends(x: FloatArray, first: int, growth: float) -> FloatArray:
+    """:func:`_ends` at each look, (looks, 3)."""
+    found = [_ends(x[:look]) for look, _ in looks(first, len(x), growth)]
+    return np.array(found, dtype=np.float64).reshape(-1, 3)
+
+
 def _ends(x: FloatArray) -> tuple[float, float, float]:
     """Medians of the first tenth and the last third, spread of single rows."""
     n = len(x)
@@ -174,6 +198,11 @@ def _ends(x: FloatArray) -> tuple[float, float, float]:
     a, b = median(first), median(last)
     noise = 1.4826 * max(median(np.abs(first - a)), median(np.abs(last - b)))
     return a, b, noise
+
+
+def _uncertainty(rows: int) -> float:
+    """Standard error of the difference of the two medians, in spreads of single rows."""
+    return 1.2533 * float(np.sqrt(1 / max(3, rows // 10) + 1 / max(1, rows // 3)))
 
 
 def _best_block(x: FloatArray) -> float:

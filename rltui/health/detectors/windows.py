@@ -13,7 +13,7 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.extent import Extent, Window, extent
-from rltui.health.detectors.rank import ranked, windows
+from rltui.health.detectors.rank import is_short, ranked, windows
 
 #: Cells of a window matrix that are sorted at one time; bounds the memory for long runs.
 _CHUNK_CELLS = 1 << 20
@@ -44,19 +44,19 @@ def _rolling_median(x: FloatArray, size: Extent) -> FloatArray:
         return np.array(x, dtype=np.float64)
     if size.least == 3 == size.most:
         return _median_of_3(x)
-    out = np.empty(n)
     full = min(n, size.full())
-    fixed = size.least == size.most
-    out[:full] = _growing_medians(x[:full]) if fixed else _partial_medians(x[:full], size)
-    if full < n:
-        middle = ((size.most - 1) // 2, size.most // 2)
-        found = ranked(x[full - size.most + 1 :], size.most, middle[size.most % 2 :])
-        out[full:] = found[0] if len(found) == 1 else 0.5 * (found[0] + found[1])
+    if is_short(n - full, size.most):
+        return _sorted_medians(x, size)
+    out = np.empty(n)
+    out[:full] = _sorted_medians(x[:full], size)
+    middle = ((size.most - 1) // 2, size.most // 2)
+    found = ranked(x[full - size.most + 1 :], size.most, middle[size.most % 2 :])
+    out[full:] = found[0] if len(found) == 1 else 0.5 * (found[0] + found[1])
     return out
 
 
-def _partial_medians(x: FloatArray, size: Extent) -> FloatArray:
-    """Median of the last rows at each row, while their number still grows."""
+def _sorted_medians(x: FloatArray, size: Extent) -> FloatArray:
+    """Median of the last rows at each row; each window is sorted."""
     n = len(x)
     if not n:
         return x
@@ -68,7 +68,8 @@ def _partial_medians(x: FloatArray, size: Extent) -> FloatArray:
         end = min(n, begin + rows)
         middle, absent = _growth(size, width, begin, end)
         cells = windows(padded[begin : end + width - 1], width).copy()
-        cells[absent] = np.inf
+        if len(absent):
+            cells[: len(absent)][absent] = np.inf
         cells.sort(axis=1)
         low, high = cells.ravel()[middle]
         out[begin:end] = 0.5 * (low + high)
@@ -78,11 +79,15 @@ def _partial_medians(x: FloatArray, size: Extent) -> FloatArray:
 @lru_cache(maxsize=32)
 def _growth(size: Extent, width: int, begin: int, end: int) -> tuple[IntArray, BoolArray]:
     """For rows ``begin`` to ``end``: where their two middle values are in a matrix of ``width``
-    sorted cells per row, (2, rows), and which cells are none of their window, (rows, width)."""
-    counts = np.minimum(size.sizes(end)[begin:], np.arange(begin + 1, end + 1))
+    sorted cells per row, (2, rows), and which cells are none of their window, (k, width): of the
+    first rows only, up to the last one whose window is smaller than the rows that there are."""
+    there = np.minimum(np.arange(begin + 1, end + 1), width)
+    counts = np.minimum(size.sizes(end)[begin:], there)
     first = width * np.arange(len(counts))
     middle = np.stack([first + (counts - 1) // 2, first + counts // 2])
-    return middle, np.arange(width) < width - counts[:, np.newaxis]
+    smaller = np.flatnonzero(counts < there)
+    grown = counts[: smaller[-1] + 1 if len(smaller) else 0]
+    return middle, np.arange(width) < width - grown[:, np.newaxis]
 
 
 def median(x: FloatArray) -> float:
@@ -105,6 +110,19 @@ def _growing_medians(x: FloatArray) -> list[float]:
         odd = len(ordered) % 2
         out.append(ordered[middle] if odd else 0.5 * (ordered[middle - 1] + ordered[middle]))
     return out
+
+
+@lru_cache(maxsize=64)
+def looks(first: int, rows: int, growth: float) -> tuple[tuple[int, int], ...]:
+    """(look, next one): the numbers of rows at which something is evaluated that costs too much to
+    do so at each row. From ``first`` on, each time the log has grown by the factor ``growth``; what
+    is found at a look holds for the rows ``look - 1`` to ``next - 2``."""
+    out, look = [], first
+    while look <= rows:
+        following = max(look + 1, int(look * growth))
+        out.append((look, following))
+        look = following
+    return tuple(out)
 
 
 def row_medians(view: FloatArray) -> FloatArray:

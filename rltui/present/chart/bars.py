@@ -11,7 +11,7 @@ from rltui.present.chart.chart_model import Bar
 from rltui.present.chart.plot_cells import place, safe
 from rltui.present.chart.span import Span
 from rltui.present.kit.glyph import GlyphSet
-from rltui.present.kit.line import LEVEL_TOKEN, MUTED, TEXT, Line, Style, style
+from rltui.present.kit.line import LEVEL_TOKEN, MUTED, TEXT, Line, Style, plain, style
 
 #: Cells left of a bar in which the beginning of its name says enough.
 _ENOUGH = 12
@@ -57,6 +57,7 @@ def bar_lines(
 
     A name without room beside its bars gets a line of its own while there are lines, else it is
     cut, or stands for them where too little would be left. Unless ``named`` the names are blank.
+    The lowest line with room for it counts the groups that are left out.
     """
     ranked = sorted(groups, key=lambda g: g.rank)[: max(0, rows)]
     spare, tall = rows - len(ranked), set()
@@ -67,7 +68,36 @@ def bar_lines(
     lines: list[Line] = []
     for group in (g for g in groups if g in ranked):
         lines += _lines_of(group, span, glyphs, tall=group.title in tall, named=named)
+    left = len(groups) - len(ranked)
+    for at in reversed(range(len(lines) if named and left else 0)):
+        noted = _noted(lines[at], f"+{left} more", span.width)
+        if noted is not None:
+            lines[at] = noted
+            break
     return lines
+
+
+def _noted(line: Line, note: str, width: int) -> Line | None:
+    """The line with a note at its right end, else in its first gap; None without a gap."""
+    parts: list[_Part] = []
+    at = 0
+    for text, look in line:
+        if text.strip():
+            parts.append((at, text.rstrip(), look))
+        at += cell_width(text)
+    text, room = plain(line).ljust(width), cell_width(note) + 1
+    gap = width - room if text.endswith(" " * (room + 1)) else text.find(" " * (room + 1))
+    return place(width, [*parts, (gap + 1, note, MUTED)]) if gap >= 0 else None
+
+
+def _cut(name: str, room: int, glyphs: GlyphSet) -> str:
+    """As many whole words of a name as fit, where these say enough; else its beginning."""
+    if cell_width(name) <= room:
+        return name
+    words = fit(name, room, ellipsis="").rpartition(" ")[0]
+    if cell_width(words) >= _ENOUGH // 2:
+        return words + glyphs.ellipsis
+    return fit(name, room, ellipsis=glyphs.ellipsis)
 
 
 def _lines_of(group: Group, span: Span, glyphs: GlyphSet, *, tall: bool, named: bool) -> list[Line]:
@@ -87,9 +117,7 @@ def _lines_of(group: Group, span: Span, glyphs: GlyphSet, *, tall: bool, named: 
     if not named:
         return [place(span.width, parts)]
     if first >= _ENOUGH:
-        return [
-            place(span.width, [*parts, (0, fit(name, first - 1, ellipsis=glyphs.ellipsis), look)])
-        ]
+        return [place(span.width, [*parts, (0, _cut(name, first - 1, glyphs), look)])]
     begin = max(0, min(first, span.width - cell_width(name) - 2))
     name = fit(name, span.width - begin - 2, ellipsis=glyphs.ellipsis)
     return [place(span.width, [(begin, body[:1], bar_look), (begin + 2, name, look)])]

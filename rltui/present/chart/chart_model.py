@@ -38,6 +38,8 @@ class Curve:
     """Points that a restart superseded: drawn in the colour of the band."""
     token: Token = Token.SERIES
     """Its colour where no level gives it one."""
+    sign: str = ""
+    """One cell that names it on the line itself; empty for none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,9 +53,13 @@ class Overlay:
     token: Token
     label: str = ""
     """Its name in the legend; empty keeps it out of there."""
+    sign: str = ""
+    """One cell that names it on the line itself; empty for none."""
     low: XY | None = None
     """The lower end of the group's band, with ``high`` drawn in the same colour."""
     high: XY | None = None
+    mean: XY | None = None
+    """Means of equal numbers of neighbouring points, where ``y`` is but the outline of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ class Limit:
     value: float
     text: str = ""
     token: Token = Token.OK
+    sought: bool = True
+    """Whether the y range grows to hold it, and an arrow points to it where it cannot."""
 
 
 @dataclass(frozen=True, slots=True)

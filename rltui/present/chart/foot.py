@@ -14,6 +14,8 @@ from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import MUTED, RULE, TEXT, Line, Style, Token, style
 
 _Part = tuple[int, str, Style]
+#: Lines of bars, at most: those left out are counted.
+_MOST_LANES = 6
 
 
 def axis_lines(
@@ -83,9 +85,10 @@ def foot_lines(chart: Chart, span: Span, glyphs: GlyphSet, rows: int) -> list[Li
 
 
 def wanted_rows(chart: Chart, span: Span, glyphs: GlyphSet) -> int:
-    """Lines that all bars and marks in view would take."""
+    """Lines that the bars and marks in view would take, within reason."""
     groups = groups_in(chart.bars, span)
-    return sum(rows_of(g, span, glyphs) for g in groups) + bool(_marks_in(chart, span))
+    lanes = sum(rows_of(g, span, glyphs) for g in groups)
+    return min(_MOST_LANES, lanes) + bool(_marks_in(chart, span))
 
 
 def _marks_in(chart: Chart, span: Span) -> list[Mark]:

@@ -14,6 +14,7 @@ from rltui.core.block import BoolArray, IntArray
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.present.chart.chart_model import Chart, Curve
+from rltui.present.chart.overlays import DrawnLine
 from rltui.present.chart.plot import BAND, Plot, line_raster, paint_band, paint_line
 from rltui.present.chart.plot_cells import safe
 from rltui.present.chart.raster import RESOLUTION, by_cell, encode
@@ -73,12 +74,14 @@ def draw_below(plot: Plot, shown: Shown) -> None:
         paint_line(plot, raster, look, char=":" if shown.crowded else ".")
 
 
-def draw_curve(plot: Plot, shown: Shown) -> None:
+def draw_curve(plot: Plot, shown: Shown) -> DrawnLine:
     """The upper line with its levels."""
     curve = shown.curve
+    look = style(curve.token if curve.known else Token.MUTED)
     raster = line_raster(plot, shown.line)
-    paint_line(plot, raster, style(curve.token if curve.known else Token.MUTED))
+    cells = paint_line(plot, raster, look, char=curve.sign or "*")
     _recolour(plot, raster, curve)
+    return DrawnLine(cells, look, curve.sign)
 
 
 def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
@@ -158,7 +161,8 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
         canvas.text(0, max(0, canvas.width - len(text)), text[: canvas.width], MUTED)
     for limit in chart.limits:
         place = _place_of(plot, float(limit.value))
-        if place is None or not limit.text:
+        hidden = not limit.sought and plot.row(float(limit.value)) is None
+        if place is None or hidden or not limit.text:
             continue
         row, edge = place
         text = f" {edge}{plot.glyphs.text(safe(limit.text))}"

@@ -16,6 +16,8 @@ from rltui.core.block import FloatArray, IntArray
 LONG = 16_384
 #: Most blocks of a long series: beyond that neighbours are merged.
 _BLOCKS = 4096
+#: The same of a line among many: still more blocks than any chart has columns.
+LONG_COARSE, COARSE = 2048, 512
 
 
 class Outline:
@@ -25,7 +27,9 @@ class Outline:
     the middle point of each block and the mean of its finite values, NaN where it has none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: int = _BLOCKS) -> None:
+        """``blocks``: at most that many."""
+        self._most = blocks
         self.index: IntArray = np.zeros(0, dtype=np.int64)
         self.centres: IntArray = np.zeros(0, dtype=np.int64)
         self.means: FloatArray = np.zeros(0, dtype=np.float64)
@@ -42,7 +46,7 @@ class Outline:
         """Take in the new points. The values (n,) must begin with those of the previous call
         (see ``Series.epoch``)."""
         n = len(y)
-        while n > _BLOCKS * self._size:
+        while n > self._most * self._size:
             self._size *= 2
             pairs = self._sums[:, : self._sums.shape[1] // 2 * 2]
             self._sums = pairs.reshape(2, -1, 2).sum(axis=2)
@@ -50,7 +54,7 @@ class Outline:
             # blocks of the former size were closed: the last of them is open again
             self._done -= self._done % self._size
             self._kept = self._kept[self._kept < self._done]
-        if len(self._kept) > 4 * _BLOCKS:
+        if len(self._kept) > 4 * self._most:
             self._kept = self._kept[_reduced(y, self._kept, self._kept // self._size)]
         full = n - n % self._size
         if full > self._done:

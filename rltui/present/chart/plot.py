@@ -9,7 +9,7 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.present.chart.axis import Scale
 from rltui.present.chart.plot_cells import Canvas
-from rltui.present.chart.raster import RESOLUTION, by_cell, checkerboard, encode, fill, sparse
+from rltui.present.chart.raster import BLANK, RESOLUTION, checkerboard, encode, fill, sparse
 from rltui.present.chart.trace import Columns, area, cell_of, extents
 from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import Style, Token, style
@@ -89,8 +89,10 @@ def paint_band(
     plot.canvas.paint(encode(raster, plot.glyphs.marker, char=":"), look)
 
 
-def paint_line(plot: Plot, raster: BoolArray, look: Style, char: str = "*") -> None:
-    """A line that owns every cell it touches."""
-    touched: BoolArray = np.asarray(by_cell(raster, plot.glyphs.marker).any(axis=(2, 3)))
-    plot.canvas.paint(encode(raster, plot.glyphs.marker, char=char), look, touched)
+def paint_line(plot: Plot, raster: BoolArray, look: Style, char: str = "*") -> BoolArray:
+    """A line that owns every cell it touches; returns these (height, width)."""
+    codes = encode(raster, plot.glyphs.marker, char=char)
+    touched: BoolArray = codes != BLANK
+    plot.canvas.paint(codes, look, touched)
     plot.canvas.lines |= touched
+    return touched

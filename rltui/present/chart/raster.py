@@ -56,14 +56,14 @@ def encode(raster: BoolArray, marker: str, *, char: str = "*") -> CodeArray:
 
     ``char`` is what a set cell becomes with the ascii marker.
     """
-    dots = by_cell(raster, marker)
     if marker == "ascii":
-        codes = np.where(dots[:, :, 0, 0], ord(char), BLANK)
-        plain: CodeArray = codes.astype(np.uint32)
+        plain: CodeArray = np.where(raster, ord(char), BLANK).astype(np.uint32)
         return plain
     if marker == "block":
-        halves: CodeArray = _HALVES[dots[:, :, 0, 0] + 2 * dots[:, :, 1, 0].astype(np.intp)]
+        halves: CodeArray = _HALVES[raster[0::2] + 2 * raster[1::2].astype(np.intp)]
         return halves
-    bits: CodeArray = (dots * _BITS).sum(axis=(2, 3), dtype=np.uint32)
+    bits: CodeArray = np.zeros((raster.shape[0] // 4, raster.shape[1] // 2), dtype=np.uint32)
+    for (down, across), bit in np.ndenumerate(_BITS):  # a sum over four axes takes longer
+        bits |= raster[down::4, across::2] * bit
     filled: CodeArray = np.where(bits == 0, np.uint32(BLANK), bits + np.uint32(_EMPTY_BRAILLE))
     return filled

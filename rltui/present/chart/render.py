@@ -27,7 +27,13 @@ from rltui.present.chart.layers import (
     newest_value,
 )
 from rltui.present.chart.onset import draw_onsets
-from rltui.present.chart.overlays import draw_grounds, draw_overlays, has_legend, legend_line
+from rltui.present.chart.overlays import (
+    draw_grounds,
+    draw_overlays,
+    draw_signs,
+    legend_height,
+    legend_lines,
+)
 from rltui.present.chart.overview_strip import ROWS, has_strip, strip_lines
 from rltui.present.chart.plot import Plot
 from rltui.present.chart.plot_cells import Canvas
@@ -91,7 +97,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
         return [[] for _ in range(max(0, height))]
     ready = prepare(chart)
     window = x_window(chart, ready)
-    named = has_legend(chart, height)
+    named = legend_height(chart, width, height, glyphs)
     strip = ROWS if has_strip(chart, height) else 0
     height -= named + strip
     frame, shown, scale, note = _layout(chart, ready, window, width, height, glyphs)
@@ -105,8 +111,8 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     if chart.ahead is not None:
         draw_continuation(plot, chart.ahead)
     draw_below(plot, shown)
-    draw_overlays(plot, shown)
-    draw_curve(plot, shown)
+    drawn = [*draw_overlays(plot, shown), draw_curve(plot, shown)]
+    draw_signs(plot, drawn)
     draw_marks(plot, shown)
     if chart.ends:
         draw_onsets(plot, chart)
@@ -127,8 +133,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     blank: Line = [(" " * width, TEXT)]
     lines += [blank] * (height - len(lines))
     lines = lines[:height]
-    if named:
-        lines.insert(0, legend_line(chart, frame.left, width, glyphs))
+    lines = [*legend_lines(chart, frame.left, width, named, glyphs), *lines]
     if strip:
         lines += strip_lines(chart, ready.raw, whole_run(chart, ready), span, glyphs)
     return [fit_line(line, width, ellipsis=glyphs.ellipsis) for line in lines]

@@ -14,7 +14,8 @@ from rltui.present.kit.line import STAGE_TOKENS, TITLE, Line, Style, Token, styl
 
 #: What fills a cell from below, by eighths.
 _EIGHTHS = "▁▂▃▄▅▆▇█"
-#: Fills where nothing but ascii is printed, by part; the last one is that of all other parts.
+#: Fills where there is nothing but ascii, or no colour, by part; the last one is that of all
+#: other parts.
 LETTERS = "#=+-.,"
 _BLANK = 255
 
@@ -84,7 +85,7 @@ def _cell(parts: bytes, glyphs: GlyphSet) -> tuple[str, Style]:
     first = parts[0]
     if first == _BLANK:
         return " ", style()
-    if glyphs.ascii:
+    if glyphs.lettered:
         most = max(dict.fromkeys(parts), key=parts.count)
         return (" ", style()) if most == _BLANK else (LETTERS[most], style(STAGE_TOKENS[most]))
     height = next((n for n, p in enumerate(parts) if p != first), 8)
@@ -105,10 +106,10 @@ class _Row:
 
     def __init__(self, glyphs: GlyphSet) -> None:
         self._spans: list[tuple[list[str], Style]] = []
-        self._ascii = glyphs.ascii
+        self._lettered = glyphs.lettered
 
     def add(self, char: str, look: Style) -> None:
-        if self._ascii and look.bg is not None:
+        if self._lettered and look.bg is not None:
             look = style(look.fg, bold=look.bold)
         if self._spans and self._spans[-1][1] is look:
             self._spans[-1][0].append(char)
@@ -130,7 +131,7 @@ def bar_line(parts: Sequence[tuple[str, float, int]], width: int, glyphs: GlyphS
         if not count:
             continue
         text = f" {label}" if len(label) + 2 <= count else ""
-        if glyphs.ascii:
+        if glyphs.lettered:
             fill = LETTERS[colour] * (count - len(text) - bool(text))
             line += [(f"{text} " if text else "", TITLE), (fill, style(STAGE_TOKENS[colour]))]
         else:

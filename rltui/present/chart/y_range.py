@@ -27,6 +27,8 @@ class PreparedOverlay:
 
     overlay: Overlay
     line: Points
+    mean: Points
+    """What the averaged line comes from: the means of a long series, or the points."""
     low: Points | None
     high: Points | None
 
@@ -120,12 +122,15 @@ def prepare(chart: Chart) -> Prepared:
         high=_points(curve.high),
         old=_points(curve.old),
         restarts=chart.restarts,
-        overlays=tuple(
-            PreparedOverlay(o, _smoothed(points(o.x, o.y), weight), _points(o.low), _points(o.high))
-            for o in chart.overlays
-        ),
+        overlays=tuple(_prepared(o, weight) for o in chart.overlays),
         envelope=None if chart.envelope is None else _both(*chart.envelope),
     )
+
+
+def _prepared(overlay: Overlay, weight: float) -> PreparedOverlay:
+    line = _smoothed(points(overlay.x, overlay.y), weight)
+    mean = _points(overlay.mean) or line
+    return PreparedOverlay(overlay, line, mean, _points(overlay.low), _points(overlay.high))
 
 
 def _points(data: XY | None) -> Points | None:
@@ -155,7 +160,7 @@ def show(ready: Prepared, window: tuple[float, float], width: int) -> Shown:
     crowded = is_crowded(ready.raw, below, window, width)
     above = None
     if ready.smoothed is not None:
-        above = _calm_line(ready.smoothed, window, width, ready.restarts)
+        above = _calm_line(ready.smoothed, ready.smoothed, window, width, ready.restarts)
     elif crowded:
         above = averaged(ready.mean, below, window, width, ready.restarts)
     return Shown(
@@ -169,7 +174,10 @@ def show(ready: Prepared, window: tuple[float, float], width: int) -> Shown:
         old=columns(ready.old),
         overlays=tuple(
             ShownOverlay(
-                o.overlay, _calm_line(o.line, window, width), columns(o.low), columns(o.high)
+                o.overlay,
+                _calm_line(o.line, o.mean, window, width),
+                columns(o.low),
+                columns(o.high),
             )
             for o in ready.overlays
         ),
@@ -178,12 +186,16 @@ def show(ready: Prepared, window: tuple[float, float], width: int) -> Shown:
 
 
 def _calm_line(
-    data: Points, window: tuple[float, float], width: int, restarts: Sequence[float] = ()
+    data: Points,
+    mean: Points,
+    window: tuple[float, float],
+    width: int,
+    restarts: Sequence[float] = (),
 ) -> Columns:
-    """A line in the window, averaged where it would be a block."""
+    """A line in the window, where it would be a block the average of ``mean``."""
     line = decimate(data, *window, width)
     crowded = is_crowded(data, line, window, width)
-    return averaged(data, line, window, width, restarts) if crowded else line
+    return averaged(mean, line, window, width, restarts) if crowded else line
 
 
 def y_scale(
@@ -251,7 +263,7 @@ def _with_limits(chart: Chart, low: float, high: float) -> tuple[float, float]:
 def _limits(chart: Chart) -> list[float]:
     return [
         float(v)
-        for v in (*(li.value for li in chart.limits), *(chart.healthy or ()))
+        for v in (*(li.value for li in chart.limits if li.sought), *(chart.healthy or ()))
         if v is not None
     ]
 

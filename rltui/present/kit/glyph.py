@@ -19,6 +19,8 @@ class GlyphSet:
 
     marker: str = "braille"
     """How charts draw their dots: braille, block or ascii."""
+    colours: bool = True
+    """False where nothing has a colour: areas are filled with letters."""
 
     # Verdicts and states
     unknown: str = "·"
@@ -70,6 +72,11 @@ class GlyphSet:
     def ascii(self) -> bool:
         """True when nothing beyond ascii may be printed."""
         return self.marker == "ascii"
+
+    @property
+    def lettered(self) -> bool:
+        """Whether areas are told apart by letters."""
+        return self.ascii or not self.colours
 
     def badge(self, level: Level) -> str:
         """The badge of a level."""
@@ -185,15 +192,16 @@ def _ascii_char(char: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def glyph_set(marker: str, *, plain_badges: bool = False) -> GlyphSet:
-    """The set for a marker: ``braille``, ``block`` or ``ascii``.
+def glyph_set(marker: str, *, plain_badges: bool = False, colours: bool = True) -> GlyphSet:
+    """The set for a marker: ``braille``, ``block`` or ``ascii``, on a terminal with colours or
+    without.
 
     ``plain_badges`` takes the badges of the ascii set, for terminals that draw ambiguous characters
     two cells wide. Raises ValueError for another marker.
     """
     if marker not in _SETS:
         raise ValueError(f"unknown marker {marker!r}; one of {', '.join(MARKERS)}")
-    chosen = _SETS[marker]
+    chosen = _SETS[marker] if colours else replace(_SETS[marker], colours=False)
     if not plain_badges or chosen.ascii:
         return chosen
     names = ("unknown", "ok", "watch", "bad", "over", "live", "stalled", "finished", "crashed")

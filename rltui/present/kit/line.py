@@ -48,6 +48,11 @@ class Token(str, Enum):
     RUN_3 = "run3"
     RUN_4 = "run4"
     RUN_5 = "run5"
+    RUN_1_BAND = "run1band"
+    RUN_2_BAND = "run2band"
+    RUN_3_BAND = "run3band"
+    RUN_4_BAND = "run4band"
+    RUN_5_BAND = "run5band"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +98,17 @@ Line = list[Span]
 
 #: Tokens of compared runs, in the order in which runs take them.
 RUN_TOKENS = (Token.RUN_1, Token.RUN_2, Token.RUN_3, Token.RUN_4, Token.RUN_5)
+#: Token of a group of runs -> that of the band around its line.
+RUN_BANDS = dict(
+    zip(
+        RUN_TOKENS,
+        (
+            Token.RUN_1_BAND, Token.RUN_2_BAND, Token.RUN_3_BAND, Token.RUN_4_BAND,
+            Token.RUN_5_BAND,
+        ),
+        strict=True,
+    )
+)  # fmt: skip
 #: Tokens of the stages of a step; the last one is that of all other stages.
 STAGE_TOKENS = (
     Token.STAGE_1, Token.STAGE_2, Token.STAGE_3, Token.STAGE_4, Token.STAGE_5, Token.STAGE_6,

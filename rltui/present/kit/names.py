@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from rltui.core.text import cell_width, fit, fit_middle
@@ -19,7 +19,8 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
 
     When one is too long, the beginning and the end that all share are dropped; what is still too
     long loses the words that most of the others have too, is cut in the middle, or to the part in
-    which it differs from its neighbours. Names too alike for ``width`` cells may come out equal.
+    which it differs from its neighbours. Two come out equal only where ``width`` is too small for
+    as many parts of a name as there are names.
     """
     if all(cell_width(n) <= width for n in names):
         return names
@@ -31,10 +32,41 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
     best = max(tries, key=lambda cut: len(set(cut)))
     alike, given = Counter(best), Counter(names)
     ordered = sorted(given)
-    return tuple(
+    cuts = tuple(
         cut if alike[cut] <= given[name] else _window(name, ordered, width, ellipsis)
         for cut, name in zip(best, names, strict=True)
     )
+    return _told_apart(names, cuts, width, ellipsis)
+
+
+def _told_apart(
+    names: Sequence[str], cuts: Sequence[str], width: int, ellipsis: str
+) -> tuple[str, ...]:
+    """The cuts, where two names share one the later of them with another part of its name."""
+    owners: dict[str, str] = {}
+    for name, cut in zip(names, cuts, strict=True):
+        owners.setdefault(cut, name)
+    held = {name: cut for cut, name in owners.items()}
+    for name in dict.fromkeys(names):
+        if name not in held:
+            free = (c for c in _parts_of(name, width, ellipsis) if c not in owners)
+            cut = next(free, fit(name, width, ellipsis=ellipsis))
+            held[name] = cut
+            owners.setdefault(cut, name)
+    return tuple(held[name] for name in names)
+
+
+def _parts_of(name: str, width: int, ellipsis: str) -> Iterator[str]:
+    """Beginnings of a name, the longest first, each with any later part of it."""
+    for size in range(max(0, width - 2), -1, -1):
+        head = fit(name, size, ellipsis="").rstrip() + ellipsis
+        room = width - cell_width(head)
+        for start in range(len(name) - 1, cell_width(head), -1):
+            tail = name[start:]
+            if cell_width(tail) > room:
+                tail = fit(tail, room, ellipsis=ellipsis)
+            if cell_width(tail) >= min(room, 2):
+                yield head + tail
 
 
 def _without_common(names: Sequence[str], ellipsis: str) -> tuple[str, ...]:

@@ -59,17 +59,17 @@ _QUESTION = re.compile(r"[^.;]*\?")
 
 
 def whole_clauses(text: str, width: int, limit: int = 1, *, ellipsis: str = "…") -> list[str]:
-    """``text`` in at most ``limit`` lines: as many whole clauses as fit, else cut. A question and
-    what stands in brackets are not parted."""
+    """``text`` in at most ``limit`` lines: as many whole clauses as fit and an ellipsis for the
+    rest, else cut. A question and what stands in brackets are not parted."""
     lines = wrap(text, width)
     if len(lines) <= limit:
         return lines
     kept: list[str] = []
     for end in _CLAUSE_END.finditer(text):
-        head = text[: end.start()] + (end[0] if end[0] in ".?" else "")
+        head = text[: end.start()] + ("?" if end[0] == "?" else "")
         parted = end[0] in ",;" and _QUESTION.match(text, end.end())
         if head.count("(") == head.count(")") and not parted:
-            lines = wrap(head, width)
+            lines = wrap(f"{head} {ellipsis}", width)
             kept = lines if len(lines) <= limit else kept
     return kept or wrap(text, width, limit, ellipsis=ellipsis)
 
@@ -90,12 +90,14 @@ def paragraph(
     ]
 
 
-def fact_table(facts: Iterable[tuple[str, str]], width: int, names: int) -> list[Line]:
+def fact_table(
+    facts: Iterable[tuple[str, str]], width: int, names: int, look: Style = TEXT
+) -> list[Line]:
     """(name, text) pairs below each other, the texts wrapped beside ``names`` cells of names;
     without those that have no text."""
     lines: list[Line] = []
     for name, text in facts:
-        for at, line in enumerate(paragraph(text, width - names)):
+        for at, line in enumerate(paragraph(text, width - names, look)):
             lines.append([(pad("" if at else name, names), MUTED), *line])
     return lines
 

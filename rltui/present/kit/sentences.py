@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from rltui.core.template import fill
-from rltui.health.model import Evidence, Finding, Judgement, Side, Skipped
+from rltui.health.model import Evidence, FewRows, Finding, Judgement, Side, Skipped
 from rltui.present.kit import numbers
 
 Fact = float | int | str | None
@@ -23,7 +23,8 @@ def summary(finding: Finding) -> str:
     if finding.words is None:
         return _state(finding)
     template = _limit_named(finding, finding.words.summary)
-    return _filled(template, facts(finding.evidence)) + _others(finding.evidence)
+    again = "; the newest row is beyond it again" if finding.evidence.again else ""
+    return _filled(template, facts(finding.evidence)) + _others(finding.evidence) + again
 
 
 def short(finding: Finding) -> str:
@@ -45,11 +46,11 @@ def _limit_named(finding: Finding, template: str) -> str:
 
 
 def _state(finding: Finding) -> str:
-    known = finding.evidence.facts
-    limit, interval = known.get("limit_s"), known.get("interval_s")
-    if isinstance(limit, (int, float)):
+    known, age = finding.evidence.facts, finding.evidence.value
+    interval = known.get("interval_s")
+    if age is not None:
         pace = f"; {_pace(float(interval))}" if interval else ""
-        return f"nothing written for more than {numbers.age(limit)}{pace}"
+        return f"nothing written for {numbers.age(age)}{pace}"
     return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
 
 
@@ -74,11 +75,14 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
         return dict(evidence.facts)
     row, side = evidence.row, evidence.side
     limit = numbers.plain(math.nan if evidence.threshold is None else evidence.threshold)
+    if side is Side.BOTH:  # limits of equal size: the one that the value is beyond
+        below = evidence.value is not None and evidence.value < 0
+        side, limit = (Side.LOW, f"-{limit}") if below else (Side.HIGH, limit)
     out: dict[str, Fact] = {
         **row,
         "when": "now" if evidence.newest else f"at step {numbers.step(row['step'])}",
         "from": f"{numbers.plain(row['before'])} → " if evidence.has_before else "",
-        "bound": {Side.BOTH: "±", Side.HIGH: "≤ ", Side.LOW: "≥ "}[side] + limit,
+        "bound": ("≥ " if side is Side.LOW else "≤ ") + limit,
         "and_now": "" if evidence.latest is None else f", now {numbers.plain(evidence.latest)}",
         **evidence.facts,
     }
@@ -91,6 +95,29 @@ def healthy(judgement: Judgement) -> str:
     if judgement.rules:
         return _filled(judgement.healthy, judgement.values)
     return bounds(judgement.values.get("low"), judgement.values.get("high"))
+
+
+def bad_limit(judgement: Judgement) -> str:
+    """The limit for bad, in the words of :func:`healthy`; "" if there is none of its own."""
+    found = _filled(judgement.healthy, judgement.bad) if judgement.bad else ""
+    return "" if found == healthy(judgement) else found
+
+
+def limits(judgement: Judgement) -> str:
+    """Both limits with their level: "watch limit ≤ 0.08, bad limit ≤ 0.2", "healthy ≤ 1" for one;
+    "" without any."""
+    mild, bad = healthy(judgement), bad_limit(judgement)
+    if bad:
+        return f"watch limit {mild}, bad limit {bad}"
+    return f"healthy {mild}" if mild else ""
+
+
+def limit_words(judgement: Judgement, *, above: bool, value: float) -> str:
+    """The limit that a chart draws, by the level that begins there: "watch > 0.08";
+    "usual ≤ 1" for a range that is only documented."""
+    if not judgement.rules:
+        return f"usual {'≤' if above else '≥'} {numbers.short(value)}"
+    return f"{judgement.limit_level.word} {'>' if above else '<'} {numbers.short(value)}"
 
 
 def healthy_short(judgement: Judgement) -> str:
@@ -107,6 +134,12 @@ def bounds(low: float | None, high: float | None) -> str:
     if high is not None:
         return f"≤ {numbers.plain(high)}"
     return "" if low is None else f"≥ {numbers.plain(low)}"
+
+
+def too_few(few: FewRows) -> str:
+    """Why a run without a finding is not called ok."""
+    rows = "1 row" if few.rows == 1 else f"{few.rows} rows"
+    return f"only {rows}: too few to judge (a verdict needs {few.needed})"
 
 
 def why_skipped(skipped: Skipped, missing: str) -> str:

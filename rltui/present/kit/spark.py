@@ -41,9 +41,10 @@ def spark_of(
 
     ``last`` is the newest step of the run; columns after it are blank. A column shows its point
     farthest from the median, one without points the last value before it, the newest column the
-    newest value. Height is the metric's own minimum to maximum; colour is its level at that step
-    (``levels``), never its height. A value that never changed is a dashed line, NaN and Inf are
-    an ``N`` and dashes for as long as they last.
+    newest value; fewer points than columns get a cell each and no more. Height is the metric's own
+    minimum to maximum; colour is its level at that step (``levels``), never its height. A value
+    that never changed is a dashed line, NaN and Inf are an ``N`` and dashes for as long as they
+    last.
     """
     width, first, unit = digest.width, digest.first, digest.unit
     used = min(width, math.floor((max(first, float(last)) - first) / unit + 1e-9) + 1)
@@ -51,6 +52,8 @@ def spark_of(
     if not count.any():
         return [(" " * width, MUTED)]
     shown, kind = _cells(digest, used)
+    if count.sum() < used:
+        kind[(count == 0) & (kind == _VALUE)] = _BLANK
     ramp, constant = _heights(digest, shown, len(glyphs.ramp))
     level = _levels(levels, first, unit, used)
     line = _paint(ramp, kind, level, constant=constant, known=known, glyphs=glyphs)

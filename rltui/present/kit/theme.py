@@ -26,7 +26,7 @@ from types import MappingProxyType
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.shipped import shipped
 from rltui.core.yaml_document import Node, Table, nearest, read_document
-from rltui.present.kit.line import Token
+from rltui.present.kit.line import RUN_BANDS, Token
 
 DEFAULT = "default"
 ANSI_COLOURS = tuple(
@@ -51,6 +51,7 @@ _DERIVED: dict[Token, tuple[Token, Token, float]] = {
     Token.SPARK: (Token.SERIES, Token.BG, 0.3),
     Token.BAND: (Token.SERIES, Token.BG, 0.6),
     Token.TINT: (Token.OK, Token.BG, 0.9),
+    **{band: (run, Token.BG, 0.55) for run, band in RUN_BANDS.items()},
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Sequence
 
 from rltui.core.errors import UsageError
@@ -17,6 +18,18 @@ from rltui.session.groups import Grouping, groupings
 
 #: Metrics of the table: the headline and the first vital signs.
 _MOST_METRICS = 6
+
+
+def compared(runs: Sequence[RunView], names: Sequence[str]) -> list[RunView]:
+    """The runs that ``names`` (or globs) refer to, in that order. Raises UsageError for a name
+    without a run."""
+    found: dict[RunView, None] = {}
+    for name in names:
+        matching = [r for r in runs if name == r.name or fnmatch.fnmatchcase(r.name, name)]
+        if not matching:
+            raise UsageError(f"no run {name!r}", hint=nearest(name, [r.name for r in runs]))
+        found.update(dict.fromkeys(matching))
+    return list(found)
 
 
 def grouping_named(runs: Sequence[RunView], name: str) -> Grouping:

@@ -25,7 +25,9 @@ from rltui.present.screens.diagnosis import (
     ending_diagnosis,
     summary_of,
 )
+from rltui.present.screens.finding_rows import marks
 from rltui.present.screens.log import last_lines
+from rltui.present.screens.run_state import why_unknown
 from rltui.session import RunView, Session
 from rltui.session.event import Event
 from rltui.session.hook import Message
@@ -89,6 +91,8 @@ def _run(run: RunView) -> Json:
         "state": progress.state.value if progress else "unknown",
         "ending": _ending(run, progress.exit_status) if progress else None,
         "level": run.verdict.level.word,
+        "alarms": {x.word: marks(run)[x] for x in (Level.BAD, Level.WATCH)},
+        "reason": why_unknown(run) or None,
         "categories": {k: v.word for k, v in report.categories.items()} if report else {},
         "first_step": run.data.first_step,
         "last_step": run.data.last_step,
@@ -101,6 +105,10 @@ def _run(run: RunView) -> Json:
         "findings": [_finding(f) for f in report.findings] if report else [],
         "diagnoses": [_diagnosis(run, d) for d in _diagnoses(run)],
         "first_movers": [_move(run, m) for m in report.diagnosed.moves] if report else [],
+        "suspects": [
+            {"tag": s.tag, "low": s.low, "high": s.high}
+            for s in (report.diagnosed.suspects if report else ())
+        ],
         "projections": [_projection(p) for p in projections(run)],
         "skipped": [
             {"rule": s.rule, "missing": list(s.missing)} for s in (report.skipped if report else ())
@@ -139,6 +147,7 @@ def _check(item: CheckItem) -> Json:
         "level": item.level.word,
         "value": item.value,
         "step": item.step,
+        "then": None if item.then is None else dict(zip(("step", "value"), item.then, strict=True)),
         "first": item.first,
         "question": item.check.ask,
         "hint": item.hint,

@@ -30,7 +30,8 @@ def _run(run: RunView) -> str:
     parts = [f"## {escaped(head)}"]
     if lines:
         parts.append("\n".join(_item(line) for line in lines))
-    parts += [_table(section) for section in overview_sections(run)]
+    sections = sorted(overview_sections(run), key=lambda s: -s.level)
+    parts += [_table(section) for section in sections]
     return "\n\n".join(parts)
 
 
@@ -48,7 +49,7 @@ def _table(section: Section) -> str:
         "| | metric | value | healthy | tag |",
         "| --- | --- | ---: | --- | --- |",
     ]
-    return "\n".join([*lines, *(_row(row) for row in section.rows)])
+    return "\n".join([*lines, *(_row(row) for row in sorted(section.rows, key=lambda r: -r.level))])
 
 
 def _row(row: Row) -> str:

@@ -7,6 +7,7 @@ decimated to twice the width, and the figure is cleared before and after.
 from __future__ import annotations
 
 import fnmatch
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,9 +17,21 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.present.chart.axis import decades, round_ticks, x_ticks
 from rltui.present.chart.render import smooth
 from rltui.present.kit.names import distinct
-from rltui.present.screens.mean_band import bundle
+from rltui.present.screens.marks import setting_words
+from rltui.present.screens.mean_band import Points, bundle
+from rltui.present.screens.overlays import points_of
 from rltui.session import RunView
 from rltui.session.groups import Grouping
+
+#: Axis -> kind of its labels, what it is called, and what stands there without it.
+_KINDS = {"step": "step", "relative": "time", "wall": "clock", "tokens": "number"}
+_AXIS_WORDS = {"wall": "time", "tokens": "tokens"}
+_MISSING = {
+    "step": "no point",
+    "relative": "no times in the log",
+    "wall": "no times in the log",
+    "tokens": "no token counts in the log",
+}
 
 _Ticks = Sequence[tuple[float, str]]
 
@@ -39,28 +52,37 @@ def find_tags(runs: Sequence[RunView], name: str) -> list[str]:
     return list(found)
 
 
-def plot_text(
-    runs: Sequence[RunView],
-    tag: str,
-    width: int,
-    height: int,
-    weight: float,
-    *,
-    log: bool,
-    colour: bool,
-    groups: Grouping | None = None,
-) -> str:
-    """One chart of ``tag`` with a line per run that has it, ``width`` x ``height`` cells. With
-    ``groups`` a line per group, the mean over its runs, between two of the standard deviation."""
+@dataclass(frozen=True, slots=True)
+class PlotOptions:
+    """How charts are drawn."""
+
+    width: int
+    """In cells, ..."""
+    height: int
+    weight: float = 0.0
+    """Of the moving average, 0 (none) to below 1."""
+    log: bool = False
+    axis: str = "step"
+    """What the x axis counts: step, relative, wall or tokens."""
+    colour: bool = False
+    groups: Grouping | None = None
+
+
+def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
+    """One chart of ``tag`` with a line per run that has it. With groups a line per group, the mean
+    over its runs, between two of the standard deviation."""
     import plotext
 
-    having = [r for r in runs if tag in r.infos and r.series(tag).count]
-    shape = _Shape(2 * width, weight, log)
+    width, height, groups = options.width, options.height, options.groups
+    having = [r for r in runs if tag in r.infos and _points(r, tag, options.axis) is not None]
+    if not having:
+        return f"{tag}: {_MISSING[options.axis]}\n"
+    shape = _Shape(2 * width, options.weight, options.log, options.axis)
     drawn = _of_runs(having, tag, shape) if groups is None else _of_groups(groups, tag, shape)
     curves = [d.curve for d in drawn]
     names = distinct(tuple(d.label for d in drawn), max(8, width // 3))
     if not any(len(c.x) for c in curves):
-        why = "no positive value for a log axis" if log else "no finite value"
+        why = "no positive value for a log axis" if options.log else "no finite value"
         return f"{tag}: {why}\n"
     plotext.clear_figure()
     try:
@@ -76,14 +98,14 @@ def plot_text(
         # what is drawn on a log axis are logarithms: plotext's scale fails on the smallest numbers
         values = np.concatenate([c.y for c in curves])
         low, high = float(values.min()), float(values.max())
-        _ticks(plotext.yticks, (decades if log else round_ticks)(low, high, height))
-        low, high = _span(having, tag)
-        _ticks(plotext.xticks, x_ticks(low, high, width - 10))
-        plotext.xlabel("row" if {r.step_word for r in having} == {"row"} else "step")
+        _ticks(plotext.yticks, (decades if options.log else round_ticks)(low, high, height))
+        low, high = _span([p for r in having if (p := _points(r, tag, options.axis))])
+        _ticks(plotext.xticks, x_ticks(low, high, width - 10, _KINDS[options.axis]))
+        plotext.xlabel(_x_label(having, options.axis))
         text = str(plotext.build())
     finally:
         plotext.clear_figure()
-    text = (text if colour else str(plotext.uncolorize(text))).rstrip("\n") + "\n"
+    text = (text if options.colour else str(plotext.uncolorize(text))).rstrip("\n") + "\n"
     return text + _left_out(curves)
 
 
@@ -97,16 +119,24 @@ def _left_out(curves: Sequence[_Curve]) -> str:
     return f"log y leaves out what is not above 0: {count:,} of {every:,} points\n" if count else ""
 
 
-def _label(runs: Sequence[RunView], run: RunView) -> str:
-    """The name of a run, after that of its directory when another run has the same."""
-    alone = sum(r.name == run.name for r in runs) == 1
-    return run.name if alone else f"{run.logdir_label}/{run.name}"
+def _labels(runs: Sequence[RunView]) -> list[str]:
+    """The names of runs, after that of the directory where another run has the same, and the
+    hyperparameters in which they differ."""
+    names = Counter(r.name for r in runs)
+    shown = [r.name if names[r.name] == 1 else f"{r.logdir_label}/{r.name}" for r in runs]
+    pairs = zip(shown, setting_words(runs), strict=True)
+    return [f"{name} ({words})" if words else name for name, words in pairs]
 
 
-def _span(runs: Sequence[RunView], tag: str) -> tuple[float, float]:
-    """First and last step over the runs."""
-    steps = [run.series(tag).steps for run in runs]
-    return float(min(s[0] for s in steps)), float(max(s[-1] for s in steps))
+def _x_label(runs: Sequence[RunView], axis: str) -> str:
+    if axis == "step":
+        return "row" if {r.step_word for r in runs} == {"row"} else "step"
+    return "time since the start" if axis == "relative" else _AXIS_WORDS[axis]
+
+
+def _span(lines: Sequence[Points]) -> tuple[float, float]:
+    """First and last place over the runs."""
+    return float(min(x[0] for x, _ in lines)), float(max(x[-1] for x, _ in lines))
 
 
 def _title(runs: Sequence[RunView], tag: str) -> str:
@@ -137,6 +167,7 @@ class _Shape:
     """At most two points are kept for each."""
     weight: float
     log: bool
+    axis: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +184,13 @@ class _Drawn:
 def _of_runs(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[_Drawn]:
     """A line for each run; of more than can be told apart the first ones, and the lowest and
     highest of the rest."""
+    labels = _labels(runs)
     own = runs if len(runs) <= len(_COLOURS) else runs[: len(_COLOURS) - 1]
     drawn = [
-        _Drawn(_curve(*run.shown(tag).finite(), shape), _label(runs, run), _COLOURS[n])
-        for n, run in enumerate(own)
+        _Drawn(_curve(*points, shape), labels[n], _COLOURS[n])
+        for n, points in enumerate(_lines(own, tag, shape))
     ]
-    rest = bundle([_points(r, tag) for r in runs[len(own) :]])
+    rest = bundle(_lines(runs[len(own) :], tag, shape))
     if rest is not None:
         label = f"{len(runs) - len(own)} more: lowest, highest"
         for n, values in enumerate(rest.extremes()):
@@ -170,8 +202,8 @@ def _of_runs(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[_Drawn]:
 def _of_groups(groups: Grouping, tag: str, shape: _Shape) -> list[_Drawn]:
     drawn = []
     for n, group in enumerate(groups.groups):
-        having = [r for r in group.runs if tag in r.infos]
-        found = bundle([_points(r, tag) for r in having])
+        having = _lines([r for r in group.runs if tag in r.infos], tag, shape)
+        found = bundle(having)
         if found is None:
             continue
         paint = _COLOURS[n % len(_COLOURS)]
@@ -183,9 +215,13 @@ def _of_groups(groups: Grouping, tag: str, shape: _Shape) -> list[_Drawn]:
     return drawn
 
 
-def _points(run: RunView, tag: str) -> tuple[FloatArray, FloatArray]:
-    steps, values = run.shown(tag).finite()
-    return steps.astype(np.float64), values
+def _lines(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[Points]:
+    """The points of those runs that have any on the axis."""
+    return [p for r in runs if (p := _points(r, tag, shape.axis)) is not None]
+
+
+def _points(run: RunView, tag: str, axis: str) -> Points | None:
+    return points_of(run, tag, axis, "" if axis == "step" else _KINDS[axis])
 
 
 def _curve(steps: FloatArray | IntArray, values: FloatArray, shape: _Shape) -> _Curve:

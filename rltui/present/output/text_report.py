@@ -6,12 +6,12 @@ from collections import Counter
 from datetime import datetime, timezone
 
 from rltui.catalogue.model import Category
-from rltui.core.batch import Note
-from rltui.core.level import Level, RunState, worst
-from rltui.core.text import cell_width, clean, pad
+from rltui.core.level import Level, worst
+from rltui.core.text import cell_width, pad
 from rltui.health.model import Diagnosis, Finding, FindingState
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.present.kit import numbers, sentences
+from rltui.present.kit.file_note import note_text
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.screens.ahead import ahead_sentence, projections
 from rltui.present.screens.diagnosis import (
@@ -20,9 +20,12 @@ from rltui.present.screens.diagnosis import (
     ending_diagnosis,
     summary_of,
 )
+from rltui.present.screens.finding_rows import FindingRow, finding_rows
+from rltui.present.screens.findings import marks_words
 from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.log import exit_words, last_lines
 from rltui.present.screens.metric_rows import Row, fold
+from rltui.present.screens.run_state import since_step, state_words, why_unknown
 from rltui.present.screens.story import check_facts
 from rltui.session import RunView, Session
 from rltui.session.event import Event, EventKind
@@ -30,6 +33,8 @@ from rltui.session.event import Event, EventKind
 _GLYPHS = glyph_set("braille")
 #: Lines of the end of a log that are printed.
 _TAIL_LINES = 12
+#: Cells of the titles in a snapshot, and the most that a long one widens them to.
+_TITLE, _TITLE_MOST = 20, 40
 
 
 def verdict_line(session: Session) -> str:
@@ -54,9 +59,7 @@ def run_verdict(run: RunView) -> str:
     glyph = _GLYPHS.badge(run.verdict.level)
     firing = run.report.firing() if run.report else ()
     shown = run.report.worst(min(4, len(firing))) if run.report else ()
-    what = ", ".join(
-        f"{f.title} ({f.level.word} since {numbers.step(f.since_step)})" for f in shown
-    )
+    what = ", ".join(f"{f.title} ({f.level.word} since {since_step(run, f)})" for f in shown)
     if len(firing) > 4:
         what += f", and {len(firing) - 4} more"
     if (cause := cause_of(run)) is not None:
@@ -65,7 +68,7 @@ def run_verdict(run: RunView) -> str:
     if run.verdict.crash is not None:
         what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
     if not what:
-        what = "nothing to report" if run.verdict.level is Level.OK else "not judged"
+        what = why_unknown(run) or "nothing to report"
     return f"{glyph} {run.name}{_standing(run)}: {what}"
 
 
@@ -78,24 +81,11 @@ def _standing(run: RunView) -> str:
         total = f"/{numbers.step(progress.total_steps)}" if progress.total_steps else ""
         words.append(f"{run.step_word} {numbers.step(progress.last_step)}{total}")
     if progress is not None and (progress.last_step is not None or run.verdict.crash is not None):
-        words.append(_state_words(run))
+        words.append(state_words(run))
     if run.report is not None and run.report.reference is not None:
         words.append(f"compared with {run.report.reference}")
     text = ", ".join(w for w in words if w)
     return f" ({text})" if text else ""
-
-
-def _state_words(run: RunView) -> str:
-    progress = run.progress
-    if progress is None:
-        return ""
-    age = numbers.age(progress.age_s) if progress.age_s is not None else ""
-    if progress.gone and run.verdict.crash is None:
-        return "log deleted"
-    if progress.state is RunState.UNKNOWN:
-        return f"ended {age} ago" if age else "state unknown"
-    word = run.verdict.state_word
-    return f"{word} {age} ago" if age else word
 
 
 def check_text(session: Session) -> str:
@@ -126,7 +116,7 @@ def event_words(event: Event) -> str:
     glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
     now = "now " if event.kind is EventKind.CHANGED else ""
     level = "" if over else f"{now}{finding.level.word} "
-    what = f"{finding.title}, {level}{_when(finding)}".rstrip()
+    what = f"{finding.title}, {level}{_when(event.run, finding)}".rstrip()
     cause = "" if over else cause_words(event.run, finding)
     tail = f"; cause: {cause}" if cause else ""
     return f"{glyph} {event.run.name}: {what}: {sentences.summary(finding)}{tail}"
@@ -151,19 +141,18 @@ def _finding_lines(run: RunView) -> list[str]:
     for story in report.diagnosed.stories():
         lines += _story_lines(run, story)
     known = {id(f) for d in report.diagnosed.diagnoses for f in d.findings}
-    for finding in report.findings:  # of rules that no symptom knows
-        if id(finding) not in known:
-            lines.append(f"  {_finding_line(finding)}")
-            if finding.advice and finding.state is FindingState.FIRING:
-                lines.append(f"      next step: {finding.advice}")
+    for row in finding_rows(run):  # of rules that no symptom knows
+        if id(row.finding) not in known:
+            lines.append(f"  {_row_of_finding(run, row)}")
+            if row.finding.advice and row.is_firing:
+                lines.append(f"      next step: {row.finding.advice}")
     lines += _moved_lines(run)
     lines += [f"    ahead: {ahead_sentence(run, p)}" for p in projections(run)]
     if not report.findings:
         count = len(report.judged)
         rules = "rule" if count == 1 else "rules"
         what = "no finding" if run.verdict.crash else "nothing to report"
-        well = f"    {what}, {count} {rules} judged"
-        lines.append(well if count else "    no rule can judge it")
+        lines.append(f"    {why_unknown(run) or f'{what}, {count} {rules} judged'}")
     if report.skipped and report.judged:
         count = len(report.skipped)
         rules = "rule" if count == 1 else "rules"
@@ -176,25 +165,32 @@ def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
     top, lines = story[0], []
     cause = top.symptom.id == SETTING_CHANGED
     if cause:
-        lines.append(f"  {_GLYPHS.badge(top.level)} {summary_of(run, top)}")
-    findings = [f for d in story for f in d.findings]
-    for finding in findings:
-        indent = "    " if cause or finding is not findings[0] else "  "
-        lines.append(f"{indent}{_finding_line(finding)}")
+        mark = _GLYPHS.over if top.is_over else _GLYPHS.badge(top.level)
+        lines.append(f"  {mark} {summary_of(run, top)}")
+    own = {id(f) for d in story for f in d.findings}
+    for row in finding_rows(run):
+        if id(row.finding) in own:
+            lines.append(f"{'    ' if lines else '  '}{_row_of_finding(run, row)}")
     if top.level < Level.WATCH:
         return lines
-    facts = [("usual causes", top.symptom.causes), ("next step", top.symptom.advice)]
-    return [*lines, *_check_lines(run, top), *(f"      {name}: {text}" for name, text in facts)]
+    lead = next((d for d in story if not d.is_over), top)
+    facts = [("usual causes", lead.symptom.causes), ("next step", lead.symptom.advice)]
+    return [*lines, *_check_lines(run, lead), *(f"      {name}: {text}" for name, text in facts)]
 
 
 def _check_lines(run: RunView, diagnosis: Diagnosis) -> list[str]:
     return [f"      {name}: {text}" for name, text in check_facts(run, diagnosis, _GLYPHS)]
 
 
-def _finding_line(finding: Finding) -> str:
-    over = finding.state is FindingState.RESOLVED
-    glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
-    return f"{glyph} {finding.title}, {_when(finding)}: {sentences.summary(finding)}"
+def _row_of_finding(run: RunView, row: FindingRow) -> str:
+    """One fact in one line: its newest episode, when the others were, and other tags."""
+    finding, when = row.finding, _when(run, row.finding)
+    if row.earlier:
+        spans = (numbers.step_range(f.since_step, f.until_step) for f in row.earlier)
+        when = f"{row.times} times: {when}, and {', '.join(spans)}"
+    glyph = _GLYPHS.badge(finding.level) if row.is_firing else _GLYPHS.over
+    also = "".join(f"; also {f.tag}" for f in row.findings[1:])
+    return f"{glyph} {finding.title}, {when}: {sentences.summary(finding)}{also}"
 
 
 def _moved_lines(run: RunView) -> list[str]:
@@ -217,12 +213,13 @@ def _rowless_lines(run: RunView) -> list[str]:
     return ["    no row of metrics; the log ends with", *(f"      | {line}" for line in tail)]
 
 
-def _when(finding: Finding) -> str:
+def _when(run: RunView, finding: Finding) -> str:
     if finding.since_step is None:
         return "whole run"
-    if finding.state is FindingState.RESOLVED:
-        return f"{numbers.step_range(finding.since_step, finding.until_step)}, resolved"
-    return f"since {numbers.step(finding.since_step)}"
+    if finding.state is not FindingState.FIRING:
+        span = numbers.step_range(finding.since_step, finding.until_step)
+        return f"{span}, {finding.state.value}"
+    return f"since {since_step(run, finding)}"
 
 
 def _note_lines(run: RunView) -> list[str]:
@@ -233,15 +230,11 @@ def _note_lines(run: RunView) -> list[str]:
     return lines
 
 
-def note_text(note: Note, path: str) -> str:
-    """What is wrong with a file, and where in it."""
-    at = "" if note.offset is None else f" at byte {numbers.exact(note.offset)}"
-    return f"{clean(path)}{at}: {note.message}"
-
-
 def run_lines(run: RunView) -> list[str]:
     """A run in a line, then how it ended, its findings from their causes, and what to check."""
+    marks = marks_words(run)
     head = f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}"
+    head += f": {marks}" if marks else ""
     return [head, *_ending_lines(run), *_finding_lines(run)]
 
 
@@ -250,19 +243,30 @@ def snapshot_text(session: Session) -> str:
     parts = []
     for run in session.runs():
         lines = run_lines(run)
-        for category in Category:
-            tags = [t for t, i in run.infos.items() if i.category is category]
-            rows = fold(run, tags)
-            if rows:
-                lines += ["", f"  {category.value.replace('_', ' ').capitalize()}"]
-                lines += [_row_line(r) for r in rows]
+        groups = _groups(run)
+        titles = max((cell_width(r.title) for _, rows in groups for r in rows), default=0)
+        for category, rows in groups:
+            lines += ["", f"  {category.value.replace('_', ' ').capitalize()}"]
+            lines += [_row_line(r, max(_TITLE, min(titles, _TITLE_MOST))) for r in rows]
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 
-def _row_line(row: Row) -> str:
+def _groups(run: RunView) -> list[tuple[Category, list[Row]]]:
+    """The rows of each category that has some, the worst category and its worst rows first."""
+    groups = []
+    for category in Category:
+        tags = [t for t, i in run.infos.items() if i.category is category]
+        rows = sorted(fold(run, tags), key=lambda r: -r.level)
+        if rows:
+            groups.append((category, rows))
+    return sorted(groups, key=lambda group: -group[1][0].level)
+
+
+def _row_line(row: Row, title: int) -> str:
+    """A row whose title has ``title`` cells."""
     unit = f" {row.info.unit}" if row.info.unit else ""
     value = numbers.aligned(row.value).rstrip()
-    line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, 20)} {value}{unit}"
-    gap = max(1, 48 - cell_width(line))
+    line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, title)} {value}{unit}"
+    gap = max(1, title + 28 - cell_width(line))
     return f"{line}{' ' * gap}{pad(sentences.healthy(row.judgement), 18)} {row.tag}".rstrip()

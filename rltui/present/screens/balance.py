@@ -12,8 +12,8 @@ from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.timing import anatomy
 from rltui.present.screens.view import View
 from rltui.session import RunView
-from rltui.session.anatomy import RECENT
 from rltui.session.balance import Load, loads_of
+from rltui.session.limits import stage_limits
 
 BALANCE = "balance"
 #: Fewest lines of the tab that leave room for it.
@@ -36,7 +36,7 @@ def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> li
     found = loads(run)
     if not found:
         return []
-    note = f"emptiest, mean and fullest, newest {RECENT} {run.step_word}s"
+    note = f"emptiest, mean and fullest, newest {stage_limits().recent} {run.step_word}s"
     lines = [heading("Spread", width, view, note)]
     lines += [_load_line(load, _scale(load, found, run), width, view) for load in found]
     lines += [_wait_line(run, load, width, view) for load in found if not math.isnan(load.wait)]

@@ -10,12 +10,12 @@ import numpy as np
 from rltui.present.chart.chart_model import XY, Overlay
 from rltui.present.chart.render import Chart, Curve, render
 from rltui.present.kit import numbers
-from rltui.present.kit.line import MUTED, RULE, TITLE, Line
+from rltui.present.kit.line import MUTED, RULE, TITLE, Line, Token
 from rltui.present.kit.names import distinct
 from rltui.present.screens.comparison import Column, Comparison, Row
-from rltui.present.screens.marks import RUN_TOKENS, slot_sign
-from rltui.present.screens.mean_band import Points, bundle
-from rltui.present.screens.overlays import band_of, points_of
+from rltui.present.screens.marks import RUN_TOKENS, run_labels, slot_sign
+from rltui.present.screens.mean_band import bundle
+from rltui.present.screens.overlays import Trace, band_of, trace_of
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import Axis, axis_of
 from rltui.session import RunView
@@ -35,30 +35,37 @@ class Curves:
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
-        names = tuple(r.name for r in comparison.rows)
-        ids = [r.id for r in comparison.rows]
-        self.names = dict(zip(ids, distinct(names, _NAME), strict=True))
+        rows = comparison.rows
+        if comparison.grouping is None:
+            names = run_labels([r.runs[0] for r in rows], _NAME)
+        else:
+            names = distinct(tuple(r.name for r in rows), _NAME)
+        self.names = {r.id: name for r, name in zip(rows, names, strict=True)}
         """The names in the legend."""
-        self.banded = [r for r in comparison.rows if r.slot >= len(RUN_TOKENS)]
-        """The rows without a colour of their own."""
         self._curves: dict[object, Curve | None] = {}
         self._bands: dict[object, tuple[XY, XY] | None] = {}
 
     def of(self, row: Row, metric: Column, axis: Axis, view: View) -> Curve | None:
         """The curve of a run, or the mean of a group with its band; None without points."""
-        key = (row.id, metric, view.axis, axis.kind)
+        key = (row.id, metric, view.axis, axis.kind, view.smooth > 0)
         if key not in self._curves:
             self._curves[key] = _curve(self.comparison, row, metric, axis, view)
         return self._curves[key]
 
-    def band(self, metric: Column, axis: Axis, view: View) -> tuple[XY, XY] | None:
-        """Lowest and highest of the rows without a colour."""
-        key = (metric, view.axis, axis.kind)
+    def banded(self, here: Row | None) -> list[Row]:
+        """The rows without a line of their own: those without a colour but for ``here``."""
+        return [r for r in self.comparison.rows if r.slot >= len(RUN_TOKENS) and r is not here]
+
+    def band(
+        self, metric: Column, here: Row | None, axis: Axis, view: View
+    ) -> tuple[XY, XY] | None:
+        """Lowest and highest of the rows without a line of their own."""
+        rows = self.banded(here)
+        key = (metric, tuple(r.id for r in rows), view.axis, axis.kind)
         if key not in self._bands:
-            curves = [self.of(row, metric, axis, view) for row in self.banded]
-            points = [
-                (np.asarray(c.x, np.float64), np.asarray(c.y, np.float64)) for c in curves if c
-            ]
+            curves = [self.of(row, metric, axis, view) for row in rows]
+            found = [c.mean or (c.x, c.y) for c in curves if c is not None]
+            points = [(np.asarray(x, np.float64), np.asarray(y, np.float64)) for x, y in found]
             self._bands[key] = band_of(points)
         return self._bands[key]
 
@@ -76,26 +83,28 @@ def comparison_chart(
             continue
         found = curves.of(row, metric, axis, view)
         if found is not None:
-            label = f"{slot_sign(row.slot)} {words(curves.names[row.id])}"
-            token = RUN_TOKENS[row.slot]
-            lines.append(Overlay(found.x, found.y, token, label, found.low, found.high))
+            sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
+            label = f"{sign} {words(curves.names[row.id])}"
+            band = found.low, found.high
+            lines.append(Overlay(found.x, found.y, token, label, sign, *band, found.mean))
     own = None if here is None else curves.of(here, metric, axis, view)
     if own is None:
         own = Curve(np.empty(0), np.empty(0))
-    elif here is not None and here.slot < len(RUN_TOKENS):
-        own = replace(own, token=RUN_TOKENS[here.slot])
+    elif here is not None:
+        token = (*RUN_TOKENS, Token.STRONG)[min(here.slot, len(RUN_TOKENS))]
+        own = replace(own, token=token, sign=slot_sign(here.slot))
     chart = Chart(
         curve=own,
         label="" if here is None else f"{slot_sign(here.slot)} {words(curves.names[here.id])}",
         overlays=sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)),
-        envelope=curves.band(metric, axis, view),
+        envelope=curves.band(metric, here, axis, view),
         x_kind=axis.kind,
         x_unit=axis.unit,
         smooth=view.smooth,
         log=view.log_y,
         clip=view.outliers,
     )
-    title = _title(comparison, metric, len(curves.banded), view, width)
+    title = _title(comparison, metric, len(curves.banded(here)), view, width)
     return [title, *render(chart, width, height - 1, view.glyphs)]
 
 
@@ -132,12 +141,13 @@ def _curve(
     comparison: Comparison, row: Row, metric: Column, axis: Axis, view: View
 ) -> Curve | None:
     """The curve of a run, or the mean of a group with its band."""
-    found = [_points(run, metric, axis, view) for run in row.runs]
-    kept = [p for p in found if p is not None]
-    if not kept:
+    found = [_trace(run, metric, axis, view) for run in row.runs]
+    traces = [t for t in found if t is not None]
+    if not traces:
         return None
     if comparison.grouping is None:
-        return Curve(*kept[0])
+        return Curve(*traces[0].points, mean=traces[0].mean)
+    kept = [t.mean or t.points for t in traces]
     gathered = bundle(kept)
     if gathered is None:
         return None
@@ -149,13 +159,12 @@ def _curve(
     return Curve(gathered.x, gathered.mean, low, high)
 
 
-def _points(run: RunView, metric: Column, axis: Axis, view: View) -> Points | None:
+def _trace(run: RunView, metric: Column, axis: Axis, view: View) -> Trace | None:
     tag = metric.tags.get(run.key)
-    found = None if tag is None else points_of(run, tag, view.axis, axis.kind)
+    found = None if tag is None else trace_of(run, tag, view, axis.kind)
     if tag is None or found is None:
         return None
-    scale = run.infos[tag].scale / metric.info.scale
-    return found if scale == 1 else (found[0], found[1] * scale)
+    return found.scaled(run.infos[tag].scale / metric.info.scale)
 
 
 def group_words(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,9 @@ from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
 from rltui.health.badges import vanished
-from rltui.health.model import Diagnosis, Finding, Move
+from rltui.health.model import Diagnosis, Finding, Move, Suspect
 from rltui.health.symptoms import SETTING_CHANGED, Check, symptoms
-from rltui.present.kit import numbers
+from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -45,12 +46,15 @@ class CheckItem:
     tag: str | None
     """None when the run logs none of the metrics."""
     level: Level
-    """That of its row in every table."""
+    """That of its row in every table; a worse one that it had while the symptom lasted."""
     value: float | None
     step: int | None
     """Step of the value."""
     hint: str
     """What stands out: "× 200 at step 30", "usually ≤ 0.02"; "" for nothing."""
+    then: tuple[int, float] | None = None
+    """(step, value) at its worst while the symptom lasted, else at its onset; None when it is the
+    same now."""
     is_effect: bool = False
     """Whether it stands out since after the onset of the symptom only."""
     is_setting: bool = False
@@ -116,9 +120,24 @@ def cause_of(run: RunView) -> Move | None:
 
 
 def worst_story(run: RunView) -> Diagnosis | None:
-    """The diagnosis to begin with: the cause of the worst story that is not over."""
+    """The diagnosis to begin with: the first of the worst story that is not over."""
+    leading = run.report.diagnosed.leading if run.report else None
+    return leading if leading is not None and leading.level >= Level.WATCH else None
+
+
+def precondition_of(run: RunView, diagnosis: Diagnosis) -> str:
+    """What began the story of a diagnosis and is over: "learning rate × 200, was 30 to 45"; "" for
+    none."""
     found = run.report.diagnosed.diagnoses if run.report else ()
-    return found[0] if found and found[0].level >= Level.WATCH else None
+    top = next((d for d in found if d.symptom.id == diagnosis.explained_by), None)
+    if top is None or not top.is_over:
+        return ""
+    return f"{title_of(run, top)}, was {numbers.step_range(top.since_step, top.until_step)}"
+
+
+def suspect_words(suspect: Suspect) -> str:
+    """ "usually ≤ 0.02"."""
+    return f"usually {sentences.bounds(suspect.low, suspect.high)}"
 
 
 def summary_of(run: RunView, diagnosis: Diagnosis) -> str:
@@ -129,6 +148,8 @@ def summary_of(run: RunView, diagnosis: Diagnosis) -> str:
         change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
         size = "" if move.factor is None else f" ({numbers.factor(move.factor)})"
         text = f"{run.infos[move.tag].title} {change}{size} at step {numbers.step(move.step)}"
+        if diagnosis.until_step is not None:
+            text += f", until {numbers.step(diagnosis.until_step)}"
     elif diagnosis.until_step is not None:
         until = numbers.step(diagnosis.until_step)
         when = f"at step {until}" if since == until else f"from step {since} to {until}"
@@ -164,6 +185,8 @@ def cause_words(run: RunView, finding: Finding) -> str:
         return ""
     when = "at" if top.symptom.id == SETTING_CHANGED else "since"
     since = "" if top.since_step is None else f" {when} {numbers.step(top.since_step)}"
+    if top.is_over:
+        since = f", {numbers.step_range(top.since_step, top.until_step)}"
     return f"{title_of(run, top)}{since}"
 
 
@@ -176,13 +199,14 @@ def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
 def _items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
     items: list[CheckItem] = []
     for check in diagnosis.symptom.checks:
-        item = _item(run, check, diagnosis.since_step)
+        item = _item(run, check, diagnosis)
         if item.tag is None or all(item.tag != i.tag for i in items):
             items.append(item)
     return sorted(items, key=lambda i: (not i.first, not i.leads))
 
 
-def _item(run: RunView, check: Check, onset: int | None) -> CheckItem:
+def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
+    onset = diagnosis.since_step
     tags = run.tags_of_metrics(("|".join(check.metrics),))
     if not tags:
         key = check.metrics[0].removesuffix(".*")
@@ -197,9 +221,44 @@ def _item(run: RunView, check: Check, onset: int | None) -> CheckItem:
     is_effect = bool(hint) and onset is not None and not _stood_out(run, check, tag, onset)
     step = None if last is None else last[0]
     is_setting = info.category is Category.HYPER
+    level, then = _past(run, tag, diagnosis)
     return CheckItem(
-        check, key, info.title, tag, row.level, row.value, step, hint, is_effect, is_setting
-    )
+        check, key, info.title, tag, max(row.level, level), row.value, step, hint, then,
+        is_effect, is_setting,
+    )  # fmt: skip
+
+
+#: A past value is worth naming when it differs from the present one by this share of the larger.
+_OTHER = 0.25
+
+
+def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[int, float] | None]:
+    """The worst level that a metric had while a symptom lasted, and (step, value) at its worst;
+    without a finding, at the onset. None for a value like that of now."""
+    onset, series = diagnosis.since_step, run.shown(tag)
+    if onset is None or not series.count:
+        return Level.UNKNOWN, None
+    found = [f for f in run.report.findings if f.tag == tag] if run.report else []
+    found = [f for f in found if _meet(f, diagnosis)]
+    level = max((f.evidence.worst or f.level for f in found), default=Level.UNKNOWN)
+    worst = max(found, key=lambda f: f.evidence.worst or f.level, default=None)
+    at = worst.evidence.row.get("at", worst.since_step) if worst is not None else onset
+    row = max(0, int(np.searchsorted(series.steps, at if at is not None else onset, "right")) - 1)
+    value, now = float(series.values[row]), float(series.values[-1])
+    low, high = run.verdict.limits(tag)
+    if (low is not None and value < low) or (high is not None and value > high):
+        level = max(level, Level.WATCH)
+    alike = abs(value - now) <= _OTHER * max(abs(value), abs(now))
+    if alike or (math.isnan(value) and math.isnan(now)):
+        return level, None
+    return level, (int(series.steps[row]), value)
+
+
+def _meet(finding: Finding, diagnosis: Diagnosis) -> bool:
+    """Whether a finding held while a symptom lasted."""
+    since, until = finding.since_step or 0, finding.until_step
+    begins_before = diagnosis.until_step is None or since <= diagnosis.until_step
+    return begins_before and (until is None or until >= (diagnosis.since_step or 0))
 
 
 def _standing_out(run: RunView, check: Check, tag: str, level: Level, value: float | None) -> str:
@@ -207,6 +266,10 @@ def _standing_out(run: RunView, check: Check, tag: str, level: Level, value: flo
     cause = cause_of(run)
     if cause is not None and cause.tag == tag:
         return f"{change_words(cause)} at {numbers.step(cause.step)}"
+    suspects = run.report.diagnosed.suspects if run.report else ()
+    suspect = next((s for s in suspects if s.tag == tag), None)
+    if suspect is not None:
+        return suspect_words(suspect)
     if value is not None and level < Level.WATCH:
         if hint := _far_from_usual(run, check, tag, value):
             return hint
@@ -256,11 +319,22 @@ def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> l
         line.append(column(glyphs.text(item.title), name, STRONG, ellipsis=glyphs.ellipsis))
         right = _value(run, item, view, spark)
         room = width - line_width(line) - line_width(right) - 1
-        words = f"{item.check.ask}  {item.hint}" if item.hint else item.check.ask
+        parts = [item.check.ask, then_words(item)]
+        if item.level >= Level.WATCH:  # the value that the badge is about
+            parts.reverse()
+        words = "  ".join(x for x in (*parts, item.hint) if x)
         text = fit(glyphs.text(words), max(0, room), ellipsis=glyphs.ellipsis)
         line.append((text, _STANDING_OUT if item.hint else TEXT))
         lines.append([*fit_line(line, width - line_width(right)), *right])
     return lines
+
+
+def then_words(item: CheckItem) -> str:
+    """ "1.4 at 120": what a metric was, where that differs from now; else ""."""
+    if item.then is None:
+        return ""
+    step, value = item.then
+    return f"{numbers.value(value)} at {numbers.step(step)}"
 
 
 def _look(item: CheckItem) -> Style:

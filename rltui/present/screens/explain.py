@@ -11,9 +11,15 @@ from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import MUTED, RULE, TITLE, Line
 from rltui.present.kit.prose import fact_table, paragraph
 from rltui.present.screens.ahead import ahead_sentence, projection_of
-from rltui.present.screens.diagnosis import cause_of, diagnosis_of, summary_of, worst_story
-from rltui.present.screens.findings import advice_lines
-from rltui.present.screens.findings_detail import checks
+from rltui.present.screens.diagnosis import (
+    cause_of,
+    diagnosis_of,
+    summary_of,
+    suspect_words,
+    worst_story,
+)
+from rltui.present.screens.findings import evidence_lines
+from rltui.present.screens.findings_detail import checks, next_step_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -23,8 +29,10 @@ def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> l
     head: Line = [(finding.title, TITLE), (f"   {finding.rule}", MUTED)]
     rule: Line = [(view.glyphs.rule * width, RULE)]
     text = paragraph(view.glyphs.text(sentences.summary(finding)), width)
-    lines = [head, rule, *text, [], *advice_lines(run, finding, view, width)]
     diagnosis = diagnosis_of(run, finding)
+    advice = finding.advice if diagnosis is None else diagnosis.symptom.advice
+    step = next_step_lines(advice, view, width)
+    lines = [head, rule, *text, *step, [], *evidence_lines(run, finding, view, width)]
     return lines if diagnosis is None else [*lines, *checks(run, diagnosis, view, width)]
 
 
@@ -52,11 +60,22 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     if last is not None:
         yield "now", f"{numbers.value(last[2])} at {run.step_word} {numbers.step(last[0])}"
     yield "better", {Direction.UP: "higher", Direction.DOWN: "lower"}.get(info.direction, "")
-    yield "healthy", sentences.healthy(verdict.judgement(tag))
+    judgement = verdict.judgement(tag)
+    bad = sentences.bad_limit(judgement)
+    yield "watch limit" if bad else "healthy", sentences.healthy(judgement)
+    yield "bad limit", bad
     found = [f for f in (run.report.firing() if run.report else ()) if f.tag == tag]
     cause, story = cause_of(run), worst_story(run)
-    if story is not None and cause is not None and cause.tag == tag:
-        yield story.level.word, summary_of(run, story)
+    if story is not None and cause is not None and cause.tag == tag and run.report is not None:
+        top = run.report.diagnosed.diagnoses[0]
+        yield top.level.word, summary_of(run, top)
+        yield "next step", story.symptom.advice
+        return
+    suspects = run.report.diagnosed.suspects if run.report else ()
+    suspect = next((s for s in suspects if s.tag == tag), None)
+    if story is not None and suspect is not None:
+        why = f"{suspect_words(suspect)}: the likely cause of what fires ({story.symptom.title})"
+        yield verdict.tag_level(tag).word, why
         yield "next step", story.symptom.advice
         return
     for finding in found:

@@ -1,4 +1,4 @@
-"""The findings of a run as rows of a list: one row for what several tags show at the same time."""
+"""The findings of a run as rows of a list: one row for what several tags or episodes show."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rltui.core.level import Level
 from rltui.health.model import Finding, FindingState
 from rltui.present.screens.run_cache import RunCache
 from rltui.session import RunView
@@ -30,11 +31,18 @@ class FindingRow:
     """The worst first; more than one where tags with different steps show the same."""
     is_repeat: bool
     """Whether a row above it is about the same tag and shows the same symptom."""
+    earlier: tuple[Finding, ...] = ()
+    """Other episodes of the same fact, the newest first."""
 
     @property
     def finding(self) -> Finding:
         """The worst of them."""
         return self.findings[0]
+
+    @property
+    def times(self) -> int:
+        """How many episodes it has had."""
+        return max(1 + len(self.earlier), self.finding.evidence.episodes if self.earlier else 1)
 
     @property
     def is_firing(self) -> bool:
@@ -66,6 +74,7 @@ def _rows(run: RunView, findings: Iterable[Finding]) -> list[FindingRow]:
         else:
             group.append(finding)
     found = [sorted(g, key=lambda f: (-f.level, f.since_step or 0)) for g in groups]
+    found, earlier = _newest(found, run.points.off_axis)
     diagnoses = run.report.diagnosed.diagnoses if run.report else ()
     symptoms = {id(f): d.symptom.id for d in diagnoses for f in d.findings}
     places = _places(found)
@@ -75,9 +84,41 @@ def _rows(run: RunView, findings: Iterable[Finding]) -> list[FindingRow]:
         worst = group[0]
         about = (symptoms.get(id(worst), worst.rule), worst.tag)
         name = FindingId(worst.rule, worst.title, places[id(worst)])
-        rows.append(FindingRow(name, tuple(group), about in shown))
+        rows.append(FindingRow(name, tuple(group), about in shown, earlier[id(worst)]))
         shown.add(about)
     return rows
+
+
+def _newest(
+    groups: Sequence[list[Finding]], off_axis: frozenset[str]
+) -> tuple[list[list[Finding]], dict[int, tuple[Finding, ...]]]:
+    """The newest group of each fact, at the place of the first one, and id of its worst finding ->
+    that of each earlier group. Tags of different axes are different facts."""
+    facts: dict[tuple[str, str, str | None], list[list[Finding]]] = {}
+    for group in groups:
+        worst = group[0]
+        axis = worst.tag if worst.tag in off_axis or worst.error is not None else None
+        facts.setdefault((worst.rule, worst.title, axis), []).append(group)
+    newest: list[list[Finding]] = []
+    earlier: dict[int, tuple[Finding, ...]] = {}
+    for same in facts.values():
+        same.sort(key=lambda g: (g[0].state is FindingState.FIRING, g[0].since_step or 0))
+        newest.append(same[-1])
+        earlier[id(same[-1][0])] = tuple(g[0] for g in reversed(same[:-1]))
+    return newest, earlier
+
+
+def marks(run: RunView) -> Counter[Level]:
+    """How many marks of each level from watch on stand for what is wrong now: rows that fire,
+    settings that are the cause and still set so, and how the run ended."""
+    found = [r.finding.level for r in finding_rows(run) if r.is_firing]
+    if run.report is not None and (stories := run.report.diagnosed.stories()):
+        diagnosed = run.report.diagnosed
+        level = max(d.level for d in stories[0])
+        jumped = diagnosed.cause is not None and not diagnosed.diagnoses[0].is_over
+        found += [level] * (jumped + len(diagnosed.suspects))
+    found.append(run.verdict.exit_level)
+    return Counter(level for level in found if level >= Level.WATCH)
 
 
 def _same_fact(group: Sequence[Finding], other: Finding) -> bool:

@@ -18,8 +18,15 @@ from rltui.present.kit.line import (
     line_width,
     style,
 )
-from rltui.present.kit.prose import fact_table, paragraph
-from rltui.present.screens.finding_rows import FindingId, FindingRow, muted_rows
+from rltui.present.kit.prose import fact_table, paragraph, wrap
+from rltui.present.screens.finding_rows import (
+    FindingId,
+    FindingRow,
+    finding_rows,
+    marks,
+    muted_rows,
+)
+from rltui.present.screens.run_state import since_step, why_unknown
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -37,14 +44,22 @@ def heading(title: str, width: int, view: View, note: str = "") -> Line:
 def counts(run: RunView) -> str:
     """ "3 bad  2 watch  1 resolved", or "none"."""
     if run.report is None:
-        return "none" if run.verdict.crash is not None else "reading"
+        return marks_words(run) or ("none" if run.verdict.crash is not None else "reading")
+    found, over = marks(run), [r.finding.state for r in finding_rows(run)]
     parts = [
-        (run.report.alarms(Level.BAD), "bad"),
-        (run.report.alarms(Level.WATCH), "watch"),
-        (len(run.report.resolved()), "resolved"),
+        (found[Level.BAD], "bad"),
+        (found[Level.WATCH], "watch"),
+        (over.count(FindingState.RESOLVED), "resolved"),
+        (over.count(FindingState.EXCUSED), "excused"),
     ]
     words = [f"{n} {word}" for n, word in parts if n]
     return "  ".join(x for x in (*words, muted_words(run)) if x) or "none"
+
+
+def marks_words(run: RunView) -> str:
+    """ "3 bad, 2 watch"; "" for none."""
+    found = marks(run)
+    return ", ".join(f"{found[x]} {x.word}" for x in (Level.BAD, Level.WATCH) if found[x])
 
 
 def muted_words(run: RunView) -> str:
@@ -55,7 +70,7 @@ def muted_words(run: RunView) -> str:
 
 def finding_look(finding: Finding) -> tuple[str, Token, bool]:
     """(kind of badge: level or over, colour, bold)."""
-    if finding.state is FindingState.RESOLVED:
+    if finding.state is not FindingState.FIRING:
         return "over", Token.MUTED, False
     return "level", LEVEL_TOKEN[finding.level], True
 
@@ -67,12 +82,12 @@ def badge_of(finding: Finding, view: View) -> tuple[str, Token, bool]:
     return glyph, token, bold
 
 
-def span_words(finding: Finding, *, now: bool = False) -> str:
-    """ "since 31", "30 to 31, resolved"; with ``now``: "31 to now"."""
-    if finding.state is FindingState.RESOLVED:
-        tail = "" if now else ", resolved"
+def span_words(run: RunView, finding: Finding, *, now: bool = False) -> str:
+    """ "since 31", "since row 31", "30 to 31, resolved"; with ``now``: "31 to now"."""
+    if finding.state is not FindingState.FIRING:
+        tail = "" if now else f", {finding.state.value}"
         return f"{numbers.step_range(finding.since_step, finding.until_step)}{tail}"
-    since = numbers.step(finding.since_step)
+    since = since_step(run, finding)
     return f"{since} to now" if now else f"since {since}"
 
 
@@ -83,30 +98,51 @@ def cause_line(run: RunView, view: View, width: int) -> Line:
     move = diagnosed.cause if diagnosed else None
     if diagnosed is None or move is None:
         return []
-    level = diagnosed.diagnoses[0].level
-    look, words = style(LEVEL_TOKEN[level], bold=True), view.glyphs.text
+    top, words = diagnosed.diagnoses[0], view.glyphs.text
+    look, mark = style(LEVEL_TOKEN[top.level], bold=True), view.glyphs.badge(top.level)
+    if top.is_over:
+        look, mark = MUTED, view.glyphs.over
     change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
     size = "" if move.factor is None else f" {numbers.factor(move.factor)}"
-    title, at = f"{run.infos[move.tag].title}{size}", f"  at {numbers.step(move.step)}"
-    right = f" {change}{at}"
+    when = numbers.step_range(move.step, top.until_step) if top.is_over else ""
+    title = words(f"{run.infos[move.tag].title}{size}")
+    at = f"  {when or f'at {numbers.step(move.step)}'}"
+    right = words(f" {change}{at}")
     if 2 + cell_width(title) + cell_width(right) > width:
-        right = at
+        right = words(at)
     room = width - 2 - cell_width(right)
-    left = pad(words(title), max(0, room), ellipsis=view.glyphs.ellipsis)
-    line: Line = [(f"{view.glyphs.badge(level)} ", look), (left, look), (words(right), look)]
+    left = pad(title, max(0, room), ellipsis=view.glyphs.ellipsis)
+    line: Line = [(f"{mark} ", look), (left, look), (right, look)]
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
 
 
+def suspect_lines(run: RunView, view: View, width: int) -> list[tuple[str, Line]]:
+    """(tag, line) of each setting that is the likely cause, in the colour of its story."""
+    out: list[tuple[str, Line]] = []
+    for suspect in run.report.diagnosed.suspects if run.report else ():
+        level, words = run.verdict.tag_level(suspect.tag), view.glyphs.text
+        look = style(LEVEL_TOKEN[level], bold=True)
+        text = (
+            f"{run.infos[suspect.tag].title}  usually {sentences.bounds(suspect.low, suspect.high)}"
+        )
+        line: Line = [(f"{view.glyphs.badge(level)} ", look), (words(text), look)]
+        out.append((suspect.tag, fit_line(line, width, ellipsis=view.glyphs.ellipsis)))
+    return out
+
+
 def title_words(row: FindingRow) -> str:
-    """ "reward dropped (2 tags)"."""
-    count = len(row.findings)
-    return f"{row.finding.title} ({count} tags)" if count > 1 else row.finding.title
+    """ "reward dropped (2 tags, 3 times)"."""
+    counts = ((len(row.findings), "tags"), (row.times, "times"))
+    words = ", ".join(f"{count} {word}" for count, word in counts if count > 1)
+    return f"{row.finding.title} ({words})" if words else row.finding.title
 
 
-def finding_line(row: FindingRow, width: int, view: View, *, now: bool = False) -> Line:
+def finding_line(
+    run: RunView, row: FindingRow, width: int, view: View, *, now: bool = False
+) -> Line:
     """One line: badge, title, since when at the right end."""
     glyph, token, bold = badge_of(row.finding, view)
-    right = span_words(row.finding, now=now)
+    right = span_words(run, row.finding, now=now)
     room = width - cell_width(right) - 3
     title = pad(view.glyphs.text(title_words(row)), room, ellipsis=view.glyphs.ellipsis)
     look = style(token, bold=bold)
@@ -125,8 +161,12 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
     if report is None:
         return []
     glyphs = view.glyphs
-    if not report.judged:
-        lines: list[Line] = [[(f"{glyphs.unknown} ", MUTED), ("no rule can judge this run", TEXT)]]
+    if report.calm is Level.UNKNOWN:
+        why = wrap(glyphs.text(why_unknown(run) or "no finding"), width - 2, 2)
+        marks = (glyphs.unknown, " ")
+        lines: list[Line] = [
+            [(f"{mark} ", MUTED), (text, TEXT)] for mark, text in zip(marks, why, strict=False)
+        ]
     else:
         lines = [
             [(f"{glyphs.ok} ", style(Token.OK)), ("nothing to report", TEXT)],
@@ -156,16 +196,16 @@ def _fact(name: str, text: str, width: int, view: View) -> Line:
     return [("  ", TEXT), (pad(name, 12), MUTED), (words, TEXT)]
 
 
-def finding_block(finding: Finding, view: View, width: int, limit: int) -> list[Line]:
+def finding_block(run: RunView, finding: Finding, view: View, width: int, limit: int) -> list[Line]:
     """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
     text, ellipsis = view.glyphs.text(sentences.summary(finding)), view.glyphs.ellipsis
     evidence = paragraph(text, width, TEXT, indent=2, limit=limit, ellipsis=ellipsis)
     row = FindingRow(FindingId(finding.rule, finding.title, 0), (finding,), is_repeat=False)
-    return [finding_line(row, width, view), *evidence]
+    return [finding_line(run, row, width, view), *evidence]
 
 
-def advice_lines(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
-    """Evidence and what to look at first."""
+def evidence_lines(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
+    """Since when, what was compared with which limits, and the tag."""
     evidence = finding.evidence
     facts = [("since", since_words(run, finding))]
     if evidence.value is not None:
@@ -174,8 +214,6 @@ def advice_lines(run: RunView, finding: Finding, view: View, width: int) -> list
         facts.append(("evidence", f"{evidence.statistic} {numbers.value(evidence.value)}"))
         facts.append(("limits", ", ".join(limits)))
     facts.append(("tag", finding.tag or ""))
-    if finding.advice:
-        facts.append(("check", finding.advice))
     if finding.error:
         facts.append(("rule broke", finding.error))
     return fact_table([(name, view.glyphs.text(text)) for name, text in facts], width, 10)
@@ -185,9 +223,9 @@ def since_words(run: RunView, finding: Finding) -> str:
     """ "step 31, 59 steps ago"; when it is resolved, its last step instead."""
     if finding.since_step is None:
         return ""
-    text = f"step {numbers.step(finding.since_step)}"
-    if finding.state is FindingState.RESOLVED:
-        return f"{text}, resolved at {numbers.step(finding.until_step)}"
+    text = f"{run.step_word} {numbers.step(finding.since_step)}"
+    if finding.state is not FindingState.FIRING:
+        return f"{text}, {finding.state.value} at {numbers.step(finding.until_step)}"
     last = run.data.last_step
     ago = 0 if last is None else last - finding.since_step
-    return f"{text}, {numbers.step(ago)} steps ago" if ago > 0 else f"{text}, the newest step"
+    return f"{text}, {numbers.step(ago)} {run.step_word}s ago" if ago > 0 else f"{text}, the newest"

@@ -6,6 +6,7 @@ from rltui.core.text import cell_width
 from rltui.health.model import Diagnosis, Skipped
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, RULE, STRONG, TEXT, Line, line_width, style
+from rltui.present.kit.names import distinct
 from rltui.present.kit.prose import fact_table, paragraph
 from rltui.present.screens.ahead import ahead_sentence, projection_of
 from rltui.present.screens.diagnosis import (
@@ -14,10 +15,11 @@ from rltui.present.screens.diagnosis import (
     diagnosis_of,
     ending_diagnosis,
     summary_of,
+    suspect_words,
     title_of,
 )
 from rltui.present.screens.finding_rows import FindingRow
-from rltui.present.screens.findings import badge_of, heading, since_words
+from rltui.present.screens.findings import badge_of, heading, since_words, span_words
 from rltui.present.screens.findings_list import (
     AheadId,
     CauseId,
@@ -39,19 +41,34 @@ from rltui.session import RunView
 def detail_lines(
     run: RunView, item: ItemId | None, view: View, width: int, height: int
 ) -> list[Line]:
-    """The item at the cursor: what was found, what to check first, usual causes, a chart."""
+    """The item at the cursor: what was found, the next step, what to check, usual causes, a chart.
+    What has no room is counted in the last line."""
+    lines = _detail(run, item, view, width, height)
+    if len(lines) <= height or height < 1:
+        return lines
+    more = f"  {view.glyphs.ellipsis} {len(lines) - height + 1} more lines: m"
+    return [*lines[: height - 1], [(more, MUTED)]]
+
+
+def _detail(run: RunView, item: ItemId | None, view: View, width: int, height: int) -> list[Line]:
+    """All lines of an item; charts and tables take what ``height`` leaves."""
     row = row_of(run, item)
     if row is not None:
         return _finding_detail(run, row, view, width, height)
     if isinstance(item, EndingId):
-        return _ending_detail(run, view, width)[:height]
-    if isinstance(item, CauseId) and run.report is not None and cause_of(run) is not None:
-        return _cause_detail(run, run.report.diagnosed.diagnoses[0], view, width, height)
+        return _ending_detail(run, view, width)
+    if isinstance(item, CauseId) and run.report is not None:
+        cause, leading = cause_of(run), run.report.diagnosed.leading
+        if cause is not None and cause.tag == item.tag:
+            return _cause_detail(run, run.report.diagnosed.diagnoses[0], view, width, height)
+        return (
+            [] if leading is None else _suspect_detail(run, item.tag, leading, view, width, height)
+        )
     if isinstance(item, AheadId):
         return _ahead_detail(run, item.tag, view, width, height)
     skipped = run.report.skipped if run.report else ()
     found = next((s for s in skipped if SkippedId(s.rule) == item), None)
-    return [] if found is None else _skipped_detail(run, found, view, width, height)[:height]
+    return [] if found is None else _skipped_detail(run, found, view, width, height)
 
 
 def _skipped_detail(
@@ -76,7 +93,11 @@ def _judged_lines(run: RunView, view: View, width: int, room: int) -> list[Line]
     shown = rows if len(rows) <= room - 2 else rows[: room - 3]
     columns = columns_for(width)
     lines = [[], section_line("Judged", columns.width, view, heads=columns, spark_head="run")]
-    lines += [row_line(run, row, columns, view, cursor=False) for row in shown]
+    names = distinct(tuple(r.title for r in shown), columns.name, view.glyphs.ellipsis)
+    lines += [
+        row_line(run, row, columns, view, cursor=False, name=name)
+        for row, name in zip(shown, names, strict=True)
+    ]
     more = len(rows) - len(shown)
     return [*lines, [(f"  and {more} more in the tabs", MUTED)]] if more else lines
 
@@ -89,7 +110,7 @@ def _ahead_detail(run: RunView, tag: str, view: View, width: int, height: int) -
     lines = [heading(words(run.infos[tag].title), width, view, tag)]
     lines += paragraph(words(ahead_sentence(run, projection)), width, STRONG)
     lines += paragraph("A straight line through the newest part of the run; no finding yet.", width)
-    return [*lines, *_chart(run, tag, view, width, height - len(lines))][:height]
+    return [*lines, *_chart(run, tag, view, width, height - len(lines))]
 
 
 def _ending_detail(run: RunView, view: View, width: int) -> list[Line]:
@@ -103,7 +124,9 @@ def _ending_detail(run: RunView, view: View, width: int) -> list[Line]:
     if crash.advice:
         lines += [[], *paragraph(words(crash.advice), width)]
     diagnosis = ending_diagnosis(run) if run.infos else None
-    lines += checks(run, diagnosis, view, width) if diagnosis is not None else []
+    if diagnosis is not None:
+        lines += next_step_lines(diagnosis.symptom.advice, view, width)
+        lines += checks(run, diagnosis, view, width)
     return [*lines, [], [("t shows the end of the log", MUTED)]]
 
 
@@ -116,13 +139,27 @@ def _cause_detail(
     note = f" {diagnosis.symptom.id}"
     room = width - line_width(head) - cell_width(note)
     head += [(view.glyphs.rule * max(0, room), RULE), (note, MUTED)]
-    lines = [head, *paragraph(words(summary_of(run, diagnosis)), width, STRONG)]
+    lines = [head, *paragraph(words(summary_of(run, diagnosis)), width)]
+    lines += next_step_lines(diagnosis.symptom.advice, view, width)
     lines += checks(run, diagnosis, view, width)
     moved = first_mover_lines(run, view, width, min(7, height - len(lines) - 10))
     lines += [[], *moved] if moved else []
     move = cause_of(run)
     chart = _chart(run, move.tag, view, width, height - len(lines)) if move else []
-    return [*lines, *chart][:height]
+    return [*lines, *chart]
+
+
+def _suspect_detail(
+    run: RunView, tag: str, diagnosis: Diagnosis, view: View, width: int, height: int
+) -> list[Line]:
+    words, level = view.glyphs.text, run.verdict.tag_level(tag)
+    suspects = run.report.diagnosed.suspects if run.report else ()
+    why = next((suspect_words(s) for s in suspects if s.tag == tag), "")
+    lines = [heading(words(run.infos[tag].title), width, view, tag)]
+    about = f"{why}: the likely cause of what fires ({diagnosis.symptom.title})"
+    lines += paragraph(words(about), width, style(LEVEL_TOKEN[level], bold=True))
+    lines += checks(run, diagnosis, view, width)
+    return [*lines, *_chart(run, tag, view, width, height - len(lines))][:height]
 
 
 def _finding_detail(
@@ -135,20 +172,21 @@ def _finding_detail(
     room = width - line_width(title) - cell_width(finding.rule) - 2
     head: Line = [*title, (" ", TEXT), (view.glyphs.rule * max(0, room), RULE)]
     head.append((f" {finding.rule}", MUTED))
-    lines = [head, *paragraph(words(sentences.summary(finding)), width, STRONG)]
+    lines = [head, *paragraph(words(sentences.summary(finding)), width)]
     diagnosis = diagnosis_of(run, finding)
+    advice = finding.advice if diagnosis is None else diagnosis.symptom.advice
+    lines += next_step_lines(advice, view, width) if not finding.error else []
     facts = [("since", since_words(run, finding)), ("because", _because(run, diagnosis))]
+    facts += [("before", f"{span_words(run, f)}: {sentences.short(f)}") for f in row.earlier]
     facts += [("also", f"{f.tag}: {sentences.short(f)}") for f in row.findings[1:]]
     lines += fact_table([(name, words(text)) for name, text in facts], width, 10)
     if finding.error:
         lines += fact_table([("rule broke", words(finding.error))], width, 12)
     elif diagnosis is not None:
         lines += checks(run, diagnosis, view, width)
-    elif finding.advice:
-        lines += fact_table([("next step", words(finding.advice))], width, 14)
     if finding.tag in run.infos:
         lines += _chart(run, finding.tag, view, width, height - len(lines))
-    return lines[:height]
+    return lines
 
 
 def _because(run: RunView, diagnosis: Diagnosis | None) -> str:
@@ -157,14 +195,21 @@ def _because(run: RunView, diagnosis: Diagnosis | None) -> str:
     top = next((d for d in found if diagnosis and d.symptom.id == diagnosis.explained_by), None)
     if top is None:
         return ""
-    return f"{title_of(run, top)}, step {numbers.step(top.since_step)}"
+    since = numbers.step(top.since_step)
+    if top.is_over:
+        since = f"{numbers.step_range(top.since_step, top.until_step)}, over"
+    return f"{title_of(run, top)}, step {since}"
+
+
+def next_step_lines(advice: str, view: View, width: int) -> list[Line]:
+    """What helps, close below the finding: no screen is too low for it."""
+    return fact_table([("next step", view.glyphs.text(advice))], width, 10, STRONG)
 
 
 def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
-    """What to check first and then, usual causes, and what helps; a blank line before."""
-    symptom, words = diagnosis.symptom, view.glyphs.text
-    facts = [("usual causes", symptom.causes), ("next step", symptom.advice)]
-    table = fact_table([(name, words(text)) for name, text in facts], width, 14)
+    """What to check first and then, and usual causes; a blank line before."""
+    causes = view.glyphs.text(diagnosis.symptom.causes)
+    table = fact_table([("usual causes", causes)], width, 14)
     return [[], *check_table(run, diagnosis, view, width), *table]
 
 

@@ -38,11 +38,18 @@ from rltui.present.screens.findings import (
     finding_line,
     heading,
     no_verdict,
+    suspect_lines,
 )
 from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import exit_words
 from rltui.present.screens.view import View
 from rltui.session import RunView
+
+_TITLES = {
+    FindingState.FIRING: "Firing",
+    FindingState.EXCUSED: "Excused",
+    FindingState.RESOLVED: "Resolved",
+}
 
 
 class SkippedId(NamedTuple):
@@ -88,14 +95,18 @@ class FindingsLayout:
     list_height: int
 
 
-def findings_layout(width: int, height: int, lines: int) -> FindingsLayout:
-    """The layout of the tab for a list of ``lines`` lines."""
+def findings_layout(width: int, height: int, lines: int, alone: str = "") -> FindingsLayout:
+    """The layout of the tab for a list of ``lines`` lines; ``alone``: the list or the finding at
+    the cursor (chart) has all of it."""
     margin = 2 if width >= 110 else 1
+    if alone:
+        rows, shown = max(1, width - margin - 1), alone == "list"
+        return FindingsLayout(margin, rows, width if shown else 0, 0, height if shown else 0)
     if width >= 100:
         rows = 42 if width < 150 else 52
         left = margin + rows + 3
         return FindingsLayout(margin, rows, left, width - left - 2, height)
-    listed = min(lines, max(3, height // 2 if height >= 12 else height))
+    listed = min(lines, max(3, height * 2 // 5 if height >= 12 else height))
     return FindingsLayout(margin, max(1, width - margin - 1), width, 0, max(1, listed))
 
 
@@ -110,18 +121,20 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
     if report is None:
         return [*entries, fixed([(f"  {no_verdict(run)}", MUTED)])]
     depths, rows = _depths(report), finding_rows(run)
-    groups = [r for r in rows if r.is_firing], [r for r in rows if not r.is_firing]
-    for title, group in zip(("Firing", "Resolved"), groups, strict=True):
-        if not group and title == "Resolved":
+    for state, title in _TITLES.items():
+        group = [r for r in rows if r.finding.state is state]
+        if not group and title != "Firing":
             continue
         note = counts(run).replace("  ", " ") if title == "Firing" else str(len(group))
         entries += _head(title, note if group else "none", entries, view, width, margin)
-        entries += [_entry(r, depths.get(id(r.finding), 0), width, margin, view) for r in group]
+        entries += [
+            _entry(run, r, depths.get(id(r.finding), 0), width, margin, view) for r in group
+        ]
         if not group:
             entries.append(fixed(*indented(calm_lines(run, width, view)[:2], margin)))
     if muted := muted_rows(run):
         entries += _head("Muted", f"{len(muted)}, M unmutes", entries, view, width, margin)
-        entries += [_muted_entry(r, width, margin, view) for r in muted]
+        entries += [_muted_entry(run, r, width, margin, view) for r in muted]
     if ahead := projections(run):
         entries += _head("Ahead", "if the trend continues", entries, view, width, margin)
         entries += [_ahead_entry(run, p, width, margin, view) for p in ahead]
@@ -171,13 +184,16 @@ def _ending_entries(
 def _cause_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
     """The setting that jumped before what fires: the cause stands first."""
     move, line = cause_of(run), cause_line(run, view, width)
-    if run.report is None or move is None or not line:
+    causes = [(move.tag, line)] if move is not None and line else []
+    causes += suspect_lines(run, view, width)
+    if run.report is None or not causes:
         return []
     story = run.report.diagnosed.stories()[0]
-    count = sum(f.state is FindingState.FIRING for d in story for f in d.findings)
+    own = {id(f) for d in story for f in d.findings}
+    count = sum(id(r.finding) in own for r in finding_rows(run) if r.is_firing)
     note = f"of {count} finding{'s' if count != 1 else ''}"
     head = _head("Cause", note, [], view, width, margin)
-    return [*head, _drawn(CauseId(move.tag), line, width, margin, view)]
+    return [*head, *(_drawn(CauseId(tag), x, width, margin, view) for tag, x in causes)]
 
 
 def _depths(report: Report) -> dict[int, int]:
@@ -197,14 +213,18 @@ def _drawn(item: ItemId, line: Line, width: int, margin: int, view: View) -> Ent
     return Entry(item, draw)
 
 
-def _entry(row: FindingRow, depth: int, width: int, margin: int, view: View) -> Entry[ItemId]:
+def _entry(
+    run: RunView, row: FindingRow, depth: int, width: int, margin: int, view: View
+) -> Entry[ItemId]:
     indent: Line = [("  " * depth, TEXT)] if depth else []
-    line = [*indent, *finding_line(row, width - 2 * depth, view, now=True)]
+    line = [*indent, *finding_line(run, row, width - 2 * depth, view, now=True)]
     return _drawn(row.id, line, width, margin, view)
 
 
-def _muted_entry(row: FindingRow, width: int, margin: int, view: View) -> Entry[ItemId]:
-    line: Line = [(text, MUTED) for text, _ in finding_line(row, width, view, now=True)]
+def _muted_entry(
+    run: RunView, row: FindingRow, width: int, margin: int, view: View
+) -> Entry[ItemId]:
+    line: Line = [(text, MUTED) for text, _ in finding_line(run, row, width, view, now=True)]
     return _drawn(row.id, line, width, margin, view)
 
 
@@ -265,6 +285,6 @@ def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
         return finding.tag, finding.since_step
     if isinstance(item, CauseId) and cause is not None and cause.tag == item.tag:
         return cause.tag, cause.step
-    if isinstance(item, AheadId) and item.tag in run.infos:
+    if isinstance(item, AheadId | CauseId) and item.tag in run.infos:
         return item.tag, None
     return None

@@ -60,12 +60,12 @@ def _firing_lines(run: RunView, width: int, view: View, limit: int) -> list[Line
     shown = worst_rows(firing, limit)
     lines: list[Line] = []
     name_room = max((cell_width(title_words(r)) for r in shown), default=0)
-    since_room = max((cell_width(span_words(r.finding)) for r in shown), default=0)
+    since_room = max((cell_width(span_words(run, r.finding)) for r in shown), default=0)
     for row in shown:
         glyph, token, bold = badge_of(row.finding, view)
         look = style(token, bold=bold)
         line: Line = [(f"{glyph} ", look), (pad(title_words(row), name_room) + " ", look)]
-        line.append((pad(span_words(row.finding), since_room) + "  ", MUTED))
+        line.append((pad(span_words(run, row.finding), since_room) + "  ", MUTED))
         room, words = width - line_width(line), view.glyphs.text(sentences.short(row.finding))
         lines.append([*line, (fit(words, room, ellipsis=view.glyphs.ellipsis), TEXT)])
     if len(firing) > limit and lines:
@@ -114,7 +114,7 @@ def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
     spare = room - len(rows) - bool(hidden)
     lines: list[Line] = []
     for at, row in enumerate(rows):
-        lines.append(finding_line(row, width, view))
+        lines.append(finding_line(run, row, width, view))
         if spare > 0 and width >= 44 and (row.id in bad or spare >= len(rows) - at - 1):
             body = _evidence(row, width, 2 if spare > len(rows) else 1, view)
             spare -= len(body)

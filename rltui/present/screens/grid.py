@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -29,10 +30,10 @@ from rltui.present.kit.line import (
     with_ground,
 )
 from rltui.present.kit.names import distinct
-from rltui.present.screens.entries import indented
 from rltui.present.screens.grid_layout import MARGIN, GridLayout
 from rltui.present.screens.metric_chart import chart_of
 from rltui.present.screens.metric_rows import Row
+from rltui.present.screens.overlays import has_others, versions, with_others
 from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import Axis, axis_of, has_own_axis, span_of
@@ -67,6 +68,22 @@ _PLOTS: RunCache[object, _Plot] = RunCache()
 _PLACES: RunCache[object, tuple[Span, Axis]] = RunCache()
 
 
+class Pace:
+    """How many charts may be drawn now, so that a key need not wait for all of them."""
+
+    def __init__(self) -> None:
+        self.left: float = math.inf
+        """So many more; those that are drawn already do not count."""
+        self.waiting = False
+        """Whether any had to wait."""
+        self.before: dict[str, list[Line]] = {}
+        """Tag -> what is shown until its chart is drawn."""
+
+    def begin(self, left: float) -> None:
+        """Before the charts in sight are drawn."""
+        self.left, self.waiting = left, False
+
+
 def grid_lines(
     run: RunView,
     rows: Sequence[Row],
@@ -74,31 +91,28 @@ def grid_lines(
     cross: int | None,
     view: View,
     layout: GridLayout,
-    *,
-    sketch: bool = False,
+    pace: Pace | None = None,
 ) -> list[Line]:
-    """The charts of ``rows``, those in sight, with the crosshair at the step ``cross`` in all.
-
-    A ``sketch`` has no curves but those that are known already.
-    """
+    """The charts of ``rows``, those in sight, with the crosshair at the step ``cross`` in all;
+    ``pace`` says how many of them, None for all."""
+    pace = pace or Pace()
     rows = rows[: layout.places]
     names = _names(run, rows, view, layout.width)
     columns: list[list[Line]] = [[] for _ in range(layout.columns)]
+    # every line is as wide as its chart: to measure all of them takes as long as a chart
+    margin, blank = (" " * MARGIN, TEXT), [(" " * layout.pitch, TEXT)]
     for place, (row, name) in enumerate(zip(rows, names, strict=True)):
         line, column = divmod(place, layout.columns)
         below = layout.axis if place + layout.columns >= len(rows) else 0
         frame = _Frame(layout.width, layout.heights[line] - 1 - layout.gap + below, below)
         title = _title(run, row, name, cross, view, layout.width)
-        if sketch and not _PLOTS.has(run, _plot_key(run, row, view, frame)):
-            block: list[Line] = [[]] * frame.height
-        else:
-            block = _chart(run, row, cross, view, frame)
+        block = _paced(run, row, cross, view, frame, pace)
         columns[column].append(_head(title, view, layout.width, cursor=row.tag == cursor))
-        columns[column] += indented([*block, *([] if below else [[]] * layout.gap)], MARGIN)
+        columns[column] += [[margin, *line] if line else blank for line in block]
+        columns[column] += [] if below else [blank] * layout.gap
     total = sum(layout.heights) + layout.axis
     return [
-        [span for c in columns for span in fit_line(c[y] if y < len(c) else [], layout.pitch)]
-        for y in range(total)
+        [span for c in columns for span in (c[y] if y < len(c) else blank)] for y in range(total)
     ]
 
 
@@ -114,6 +128,20 @@ def _head(title: Line, view: View, width: int, *, cursor: bool) -> Line:
         return [(" " * MARGIN, TEXT), *title]
     bar = " " * (MARGIN - 1) + view.glyphs.cursor
     return [(bar, style(Token.ACCENT, bold=True)), *with_ground(fit_line(title, width), Token.SEL)]
+
+
+def _paced(
+    run: RunView, row: Row, cross: int | None, view: View, frame: _Frame, pace: Pace
+) -> list[Line]:
+    """The chart of a metric if there is time for it, else what was there before."""
+    if not _PLOTS.has(run, _plot_key(run, row, view, frame)):
+        if pace.left <= 0:
+            pace.waiting = True
+            before = pace.before.get(row.tag, [])
+            return before if len(before) == frame.height else [[]] * frame.height
+        pace.left -= 1
+    block = pace.before[row.tag] = _chart(run, row, cross, view, frame)
+    return block
 
 
 def _chart(run: RunView, row: Row, cross: int | None, view: View, frame: _Frame) -> list[Line]:
@@ -136,7 +164,8 @@ def _places(run: RunView, row: Row, view: View, frame: _Frame, chart: Chart) -> 
 
 
 def _plot_key(run: RunView, row: Row, view: View, frame: _Frame) -> object:
-    return row.tag, row.band, view, frame, span_of(run, row.tag)[2]
+    end = span_of(run, row.tag)[2]
+    return row.tag, row.band, view, frame, end, versions(view)
 
 
 def _plot(run: RunView, row: Row, view: View, frame: _Frame) -> _Plot:
@@ -145,6 +174,8 @@ def _plot(run: RunView, row: Row, view: View, frame: _Frame) -> _Plot:
 
     def draw() -> _Plot:
         chart = chart_of(run, row.tag, view, band=row.band)
+        if has_others(row.tag, view):
+            chart = with_others(chart, run, row.tag, view)
         chart = replace(
             chart,
             bars=(),

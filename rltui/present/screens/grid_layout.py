@@ -14,7 +14,7 @@ _LOW, _AIRY = 6, 7
 AXIS = 2
 #: Cells before a chart: blank, cursor bar.
 MARGIN = 2
-#: A chart is about so many times as wide as high, in cells.
+#: A chart is about this many times as wide as high, in cells.
 _SHAPE = 4.75
 #: What a blank place costs against a chart of another shape.
 _BLANK = 2.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rltui.core.level import Level, RunState
-from rltui.core.text import fit_middle
+from rltui.core.text import cell_width, fit_middle
 from rltui.health.crash import ExitKind
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
@@ -15,14 +15,17 @@ from rltui.present.kit.line import (
     TEXT,
     TITLE,
     Line,
+    Style,
     Token,
     fit_line,
     line_width,
     style,
     with_ground,
 )
+from rltui.present.screens.finding_rows import marks
 from rltui.present.screens.findings import muted_words
 from rltui.present.screens.log import exit_words
+from rltui.present.screens.run_state import age_words, state_words
 from rltui.present.screens.view import View
 from rltui.session import Progress, RunView
 
@@ -54,32 +57,42 @@ class _Part:
     gap: int = 2
 
 
-def state_spans(
-    progress: Progress | None, view: View, *, words: bool, in_header: bool = False
-) -> Line:
-    """Glyph and word of the run state, with the age of the newest write; in the header of a
-    run that crashed, with the reason."""
+def state_spans(run: RunView, view: View) -> Line:
+    """Glyph and word of the run state."""
+    glyph, look, word_look = _state_look(run, view)
+    return [(f"{glyph} ", look), (run.verdict.state_word, word_look)]
+
+
+def _state_look(run: RunView, view: View) -> tuple[str, Style, Style]:
+    """(glyph, its look, look of the word) of the run state."""
+    progress, crash = run.progress, run.verdict.crash
     if progress is None:
-        return [("· ", MUTED), ("waiting", MUTED)]
-    state, age = progress.state, progress.age_s
-    if progress.gone and progress.state is not RunState.CRASHED:
-        return [(f"{view.glyphs.stalled} ", style(Token.WATCH)), ("log deleted", STRONG)]
-    glyph = view.glyphs.state(state)
-    line: Line = [(f"{glyph} ", style(_STATE_TOKEN[state]))]
-    aged = "" if age is None else numbers.age(age)
-    if state is RunState.UNKNOWN:
-        word = f"ended {aged} ago" if aged and progress.last_step is not None else "no points yet"
-        return [*line, (word, MUTED)]
-    if state is RunState.CRASHED and progress.exit_status is not None:
-        ending = progress.exit_status
-        word = exit_words(ending) if words or in_header else ending.kind.value
-        token = Token.WATCH if ending.kind is ExitKind.CANCELLED else Token.BAD
-        line = [(f"{glyph} ", style(token)), (word, style(token, bold=True))]
-    else:
-        line.append((state.value, TEXT if state is RunState.LIVE else STRONG))
-    if aged:
-        line.append((f", {aged} ago" if words else f" {aged}", MUTED))
-    return line
+        return view.glyphs.state_unknown, MUTED, MUTED
+    glyph, state = view.glyphs.state(progress.state), progress.state
+    if crash is not None:
+        token = Token.WATCH if crash.kind is ExitKind.CANCELLED else Token.BAD
+        return glyph, style(token), style(token, bold=True)
+    if progress.gone:
+        return view.glyphs.stalled, style(Token.WATCH), STRONG
+    loud = {RunState.LIVE: TEXT, RunState.UNKNOWN: MUTED}.get(state, STRONG)
+    return glyph, style(_STATE_TOKEN[state]), loud
+
+
+def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[_Part]:
+    """Glyph and word of the state with the age of the newest write; of a run that crashed, with
+    the reason."""
+    line, crash = state_spans(run, view), run.verdict.crash
+    if crash is not None and reason:
+        line[1] = (exit_words(crash), line[1][1])
+    words, age = state_words(run), age_words(run)
+    tail = words.removeprefix(run.verdict.state_word)
+    if not age:
+        return [_Part(line, _STATE)]
+    if wide or run.verdict.state_word != "live":
+        short = tail if wide or not tail.startswith(" for ") else f" {age}"
+        return [_Part([*line, (short, MUTED)], _STATE)]
+    ago = _Part([("ago", MUTED)], 95, 1)
+    return [_Part([*line, (f" {age.removesuffix(' ago')}", MUTED)], _STATE), ago]
 
 
 def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
@@ -87,10 +100,12 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
     glyphs, report = view.glyphs, run.report
     if report is None and run.verdict.crash is None:
         return [(f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED)]
-    bad = report.alarms(Level.BAD) if report is not None else 0
-    watch = report.alarms(Level.WATCH) if report is not None else 0
-    line = _level_counts(bad, watch, view, words=words)
-    if run.verdict.exit_level >= Level.WATCH and not bad and run.verdict.crash is not None:
+    found, exit_level = marks(run), run.verdict.exit_level
+    bad = found[Level.BAD] - (exit_level is Level.BAD)
+    if bad or run.verdict.crash is None:
+        line = _level_counts(found[Level.BAD], found[Level.WATCH], view, words=words)
+    else:  # its own chip stands for the end
+        line = _level_counts(0, found[Level.WATCH] - (exit_level is Level.WATCH), view, words=words)
         look = style(Token.WATCH, bold=True)
         if run.verdict.exit_level is Level.BAD:
             look = style(Token.BG, bg=Token.BAD, bold=True)
@@ -138,7 +153,19 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
         kept = _fitting(parts, width - line_width(right) - 3)
         if any(part.drop == _STATE for part in kept):
             break
+    kept = _with_longer_name(kept, run, view, width - line_width(right) - 3)
     return _between(_joined(kept), right, width)
+
+
+def _with_longer_name(parts: list[_Part], run: RunView, view: View, room: int) -> list[_Part]:
+    """The parts with as much of the name as they leave room for."""
+    at = next(i for i, part in enumerate(parts) if part.drop == 0)
+    (shown, look), gap = parts[at].spans[0], parts[at].gap
+    spare = room - sum(p.gap + line_width(p.spans) for p in parts)
+    if shown == run.name or spare <= 0:
+        return parts
+    name = fit_middle(run.name, cell_width(shown) + spare, ellipsis=view.glyphs.ellipsis)
+    return [*parts[:at], _Part([(name, look)], 0, gap), *parts[at + 1 :]]
 
 
 def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_Part]:
@@ -157,10 +184,7 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
         parts.append(_Part([("vs ", MUTED), (other, MUTED)], 85))
     if run.as_of is not None:
         return [*parts, *_replay_parts(run, width)]
-    state = state_spans(progress, view, words=width >= 150, in_header=reason)
-    ends = [_Part(state, _STATE)]
-    if progress and width < 150 and state[-1][0] == f" {numbers.age(progress.age_s)}":
-        ends.append(_Part([("ago", MUTED)], 95, 1))
+    ends = _state_parts(run, view, wide=width >= 150, reason=reason)
     if progress is None or progress.last_step is None:
         return [*parts, replace(ends[0], gap=3), *ends[1:]]
     parts.append(_Part(_step_spans(run, progress, width), 20, 3 if width >= 110 else 2))
@@ -240,7 +264,7 @@ def runs_header(runs: list[RunView], label: str, view: View, width: int, expecte
     runs_word = "run" if total == 1 else "runs"
     words = f"{done} of {total} read" if done < total else f"{total} {runs_word}"
     parts.append(_Part([(words, TEXT)], 10))
-    for state in ("live", "stalled", "crashed", "cancelled", "finished"):
+    for state in ("live", "stalled", "crashed", "cancelled", "finished", "quiet", "ended"):
         count = states.count(state)
         if count:
             parts.append(_Part([(f"{count} {state}", MUTED)], 20))

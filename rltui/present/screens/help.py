@@ -23,27 +23,32 @@ from rltui.present.screens.keys import PICKER, Key
 from rltui.present.screens.timeline import LEGEND
 from rltui.present.screens.view import View
 
-_GROUPS = ("Move", "This screen", "Chart", "Replay", "Everywhere")
+#: What only this screen has stands first, at the left; what every screen has at the right.
+_LEFT, _RIGHT = ("This screen", "Chart"), ("Move", "Everywhere", "Replay")
 
 
 def help_lines(keys: Sequence[Key], place: str, view: View, width: int) -> list[Line]:
     """Two columns of keys and the legend; ``place`` is the screen that the keys are of."""
     words = view.glyphs.text
     keys = [replace(k, shown=words(k.shown)) for k in keys]
-    left = _group_lines("Move", keys)
-    right: list[Line] = []
-    for group in _GROUPS[1:]:
-        lines = _group_lines(group, keys)
-        if lines:
-            right += ([[]] if right else []) + lines
-    left += [[], *_legend(place, view)]
+    left, right = _column(_LEFT, keys), _column(_RIGHT, keys)
+    left += [*([[]] if left else []), *_legend(place, view)]
     column = max(*map(line_width, left), min(40, width // 2 - 2))
     return beside(left, right, column, 3, max(len(left), len(right)))
 
 
+def _column(groups: Sequence[str], keys: Sequence[Key]) -> list[Line]:
+    """The groups below each other."""
+    lines: list[Line] = []
+    for group in groups:
+        if found := _group_lines(group, keys):
+            lines += [*([[]] if lines else []), *found]
+    return lines
+
+
 def _group_lines(group: str, keys: Sequence[Key]) -> list[Line]:
     found = [k for k in keys if k.group == group]
-    cells = longest([k.shown for k in keys if (k.group == "Move") == (group == "Move")]) + 2
+    cells = longest([k.shown for k in found]) + 2
     look = style(Token.ACCENT, bold=True)
     rows: list[Line] = [[(pad(k.shown, cells), look), (k.words, TEXT)] for k in found]
     return [[(group, TITLE)], *rows] if rows else []

@@ -7,18 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from rltui.core.text import cell_width, fit_middle, pad
-from rltui.formats.words import words
 from rltui.present.kit import numbers
 from rltui.present.kit.line import MUTED, RULE, STRONG, TEXT, TITLE, Line, fit_line, line_width
+from rltui.present.kit.names import distinct
 from rltui.present.kit.prose import hard_wrap, paragraph
 from rltui.present.screens.entries import beside, words_match
 from rltui.present.screens.findings import heading
+from rltui.present.screens.marks import slot_look, slot_sign
 from rltui.present.screens.view import View
 from rltui.session import RunView
-from rltui.session.hyperparameters import same
+from rltui.session.hyperparameters import differing, main_rank, value_text
 from rltui.sources.beside.settings_files import FileSettings
 
 #: Names of one section; a larger one is split by the next part of the names.
@@ -30,6 +30,8 @@ _GENERAL = "General"
 _MOST_MAIN = 24
 #: From this width on the sections stand in two columns.
 _TWO_COLUMNS = 150
+#: Cells of a column of the differences, at least, and of a value whose runs are counted.
+_LEAST_COLUMN, _LONGEST_COUNTED = 8, 24
 #: Lines of one value.
 _MOST_LINES = 4
 _PARTS = re.compile(r"[./]")
@@ -43,6 +45,14 @@ class Settings:
     run: RunView
     beside: FileSettings = field(default_factory=FileSettings)
     """Those in files beside its logs."""
+    slot: int | None = None
+    """Its slot among the marked runs."""
+
+    @property
+    def head(self) -> str:
+        """What a column of it is called."""
+        name = self.run.name
+        return name if self.slot is None else f"{slot_sign(self.slot)} {name}"
 
     @property
     def values(self) -> dict[str, object]:
@@ -51,13 +61,6 @@ class Settings:
         known = {n.replace("/", ".") for n in logged}
         beside = {n: v for n, v in self.beside.values.items() if n not in known}
         return {**logged, **beside}
-
-
-def setting_text(value: object) -> str:
-    """A value as people write it: a whole number that a log keeps as float without its point."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)
 
 
 def settings_head(settings: Settings, view: View, width: int) -> list[Line]:
@@ -84,7 +87,7 @@ def setting_lines(
     values = settings.values
     shown = values
     if text:
-        shown = {n: v for n, v in values.items() if words_match(f"{n} {setting_text(v)}", text)}
+        shown = {n: v for n, v in values.items() if words_match(f"{n} {value_text(v)}", text)}
     lines = _changed(settings.run, view, width, text)
     differences = _differences(settings, others, view, width, text)
     lines += ([[]] if lines and differences else []) + differences
@@ -113,63 +116,89 @@ def _changed(run: RunView, view: View, width: int, text: str) -> list[Line]:
         if words_match(f"{change.name} {change.before} {change.after}", text):
             start = run.data.start_of(change.path)
             since = f"  from {run.step_word} {numbers.step(start)}" if start else ""
-            value = f"{setting_text(change.before)} → {setting_text(change.after)}{since}"
+            value = f"{value_text(change.before)} → {value_text(change.after)}{since}"
             rows.append((change.name, value))
     return _section("Changed at a restart", rows, view, width) if rows else []
-
-
-def differing(settings: Settings, others: Sequence[Settings]) -> list[str]:
-    """Names whose values are not the same in all runs that log any: the main ones first, those
-    that a run lacks last."""
-    tables = [t for t in (settings.values, *(o.values for o in others)) if t]
-    if len(tables) < 2:
-        return []
-    names = dict.fromkeys(n for table in tables for n in table)
-    found = [n for n in names if not all(n in t and same(t[n], tables[0].get(n)) for t in tables)]
-    main = len(words().main_settings)
-    return sorted(found, key=lambda n: (not all(n in t for t in tables), _rank(n) % (main + 1)))
 
 
 def _differences(
     settings: Settings, others: Sequence[Settings], view: View, width: int, text: str
 ) -> list[Line]:
-    """A table of what differs: one column for each run."""
+    """What differs: one column for each run, or where these have no room, how many runs have
+    each value."""
     if not others:
         return []
-    ellipsis, plain = view.glyphs.ellipsis, view.glyphs.text
-    tables = [settings.values, *(o.values for o in others)]
-    silent = [o.run.name for o in others if not o.values]
+    plain, every = view.glyphs.text, [settings, *others]
+    tables = [s.values for s in every]
     names = [
         n
-        for n in differing(settings, others)
-        if words_match(" ".join([n, *(setting_text(t.get(n, _NOTHING)) for t in tables)]), text)
+        for n in differing(tables)
+        if words_match(" ".join([n, *(value_text(t.get(n, _NOTHING)) for t in tables)]), text)
     ]
     if text and not names:
         return []
-    title = f"Differs from {others[0].run.name}" if len(others) == 1 else "Differs between runs"
+    marked = any(s.slot is not None for s in every)
+    title = f"Differs between {len(every)} {'marked ' if marked else ''}runs"
+    if len(others) == 1:
+        title = f"Differs from {others[0].run.name}"
     lines = [heading(plain(title), width, view, f"{len(names)}")]
-    name_cells = min(max(map(cell_width, names), default=0), width * 2 // 5)
-    heads = [settings.run.name, *(o.run.name for o in others)]
-    longest = (
-        max(cell_width(setting_text(t[n])) for t in tables for n in names if n in t) if names else 0
-    )
-    share = max(8, (width - name_cells) // len(tables) - 2)
-    cells = min(share, max(longest, *map(cell_width, heads)))
-    if names and len(tables) > 1:
-        row: Line = [(" " * name_cells, TEXT)]
-        row += [(f"  {pad(_cut(plain(h), cells, ellipsis), cells)}", MUTED) for h in heads]
-        lines.append(row)
-    for name in names:
-        row = [(pad(_cut(plain(name), name_cells, ellipsis), name_cells), TEXT)]
-        for at, table in enumerate(tables):
-            value = plain(setting_text(table[name])) if name in table else plain(_NOTHING)
-            look = STRONG if at == 0 else TEXT
-            row.append((f"  {pad(_cut(value, cells, ellipsis), cells)}", look))
-        lines.append(row)
+    cells = min(max(map(cell_width, names), default=0), width * 2 // 5)
+    room = (width - cells) // len(every) - 2
+    if names and room >= _LEAST_COLUMN:
+        lines += _table(every, names, cells, room, view)
+    elif names:
+        lines += _counted(tables, names, cells, width, view)
+    silent = [o.run.name for o in others if not o.values]
     if silent:
-        lines.append([(plain(f"no hyperparameters: {', '.join(silent)}"), MUTED)])
+        words = f"no hyperparameters: {', '.join(silent)}"
+        lines.append(fit_line([(plain(words), MUTED)], width, ellipsis=view.glyphs.ellipsis))
     elif not names:
         lines.append([("nothing", MUTED)])
+    return lines
+
+
+def _table(
+    every: Sequence[Settings], names: Sequence[str], cells: int, room: int, view: View
+) -> list[Line]:
+    """One line for each name of ``cells`` cells, one column of at most ``room`` for each run."""
+    ellipsis, plain = view.glyphs.ellipsis, view.glyphs.text
+    tables = [s.values for s in every]
+    heads = distinct(tuple(s.head for s in every), room, ellipsis)
+    longest = max(cell_width(value_text(t[n])) for t in tables for n in names if n in t)
+    width = min(room, max(longest, *map(cell_width, heads)))
+    line: Line = [(" " * cells, TEXT)]
+    for one, head in zip(every, heads, strict=True):
+        look = MUTED if one.slot is None else slot_look(one.slot)
+        line.append((f"  {pad(_cut(plain(head), width, ellipsis), width)}", look))
+    lines = [line]
+    for name in names:
+        line = [(pad(_cut(plain(name), cells, ellipsis), cells), TEXT)]
+        for at, table in enumerate(tables):
+            value = plain(value_text(table.get(name, _NOTHING)))
+            look = STRONG if at == 0 else TEXT
+            line.append((f"  {pad(_cut(value, width, ellipsis), width)}", look))
+        lines.append(line)
+    return lines
+
+
+def _counted(
+    tables: Sequence[Mapping[str, object]],
+    names: Sequence[str],
+    cells: int,
+    width: int,
+    view: View,
+) -> list[Line]:
+    """One line for each name: its values, the most frequent first; that of the run is strong."""
+    ellipsis, plain = view.glyphs.ellipsis, view.glyphs.text
+    lines: list[Line] = []
+    for name in names:
+        values = Counter(value_text(t[name]) if name in t else "not set" for t in tables)
+        own = value_text(tables[0][name]) if name in tables[0] else "not set"
+        line: Line = [(pad(_cut(plain(name), cells, ellipsis), cells), TEXT)]
+        for value, count in values.most_common():
+            shown = plain(_cut(value, _LONGEST_COUNTED, ellipsis))
+            line += [(f"  {shown}", STRONG if value == own else TEXT), (f" in {count}", MUTED)]
+        lines.append(fit_line(line, width, ellipsis=ellipsis))
     return lines
 
 
@@ -179,18 +208,10 @@ def _cut(text: str, cells: int, ellipsis: str) -> str:
 
 def _main(values: Mapping[str, object]) -> list[tuple[str, str]]:
     """The ones that are looked at first, where they are set."""
-    names = sorted((n for n, v in values.items() if v is not None and _rank(n) >= 0), key=_rank)
-    return [(n, setting_text(values[n])) for n in names[:_MOST_MAIN]]
-
-
-def _rank(name: str) -> int:
-    """Place among the main ones; -1 for others."""
-    return _ranks().get(_PARTS.split(name)[-1], -1)
-
-
-@lru_cache(maxsize=1)
-def _ranks() -> dict[str, int]:
-    return {name: rank for rank, name in enumerate(words().main_settings)}
+    names = sorted(
+        (n for n, v in values.items() if v is not None and main_rank(n) >= 0), key=main_rank
+    )
+    return [(n, value_text(values[n])) for n in names[:_MOST_MAIN]]
 
 
 def _groups(values: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -207,7 +228,7 @@ def _groups(values: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str
     groups = [x for title, names in found.items() for x in _split(title, names)]
     groups.sort(key=lambda g: g[0] != _GENERAL)
     return [
-        (title.rstrip("_./"), [(n[cut:], setting_text(values[n])) for n in names])
+        (title.rstrip("_./"), [(n[cut:], value_text(values[n])) for n in names])
         for title, names, cut in groups
     ]
 

@@ -35,6 +35,7 @@ _RUN = (LIST, GRID, TIMING, FINDINGS, METRIC)
 _TABS = (LIST, TIMING)
 _CHARTS = (LIST, GRID, METRIC)
 _CURVES = (*_CHARTS, COMPARISON)
+_SETTINGS = (RUNS, *_RUN, COMPARISON, SETTINGS)
 _SCROLLED = (*_LISTS, *_OVERLAYS)
 
 
@@ -123,7 +124,18 @@ KEYS: tuple[Key, ...] = (
     Key("grid", ("v",), "v", "grid of charts", _SCREEN, (LIST,), "grid", 6),
     Key("table", ("v",), "v", "table", _SCREEN, (GRID,), "table", 3, handler="grid"),
     Key("maximise", ("m",), "m", "chart or list alone", _SCREEN, (LIST,), rank=15),
-    Key("alone", ("m",), "m", "chart alone", _SCREEN, (GRID,), handler="maximise"),
+    Key("alone", ("m",), "m", "chart alone", _SCREEN, (GRID, METRIC), handler="maximise"),
+    Key(
+        "finding_alone",
+        ("m",),
+        "m",
+        "finding or list alone",
+        _SCREEN,
+        (FINDINGS,),
+        "all of it",
+        5,
+        handler="maximise",
+    ),
     Key("pin", ("P",), "P", "pin to Overview, unpin", _SCREEN, (*_CHARTS, TIMING), "pin", 13),
     Key("scroll_left", ("left", "h"), "←  h", "sideways", MOVE, (LOG,), "sideways", 2, "← →"),
     Key("scroll_right", ("right", "l"), "→  l", "sideways", MOVE, (LOG,)),
@@ -180,7 +192,7 @@ KEYS: tuple[Key, ...] = (
     Key("zoom_in", ("plus",), "+", "zoom in", _CHART, (METRIC,), "zoom", 3, "+ -"),
     Key("zoom_out", ("minus",), "-", "zoom out", _CHART, (METRIC,)),
     Key("zoom_all", ("equals_sign",), "=", "whole run", _CHART, (METRIC,), "all", 6),
-    Key("axis", ("x",), "x", "axis: step, time, tokens", _CHART, _CURVES, "axis", 7),
+    Key("axis", ("x",), "x", "axis: step, time, tokens", _CHART, (*_CURVES, TIMING), "axis", 7),
     Key("smoother", ("s",), "s", "smoother", _CHART, _CURVES, "smooth", 8),
     Key("rougher", ("S",), "S", "less smooth", _CHART, _CURVES),
     Key("log_y", ("L",), "L", "log y", _CHART, _CURVES, "log y", 9),
@@ -199,7 +211,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("explain", ("e",), "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
     Key("tail", ("t",), "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
-    Key("hyperparameters", ("H",), "H", "hyperparameters", _ALL, (RUNS, *_RUN, SETTINGS), rank=13),
+    Key("hyperparameters", ("H",), "H", "hyperparameters", _ALL, _SETTINGS, rank=13),
     Key("samples", ("T",), "T", "texts and samples", _ALL, (*_RUN, SAMPLES), rank=13),
     Key("pause", ("p",), "p", "pause the view, a replay", _ALL, rank=11, handler="app.pause"),
     Key("replay_back", ("less_than_sign",), "<", "as it was a step earlier", _REPLAY, _RUN),
@@ -235,12 +247,12 @@ KEYS: tuple[Key, ...] = (
         "q  Ctrl+C",
         "quit; training goes on",
         _ALL,
-        (*EVERYWHERE, PICKER, SAMPLES),
+        (*EVERYWHERE, PICKER),
         footer="quit",
         rank=0,
         handler="app.quit",
     ),
-    Key("close", ("q",), "q", "close", _ALL, _OVERLAYS, "close", 0),
+    Key("close", ("q",), "q", "close", _ALL, (*_OVERLAYS, SAMPLES), "close", 0),
 )
 
 

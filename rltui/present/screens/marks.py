@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rltui.core.batch import RunKey
+from rltui.core.text import cell_width
 from rltui.present.kit.line import MUTED, Style, Token, style
 from rltui.present.kit.names import distinct
 from rltui.session import RunView
+from rltui.session.groups import differing, setting_of
+from rltui.session.hyperparameters import last_part
 
+#: Hyperparameters in the label of a run.
+_MOST_SETTINGS = 2
 #: The colours of compared runs, by slot. More lines cannot be told apart in one chart.
 RUN_TOKENS = (Token.RUN_1, Token.RUN_2, Token.RUN_3, Token.RUN_4, Token.RUN_5)
 
@@ -31,6 +37,28 @@ def toggled(marked: Sequence[Marked], run: RunView) -> tuple[Marked, ...]:
     return tuple(sorted([*rest, Marked(run, free)], key=lambda m: m.slot))
 
 
+def following(marked: tuple[Marked, ...], runs: Mapping[RunKey, RunView]) -> tuple[Marked, ...]:
+    """The marks on the records of the runs that are shown now; without those that vanished."""
+    if all(runs.get(m.run.key) is m.run for m in marked):
+        return marked
+    return tuple(Marked(runs[m.run.key], m.slot) for m in marked if m.run.key in runs)
+
+
+def marked_by_name(
+    marked: tuple[Marked, ...], names: Sequence[str | None], runs: Iterable[RunView]
+) -> tuple[Marked, ...]:
+    """The marks with those of ``names``, by slot, whose runs are there; a slot that has been taken
+    stays as it is."""
+    taken, known = {m.slot for m in marked}, {m.run for m in marked}
+    found = [
+        Marked(run, names.index(run.key.name))
+        for run in runs
+        if run.key.name in names and run not in known
+    ]
+    fresh = {m.slot: m for m in found if m.slot not in taken}
+    return tuple(sorted([*marked, *fresh.values()], key=lambda m: m.slot))
+
+
 def slot_of(marked: Sequence[Marked], run: RunView) -> int | None:
     """The slot of a run; None when it is not marked."""
     return next((m.slot for m in marked if m.run is run), None)
@@ -46,9 +74,34 @@ def slot_look(slot: int) -> Style:
     return style(RUN_TOKENS[slot], bold=True) if slot < len(RUN_TOKENS) else MUTED
 
 
-def short_names(runs: Sequence[RunView], width: int, ellipsis: str = "…") -> tuple[str, ...]:
-    """The names of runs in at most ``width`` cells, without what all of them begin with."""
-    return distinct(tuple(differing_parts([r.name for r in runs])), width, ellipsis)
+def run_labels(runs: Sequence[RunView], width: int, ellipsis: str = "…") -> tuple[str, ...]:
+    """What tells each of ``runs`` from the others, in at most ``width`` cells: the values of the
+    main hyperparameters that differ, the part of the name in which they differ, or both."""
+    names = differing_parts([r.name for r in runs])
+    for most in range(_MOST_SETTINGS, 0, -1):
+        settings = setting_words(runs, most)
+        if all(settings) and len(set(settings)) == len(runs):
+            labels = settings
+        else:
+            pairs = zip(names, settings, strict=True)
+            labels = [" ".join(x for x in pair if x) for pair in pairs]
+        if all(cell_width(x) <= width for x in labels):
+            return tuple(labels)
+    return distinct(tuple(names), width, ellipsis)
+
+
+def setting_words(runs: Sequence[RunView], most: int = _MOST_SETTINGS) -> list[str]:
+    """For each run the main hyperparameters in which ``runs`` differ, ``most`` of them; empty texts
+    where there are none but those that the names hold."""
+    found = [n for n in differing(runs) if not _is_named(runs, n)][:most]
+    return [
+        ", ".join(f"{last_part(n)} {setting_of(r, n) or 'not set'}" for n in found) for r in runs
+    ]
+
+
+def _is_named(runs: Sequence[RunView], setting: str) -> bool:
+    """Whether the name of every run holds its value of a hyperparameter."""
+    return all((value := setting_of(r, setting)) and value in r.name for r in runs)
 
 
 def differing_parts(names: Sequence[str]) -> list[str]:
@@ -59,5 +112,9 @@ def differing_parts(names: Sequence[str]) -> list[str]:
     pairs = zip(low, high, strict=False)
     shared = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(low), len(high)))
     begin = max((low.rfind(c, 0, shared) for c in "/-_. "), default=-1) + 1
+    while begin and any(n[begin : begin + 1].isdigit() for n in names):
+        if low[begin - 1] not in "-_ ":
+            break  # else a number keeps its word: lr-1e-6, seed_3
+        begin = max((low.rfind(c, 0, begin - 1) for c in "/-_. "), default=-1) + 1
     rest = [n[begin:] for n in names]
     return rest if all(rest) else list(names)

@@ -17,7 +17,7 @@ from rltui.present.kit.line import (
     style,
 )
 from rltui.present.kit.prose import fact_line, paragraph
-from rltui.present.screens.diagnosis import cause_of
+from rltui.present.screens.diagnosis import cause_of, suspect_words
 from rltui.present.screens.entries import beside, indented
 from rltui.present.screens.findings import finding_block, heading
 from rltui.present.screens.first_movers import change_words
@@ -45,8 +45,11 @@ def metric_lines(
     zoom: Zoom,
     width: int,
     height: int,
+    *,
+    alone: bool = False,
 ) -> list[Line]:
-    """The metric ``tag`` as a row of the tab ``tab``, in ``width`` x ``height``."""
+    """The metric ``tag`` as a row of the tab ``tab``, in ``width`` x ``height``. ``alone``: the
+    chart has all the room under the title."""
     if tag not in run.infos:
         return [[], [("  this metric is no longer logged", MUTED)]]
     rows = [r for s in tab_sections(run, tab) for r in s.rows]
@@ -56,8 +59,11 @@ def metric_lines(
     head = _head(row, [r.tag for r in rows], tab, view, inner)
     lines = [head, [(view.glyphs.rule * inner, RULE)]] if height >= 16 else [head]
     room = height - len(lines)
-    part = _beside if width >= 110 else _below
-    lines += part(run, row, view, zoom, inner, room)
+    if alone:
+        lines += chart_lines(run, tag, view, inner, room, band=row.band, zoom=zoom, overview=True)
+    else:
+        part = _beside if width >= 110 else _below
+        lines += part(run, row, view, zoom, inner, room)
     return indented(lines, margin)[:height]
 
 
@@ -86,15 +92,13 @@ def _beside(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: 
 
 
 def _below(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
-    facts = 3 if height >= 14 else 0
-    lines = chart_lines(
-        run, row.tag, view, width, height - facts, band=row.band, zoom=zoom, overview=True
-    )
-    lines = list(lines)
-    if facts:
-        lines += _judgement(run, row, view, width)[:1]
-        lines.append(fact_line(statistics_in_line(run, row.tag, view, zoom), width))
-    return lines
+    facts: list[Line] = []
+    if height >= 14:
+        facts = _judgement(run, row, view, width, 1)[:2]
+        facts.append(fact_line(statistics_in_line(run, row.tag, view, zoom), width))
+    room = height - len(facts)
+    chart = chart_lines(run, row.tag, view, width, room, band=row.band, zoom=zoom, overview=True)
+    return [*chart, *facts]
 
 
 def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
@@ -115,24 +119,30 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
     return [*lines, [], *related] if related else lines
 
 
-def _judgement(run: RunView, row: Row, view: View, width: int) -> list[Line]:
+def _judgement(run: RunView, row: Row, view: View, width: int, limit: int = 3) -> list[Line]:
+    """The findings about a metric, each in ``limit`` lines of evidence; else its range."""
     words, glyphs = view.glyphs.text, view.glyphs
     found = [f for f in run.report.findings if f.tag == row.tag] if run.report else []
     if found:
-        return [x for f in found[:3] for x in finding_block(f, view, width, 3)]
+        return [x for f in found[:3] for x in finding_block(run, f, view, width, limit)]
     lines: list[Line] = []
     judgement = row.judgement
     badge: Style = style(LEVEL_TOKEN[row.level])
     if judgement.rules:
         lines.append([(f"{glyphs.badge(row.level)} {row.level.word}", badge)])
-        if sentences.healthy(judgement):
-            lines[-1].append((f"  {words(sentences.healthy(judgement))}", MUTED))
+        doubt = run.verdict.doubt(row.tag)
+        for text in (sentences.limits(judgement), f"no tick: {doubt}" if doubt else ""):
+            if text:
+                lines += paragraph(words(text), width, MUTED)
     else:
         cause = cause_of(run)
         text = "no rule judges it"
         if cause is not None and cause.tag == row.tag:
             at = f"{run.step_word} {numbers.step(cause.step)}"
             text = f"{change_words(cause)} at {at}: the cause of what fires"
+        suspects = run.report.diagnosed.suspects if run.report else ()
+        for suspect in (s for s in suspects if s.tag == row.tag):
+            text = f"{suspect_words(suspect)}: the likely cause of what fires"
         if sentences.healthy(judgement):
             text += f"; documented range {sentences.healthy(judgement)}"
         lines.append([(f"{glyphs.badge(row.level)} ", badge), (words(text), MUTED)])

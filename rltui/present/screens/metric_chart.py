@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rltui.core.level import Level
-from rltui.health.model import Finding, FindingState
+from rltui.health.model import FindingState, Judgement
 from rltui.health.projection import Projection
 from rltui.present.chart.chart_model import XY, Continuation
-from rltui.present.chart.outline import LONG, Outline
 from rltui.present.chart.render import Bar, Chart, Curve, Limit, Mark, render, smooth
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
 from rltui.present.screens.ahead import projection_of, steps_words
 from rltui.present.screens.metric_rows import episodes
+from rltui.present.screens.outlines import outline_of
 from rltui.present.screens.overlays import (
     has_others,
     reference_envelope,
@@ -22,7 +22,7 @@ from rltui.present.screens.overlays import (
     versions,
     with_others,
 )
-from rltui.present.screens.run_cache import RunCache, RunSeriesCache
+from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.timeline import timeline as events
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of
@@ -30,10 +30,7 @@ from rltui.session import RunView
 from rltui.store import Series
 
 _LINES: RunCache[object, list[Line]] = RunCache()
-_OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 
-#: Bars of findings under a chart, at most.
-_MOST_BARS = 6
 #: Cells of the y labels and of the right margin of charts below each other: any value fits.
 _STACKED_LABELS, _STACKED_MARGIN = 7, 9
 
@@ -127,6 +124,7 @@ def chart_of(
     ]
     judged = bool(judgement.rules) or judgement.level is not Level.UNKNOWN
     low, high = run.verdict.limits(tag)
+    worse = run.verdict.bad_limits(tag)
     # averages, quantiles and readings need every point, and so does a part that is enlarged
     exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
     ends = None
@@ -149,7 +147,7 @@ def chart_of(
         clip=view.outliers,
         healthy=(low, high) if low is not None or high is not None else None,
         ahead=_continuation(series, projection, run.infos[tag].sign),
-        limits=_limits(low, high, sentences.healthy(judgement), projection),
+        limits=_limits((low, high), worse, judgement, projection),
         restarts=[to_x(int(s)) for s in series.restarts],
         bars=_bars(run, tag, to_x),
         marks=marks,
@@ -225,52 +223,43 @@ def _ghost(run: RunView, series: Series, axis: Axis, axis_name: str) -> XY | Non
     return reference_points(run, series, axis, axis_name)
 
 
-def outline_of(run: RunView, series: Series) -> Outline | None:
-    """What of a long series shows at any size; None for all of it. Kept and extended."""
-    if series.count < LONG:
-        return None
-
-    def extend(outline: Outline, longer: Series) -> Outline:
-        outline.extend(longer.values)
-        return outline
-
-    return _OUTLINES.of(run).get(series, lambda s: extend(Outline(), s), extend=extend)
+_Ends = tuple[float | None, float | None]
 
 
 def _limits(
-    low: float | None, high: float | None, words: str, projection: Projection | None
+    ends: _Ends, worse: _Ends, judgement: Judgement, projection: Projection | None
 ) -> list[Limit]:
-    """The lines of the healthy range; that which is going to be crossed says when."""
+    """The lines of the healthy range and, where the curve comes that far, of what is bad; that
+    which is going to be crossed says when."""
     out = []
-    for value, sign in ((low, "≥"), (high, "≤")):
+    for value, bad, above in zip(ends, worse, (False, True), strict=True):
         if value is None:
             continue
-        text = words if words.startswith(sign) else f"{sign} {numbers.short(value)}"
+        text = sentences.limit_words(judgement, above=above, value=value)
         if projection is not None and abs(projection.limit) == abs(value):
             text += f", at about {steps_words(projection)}"
         out.append(Limit(value, text, Token.OK))
+        if bad is not None:
+            text = f"bad {'>' if above else '<'} {numbers.short(bad)}"
+            out.append(Limit(bad, text, Token.MUTED, sought=False))
     return out
 
 
 def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
-    """Findings as bars in the same order under every chart: by when they began.
-
-    Bad and firing ones have priority, then those of this metric. The state of a run is in its
-    header and gets none.
-    """
+    """Findings as bars in the same order under every chart: by when they began. The state of a run
+    is in its header and gets none."""
     if run.report is None:
         return []
     found = [f for f in run.report.findings if f.since_step is not None and f.tag is not None]
     found = [f for f in found if f.tag == tag or _same_axis(run, tag, f.tag)]
-    found.sort(key=lambda f: (_rank(f), f.tag != tag, f.since_step or 0))
-    found = sorted(found[:_MOST_BARS], key=lambda f: (f.since_step or 0, f.title, f.tag or ""))
+    found.sort(key=lambda f: (f.since_step or 0, f.title, f.tag or ""))
     return [
         Bar(
             f.title,
             f.level,
             to_x(f.since_step or 0),
             None if f.until_step is None else to_x(f.until_step),
-            f.state is FindingState.RESOLVED,
+            f.state is not FindingState.FIRING,
             f.tag == tag,
         )
         for f in found
@@ -279,13 +268,6 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
 
 def _same_axis(run: RunView, tag: str, other: str | None) -> bool:
     return other is not None and not has_own_axis(run, tag) and not has_own_axis(run, other)
-
-
-def _rank(finding: Finding) -> int:
-    """firing bad, resolved bad, watch."""
-    if finding.level is Level.BAD:
-        return 0 if finding.state is FindingState.FIRING else 1
-    return 2 if finding.state is FindingState.FIRING else 3
 
 
 def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> tuple[list[Mark], str]:

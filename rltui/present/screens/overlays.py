@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from rltui.catalogue.model import counterpart
-from rltui.present.chart.chart_model import XY, Chart, Overlay
-from rltui.present.kit.line import Token
-from rltui.present.screens.marks import RUN_TOKENS, short_names, slot_of, slot_sign
+from rltui.present.chart.chart_model import XY, Chart, Curve, Overlay
+from rltui.present.chart.overlays import legend_lines
+from rltui.present.kit.line import Line, Token
+from rltui.present.screens.marks import RUN_TOKENS, run_labels, slot_of, slot_sign
 from rltui.present.screens.mean_band import Points, bundle, wander
+from rltui.present.screens.outlines import outline_of
+from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import Axis, axis_of, has_own_axis
 from rltui.session import RunView
@@ -19,6 +23,7 @@ from rltui.store import Series
 
 #: Cells of a name in a legend.
 _NAME = 24
+_LABELS: RunCache[object, tuple[str, ...]] = RunCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +31,11 @@ class Others:
     """What is drawn below the own curve of a chart."""
 
     label: str = ""
-    """Names the own curve."""
+    """Names the own curve, ..."""
+    sign: str = ""
+    """... this on its line, ..."""
+    token: Token = Token.STRONG
+    """... and this is its colour: none of those of the others."""
     overlays: tuple[Overlay, ...] = ()
     envelope: tuple[XY, XY] | None = None
     """Lowest and highest of the runs that have no line of their own."""
@@ -41,44 +50,94 @@ def points_of(run: RunView, tag: str, axis: str, kind: str = "") -> Points | Non
     """The points of a tag on the axis ``axis``; None without any, or when the run's axis is
     none of the ``kind``: no tokens, no times."""
     series = run.shown(tag)
+    own = _axis(run, series, axis, kind)
+    return None if own is None else (own.places(series.steps), series.values.astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """A tag as a line among many."""
+
+    points: Points
+    """All of them, or the outline of a long series, ..."""
+    mean: Points | None = None
+    """... with the means of its blocks."""
+
+    def scaled(self, factor: float) -> Trace:
+        """The line in another unit."""
+        if factor == 1:
+            return self
+        (x, y), mean = self.points, self.mean
+        return Trace((x, y * factor), None if mean is None else (mean[0], mean[1] * factor))
+
+
+def trace_of(
+    run: RunView, tag: str, view: View, kind: str = "", *, exact: bool = False
+) -> Trace | None:
+    """The line of a tag, see :func:`points_of`; with ``exact``, or smoothed, all of its points."""
+    series = run.shown(tag)
+    exact = exact or view.smooth > 0
+    outline = None if exact else outline_of(run, series, coarse=True)
+    if outline is None:
+        found = points_of(run, tag, view.axis, kind)
+        return None if found is None else Trace(found)
+    own = _axis(run, series, view.axis, kind)
+    if own is None:
+        return None
+    steps, values = series.steps, series.values
+    points = own.places(steps[outline.index]), values[outline.index].astype(np.float64)
+    return Trace(points, (own.places(steps[outline.centres]), outline.means))
+
+
+def _axis(run: RunView, series: Series, axis: str, kind: str) -> Axis | None:
     if not series.count:
         return None
     own = axis_of(run, series, axis)
-    if kind and own.kind != kind:
-        return None
-    return own.places(series.steps), series.values.astype(np.float64)
+    return None if kind and own.kind != kind else own
 
 
-def others_of(run: RunView, tag: str, view: View) -> Others:
+def others_of(run: RunView, tag: str, view: View, *, exact: bool = False) -> Others:
     """The marked runs other than ``run``, at the metric of ``tag``: five as lines, more as a
-    band."""
+    band. With ``exact`` no point is left out."""
     others = [m for m in view.marked if m.run is not run]
-    names = short_names([run, *(m.run for m in others)], _NAME, view.glyphs.ellipsis)
+    names = _labels(run, view)
     kind = axis_of(run, run.shown(tag), view.axis).kind
     lines, rest = [], []
     for marked, name in zip(others, names[1:], strict=True):
         found = compared_tag(run, tag, marked.run)
-        points = None if found is None else points_of(marked.run, found, view.axis, kind)
-        if found is None or points is None:
+        line = None if found is None else trace_of(marked.run, found, view, kind, exact=exact)
+        if found is None or line is None:
             continue
-        x, y = points
-        y = y * (marked.run.infos[found].scale / run.infos[tag].scale)
+        line = line.scaled(marked.run.infos[found].scale / run.infos[tag].scale)
         if marked.slot < len(RUN_TOKENS):
-            label = f"{slot_sign(marked.slot)} {name}"
-            lines.append(Overlay(x, y, RUN_TOKENS[marked.slot], label))
+            sign = slot_sign(marked.slot)
+            label, token = f"{sign} {name}", RUN_TOKENS[marked.slot]
+            lines.append(Overlay(*line.points, token, label, sign, mean=line.mean))
         else:
-            rest.append((x, y))
-    own = slot_of(view.marked, run)
-    label = names[0] if own is None else f"{slot_sign(own)} {names[0]}"
+            rest.append(line.mean or line.points)
+    shared = shared_lines(run, tag, view, exact=exact)
+    label, sign, token = _own(run, names[0], view)
+    if shared and not lines and not rest:
+        label, sign, token = (
+            row_label(run, tag, view),
+            slot_sign(view.shared.index(tag)),
+            Token.STRONG,
+        )
+    lines += shared
     if rest:
-        lines.insert(0, _band_label(len(rest)))
-    shared = shared_lines(run, tag, view)
-    if shared and not lines:
-        label = row_label(run, tag, view)
-    return Others(label if lines or shared else "", (*lines, *shared), band_of(rest))
+        lines.append(_band_label(len(rest)))
+    return Others(label, sign, token, tuple(lines), band_of(rest)) if lines else Others()
 
 
-def shared_lines(run: RunView, tag: str, view: View) -> list[Overlay]:
+def _labels(run: RunView, view: View) -> tuple[str, ...]:
+    """What names the run and the marked others in a legend."""
+    runs = [run, *(m.run for m in view.marked if m.run is not run)]
+    key = tuple((r.key, len(r.hyperparameters.values)) for r in runs)
+    make = partial(run_labels, runs, _NAME, view.glyphs.ellipsis)
+    return _LABELS.get(run, key, make)
+
+
+def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> list[Overlay]:
     """The other rows of the same run that share a chart with ``tag``, in the first free
     colours."""
     if tag not in view.shared:
@@ -89,9 +148,10 @@ def shared_lines(run: RunView, tag: str, view: View) -> list[Overlay]:
     tags = [t for t in view.shared if t != tag and t in run.infos]
     lines = []
     for other, token in zip(tags, free, strict=False):
-        points = points_of(run, other, view.axis)
-        if points is not None and has_own_axis(run, other) == own_axis:
-            lines.append(Overlay(*points, token, row_label(run, other, view)))
+        line = trace_of(run, other, view, exact=exact)
+        if line is not None and has_own_axis(run, other) == own_axis:
+            sign, label = slot_sign(view.shared.index(other)), row_label(run, other, view)
+            lines.append(Overlay(*line.points, token, label, sign, mean=line.mean))
     return lines
 
 
@@ -103,18 +163,46 @@ def row_label(run: RunView, tag: str, view: View) -> str:
 
 def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
     """The chart of ``tag`` with the marked runs in it."""
-    others = others_of(run, tag, view)
+    others = others_of(run, tag, view, exact=chart.window is not None)
+    if not others.overlays:
+        return chart
     ends = [float(x) for o in others.overlays if len(o.x) for x in (o.x[0], o.x[-1])]
     first = None if chart.first is None else min([chart.first, *ends])
     last = None if chart.last is None else max([chart.last, *ends])
     return replace(
         chart,
+        curve=replace(chart.curve, token=others.token, sign=others.sign, known=True),
         label=others.label,
         overlays=others.overlays,
         envelope=others.envelope or chart.envelope,
         first=first,
         last=last,
     )
+
+
+def marks_legend(run: RunView, view: View, width: int) -> Line:
+    """The run and the marked ones in one line, for charts without a legend of their own."""
+    others = [m for m in view.marked if m.run is not run]
+    names, nothing = _labels(run, view), np.empty(0)
+    entries = [
+        Overlay(nothing, nothing, RUN_TOKENS[m.slot], f"{slot_sign(m.slot)} {name}")
+        for m, name in zip(others, names[1:], strict=True)
+        if m.slot < len(RUN_TOKENS)
+    ]
+    if len(entries) < len(others):
+        entries.append(_band_label(len(others) - len(entries)))
+    label, sign, token = _own(run, names[0], view)
+    chart = Chart(Curve(nothing, nothing, token=token, sign=sign), label, entries)
+    return legend_lines(chart, 0, width, 1, view.glyphs)[0]
+
+
+def _own(run: RunView, name: str, view: View) -> tuple[str, str, Token]:
+    """Label, sign and colour of the run whose chart it is."""
+    slot = slot_of(view.marked, run)
+    if slot is None:
+        return name, "", Token.STRONG
+    sign = slot_sign(slot)
+    return f"{sign} {name}", sign, (*RUN_TOKENS, Token.STRONG)[min(slot, len(RUN_TOKENS))]
 
 
 def _band_label(count: int) -> Overlay:

@@ -7,6 +7,7 @@ from rltui.core.level import Level
 from rltui.core.text import pad
 from rltui.health.model import Finding
 from rltui.present.kit import numbers, sentences
+from rltui.present.kit.file_note import note_text
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -29,6 +30,7 @@ from rltui.present.screens.log import crashed_line
 from rltui.present.screens.marks import slot_look, slot_of, slot_sign
 from rltui.present.screens.metric_rows import newest_of
 from rltui.present.screens.metric_table import spark_line
+from rltui.present.screens.run_state import since_step
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -97,7 +99,7 @@ def _searched_words(run: RunView) -> str:
 
 def _by_verdict(run: RunView) -> tuple[int, int, RunKey]:
     order = {Level.BAD: 0, Level.WATCH: 1, Level.OK: 2, Level.UNKNOWN: 3}
-    firing = run.report.alarms() if run.report else 0
+    firing = sum(f.level >= Level.WATCH for f in run.report.firing()) if run.report else 0
     return order[run.verdict.level], -firing, run.key
 
 
@@ -200,10 +202,9 @@ def _facts(run: RunView, columns: _Columns, view: View) -> Line:
         text = view.glyphs.text(text)
         line.append(column(text, columns.framework, MUTED, ellipsis=view.glyphs.ellipsis))
     if columns.state:
-        spans = state_spans(progress, view, words=False)[:2]
-        if progress is not None and spans[1][0].startswith(("ended", "no points")):
-            spans = [spans[0], ("unknown", MUTED)]
-        line.extend(fit_line(spans, columns.state - 1, ellipsis=view.glyphs.ellipsis))
+        line.extend(
+            fit_line(state_spans(run, view), columns.state - 1, ellipsis=view.glyphs.ellipsis)
+        )
         line.append((" ", TEXT))
     if columns.step:
         last = progress.last_step if progress else None
@@ -244,6 +245,10 @@ def _below(run: RunView, view: View, share: float | None) -> Line:
     if crashed:
         return crashed
     if not run.infos:
+        notes = [n for n in run.data.files.notes if n.level >= Level.WATCH]
+        if notes:
+            text = view.glyphs.text(note_text(notes[-1], notes[-1].path.name))
+            return [(text, style(Token.WATCH))]
         size = sum(s.size for s in run.data.files.sources.values())
         return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
     firing = [r for r in finding_rows(run) if r.is_firing]
@@ -262,11 +267,11 @@ def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:
         change = f"{run.infos[cause.tag].title} {change_words(cause)}"
         line += [(words(change), look), (f" at {numbers.step(cause.step)}, then ", MUTED)]
     line.append((words(worst.title), look))
-    line.append((_since(worst), MUTED))
+    line.append((_since(run, worst), MUTED))
     if len(firing) > 1:
         line.append((f"  and {len(firing) - 1} more", MUTED))
     return line
 
 
-def _since(finding: Finding) -> str:
-    return "" if finding.since_step is None else f"  since {numbers.step(finding.since_step)}"
+def _since(run: RunView, finding: Finding) -> str:
+    return "" if finding.since_step is None else f"  since {since_step(run, finding)}"

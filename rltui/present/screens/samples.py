@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from rltui.core.text import cell_width
+from rltui.core.text import cell_width, clean
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
     MUTED,
@@ -34,6 +35,8 @@ ORDERS = {
     "logged": "as logged",
 }
 _REWARD, _CHARS = 11, 8
+#: Larger figures are written with an exponent.
+_WHOLE = 1e15
 #: Cells of a pane beside which the sample is shown; below that it is shown underneath.
 SIDE_BY_SIDE = 100
 
@@ -99,7 +102,7 @@ def _spread(rows: Sequence[SampleRow]) -> str:
     rewards = [r.reward for r in rows if math.isfinite(r.reward)]
     if not rewards:
         return ""
-    mean = numbers.value(math.fsum(rewards) / len(rewards))
+    mean = numbers.value(sum(r / len(rewards) for r in rewards))
     return f"mean reward {mean}, {numbers.value(min(rewards))} to {numbers.value(max(rewards))}"
 
 
@@ -143,12 +146,13 @@ def sample_entries(
     return entries
 
 
-def no_samples_words(root: str) -> str:
+def no_samples_words(root: Path) -> str:
     """What to do to get samples."""
     return (
-        f"No texts in the logs and no samples below {root}. Read are texts of TensorBoard and W&B, "
-        "TRL's completions (log_completions=True), verl's trainer.rollout_data_dir, the rollouts "
-        "of prime-rl, completions.jsonl of ms-swift, and tables of W&B."
+        f"No texts in the logs and no samples below {clean(str(root))}. Read are texts of "
+        "TensorBoard and W&B, TRL's completions (log_completions=True), verl's "
+        "trainer.rollout_data_dir, the rollouts of prime-rl, completions.jsonl of ms-swift, and "
+        "tables of W&B."
     )
 
 
@@ -180,7 +184,8 @@ def _figures(sample: Sample, view: View, width: int) -> list[Line]:
 
 
 def _figure(value: float) -> str:
-    return numbers.exact(int(value)) if value.is_integer() else numbers.value(value)
+    whole = value.is_integer() and abs(value) < _WHOLE
+    return numbers.exact(int(value)) if whole else numbers.value(value)
 
 
 def sample_text(sample: Sample) -> str:

@@ -14,6 +14,8 @@ from rltui.present.screens.diagnosis import (
     cause_of,
     check_items,
     ending_diagnosis,
+    precondition_of,
+    then_words,
     worst_story,
 )
 from rltui.present.screens.view import View
@@ -52,6 +54,7 @@ def check_facts(run: RunView, diagnosis: Diagnosis, glyphs: GlyphSet) -> list[tu
         _words(i, i.check.ask if i.tag == jumped else i.hint or i.check.ask, glyphs) for i in first
     ]
     facts = [
+        ("began with", precondition_of(run, diagnosis)),
         ("likely cause", ", ".join(_words(i, i.hint, glyphs) for i in causes)),
         ("check first", ", ".join(asked)),
         ("then", ", ".join(then)),
@@ -62,7 +65,9 @@ def check_facts(run: RunView, diagnosis: Diagnosis, glyphs: GlyphSet) -> list[tu
 def _words(item: CheckItem, remark: str, glyphs: GlyphSet) -> str:
     """ "learning rate 0.2 ✖ (× 200 at 30)". No tick: before a question it would read as a yes."""
     badge = f" {glyphs.badge(item.level)}" if item.level >= Level.WATCH else ""
-    return f"{item.title} {numbers.value(item.value)}{badge}" + (f" ({remark})" if remark else "")
+    then = then_words(item)
+    value = numbers.value(item.value) + (f" now, {then}" if then else "")
+    return f"{item.title} {value}{badge}" + (f" ({remark})" if remark else "")
 
 
 def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:

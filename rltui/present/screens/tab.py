@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
 from rltui.present.kit import numbers
+from rltui.present.kit.file_note import note_lines
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, style
 from rltui.present.screens.diagnosis import cause_of, check_table, worst_story
 from rltui.present.screens.entries import Entry, beside, fixed, indented
@@ -204,10 +205,7 @@ def empty_lines(run: RunView, filtered: bool, view: View, layout: TabLayout) -> 
     for source in run.data.files.sources.values():
         size = f"{numbers.exact(source.size)} bytes read, {numbers.exact(source.records)} records"
         lines.append([(f"  {clean(source.path.name)}: {size}", MUTED)])
-    return [
-        *lines,
-        *([(f"  {clean(n.path.name)}: {n.message}", MUTED)] for n in run.data.files.notes[:5]),
-    ]
+    return [*lines, *note_lines(run.data.files.notes, layout.rows)]
 
 
 def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:

@@ -82,7 +82,7 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
     inner = width - 2
     for finding in run.report.findings if run.report else ():
         if finding.tag == tag:
-            lines += indented(finding_block(finding, view, inner, 2), 2)
+            lines += indented(finding_block(run, finding, view, inner, 2), 2)
     lines.append([])
     facts = statistics_in_line(run, tag, view, WHOLE_RUN)
     lines.append([("  ", TEXT), *fact_line(facts, inner)])

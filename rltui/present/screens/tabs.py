@@ -21,6 +21,7 @@ from rltui.present.kit.line import (
     line_width,
     style,
 )
+from rltui.present.screens.finding_rows import marks
 from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -96,6 +97,12 @@ def tabs_of(run: RunView) -> list[Tab]:
     return [t for t in TABS if t.category is None or t.category in have]
 
 
+def has_tab(run: RunView, tab: str) -> bool:
+    """Whether the run has something for the tab of this id."""
+    wanted = TAB_BY_ID[tab].category
+    return wanted is None or any(wanted in (i.category, i.also) for i in run.infos.values())
+
+
 def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, list[TabSpot]]:
     """Line 2 and where each tab stands on it.
 
@@ -164,7 +171,7 @@ def _tab_badge(run: RunView, view: View, tab: Tab, gap: str) -> list[Span]:
     if tab.id == ALL:
         return [(f" {len(run.infos)}", MUTED)] if gap else []
     if tab.id == FINDINGS:
-        return [(f" {run.report.alarms() if run.report else 0}", MUTED)]
+        return [(f" {sum(marks(run).values())}", MUTED)]
     level = _level(run, tab)
     if level is Level.UNKNOWN and not _is_open(run, tab):
         return []

@@ -97,7 +97,7 @@ def timeline(run: RunView) -> list[Happening]:
 def _timeline(run: RunView) -> list[Happening]:
     kinds = {
         "v": _logged_at(run, Category.VALIDATION),
-        "c": _at_metric(run, "time.checkpoint"),
+        "c": _at_metric(run, run.catalogue.roles.checkpoint),
         "l": _settings(run),
         "s": _pauses(run),
         "N": _non_finite(run),

@@ -43,15 +43,14 @@ from rltui.present.screens.timing_table import (
     stage_rows,
 )
 from rltui.present.screens.view import View
-from rltui.present.screens.x_axis import span_of
+from rltui.present.screens.x_axis import axis_of, is_live, padded_end, span_of
 from rltui.session import RunView
-from rltui.session.anatomy import RECENT, Anatomy, anatomy_of
+from rltui.session.anatomy import Anatomy, anatomy_of
+from rltui.session.limits import stage_limits
 
 TIMING = "timing"
 #: The plot ends at this quantile of its columns if higher ones would squeeze the rest.
 _QUANTILE, _SQUEEZED = 0.95, 1.5
-#: Factor within which a step takes its usual time.
-_AS_USUAL = 1.1
 #: Stages below this share of the step are not worth a word.
 _NAMED_SHARE = 0.05
 #: Cells that the names of other times have more than those of metrics.
@@ -99,7 +98,7 @@ def timing_layout(width: int, height: int, rows: int) -> TimingLayout:
 
 def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> list[Line]:
     """What one step takes now, against its usual time, and a bar of its stages."""
-    newest = f"median of the newest {min(RECENT, len(found.steps))}"
+    newest = f"median of the newest {min(stage_limits().recent, len(found.steps))}"
     words = [*_title_words(run, found, view), *_slowed_words(run, found, view), (newest, MUTED)]
     line: Line = [("One step", TITLE)]
     for span in words:
@@ -118,7 +117,8 @@ def _title_words(run: RunView, found: Anatomy, view: View) -> Line:
         usual = numbers.duration(whole.usual, tenths=True)
         steps = f"{run.step_word}s {numbers.step_range(*found.usual_steps)}"
         factor = numbers.factor(whole.drift).lstrip("× ")
-        near = 1 / _AS_USUAL < whole.drift < _AS_USUAL
+        as_usual = stage_limits().as_usual
+        near = 1 / as_usual < whole.drift < as_usual
         text = f"as usual ({steps})" if near else f"{factor} × its usual {usual} ({steps})"
         words.append((view.glyphs.text(text), MUTED))
     return words
@@ -215,7 +215,7 @@ def stacked_lines(
 ) -> list[Line]:
     """The stages of every step, stacked: seconds, or shares of the step. Kept until the run
     changes."""
-    key = (width, height, view.marker, shares, span_of(run)[2])
+    key = (width, height, view.glyphs, view.axis, shares, span_of(run)[2])
     return _PLOTS.get(run, key, lambda: _stacked(run, found, view, width, height, shares))
 
 
@@ -226,18 +226,19 @@ _LABELS = 7
 def _stacked(
     run: RunView, found: Anatomy, view: View, width: int, height: int, shares: bool
 ) -> list[Line]:
-    first, last, end = span_of(run)
+    tag = found.total or found.parts[0].tag
+    places, (first, last, end) = _places(run, found, tag, view)
     cells = width - _LABELS - 1
     unit = "% of the step" if shares else "seconds"
     note = f"{unit}, stacked, each column its slowest step"
     head = heading("Every step", width, view, note)
-    chart = chart_of(run, found.total or found.parts[0].tag, view)
-    span = PlotSpan(_LABELS + 1, cells, width, float(first), float(max(end, first + 1)), last)
+    chart = chart_of(run, tag, view)
+    span = PlotSpan(_LABELS + 1, cells, width, first, end, last)
     bars = foot_lines(chart, span, view.glyphs, max(0, min(3, height - 9)))
     rows = height - 3 - len(bars)
     if cells < 10 or rows < 3:
         return [head]
-    columns = _columns(found, first, float(max(end, first + 1)), last, cells)
+    columns = _columns(found, places, (first, last, end), cells)
     parts, colours = _parts(found, columns)
     if shares:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -275,14 +276,29 @@ def _ticks(top: float, rows: int) -> dict[int, str]:
     }
 
 
-def _columns(found: Anatomy, first: int, end: float, last: int, cells: int) -> IntArray:
+def _places(
+    run: RunView, found: Anatomy, tag: str, view: View
+) -> tuple[FloatArray, tuple[float, float, float]]:
+    """Where the steps lie on the x axis, and its beginning, newest place and end."""
+    axis = axis_of(run, run.shown(tag), view.axis)
+    steps = span_of(run)
+    first, last = axis.place(steps[0]), axis.place(steps[1])
+    end = steps[2]
+    if axis.kind != "step":
+        end = padded_end(first, last) if is_live(run) else last
+    return axis.places(found.steps), (first, last, end if end > first else first + 1.0)
+
+
+def _columns(
+    found: Anatomy, places: FloatArray, span: tuple[float, float, float], cells: int
+) -> IntArray:
     """The row (cells,) that each column shows: the slowest of its steps; where steps are rarer
     than columns the one before it; -1 for none."""
-    steps = found.steps
+    first, last, end = span
     heights = np.nan_to_num(found.heights, nan=-1.0)
-    edges = np.searchsorted(steps, first + (end - first) * np.arange(cells + 1) / cells)
-    edges[-1] = len(steps)
-    gaps = np.diff(steps)
+    edges = np.searchsorted(places, first + (end - first) * np.arange(cells + 1) / cells)
+    edges[-1] = len(places)
+    gaps = np.diff(places)
     gap = 2 * float(np.median(gaps)) if len(gaps) else 1.0
     out: IntArray = np.full(cells, -1)
     at = -1
@@ -291,7 +307,7 @@ def _columns(found: Anatomy, first: int, end: float, last: int, cells: int) -> I
         x = first + (end - first) * column / cells
         if stop > begin:
             at = out[column] = begin + int(np.argmax(heights[begin:stop]))
-        elif at >= 0 and x <= last and x - steps[at] <= gap:
+        elif at >= 0 and x <= last and x - places[at] <= gap:
             out[column] = at
     return out
 

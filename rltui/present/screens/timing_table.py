@@ -31,12 +31,11 @@ from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import span_of
 from rltui.session import RunView
 from rltui.session.anatomy import Anatomy, Cost, Stage
+from rltui.session.limits import stage_limits
 
 #: Stages with a colour of their own; what is left shares the last one.
 NAMED = 5
 OTHER = len(STAGE_TOKENS) - 1
-#: A drift beyond this factor, either way, is worth a strong number.
-_MATERIAL = 1.25
 _NUMBER = numbers.ALIGNED_WIDTH
 
 
@@ -199,7 +198,8 @@ def stage_line(
 
 def _drift(cost: Cost, columns: StageColumns, view: View, alarm: bool, token: Token) -> Span:
     factor = view.glyphs.text(numbers.factor(_known(cost.drift)))
-    material = cost.drift > _MATERIAL or cost.drift < 1 / _MATERIAL
+    limit = stage_limits().slower
+    material = cost.drift > limit or cost.drift < 1 / limit
     look = style(token, bold=True) if alarm else STRONG if material else MUTED
     return column(factor, columns.drift + 1, look, ellipsis=view.glyphs.ellipsis)
 
@@ -211,7 +211,7 @@ def _known(number: float) -> float | None:
 def _swatch(colour: int | None, view: View) -> Span:
     if colour is None:
         return "  ", TEXT
-    glyph = LETTERS[colour] if view.glyphs.ascii else "█"
+    glyph = LETTERS[colour] if view.glyphs.lettered else "█"
     return f"{glyph} ", style(STAGE_TOKENS[colour])
 
 

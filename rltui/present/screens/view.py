@@ -22,6 +22,8 @@ class View:
     """True cuts the y range to the 1-99 % quantiles."""
     marker: str = "braille"
     """How charts draw their dots: braille, block or ascii."""
+    colours: bool = True
+    """False on a terminal without colours."""
     marked: tuple[Marked, ...] = ()
     """The runs that are drawn in the charts of every other run, by slot."""
     shared: tuple[str, ...] = ()
@@ -30,7 +32,7 @@ class View:
     @property
     def glyphs(self) -> GlyphSet:
         """The glyphs of the chosen marker."""
-        return glyph_set(self.marker)
+        return glyph_set(self.marker, colours=self.colours)
 
     @property
     def state(self) -> str:

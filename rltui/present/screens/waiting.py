@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rltui.core.batch import Note
+from rltui.core.level import Level
 from rltui.core.text import clean, fit
 from rltui.present.kit import numbers
-from rltui.present.kit.line import MUTED, STRONG, TEXT, Line, Token, style
+from rltui.present.kit.file_note import note_lines
+from rltui.present.kit.line import MUTED, STRONG, TEXT, Line
 from rltui.present.screens.header import run_header
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -21,14 +23,18 @@ def waiting_lines(
     searches, and what is in the way."""
     names = [fit(clean(str(p)), width - 6) for p in logdirs]
     runs = "1 run" if expected == 1 else f"{numbers.step(expected)} runs"
-    doing = f"reading {runs} in" if expected else "waiting for logs in"
+    nothing = "no log could be read in" if troubles else "waiting for logs in"
+    doing = f"reading {runs} in" if expected else nothing
     lines: list[Line] = [[], [(f"  {doing}", TEXT)]]
     lines += [[("    ", TEXT), (n, STRONG)] for n in names[: max(1, height - 7)]]
     if not expected:
-        lines += [[], [("  a run appears here as soon as its first file does", MUTED)]]
-    for note in troubles[:5]:
-        text = f"{clean(str(note.path))}: {note.message}"
-        lines.append([("  ! ", style(Token.WATCH)), (text, MUTED)])
+        there = "a log can be read" if troubles else "its first file does"
+        lines += [[], [(f"  a run appears here as soon as {there}", MUTED)]]
+    failed = [n for n in troubles if n.level >= Level.WATCH]
+    refused = [n for n in troubles if n.level < Level.WATCH]
+    for title, notes in (("trouble reading", failed), ("not understood as a log", refused)):
+        if notes:
+            lines += [[], [(f"  {title}", TEXT)], *note_lines(notes, width)]
     return lines[:height]
 
 

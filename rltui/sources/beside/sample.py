@@ -16,6 +16,8 @@ from rltui.formats.words import words
 _MAX_CHARS = 200_000
 _PREVIEW = 240
 _MAX_ITEMS = 10_000
+#: Conversations within conversations.
+_MAX_DEPTH = 16
 #: Characters of a text that may be a number.
 _MAX_NUMBER = 40
 
@@ -87,9 +89,9 @@ def sample_of(record: Mapping[str, Any]) -> Sample:
     names = dict.fromkeys([*(n for n in first if n), *_text_names(record)])
     texts = tuple((clean_tag(n), _kept(_text_of(record[n]))) for n in names)
     figures = tuple(
-        (clean_tag(n), float_of(v))
+        (clean_tag(n), _number(v))
         for n, v in record.items()
-        if isinstance(v, (int, float)) and n not in known.step_keys
+        if n not in known.step_keys and n not in names and _is_figure(v)
     )
     return Sample(texts, figures)
 
@@ -125,6 +127,11 @@ def _is_number(text: str) -> bool:
         return False
 
 
+def _is_figure(value: object) -> bool:
+    """Whether it is a number, or the text of one as in the ground truths of verl."""
+    return isinstance(value, (int, float)) or (isinstance(value, str) and _is_number(value))
+
+
 def _number_like(value: object) -> object:
     """A step may be written as a text."""
     return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
@@ -151,19 +158,28 @@ def _reward(record: Mapping[str, Any]) -> float:
         rewards = [v for n, v in figures.items() if not any(x in n.lower() for x in none)]
     if not rewards:
         rewards = [v for n, v in figures.items() if "advantage" in n.lower()][:1]
-    return math.fsum(rewards) if rewards and all(map(math.isfinite, rewards)) else math.nan
+    return sum(rewards) if rewards and all(map(math.isfinite, rewards)) else math.nan
 
 
-def _text_of(value: object) -> str:
+def _text_of(value: object, depth: int = 0) -> str:
     """A text, or a conversation as one text."""
     if isinstance(value, str):
         return value
+    if depth > _MAX_DEPTH:
+        return "…"
     if isinstance(value, Mapping):
         role, content = value.get("role"), value.get("content")
         if isinstance(role, str) and content is not None:
-            return f"{role}: {_text_of(content)}"
+            return f"{role}: {_text_of(content, depth + 1)}"
         if isinstance(value.get("text"), str):
             return str(value["text"])
     if isinstance(value, list):
-        return "\n\n".join(_text_of(v) for v in value[:_MAX_ITEMS])
-    return str(value)
+        return "\n\n".join(_text_of(v, depth + 1) for v in value[:_MAX_ITEMS])
+    return _shown(value)
+
+
+def _shown(value: object) -> str:
+    try:
+        return str(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, or deep nesting
+        return "…"

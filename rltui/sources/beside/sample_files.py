@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,8 @@ _SKIPPED = re.compile(r"\..*|checkpoint.*|global_step_\d+|__pycache__|weights?|m
 #: The step at the end of a file's name, or in W&B's before a hash; and that of a directory.
 _STEP = re.compile(r"(?:^|[_-]|step)(\d{1,12})(?:_[0-9a-f]{20})?$")
 _STEP_DIR = re.compile(r"(?:step|iter|global_step)[_-]?(\d{1,12})(?:_evals)?")
+#: What reading a record raises that is not as expected: the files are of other people's programs.
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,23 @@ class SampleSet:
     """Files of one kind: one for each step, or one with all steps."""
 
     name: str
+    """For people, different from those of other sets of a search."""
+    pattern: str
+    """Path of its files below the directory that was searched, ``*`` for the step."""
     by_step: tuple[tuple[int, Path], ...]
     """(step, file), ascending; empty when the steps are in the rows."""
     whole: Path | None = None
     """The file with all steps."""
+
+    @property
+    def key(self) -> Hashable:
+        """The same in every search."""
+        return "file", self.pattern
+
+    @property
+    def origin(self) -> str:
+        """Where they come from, for people."""
+        return "files"
 
     @property
     def steps(self) -> list[int]:
@@ -77,7 +92,7 @@ class SampleSet:
         return SampleTable((), "the file is gone") if path is None else _load(path)
 
     def read(self, step: int | None, row: SampleRow) -> Sample:
-        """Everything of a sample. Raises OSError or ValueError."""
+        """Everything of a sample. Raises one of :data:`UNREADABLE`."""
         path = self.file_of(step)
         if path is None:
             raise ValueError("the file is gone")
@@ -89,35 +104,46 @@ class SampleSet:
 
 def _load(path: Path) -> SampleTable:
     rows: deque[SampleRow] = deque(maxlen=_MAX_ROWS)
-    note, count = "", 0
+    note, count, broken = "", 0, 0
     try:
         for place, record in records(path):
+            if record is None:
+                broken += 1
+                continue
             for item, one in enumerate(samples_in(record)):
                 if (row := row_of(one, place, item)) is not None:
                     rows.append(row)
                     count += 1
-    except (OSError, ValueError) as error:
-        note = clean(str(error))
+    except UNREADABLE as error:
+        note = reason_of(error)
     if count > _MAX_ROWS:
         note = note or f"the last {_MAX_ROWS:,} of {count:,} samples"
+    if broken:
+        note = "; ".join(x for x in (note, f"lines that cannot be read: {broken:,}") if x)
     return SampleTable(tuple(rows), note if rows or note else "no samples in this file")
+
+
+def reason_of(error: Exception) -> str:
+    """Why a sample cannot be read, cleaned."""
+    if isinstance(error, (OSError, ValueError)):
+        return clean(str(error))
+    return f"not a sample ({type(error).__name__})"
 
 
 def find_samples(root: Path, logs: frozenset[Path] = frozenset()) -> list[SampleSet]:
     """The sets of samples below a directory, by name; ``logs`` are files that are read as logs.
     Never raises: what cannot be listed is left out."""
-    found: dict[str, dict[int, Path]] = {}
-    whole: dict[str, Path] = {}
+    found: dict[tuple[str, str], dict[int | None, Path]] = {}
     for path in _files(root):
-        if path in logs:
-            continue
-        name, step = _name_of(path.relative_to(root))
-        if step is None:
-            whole[name] = path
-        else:
-            found.setdefault(name, {})[step] = path
-    sets = [SampleSet(n, tuple(sorted(steps.items()))) for n, steps in found.items()]
-    sets += [SampleSet(n, (), path) for n, path in whole.items()]
+        if path not in logs:
+            name, step, pattern = _name_of(path.relative_to(root))
+            found.setdefault((name, pattern), {})[step] = path
+    repeats = Counter(name for name, _ in found)
+    sets = []
+    for (name, pattern), files in found.items():
+        shown = name if repeats[name] == 1 else clean(pattern)
+        steps = sorted((s, path) for s, path in files.items() if s is not None)
+        sets.append(SampleSet(shown, pattern, tuple(steps), files.get(None)))
     return sorted(sets, key=lambda s: (_is_validation(s.name), s.name))
 
 
@@ -156,19 +182,24 @@ def _may_hold(path: Path) -> bool:
     return path.stem.isdecimal() or _NAMES.search(str(path)) is not None
 
 
-def _name_of(path: Path) -> tuple[str, int | None]:
-    """The set that a file belongs to, and its step."""
-    stem = path.name.removesuffix(".table.json").removesuffix(path.suffix)
+def _name_of(path: Path) -> tuple[str, int | None, str]:
+    """The set that a file belongs to, its step, and its path with ``*`` for the step."""
+    ending = ".table.json" if path.name.endswith(".table.json") else path.suffix
+    stem = path.name.removesuffix(ending)
     at = _STEP.search(stem)
     step = int(at[1]) if at else None
     parts: list[str] = []
+    pattern: list[str] = []
     for part in path.parts[:-1]:
         found = _STEP_DIR.fullmatch(part)
         if found and step is None:
             step = int(found[1])
+            part = f"{part[: found.start(1)]}*{part[found.end(1) :]}"
         elif not found:
             parts.append(part)
+        pattern.append(part)
     rest = stem[: at.start()].rstrip("_-") if at else stem
+    pattern.append(f"{stem[: at.start(1)]}*{ending}" if at else path.name)
     if rest and rest not in parts[-1:] and not (parts and rest == "traces"):
         parts.append(rest)
-    return clean("/".join(parts) or "samples"), step
+    return clean("/".join(parts) or "samples"), step, "/".join(pattern)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import orjson
+from rltui.formats.json_value import parsed
 
 #: Bytes of a file of lines that are read, from its end; of one record; of a table.
 MOST_BYTES = 1 << 28
@@ -21,9 +21,9 @@ NEEDS_PARQUET = "Parquet needs pyarrow: pip install 'rltui[parquet]'"
 Record = dict[str, Any]
 
 
-def records(path: Path) -> Iterator[tuple[int, Record]]:
-    """(place, record) of each record in the newest part of a file. Raises OSError when it cannot
-    be read, ValueError when it is not what its name says."""
+def records(path: Path) -> Iterator[tuple[int, Record | None]]:
+    """(place, record) of each record in the newest part of a file; None for a line that is no
+    record. Raises OSError when it cannot be read, ValueError when it is not what its name says."""
     if path.suffix == ".parquet":
         return _parquet(path)
     return enumerate(_table(path)) if path.name.endswith(".table.json") else _lines(path)
@@ -34,27 +34,35 @@ def record_at(path: Path, place: int) -> Record:
     if path.suffix == ".parquet":
         return _parquet_row(path, place)
     if path.name.endswith(".table.json"):
-        return _table(path)[place]
-    with path.open("rb") as file:
-        file.seek(place)
-        found = orjson.loads(file.readline(_MAX_RECORD))
-    if not isinstance(found, dict):
+        rows = _table(path)
+        found = rows[place] if place < len(rows) else None
+    else:
+        with path.open("rb") as file:
+            file.seek(place)
+            found = _record(file.readline(_MAX_RECORD))
+    if found is None:
         raise ValueError("the file was rewritten")
     return found
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Record]]:
+def _record(line: bytes) -> Record | None:
+    try:
+        found = parsed(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Record | None]]:
     with path.open("rb") as file:
         start = max(0, path.stat().st_size - MOST_BYTES)
         file.seek(start)
         if start:
             start += len(file.readline(MOST_BYTES))
         while line := file.readline(_MAX_RECORD):
-            try:
-                found = orjson.loads(line)
-            except ValueError:
-                found = None
-            if isinstance(found, dict):
+            found = _record(line)
+            # the last line may still be being written
+            if found is not None or (line.endswith(b"\n") and not line.isspace()):
                 yield start, found
             start += len(line)
 
@@ -63,7 +71,7 @@ def _table(path: Path) -> list[Record]:
     """W&B's table: names of the columns, and rows."""
     if path.stat().st_size > _MAX_TABLE:
         raise ValueError("the table is too large")
-    document = orjson.loads(path.read_bytes())
+    document = parsed(path.read_bytes())
     names = document.get("columns") if isinstance(document, dict) else None
     rows = document.get("data") if isinstance(document, dict) else None
     if not isinstance(names, list) or not isinstance(rows, list):

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import orjson
-
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
 from rltui.core.yaml_document import read_document
+from rltui.formats.json_value import parsed
 from rltui.formats.settings import flat_settings
 
 _NAMES = tuple(
@@ -58,7 +57,7 @@ def _read(path: Path) -> dict[str, object]:
         if not path.is_file() or path.stat().st_size > _MAX_BYTES:
             return {}
         if path.suffix == ".json":
-            document = orjson.loads(path.read_bytes())
+            document = parsed(path.read_bytes())
         else:
             document = read_document(path).plain()
     except (OSError, ValueError, RltuiError):

@@ -35,8 +35,12 @@ class ChartOptions(ShellScreen[Any]):
 
     def _smooth(self, by: int) -> None:
         weight = self.shell.view.smooth
-        nearest = min(range(len(_SMOOTH)), key=lambda i: abs(_SMOOTH[i] - weight))
-        self._set(smooth=_SMOOTH[max(0, min(len(_SMOOTH) - 1, nearest + by))])
+        at = min(range(len(_SMOOTH)), key=lambda i: abs(_SMOOTH[i] - weight)) + by
+        if 0 <= at < len(_SMOOTH):
+            self._set(smooth=_SMOOTH[at])
+        else:
+            end = "the line is as smooth as it gets" if by > 0 else "nothing is smoothed; s does"
+            self.shell.say(end)
 
     def action_log_y(self) -> None:
         self._set(log_y=not self.shell.view.log_y)

@@ -41,6 +41,7 @@ from rltui.tui.widgets.status import Status
 #: Opens a run, at one of its tags.
 Open = Callable[[RunView, str | None], object]
 
+_NAME = "comparison"
 #: From this width two charts stand side by side.
 _TWO_CHARTS = 150
 #: Lines of the sentences on groups.
@@ -60,7 +61,11 @@ def open_comparison(
     if len([r for r in session.runs() if r.infos]) < 2:
         shell.say("there is no other run to compare with")
         return
-    shell.push_screen(ComparisonScreen(session, opens, at, grouped))
+    if not shell.is_screen_installed(_NAME):  # kept: making a screen takes time
+        shell.install_screen(ComparisonScreen(session), _NAME)
+    screen = shell.get_screen(_NAME, ComparisonScreen)
+    screen.begin(opens, at, grouped=grouped)
+    shell.push_screen(screen)
 
 
 class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
@@ -70,16 +75,15 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     ComparisonScreen > #header, ComparisonScreen > #head { height: 1; }
     """
 
-    def __init__(
-        self, session: Session, opens: Open, at: tuple[RunView, str] | None, grouped: bool
-    ) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        self._opens = opens
-        self._at = at
+        self._opens: Open = lambda _run, _tag: None
+        self._at: tuple[RunView, str] | None = None
+        """A run, and one of its tags, to begin with."""
         self._by = ""
         """Title of the grouping; empty for none."""
-        self._grouped = grouped
+        self._grouped = False
         """Whether the first grouping is to be taken."""
         self._order = ORDERS[0]
         self._chosen = 0
@@ -88,8 +92,18 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._comparison = Comparison((), View())
         self._curves = Curves(self._comparison)
         self._rows: list[Row] = []
+        self._chart_waits = False
+        """Whether the chart will be drawn after the next paint."""
         self._charts: dict[object, list[Line]] = {}
         """What was drawn of the present comparison."""
+
+    def begin(self, opens: Open, at: tuple[RunView, str] | None, *, grouped: bool) -> None:
+        """Before the screen is shown: see :func:`open_comparison`. The order stays what it was."""
+        self._opens = opens
+        if at != self._at or grouped or self._by:
+            self._at, self._by, self._grouped, self._made_for = at, "", grouped, None
+        if at is not None:
+            self._chosen = 0
 
     def compose(self) -> ComposeResult:
         yield Lines(self._draw_header, id="header")
@@ -140,12 +154,12 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         """Compare the runs as they are now; nothing is done until one of them or a mark changes."""
         view, session = self.shell.view, self._session
         runs = compared_runs(session.runs(), view)
-        key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference)
+        key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference.run)
         if key == self._made_for:
             return
         self._made_for = key
         self._charts.clear()
-        self._comparison = Comparison(runs, view, self._by, self._at, session.reference)
+        self._comparison = Comparison(runs, view, self._by, self._at, session.reference.run)
         self._curves = Curves(self._comparison)
         if self._grouped:
             self._grouped = False
@@ -179,8 +193,18 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         return 1 if comparison.settings or ends_words(comparison) else 0
 
     def _update_lines(self) -> None:
+        """Draw again what stands around the list: the words at once, the chart after the next
+        paint, for it takes longer than a key may."""
         for lines in self.query(Lines):
-            lines.update()
+            if lines.id != "chart":
+                lines.update()
+        if not self._chart_waits:
+            self._chart_waits = True
+            self.call_after_refresh(self._update_chart)
+
+    def _update_chart(self) -> None:
+        self._chart_waits = False
+        self.query_one("#chart", Lines).update()
 
     def on_line_list_moved(self) -> None:
         self._update_lines()
@@ -276,6 +300,8 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
             return
         view = self.shell.view
         self.shell.view = replace(view, marked=toggled(view.marked, here.runs[0]))
+        if len(self.shell.view.marked) < 2:
+            self.shell.say("all runs are compared until two are marked")
         self.update()
 
     def action_compare(self) -> None:
@@ -284,6 +310,14 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         if here is not None and len(here.runs) == 1:
             compare(self.shell, self._session, here.runs[0])
             self.update()
+
+    def action_hyperparameters(self) -> None:
+        """Show in which hyperparameters the runs differ from the one at the cursor."""
+        from rltui.tui.screens.hyperparameters import HyperparametersScreen
+
+        here, runs = self._here, self._comparison.runs
+        if here is not None:
+            self.shell.push_screen(HyperparametersScreen(self._session, here.runs[0], runs))
 
     # -- in and out ------------------------------------------------------------------------
 

@@ -58,18 +58,21 @@ class FindingsPane(Container):
         self._left[self._run.key] = self.findings.chosen
         self._run, self.findings.chosen = run, self._left.get(run.key)
 
-    def show(self, size: Size) -> None:
-        """Show the findings in a pane of ``size``."""
+    def show(self, size: Size, alone: str) -> None:
+        """Show the findings in a pane of ``size``; ``alone`` as in an arrangement."""
         run, view = self._run, shell_of(self).view
-        wide = size.width >= 100
-        layout = findings_layout(size.width, size.height, 0)
+        wide = size.width >= 100 and not alone
+        layout = findings_layout(size.width, size.height, 0, alone)
         entries = finding_entries(run, view, layout.rows, layout.margin)
         if wide:
             entries += entries_below(run, view, layout, sum(e.height for e in entries))
         else:
-            layout = findings_layout(size.width, size.height, sum(e.height for e in entries))
+            height = sum(e.height for e in entries)
+            layout = findings_layout(size.width, size.height, height, alone)
         self._layout = layout
         self.set_class(wide, "-wide")
+        self.findings.display = layout.left > 0
+        self.query_one("#detail").display = alone != "list"
         self.findings.styles.width = layout.left
         self.findings.styles.height = layout.list_height
         self.findings.show(entries)

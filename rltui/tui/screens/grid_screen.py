@@ -6,6 +6,7 @@ from rltui.present.screens.arrangement import Arrangement
 from rltui.present.screens.keys import GRID
 from rltui.session import RunView, Session
 from rltui.tui.screens.chart_screen import ChartScreen
+from rltui.tui.screens.crosshair_keys import NO_METRIC, stepped
 from rltui.tui.screens.metrics_pane import MetricsPane
 from rltui.tui.screens.screen import ListScreen
 from rltui.tui.widgets.grid import Grid
@@ -16,18 +17,18 @@ class GridScreen(ChartScreen, ListScreen):
 
     def __init__(self, session: Session, run: RunView) -> None:
         super().__init__(session, run)
-        self._arrangements: dict[bool, Arrangement] = {}
-        """How Overview (True) and the other tabs are divided."""
+        self._arrangements: dict[str, Arrangement] = {}
+        """How Overview, Findings and ("") the other tabs are divided."""
 
     @property
-    def is_overview(self) -> bool:
-        """Whether Overview is shown, which is divided in its own way."""
+    def arranged(self) -> str:
+        """The tab that is shown, if it is divided in its own way, else ""."""
         raise NotImplementedError
 
     @property
     def arrangement(self) -> Arrangement:
         """How the present tab is divided."""
-        return self._arrangements.get(self.is_overview, Arrangement())
+        return self._arrangements.get(self.arranged, Arrangement())
 
     @property
     def metrics(self) -> MetricsPane:
@@ -35,7 +36,7 @@ class GridScreen(ChartScreen, ListScreen):
         return self.query_one(MetricsPane)
 
     def _arrange_as(self, arrangement: Arrangement) -> None:
-        self._arrangements[self.is_overview] = arrangement
+        self._arrangements[self.arranged] = arrangement
         self.update()
 
     def action_grid(self) -> None:
@@ -120,9 +121,15 @@ class GridScreen(ChartScreen, ListScreen):
     def action_grid_cross_right(self) -> None:
         self._cross(1)
 
+    @property
+    def chosen_step(self) -> int | None:
+        return self.metrics.grid.cross if self._shows_grid else None
+
     def _cross(self, by: int) -> None:
         """Move the crosshair of all charts along the steps of the one at the cursor."""
         steps = self.steps()
         if steps is not None:
-            self.metrics.grid.cross = self.stepped(steps, self.metrics.grid.cross, by)
+            self.metrics.grid.cross = stepped(steps, self.metrics.grid.cross, by)
             self.update()
+        else:
+            self.shell.say(NO_METRIC)

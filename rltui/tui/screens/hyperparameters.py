@@ -1,8 +1,8 @@
-"""The hyperparameters of a run, compared with those of the reference run."""
+"""The hyperparameters of a run, compared with those of the marked runs or the reference."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from rltui.core.batch import RunKey
 from rltui.present.kit.line import Line
 from rltui.present.screens.hyperparameters import Settings, setting_lines, settings_head
 from rltui.present.screens.keys import SETTINGS
+from rltui.present.screens.marks import slot_of
 from rltui.session import RunView, Session
 from rltui.session.samples import folders_of
 from rltui.sources.beside.settings_files import FileSettings, read_settings
@@ -22,8 +23,10 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
 
     MOST = 10_000
 
-    def __init__(self, session: Session, run: RunView) -> None:
+    def __init__(self, session: Session, run: RunView, among: Sequence[RunView] = ()) -> None:
+        """``among``: the runs to compare it with; by default the marked ones, or the reference."""
         super().__init__()
+        self._among = among
         self._session = session
         self._run = run
         self._beside: dict[RunKey, FileSettings] = {}
@@ -47,13 +50,16 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         return partial(self._beside.update, {k: read_settings(f) for k, f in folders.items()})
 
     def _runs(self) -> list[RunView]:
-        """The run, and the one that it is compared with."""
-        reference = self._session.reference
-        others = [] if reference is None or reference.key == self._run.key else [reference]
-        return [self._run, *others]
+        """The run, and those that it is compared with."""
+        reference = self._session.reference.run
+        others = list(self._among) or [m.run for m in self.shell.view.marked]
+        if not others and reference is not None:
+            others = [reference]
+        return [self._run, *(r for r in others if r.key != self._run.key)]
 
     def _settings(self, run: RunView) -> Settings:
-        return Settings(run, self._beside.get(run.key, FileSettings()))
+        slot = slot_of(self.shell.view.marked, run)
+        return Settings(run, self._beside.get(run.key, FileSettings()), slot)
 
     def head(self, width: int) -> list[Line]:
         return settings_head(self._settings(self._run), self.shell.view, width)

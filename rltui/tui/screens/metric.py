@@ -17,6 +17,7 @@ from rltui.present.screens.metric_rows import tab_sections
 from rltui.present.screens.x_axis import span_of
 from rltui.session import RunView, Session
 from rltui.tui.screens.chart_screen import ChartScreen
+from rltui.tui.screens.crosshair_keys import stepped
 from rltui.tui.screens.screen import LEAST, TINY, ShellScreen
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 #: Columns from which the footer names what every chart begins with.
 _ROOMY = 100
+_WHOLE = "the whole run is in sight"
 #: What the run's screen does once this one is left.
 Then = Callable[["RunScreen"], object]
 
@@ -42,12 +44,14 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
         super().__init__(session, run)
         self._tab = self._tag = self._filter = ""
         self.zoom = WHOLE_RUN
+        self._alone = False
+        """Whether the chart has all the room."""
 
     def choose(self, run: RunView, tab: str, tag: str, text: str, step: int | None) -> None:
         """Show a row of a tab after the filter ``text``, with the crosshair at ``step``."""
         self.run = run
         self._tab, self._tag, self._filter = tab, tag, text
-        self.zoom = Zoom(crosshair=step)
+        self.zoom, self._alone = Zoom(crosshair=step), False
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
@@ -84,7 +88,14 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
 
     def _body(self, width: int, height: int) -> list[Line]:
         view = self.shell.view
-        return metric_lines(self.run, self._tab, self._tag, view, self.zoom, width, height)
+        return metric_lines(
+            self.run, self._tab, self._tag, view, self.zoom, width, height, alone=self._alone
+        )
+
+    def action_maximise(self) -> None:
+        """The chart over the whole body, or the facts beside it again."""
+        self._alone = not self._alone
+        self.update()
 
     # -- the rows of the tab ---------------------------------------------------------------
 
@@ -121,7 +132,7 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
         if window is not None:
             inside = steps[(steps >= window[0]) & (steps <= window[1])]
             steps = inside if len(inside) else steps
-        self._look(Zoom(self.stepped(steps, at, by), window))
+        self._look(Zoom(stepped(steps, at, by), window))
 
     def action_cross_left(self) -> None:
         self._cross(-1)
@@ -149,7 +160,10 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
         centre = at if at is not None else (x0 + x1) / 2
         half = (x1 - x0) * factor / 2
         if factor < 1 and half * 2 < 4:
+            self.shell.say("this is as near as it gets")
             return
+        if factor > 1 and self.zoom.window is None:
+            self.shell.say(_WHOLE)
         x0, x1 = max(low, centre - half), min(high, centre + half)
         self._look(Zoom(at, None if x0 <= low and x1 >= high else (x0, x1)))
 
@@ -160,6 +174,8 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
         self._enlarge(2.0)
 
     def action_zoom_all(self) -> None:
+        if self.zoom.window is None:
+            self.shell.say(_WHOLE)
         self._look(Zoom(self.zoom.crosshair, WHOLE_RUN.window))
 
     # -- out -------------------------------------------------------------------------------
@@ -175,7 +191,11 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
         self.dismiss(come_back)
 
     def action_back(self) -> None:
-        if not self.leave_line():
+        if self.leave_line():
+            return
+        if self._alone:
+            self.action_maximise()
+        else:
             self._leave()
 
     def action_runs(self) -> None:

@@ -114,7 +114,7 @@ class MetricsPane(Horizontal):
             self._settled = run.report is not None
         count = sum(len(s.rows) for s in self._sections)
         if arrangement.is_grid and count:
-            self._show_grid(size, sketch=other)
+            self._show_grid(size, other=other)
             return
         lines_needed = count + max(0, 2 * (len(self._sections) - 1))
         hidden = hidden_lines(run, tab, text, view) if text else []
@@ -150,7 +150,7 @@ class MetricsPane(Horizontal):
             return replace(layout, left=0, side=size.width - 1)
         return layout
 
-    def _show_grid(self, size: Size, *, sketch: bool) -> None:
+    def _show_grid(self, size: Size, *, other: bool) -> None:
         """Show a chart for each row; the list keeps the cursor, out of sight."""
         rows = self._charted()
         if self.rows.display:
@@ -161,7 +161,7 @@ class MetricsPane(Horizontal):
         for name in ("#left", "#side"):
             self.query_one(name).display = False
         self.grid.display = True
-        self.grid.show(self._run, rows, size, sketch=sketch)
+        self.grid.show(self._run, rows, size, other=other)
 
     def _charted(self) -> list[Row]:
         """The rows of the grid; on Overview those that are pinned, if there are any."""

@@ -131,10 +131,13 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
         if not self.leave_line():
             self.dismiss()
 
-    def action_help(self) -> None:
+    def action_explain(self) -> None:
         """Only what lies over a screen because of a key is closed by that key."""
+        self.shell.say("e: explain the selection; close this first (q)")
 
-    action_explain = action_tail = action_help
+    def action_tail(self) -> None:
+        """As :meth:`action_explain`."""
+        self.shell.say("t: tail of the console log; close this first (q)")
 
     def action_up(self) -> None:
         self.lines.move(-1)

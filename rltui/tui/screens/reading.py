@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from textual.message import Message
 
@@ -12,6 +13,12 @@ from rltui.tui.screens.screen import ShellScreen
 
 #: Takes in what was read, on the main thread.
 Take = Callable[[], None]
+
+
+def start_thread(work: Callable[[], None]) -> None:
+    """Call ``work`` on a thread of its own."""
+    # A daemon: one that hangs on a dead file system must not keep rltui from ending.
+    threading.Thread(target=work, name="rltui-files", daemon=True).start()
 
 
 class ReadingScreen(ShellScreen[None]):
@@ -32,8 +39,7 @@ class ReadingScreen(ShellScreen[None]):
     def read(self, work: Callable[[], Take]) -> None:
         """Call ``work`` on a thread, what it returns on the main thread, then update."""
         self.reading = True
-        # A daemon: one that hangs on a dead file system must not keep rltui from ending.
-        threading.Thread(target=self._work, args=(work,), name="rltui-files", daemon=True).start()
+        start_thread(partial(self._work, work))
 
     def _work(self, work: Callable[[], Take]) -> None:
         try:

@@ -17,14 +17,15 @@ from rltui.present.screens.finding_rows import finding_rows
 from rltui.present.screens.findings_list import row_of, tag_at
 from rltui.present.screens.keys import FINDINGS, GRID, LIST, TIMING
 from rltui.present.screens.tabs import FINDINGS as FINDINGS_TAB
-from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID, tabs_of
+from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID, has_tab, tabs_of
 from rltui.present.screens.timing import TIMING as TIMING_TAB
 from rltui.present.screens.timing import anatomy
 from rltui.session import RunView, Session
+from rltui.tui.screens.crosshair_keys import NO_METRIC
 from rltui.tui.screens.findings_pane import FindingsPane
 from rltui.tui.screens.grid_screen import GridScreen
 from rltui.tui.screens.metrics_pane import MetricsPane
-from rltui.tui.screens.screen import LEAST, TINY
+from rltui.tui.screens.screen import LEAST, NO_WAY_BACK, TINY
 from rltui.tui.screens.timing_pane import TimingPane
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
@@ -46,7 +47,8 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         """``from_picker``: from a run that is alone Esc leads back to the picker."""
         super().__init__(session, run)
         self._from_picker = from_picker
-        self.tab = self._tab_left(run)
+        self._chosen = self._tab_left(run)
+        """The tab that the user chose."""
         self._tabs: dict[RunKey, str] = {}
         """The tab that the user left another run at."""
         self._metric: MetricScreen | None = None
@@ -70,22 +72,26 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
     def _remember(self) -> None:
         state = self.shell.state
         state.filter = self.status.filter
-        if self.tab == OVERVIEW:
-            state.tabs.pop(self.run.key.name, None)
-        else:
-            state.tabs[self.run.key.name] = self.tab
+        state.tabs.pop(self.run.key.name, None)
+        if self._chosen != OVERVIEW:
+            state.tabs[self.run.key.name] = self._chosen  # the newest stands last
 
     def turn_to(self, run: RunView) -> None:
         """Show another run where the user left it."""
         if run is self.run:
             return
-        self._tabs[self.run.key] = self.tab
-        self.run, self.tab = run, self._tabs.get(run.key) or self._tab_left(run)
+        self._tabs[self.run.key] = self._chosen
+        self.run, self._chosen = run, self._tabs.get(run.key) or self._tab_left(run)
         self.metrics.turn_to(run)
         self.timing.turn_to(run)
         self.findings.turn_to(run)
 
     # -- what is shown ---------------------------------------------------------------------
+
+    @property
+    def tab(self) -> str:
+        """The tab that is shown: the chosen one, or Overview while the run has nothing for it."""
+        return self._chosen if has_tab(self.run, self._chosen) else OVERVIEW
 
     @property
     def place(self) -> str:
@@ -96,8 +102,8 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         return GRID if self.arrangement.grid else LIST
 
     @property
-    def is_overview(self) -> bool:
-        return self.tab == OVERVIEW
+    def arranged(self) -> str:
+        return self.tab if self.tab in (OVERVIEW, FINDINGS_TAB) else ""
 
     @property
     def has_stages(self) -> bool:
@@ -143,15 +149,12 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         return "  ".join(x for x in (self.metrics.grid.sight, words) if x)
 
     def update(self) -> None:
-        run = self.run
         self._remember()
-        if run.infos and self.tab not in {t.id for t in tabs_of(run)}:
-            self.tab = OVERVIEW
-        self.session.look_at(run)
+        self.session.look_at(self.run)
         body = self._arrange()
         if body.height > 0:
             if self.tab == FINDINGS_TAB:
-                self.findings.show(body)
+                self.findings.show(body, self.arrangement.alone)
             elif self.has_stages:
                 self.timing.show(self.status.filter, body)
             else:
@@ -179,10 +182,10 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def select_tab(self, tab: str) -> None:
         """Show a tab; says so when the run has nothing for it."""
-        if tab not in {t.id for t in tabs_of(self.run)}:
+        if not has_tab(self.run, tab):
             self.shell.say(f"no {TAB_BY_ID[tab].title.lower()} metrics in this run")
             return
-        self.tab = tab
+        self._chosen = tab
         self.update()
 
     def step_tab(self, by: int) -> None:
@@ -217,9 +220,13 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         if self.tab != FINDINGS_TAB:
             if self.tag is not None:
                 self.open_metric(self.tab, self.tag)
+            else:
+                self.shell.say(NO_METRIC)
         elif (found := tag_at(self.run, self.findings.findings.cursor)) is not None:
             tag, step = found
             self.open_metric(self.run.infos[tag].category.value, tag, step)
+        else:
+            self.shell.say("no metric belongs to this line")
 
     def open_metric(self, tab: str, tag: str, step: int | None = None) -> None:
         """Show the large chart of a row, with the crosshair at ``step``."""
@@ -250,9 +257,11 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
     def action_back(self) -> None:
         """One level out: the filter, then the list of runs if there are several, else the
         picker."""
-        if self.leave_line() or self.leave_part() or not self.leads_back:
+        if self.leave_line() or self.leave_part():
             return
-        if len(self.session.views) > 1:
+        if not self.leads_back:
+            self.shell.say(NO_WAY_BACK)
+        elif len(self.session.views) > 1:
             self.action_runs()
         else:
             self.shell.exit(True)
@@ -270,8 +279,10 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
             return
         ids = [r.id for r in rows if r.is_firing] or [r.id for r in rows]
         here = self.findings.findings.cursor if self.tab == FINDINGS_TAB else None
+        if ids == [here]:
+            self.shell.say("this is the only finding")
         index = (ids.index(here) + 1) % len(ids) if here in ids else 0
-        self.tab = FINDINGS_TAB
+        self._chosen = FINDINGS_TAB
         self.findings.findings.chosen = ids[index]
         self.update()
         self.findings.findings.put(ids[index])
@@ -280,7 +291,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         """Draw the row at the cursor in one chart with the other marked rows, or alone again."""
         tag, view = self.tag, self.shell.view
         if tag is None:
-            self.shell.say("put the cursor on a metric first")
+            self.shell.say(NO_METRIC)
             return
         rest = tuple(t for t in view.shared if t != tag)
         shared = rest if tag in view.shared else (*view.shared, tag)
@@ -293,9 +304,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         if self.tab != FINDINGS_TAB or row is None:
             super().action_mute()
             return
-        name = MutedFinding.of(row.finding)
-        muted = name not in self.session.mutes
-        self.session.mute(self.session.mutes ^ {name})
+        muted = self.session.mutes.toggle(MutedFinding.of(row.finding))
         self.app_of_session.remember()
         self.update()
         again = "muted in all runs here; M on it, at the end of the list, unmutes"
@@ -315,6 +324,8 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         elif self.tab == FINDINGS_TAB and (found := tag_at(run, self.findings.findings.cursor)):
             about = found[0]
             self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, about, v, w)))
+        else:
+            self.shell.say("nothing to explain at the cursor")
 
     def copied_text(self) -> str:
         run, tag, finding = self.run, self.tag, self.findings.finding

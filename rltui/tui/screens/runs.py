@@ -17,7 +17,7 @@ from rltui.present.screens.runs import RunRows, runs_shown
 from rltui.present.screens.waiting import tiny_lines, waiting_lines
 from rltui.session import RunView, Session
 from rltui.tui.screens.run import RunScreen
-from rltui.tui.screens.screen import LEAST, ListScreen, compare
+from rltui.tui.screens.screen import LEAST, NO_WAY_BACK, ListScreen, compare
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
@@ -85,7 +85,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self.status.display = not bare
         if listed:
             hidden = len(session.views) - len(self._shown)
-            reference = session.reference.key if session.reference else None
+            reference = session.reference.run.key if session.reference.run else None
             view, share = self.shell.view, session.reading()
             self._rows = RunRows(self._shown, view, width, share, reference)
             self.items.show(self._rows.entries(hidden))
@@ -148,8 +148,12 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def action_back(self) -> None:
         """The filter, then the picker."""
-        if not self.leave_line() and self.leads_back:
+        if self.leave_line():
+            return
+        if self.leads_back:
             self.shell.exit(True)
+        else:
+            self.shell.say(NO_WAY_BACK)
 
     def action_order(self) -> None:
         """The next order: verdict, name, newest."""

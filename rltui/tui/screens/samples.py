@@ -117,9 +117,9 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         width, height = self.size
         bare = width < LEAST[0] or height < LEAST[1]
         browser = self._browser
-        names = [kind.name for kind in browser.kinds or ()]
+        browser.follow()
         self._list = SampleList(
-            names,
+            browser.names,
             browser.kind,
             browser.step,
             browser.steps,
@@ -148,7 +148,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         row, browser = self._row(), self._browser
         found = browser.sample(row) if row is not None else None
         if browser.kinds is not None and not browser.kinds:
-            lines = paragraph(no_samples_words(str(browser.root)), max(20, width), MUTED)
+            lines = paragraph(no_samples_words(browser.root), max(20, width), MUTED)
         elif found is not None:
             lines = self._lines_of(found, max(10, width))
         entries: list[Entry[None]] = [fixed(x) for x in indented(lines, 1)]
@@ -196,6 +196,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def action_samples(self) -> None:
         self.dismiss()
+
+    action_close = action_samples
 
     def action_back(self) -> None:
         if not self.leave_line():

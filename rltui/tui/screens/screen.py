@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
+from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
@@ -14,6 +15,7 @@ from textual.screen import Screen
 from rltui.core.errors import UsageError
 from rltui.present.kit.choice import choose
 from rltui.present.kit.line import Line
+from rltui.present.screens.elsewhere import elsewhere
 from rltui.present.screens.footer import footer_line
 from rltui.present.screens.keys import KEYS, MOVE, Key, keys_for
 from rltui.session import RunView, Session
@@ -28,6 +30,8 @@ _WITH_ARGUMENT = ("at", "goto", "tab", "theme", "w", "w!")
 #: Below this many lines or cells there is no room for tabs; below the second, for anything but
 #: the verdict.
 TINY, LEAST = (40, 10), (20, 5)
+#: Why Esc does nothing.
+NO_WAY_BACK = "nothing to go back to; q quits"
 
 
 def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
@@ -47,7 +51,7 @@ def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
 def compare(shell: ShellApp[Any], session: Session, run: RunView) -> None:
     """Compare all runs with this one; when it is the reference already, with the given reference
     or with none. A run alone is not compared with itself, only with the given reference."""
-    now, given = session.reference, session.given_reference
+    now, given = session.reference.run, session.reference.given
     if len(session.views) == 1:
         if given is None:
             shell.say("there is no other run to compare with")
@@ -57,7 +61,7 @@ def compare(shell: ShellApp[Any], session: Session, run: RunView) -> None:
         wanted = None if given is run else given
     else:
         wanted = run
-    session.compare(wanted)
+    session.reference.choose(wanted)
     shell.say("compared with no run" if wanted is None else f"compared with {wanted.name}")
 
 
@@ -187,6 +191,17 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
     # -- keys of every screen --------------------------------------------------------------
 
+    def on_key(self, event: events.Key) -> None:
+        """A key that no binding took: say where it works."""
+        if not self.takes_text and (words := elsewhere(event.key, self.place, self.shell.keys)):
+            event.stop()
+            self.shell.say(words)
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether keys go into a line of text."""
+        return any(s.editing for s in self.query(Status))
+
     def action_help(self) -> None:
         """Show the keys that work here."""
         from rltui.tui.screens.help import HelpScreen
@@ -215,6 +230,8 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         text = self.copied_text()
         if text:
             self.shell.copy(text)
+        else:
+            self.shell.say("nothing to copy at the cursor")
 
     async def action_write(self) -> None:
         """Ask for the name of a file for the screen, or for the data of its chart."""

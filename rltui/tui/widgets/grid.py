@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from textual import events
@@ -9,12 +10,20 @@ from textual.geometry import Size
 from textual.message import Message
 
 from rltui.present.kit.line import Line
-from rltui.present.screens.grid import grid_lines, in_sight
-from rltui.present.screens.grid_layout import GridLayout, grid_layout
+from rltui.present.screens.entries import indented
+from rltui.present.screens.grid import Pace, grid_lines, in_sight
+from rltui.present.screens.grid_layout import MARGIN, GridLayout, grid_layout
 from rltui.present.screens.metric_rows import Row
+from rltui.present.screens.overlays import marks_legend
+from rltui.present.screens.view import View
 from rltui.session import RunView
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import Lines
+
+#: Charts that are drawn between two keys; fewer where marked runs are in them.
+_SLICE, _SLICE_MARKED = 4, 1
+#: Lines that a grid needs to spare one for the names of marked runs.
+_LEGEND_FROM = 12
 
 
 class Grid(Lines):
@@ -36,25 +45,41 @@ class Grid(Lines):
         self._top = 0
         """First row of charts in sight."""
         self._revealed: tuple[str | None, GridLayout] | None = None
-        self._sketch = False
-        """Whether curves that are not known yet wait for the next paint."""
+        self._pace = Pace()
+        self._slice = math.inf
+        """Charts that may be drawn before the next paint."""
+        self._legend = 0
+        """Lines above the charts."""
+        self._first = 0
+        """The first chart that was drawn."""
+        self._scheduled = False
+        """Whether the next ones will be drawn after the next paint."""
+        self._view: View | None = None
         self.cross: int | None = None
         """The step at the crosshair."""
 
-    def show(self, run: RunView, rows: Sequence[Row], size: Size, *, sketch: bool = False) -> None:
-        """Show these rows of a run in ``size``; as a ``sketch`` first, which is seen at once."""
+    def show(self, run: RunView, rows: Sequence[Row], size: Size, *, other: bool = False) -> None:
+        """Show these rows of a run in ``size``. The charts of ``other`` rows, or in another view,
+        appear a few at a time: keys are answered in between."""
+        view = shell_of(self).view
+        self._legend = int(bool(view.marked) and size.height >= _LEGEND_FROM)
+        layout = grid_layout(size.width, size.height - self._legend, len(rows))
         if run is not self._run:
             self.cross = None
-        self._run, self._rows = run, rows
-        self._layout = grid_layout(size.width, size.height, len(rows))
-        self._sketch = sketch
+        if run is not self._run or layout != self._layout:
+            self._pace.before.clear()
+        slowly = other or run is not self._run or view is not self._view
+        self._run, self._rows, self._layout, self._view = run, rows, layout, view
+        if slowly:
+            self._slice = 0
         self.update()
-        if sketch:
-            self.call_after_refresh(self._complete)
 
-    def _complete(self) -> None:
-        self._sketch = False
-        super().update()
+    def _go_on(self) -> None:
+        """Draw some of the charts that had to wait."""
+        self._scheduled = False
+        if self.display:
+            self._slice = _SLICE_MARKED if shell_of(self).view.marked else _SLICE
+            super().update()
 
     def update(self) -> None:
         self._reveal()
@@ -81,7 +106,7 @@ class Grid(Lines):
         return next((i for i, r in enumerate(self._rows) if r.tag == cursor), 0)
 
     def beside(self, right: int, down: int) -> str | None:
-        """The tag so many charts to the right and down, as far as there are any."""
+        """The tag ``right`` and ``down`` charts away, or the last one before that."""
         if not self._rows:
             return None
         columns, last = self._layout.columns, len(self._rows) - 1
@@ -109,22 +134,34 @@ class Grid(Lines):
 
     # -- drawing ---------------------------------------------------------------------------
 
-    def _draw_charts(self, _width: int, _height: int) -> list[Line]:
-        first = self._top * self._layout.columns
-        return grid_lines(
+    def _draw_charts(self, width: int, _height: int) -> list[Line]:
+        first, pace = self._top * self._layout.columns, self._pace
+        if first != self._first:
+            self._first, self._slice = first, 0
+        pace.begin(self._slice)
+        lines = grid_lines(
             self._run,
             self._rows[first : first + self._layout.places],
             self._cursor(),
             self.cross,
             shell_of(self).view,
             self._layout,
-            sketch=self._sketch,
+            pace,
         )
+        if not pace.waiting:
+            self._slice = math.inf
+        elif not self._scheduled:
+            self._scheduled = True
+            self.call_after_refresh(self._go_on)
+        if self._legend:
+            legend = marks_legend(self._run, shell_of(self).view, width - MARGIN)
+            lines = [*indented([legend], MARGIN), *lines]
+        return lines
 
     # -- mouse -----------------------------------------------------------------------------
 
     def on_click(self, event: events.Click) -> None:
-        place = self._layout.place_at(event.x, event.y)
+        place = self._layout.place_at(event.x, event.y - self._legend)
         at = None if place is None else self._top * self._layout.columns + place
         if at is not None and at < len(self._rows):
             self.post_message(self.Picked(self._rows[at].tag))

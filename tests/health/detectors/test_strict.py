@@ -1,4 +1,5 @@
-"""Parameters that make a detector stricter: what the milder level rules out is not judged again."""
+"""What need not be judged: a stricter level where the milder one rules it out, and what a necessary
+condition rules out."""
 
 from __future__ import annotations
 
@@ -20,6 +21,16 @@ STRICT = {
     for name, v in VARIANTS.items()
     if v.detector.is_stricter(v.levels[Level.BAD], v.levels[Level.WATCH])
 }
+
+
+SCREENED = [
+    (v.id, level)
+    for rule in load_rules()
+    for v in rule.variants
+    for level in v.levels
+    if v.detector.possible is not None
+]
+BY_ID = {v.id: v for rule in load_rules() for v in rule.variants}
 
 
 def courses(rows: int = 160) -> Iterator[FloatArray]:
@@ -61,6 +72,35 @@ def test_nothing_is_bad_where_nothing_is_worth_watching(name: str) -> None:
                 assert not strict.beyond.any()
                 assert not strict.silent
     assert quiet > 0
+
+
+@pytest.mark.parametrize(("name", "level"), SCREENED)
+def test_nothing_is_found_where_that_is_impossible(name: str, level: Level) -> None:
+    variant = BY_ID[name]
+    with np.errstate(all="ignore"):
+        for rows in all_rows(variant):
+            for part in (rows, _first(rows, 12), _first(rows, 1)):
+                if not variant.detector.may_find(part, variant.levels[level]):
+                    answer = variant.detector.run(part, **variant.levels[level])
+                    assert not answer.beyond.any()
+                    assert not answer.silent
+
+
+def test_conditions_rule_something_out_and_something_in() -> None:
+    for name in {v.detector.name for v in BY_ID.values() if v.detector.possible is not None}:
+        variants = [v for v in BY_ID.values() if v.detector.name == name]
+        answers = {
+            v.detector.may_find(rows, parameters)
+            for v in variants
+            for rows in all_rows(v)
+            for parameters in v.levels.values()
+        }
+        assert answers == {True, False}, name
+
+
+def _first(rows: Rows, count: int) -> Rows:
+    others = {role: x[:count] for role, x in rows.others.items()}
+    return Rows(rows.x[:count], rows.steps[:count], others)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from rltui.present.chart.render import Chart, Curve, Overlay, render
 from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import Line, Token, line_width, plain
+from rltui.present.kit.line import RUN_TOKENS, Line, Token, line_width, plain
 
 BRAILLE, ASCII = glyph_set("braille"), glyph_set("ascii")
 X = np.arange(100)
@@ -63,7 +63,8 @@ def test_a_group_has_a_band_fainter_than_the_envelope(glyphs) -> None:
     low, high = (X, np.full(100, -4.0)), (X, np.full(100, 4.0))
     group = Overlay(X, np.zeros(100), Token.RUN_3, low=low, high=high)
     lines = draw(Chart(OWN, overlays=[group], envelope=(low, high)), glyphs=glyphs)
-    assert len({r for r, _ in cells_of(lines, Token.RUN_3)}) > 5
+    assert len({r for r, _ in cells_of(lines, Token.RUN_3_BAND)}) > 5
+    assert len({r for r, _ in cells_of(lines, Token.RUN_3)}) == 1, "the line alone"
     alone = draw(Chart(OWN, envelope=(low, high)), glyphs=glyphs)
     assert len({r for r, _ in cells_of(alone, Token.BAND)}) > 5
 
@@ -82,14 +83,45 @@ def test_an_envelope_without_points_is_left_out() -> None:
 
 
 def test_the_legend_stands_above_the_plot_and_counts_what_has_no_room() -> None:
-    others = [Overlay(X, OWN.y + n, t, f"seed {n}") for n, t in enumerate(Token) if "run" in t]
+    others = [Overlay(X, OWN.y + n, t, f"seed {n}") for n, t in enumerate(RUN_TOKENS)]
     lines = draw(Chart(OWN, label="mine", overlays=others), width=120)
     names = plain(lines[0]).replace("━", "").split()
     assert names == ["mine", *" ".join(o.label for o in others).split()]
-    narrow = plain(draw(Chart(OWN, label="mine", overlays=others), width=40)[0])
+    narrow = plain(draw(Chart(OWN, label="mine", overlays=others), width=40, height=12)[0])
     shown = narrow.count("━")
     assert narrow.split()[-1] == f"+{6 - shown}"
     assert shown >= 2
+
+
+def test_a_high_chart_has_two_lines_for_its_legend() -> None:
+    others = [Overlay(X, OWN.y + n, t, f"seed {n}") for n, t in enumerate(RUN_TOKENS)]
+    lines = draw(Chart(OWN, label="mine", overlays=others), width=60, height=20)
+    first, second = plain(lines[0]).split(), plain(lines[1]).split()
+    assert first[:2] == ["━", "mine"]
+    assert second[-2:] == ["seed", "4"]
+    assert not any(x.startswith("+") for x in first + second)
+
+
+@pytest.mark.parametrize("glyphs", [BRAILLE, ASCII], ids=["braille", "ascii"])
+def test_lines_bear_their_signs(glyphs) -> None:
+    others = [Overlay(X, OWN.y + n, t, f"{n}", str(n)) for n, t in enumerate(RUN_TOKENS, 1)]
+    chart = Chart(Curve(X, OWN.y, sign="9"), overlays=others)
+    for row in (plain(x).split("◂")[0].split("<")[0] for x in draw(chart, glyphs=glyphs)[1:-2]):
+        found = [c for c in row[8:] if c.isdigit()]
+        assert len(set(found)) <= 1, "one line in each row"
+        assert len(found) <= 2 or glyphs is ASCII
+    text = "".join(plain(x)[8:50] for x in draw(chart, glyphs=glyphs)[1:-2])
+    assert set("123459") <= set(text)
+    assert "*" not in text
+
+
+def test_the_band_of_other_runs_is_a_tone_in_the_legend() -> None:
+    nothing = np.zeros(0)
+    other = Overlay(nothing, nothing, Token.BAND, "3 more")
+    first = plain(draw(Chart(OWN, label="a", overlays=[other]))[0])
+    assert first.split() == ["━", "a", "⢕", "3", "more"]
+    first = plain(draw(Chart(OWN, label="a", overlays=[other]), glyphs=ASCII)[0])
+    assert first.split() == ["*", "a", ":", "3", "more"]
 
 
 def test_the_legend_is_clean_and_absent_where_nothing_is_named_or_there_is_no_room() -> None:

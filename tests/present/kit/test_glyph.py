@@ -17,7 +17,7 @@ from rltui.present.kit.glyph import MARKERS, GlyphSet, ascii_text, glyph_set
 def test_every_glyph_is_one_cell(marker: str) -> None:
     glyphs = glyph_set(marker)
     for item in fields(GlyphSet):
-        if item.name not in ("marker", "ramp"):
+        if item.name not in ("marker", "colours", "ramp"):
             assert cell_width(getattr(glyphs, item.name)) == 1, item.name
     assert len(glyphs.ramp) == 7
 
@@ -25,7 +25,7 @@ def test_every_glyph_is_one_cell(marker: str) -> None:
 def test_ascii_is_ascii() -> None:
     glyphs = glyph_set("ascii")
     assert glyphs.ascii
-    assert all(getattr(glyphs, f.name).isascii() for f in fields(GlyphSet))
+    assert all(getattr(glyphs, f.name).isascii() for f in fields(GlyphSet) if f.name != "colours")
 
 
 def test_badges_and_states() -> None:
@@ -41,6 +41,11 @@ def test_ambiguous_width_takes_ascii_badges_and_keeps_the_marker() -> None:
     assert glyphs.badge(Level.WATCH) == "!"
     assert glyphs.marker == "braille"
     assert glyphs.ramp == "▁▂▃▄▅▆▇"
+
+
+def test_areas_are_lettered_in_ascii_and_without_colours() -> None:
+    assert [glyph_set(m).lettered for m in MARKERS] == [m == "ascii" for m in MARKERS]
+    assert all(glyph_set(m, colours=False).lettered for m in MARKERS)
 
 
 def test_an_unknown_marker_is_refused() -> None:
@@ -66,6 +71,8 @@ def test_ascii_text_of_anything_is_ascii(text: str) -> None:
     assert ascii_text(text).isascii()
 
 
-@pytest.mark.parametrize("field", [f.name for f in fields(GlyphSet) if f.name != "marker"])
+@pytest.mark.parametrize(
+    "field", [f.name for f in fields(GlyphSet) if f.name not in ("marker", "colours")]
+)
 def test_every_glyph_has_an_ascii_reading(field: str) -> None:
     assert "?" not in ascii_text(getattr(glyph_set("braille"), field))

@@ -59,6 +59,16 @@ def test_names_that_differ_in_the_middle_stay_apart() -> None:
     assert len(set(distinct(names, 14))) == len(names)
 
 
+@pytest.mark.parametrize("width", [7, 10, 13, 16])
+def test_titles_of_one_tab_stay_apart_in_a_narrow_column(width: int) -> None:
+    kinds = [f"{a} {b}@{n}{c}" for a in ("acc", "reward") for b in ("best", "worst", "maj")
+             for n in (2, 4) for c in ("", ", std")]  # fmt: skip
+    names = (*(f"gsm8k {k}" for k in kinds), *(f"math_dapo {k}" for k in kinds), "step time")
+    shown = distinct(names, width)
+    assert len(set(shown)) == len(names)
+    assert all(cell_width(x) <= width for x in shown)
+
+
 def test_a_thousand_names_are_quick() -> None:
     names = tuple(f"{'long-' * 8}{i}-{'tail-' * 8}{i % 7}" for i in range(1000))
     assert len(set(distinct(names, 20))) == 1000

@@ -13,7 +13,7 @@ from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.model import Evidence, Finding, FindingState, Skipped, Words
 from rltui.health.rules import load_rules
-from rltui.present.kit.sentences import facts, short, summary, why_skipped
+from rltui.present.kit.sentences import facts, limits, short, summary, why_skipped
 
 RULES = load_rules()
 
@@ -165,10 +165,10 @@ def test_a_suspicion_about_length_names_the_reward_that_rose() -> None:
 
 
 def test_no_gain_says_what_it_is_measured_by() -> None:
-    (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x150")
-    assert "times the spread of single rows, least gain 0.3" in summary(finding)
-    (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x75 0.3~0.1x75")
-    assert summary(finding).endswith("of 150 rows: it fell")
+    (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x450")
+    assert "times the noise of single rows, limit 0.3" in summary(finding)
+    (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x225 0.3~0.1x225")
+    assert summary(finding).endswith("of 450 rows: it fell")
 
 
 def test_an_evaluation_below_its_start_is_not_milder_after_a_deeper_fall() -> None:
@@ -185,7 +185,8 @@ def test_a_collapse_that_the_best_reward_excuses_is_said_to_last() -> None:
     def said(reward: str, entropy: str) -> str:
         series = {"episode_return__mean": reward, "entropy": entropy}
         (finding,) = findings("entropy_collapse", "classic-rl", **series)
-        assert finding.state is FindingState.RESOLVED
+        excused = why in summary(finding)
+        assert finding.state is (FindingState.EXCUSED if excused else FindingState.RESOLVED)
         return summary(finding)
 
     why = "; still below its limit, but the reward is at its best"
@@ -203,9 +204,12 @@ def test_other_tags_of_an_episode_are_named_or_counted() -> None:
 
 def test_what_no_rule_found_has_a_sentence_too() -> None:
     facts: dict[str, float | int | str | None] = {"limit_s": 150.0, "interval_s": 30.0}
-    stalled = replace(_FINDING, rule="stalled", evidence=replace(_EVIDENCE, facts=facts))
-    assert summary(stalled) == "nothing written for more than 2 m; rows usually come every 30 s"
-    ended = replace(_EVIDENCE, facts={"reason": "CUDA out of memory", "line": "E {oom}"})
+    evidence = replace(_EVIDENCE, value=3600.0, facts=facts)
+    stalled = replace(_FINDING, rule="stalled", evidence=evidence)
+    assert summary(stalled) == "nothing written for 1 h; rows usually come every 30 s"
+    ended = replace(
+        _EVIDENCE, value=None, facts={"reason": "CUDA out of memory", "line": "E {oom}"}
+    )
     crashed = replace(_FINDING, rule="crashed", evidence=ended)
     assert summary(crashed) == short(crashed) == "CUDA out of memory: E {oom}"
     broken = replace(_FINDING, error="ValueError: no")
@@ -232,11 +236,29 @@ def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -
         (0.02, "rows usually come several times a second"),
         (0.8, "rows usually come every 1 s"),
         (20.0, "rows usually come every 20 s"),
-        (None, "nothing written for more than 1 m"),
+        (None, "nothing written for 1 m"),
     ],
 )
 def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) -> None:
-    known = replace(_EVIDENCE, facts={"limit_s": 60.0, "interval_s": interval})
+    known = replace(_EVIDENCE, value=60.0, facts={"limit_s": 60.0, "interval_s": interval})
     text = summary(replace(_FINDING, evidence=known))
     assert text.endswith(words)
     assert " 0 s" not in text
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "expected"),
+    [
+        ("kl.old_new", "0.02x30", "watch limit ≤ 0.08, bad limit ≤ 0.2"),
+        ("entropy", "2x30", "watch limit ≥ 15 % of start, bad limit ≥ 10 % of start"),
+        ("value.q.mean", "1x30", "healthy ± 10000"),  # its limit depends on the start
+    ],
+)
+def test_both_limits_are_named_where_they_are_known(
+    metric: str, values: str, expected: str
+) -> None:
+    rule = {"kl.old_new": "kl_blowup", "entropy": "entropy_collapse"}.get(metric, "critic_failing")
+    kind = "classic-rl" if rule == "critic_failing" else "llm-rl"
+    run = case_run({metric: parse_series(values)}, scenario=kind)
+    report = Engine([r for r in RULES if r.id == rule]).evaluate(*run, 0.0)
+    assert limits(report.tags[metric]) == expected

@@ -49,17 +49,18 @@ TEN = np.arange(1, 11)
         (TEN, TEN, "▁▂▂▃▄▄▅▆▆▇"),
         (TEN, -TEN, "▇▆▆▅▄▄▃▂▂▁"),
         (TEN, np.zeros(10), "╌╌╌╌╌╌╌╌╌╌"),
-        ([4], [1.0], "   ╌╌╌╌╌╌╌"),  # blank before the first point
-        ([1, 5, 9], [0, 6, 3], "▁▁▁▁▇▇▇▇▄▄"),  # holds the level until the next point
+        ([4], [1.0], "   ╌      "),  # one point, one cell
+        ([1, 5, 9], [0, 6, 3], "▁   ▇   ▄ "),  # no more cells than points
         ([], [], "          "),
-        ([1, 10], [-1.7e308, 1.7e308], "▁▁▁▁▁▁▁▁▁▇"),
-        ([1, 3, 6], [1, NAN, 2], "▁▁N╌╌▇▇▇▇▇"),
-        ([1, 3], [1, NAN], "▄▄N╌╌╌╌╌╌╌"),
-        ([1, 3], [1, np.inf], "▄▄N╌╌╌╌╌╌╌"),
+        ([1, 10], [-1.7e308, 1.7e308], "▁        ▇"),
+        ([1, 3, 6], [1, NAN, 2], "▁ N╌╌▇    "),
+        ([1, 3], [1, NAN], "▄ N╌╌╌╌╌╌╌"),
+        ([1, 3], [1, np.inf], "▄ N╌╌╌╌╌╌╌"),
         ([3], [NAN], "  N╌╌╌╌╌╌╌"),
         (TEN, [NAN] * 10, "N╌╌╌╌╌╌╌╌╌"),
         (TEN[::-1], TEN[::-1], "▁▂▂▃▄▄▅▆▆▇"),
-        ([1, 1, 1, 10], [0, 9, 0, 0], "▇▁▁▁▁▁▁▁▁▁"),  # the spike, then the last value
+        ([1, 1, 1, 10], [0, 9, 0, 0], "▇        ▁"),  # the spike, then the last value
+        ([1, 2, 3, 4, 6, 7, 8, 9, 10, 10], TEN, "▁▂▂▃▃▄▄▅▆▇"),  # holds the level where it is dense
         ([-5, 99], [1, 2], "          "),  # not in this run
     ],
 )
@@ -69,7 +70,7 @@ def test_cells(steps: object, values: object, text: str) -> None:
 
 def test_ascii() -> None:
     assert plain(draw(TEN, TEN, marker="ascii")) == "_..-==+**#"
-    assert plain(draw([1, 3, 6], [1, NAN, 1.0], marker="ascii")) == "==N--====="
+    assert plain(draw([1, 3, 6], [1, NAN, 1.0], marker="ascii")) == "= N--=    "
 
 
 def test_a_spike_cannot_vanish_and_the_last_cell_is_the_newest_value() -> None:
@@ -97,7 +98,8 @@ def test_colour_is_the_level_at_that_step_not_the_height() -> None:
 
 def test_an_episode_of_one_step_keeps_its_cell() -> None:
     levels = ((5000, 5000, Level.WATCH),)
-    found = tokens(draw([0, 9999], [0, 1], run=(0, 9999), levels=levels))
+    steps = np.arange(0, 10_000, 100)
+    found = tokens(draw(steps, steps, run=(0, 9999), levels=levels))
     assert found.count(Token.WATCHFILL) == 1
     assert found[5] is Token.WATCHFILL
 
@@ -106,11 +108,11 @@ def test_unjudged_is_grey_constant_is_muted_and_nan_is_bad() -> None:
     assert set(tokens(draw(TEN, TEN, known=False))) == {Token.UNJUDGED}
     assert set(tokens(draw(TEN, np.ones(10)))) == {Token.MUTED}
     assert set(tokens(draw(TEN, np.ones(10), levels=((1, None, Level.BAD),)))) == {Token.BADFILL}
-    line = draw([1, 3], [1, NAN])
-    assert line[1][0] == "N"
-    assert line[1][1].fg is Token.BAD
-    assert line[1][1].bold
-    assert not line[2][1].bold
+    _, _, first, rest = draw([1, 3], [1, NAN])
+    assert first[0] == "N"
+    assert first[1].fg is Token.BAD
+    assert first[1].bold
+    assert not rest[1].bold
 
 
 def test_columns_line_up_between_rows() -> None:

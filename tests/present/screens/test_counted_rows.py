@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rltui.present.kit.line import plain
+from rltui.present.output.text_report import check_text, verdict_line
 from rltui.present.screens.explain import explain_tag
+from rltui.present.screens.findings import since_words
 from rltui.present.screens.header import run_header
 from rltui.present.screens.metric_chart import chart_of
 from rltui.present.screens.view import View
@@ -31,6 +33,19 @@ def test_the_header_the_list_and_the_chart_name_what_is_counted(counted: bool, w
     explained = "\n".join(plain(x) for x in explain_tag(run, "actor/entropy", View(), 80))
     assert f"at {word} 60" in explained
     assert ("its rows were counted" in explained) is counted
+
+
+@pytest.mark.parametrize(("counted", "since"), [(True, "row 38"), (False, "38")])
+def test_what_a_finding_counts_from_is_named(counted: bool, since: str) -> None:
+    source = a_source("progress.csv", format="csv", steps_are_row_numbers=counted)
+    session = a_session(a_batch(grpo_tags(60, collapse=31), source=source))
+    assert f"entropy collapse, since {since}: " in check_text(session)
+    assert f"(bad since {since})" in verdict_line(session)
+    (run,) = session.runs()
+    assert run.report is not None
+    found = next(f for f in run.report.findings if f.rule == "entropy_collapse")
+    word = "row" if counted else "step"
+    assert since_words(run, found) == f"{word} 38, 22 {word}s ago"
 
 
 def text_of_list(session: Session) -> str:

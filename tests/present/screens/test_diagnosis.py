@@ -14,10 +14,10 @@ from rltui.present.output.json_document import check_document
 from rltui.present.output.text_report import check_text
 from rltui.present.screens.diagnosis import check_items, diagnosis_of, worst_story
 from rltui.present.screens.explain import explain_tag
-from rltui.present.screens.finding_rows import FindingId
+from rltui.present.screens.finding_rows import FindingId, finding_rows, marks
 from rltui.present.screens.findings import cause_line, counts
 from rltui.present.screens.findings_detail import detail_lines
-from rltui.present.screens.findings_list import CauseId, EndingId, finding_entries
+from rltui.present.screens.findings_list import CauseId, EndingId, finding_entries, row_of
 from rltui.present.screens.findings_pane import findings_pane, short_lines
 from rltui.present.screens.header import verdict_spans
 from rltui.present.screens.metric_rows import make_row, overview_sections
@@ -68,7 +68,7 @@ def test_the_cause_stands_first_in_every_list() -> None:
 def test_a_list_without_room_for_all_shows_the_worst_findings() -> None:
     run = the_run(jumped())
     assert run.report is not None
-    last = run.report.findings[-1]
+    last = [f for f in run.report.findings if f.tag is not None][-1]
     mild = tuple(replace(last, rule=f"mild{n}", title=f"mild {n}", level=Level.WATCH) for n in "ab")
     over = replace(last, title="past", state=FindingState.RESOLVED)
     worst = replace(last, title="worst of all", level=Level.BAD)
@@ -160,10 +160,13 @@ def test_what_vanished_after_the_onset_is_not_checked_first(row: int, first: boo
 
 
 def test_counts_agree_everywhere() -> None:
-    run = the_run(jumped())
-    bad = run.report.alarms(Level.BAD)  # type: ignore[union-attr]
-    watch = run.report.alarms(Level.WATCH)  # type: ignore[union-attr]
-    assert bad
+    session = jumped()
+    run = the_run(session)
+    bad, watch = (marks(run)[level] for level in (Level.BAD, Level.WATCH))
+    shown = [text for e in finding_entries(run, VIEW, 60, 2) for text in map(plain, e.draw(False))]
+    assert sum("✖" in line for line in shown) == bad == 1 + len(finding_rows(run)) - watch
+    assert check_document(session)["runs"][0]["alarms"] == {"bad": bad, "watch": watch}
+    assert f": {bad} bad" in check_text(session)
     assert f"{bad} bad" in counts(run)
     assert f"{bad} bad" in plain(verdict_spans(run, VIEW, words=True))
     line, _ = tab_line(run, "overview", VIEW, 160)
@@ -177,6 +180,29 @@ def test_the_detail_says_check_first_then_and_why() -> None:
     text = "\n".join(plain(x) for x in detail_lines(run, item, VIEW, 80, 40))
     for words in ("because", "learning rate × 100", "first", "then", "usual", "next step"):
         assert words in text
+
+
+@pytest.mark.parametrize("marker", ["braille", "ascii"])
+def test_the_step_of_the_cause_is_never_cut(marker: str) -> None:
+    run, view = the_run(jumped()), replace(VIEW, marker=marker)
+    for width in range(40, 90):
+        assert plain(cause_line(run, view, width)).rstrip().endswith("at 40")
+
+
+@pytest.mark.parametrize("width", [78, 100])
+def test_the_next_step_stands_below_the_finding_on_a_low_screen(width: int) -> None:
+    run = the_run(jumped())
+    items = [e.id for e in finding_entries(run, VIEW, width, 1) if isinstance(e.id, FindingId)]
+    assert items
+    for item in items:
+        lines = [plain(x) for x in detail_lines(run, item, VIEW, width, 10)]
+        text = " ".join(" ".join(lines).split())
+        story = diagnosis_of(run, row_of(run, item).finding)  # type: ignore[union-attr]
+        assert story is not None
+        assert f"next step {story.symptom.advice}" in text
+        assert text.index("next step") < text.index("since ")
+        assert len(lines) == 10
+        assert "more lines" in lines[-1]
 
 
 def test_a_run_with_rows_says_why_it_died() -> None:

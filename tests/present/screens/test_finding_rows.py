@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from rltui.health.model import Diagnosed, Finding, FindingState
 from rltui.present.kit.line import plain
+from rltui.present.output.text_report import run_lines
 from rltui.present.screens.finding_rows import finding_rows, worst_rows
-from rltui.present.screens.findings import finding_line
+from rltui.present.screens.findings import counts, finding_line
 from rltui.present.screens.findings_detail import detail_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -26,6 +27,10 @@ def with_findings(run: RunView, *findings: Finding) -> None:
     run.version += 1
 
 
+def run_text(run: RunView) -> str:
+    return "\n".join(run_lines(run))
+
+
 def over(finding: Finding, since: int, until: int, tag: str | None = None) -> Finding:
     ended = {"state": FindingState.RESOLVED, "since_step": since, "until_step": until}
     return replace(finding, tag=tag or finding.tag, **ended)  # type: ignore[arg-type]
@@ -36,18 +41,32 @@ def test_two_tags_that_show_the_same_are_one_row() -> None:
     with_findings(run, finding, replace(finding, tag="other/entropy"))
     (row,) = finding_rows(run)
     assert len(row.findings) == 2
-    assert "(2 tags)" in plain(finding_line(row, 60, View()))
+    assert "(2 tags)" in plain(finding_line(run, row, 60, View()))
     detail = [plain(x) for x in detail_lines(run, row.id, View(), 80, 30)]
     assert any(x.startswith("also") and "other/entropy" in x for x in detail)
 
 
-def test_episodes_of_one_tag_are_rows_of_their_own() -> None:
+def test_episodes_of_one_fact_are_one_row() -> None:
     run, finding = a_run()
-    past = over(finding, 3, 5), over(finding, 10, 12), over(finding, 4, 11, "other/entropy")
+    past = over(finding, 3, 5), over(finding, 10, 12)
     with_findings(run, finding, *past)
-    rows = finding_rows(run)
-    assert [len(r.findings) for r in rows] == [1, 2, 1]
-    assert len({r.id for r in rows}) == 3
+    (row,) = finding_rows(run)
+    assert row.is_firing
+    assert [f.since_step for f in row.earlier] == [10, 3]
+    assert "(3 times)" in plain(finding_line(run, row, 60, View()))
+    detail = [plain(x) for x in detail_lines(run, row.id, View(), 80, 30)]
+    assert any(x.startswith("before") and "10 to 12" in x for x in detail)
+    since = row.finding.since_step
+    assert f"entropy collapse, 3 times: since {since}, and 10 to 12, 3 to 5" in run_text(run)
+
+
+def test_what_is_excused_is_not_called_resolved() -> None:
+    run, finding = a_run()
+    with_findings(run, replace(over(finding, 3, 5), state=FindingState.EXCUSED))
+    (row,) = finding_rows(run)
+    assert "3 to 5, excused" in plain(finding_line(run, row, 60, View()))
+    assert "1 excused" in counts(run)
+    assert "resolved" not in run_text(run) + counts(run)
 
 
 def test_a_row_keeps_its_name_when_its_evidence_moves() -> None:

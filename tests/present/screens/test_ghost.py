@@ -21,7 +21,7 @@ def compared(mine: dict[str, list[float]], past: dict[str, list[float]]) -> tupl
     )
     session = a_session(*batches, clock=grpo_clock())
     runs = {r.name: r for r in session.runs()}
-    session.compare(runs["past"])
+    session.reference.choose(runs["past"])
     session.drain()
     return runs["mine"], runs["past"]
 

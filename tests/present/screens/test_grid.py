@@ -10,8 +10,9 @@ import pytest
 from rltui.core.text import cell_width
 from rltui.present.kit.line import ACCENT, Line, Token, plain
 from rltui.present.screens import grid
-from rltui.present.screens.grid import grid_lines, in_sight
+from rltui.present.screens.grid import Pace, grid_lines, in_sight
 from rltui.present.screens.grid_layout import grid_layout
+from rltui.present.screens.marks import toggled
 from rltui.present.screens.metric_rows import Row, tab_sections
 from rltui.present.screens.tab import tab_layout
 from rltui.present.screens.tab_below import below_lines
@@ -149,15 +150,40 @@ def test_nothing_is_drawn_twice_when_only_cursor_and_crosshair_move(
     assert drawn == []
 
 
-def test_a_sketch_has_titles_and_the_curves_that_are_known() -> None:
+def test_charts_appear_a_few_at_a_time_and_the_former_ones_stay_until_then() -> None:
     run = a_session(grpo_batch(60)).runs()[0]
     rows = actor(run)
-    layout = grid_layout(160, 41, len(rows))
-    sketch = texts(grid_lines(run, rows, None, None, VIEW, layout, sketch=True))
-    assert all(r.title in "".join(sketch) for r in rows)
-    assert not any("│" in x for x in sketch)
-    whole = draw(run, rows)
-    assert grid_lines(run, rows, None, None, VIEW, layout, sketch=True) == whole
+    layout, pace = grid_layout(160, 41, len(rows)), Pace()
+
+    def drawn(left: float, view: View = VIEW) -> list[str]:
+        pace.begin(left)
+        return texts(grid_lines(run, rows, None, None, view, layout, pace))
+
+    titles = drawn(0)
+    assert all(r.title in "".join(titles) for r in rows)
+    assert not any("│" in x for x in titles)
+    assert pace.waiting
+    assert 0 < sum("│" in x for x in drawn(2)) < 41
+    whole = drawn(len(rows))
+    assert not pace.waiting
+    assert drawn(0) == whole == texts(draw(run, rows))
+    other = View(smooth=0.9)
+    assert drawn(0, other) == whole
+    assert pace.waiting
+    assert drawn(len(rows), other) == texts(draw(run, rows, view=other)) != whole
+
+
+def test_marked_runs_are_drawn_in_every_chart() -> None:
+    tags = {"actor/entropy": [1.0] * 30, "actor/grad_norm": [2.0] * 30}
+    batches = [a_batch(steps(1, tags), run=n, source=f"{n}/e") for n in ("a", "b", "c")]
+    one, two, three = a_session(*batches).runs()
+    view = View(marked=toggled(toggled((), two), three))
+    rows = actor(one)
+    lines = draw(one, rows, view=view, size=(120, 20))
+    assert {Token.RUN_1, Token.RUN_2} & {look.fg for line in lines for _, look in line}
+    text = "".join(texts(lines))
+    assert len(rows) == 2
+    assert all(text.count(sign) >= 2 for sign in "12")
 
 
 def test_restarts_nan_and_metrics_that_were_never_logged_keep_the_grid_in_shape() -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from rltui.present.kit.line import line_width, plain
-from rltui.present.screens.hyperparameters import Settings, differing, setting_lines, setting_text
+from rltui.present.screens.hyperparameters import Settings, setting_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
+from rltui.session.hyperparameters import differing, value_text
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_tags
 from tests.tui.hand import open_app, read_at_once
@@ -46,7 +47,7 @@ def titles(lines: list[str]) -> list[str]:
 def test_the_main_ones_come_first_and_groups_by_prefix() -> None:
     lines = shown(a_view(**NESTED))
     assert titles(lines) == ["Main", "General", "actor", "rollout", "eval"]
-    assert lines[1].split() == ["actor.optim.lr", "1e-06"]
+    assert lines[1].split() == ["actor.optim.lr", "1e-6"]
     assert ["n", "8"] in [x.split() for x in lines]
     assert sum("long text" in x for x in lines) == 4
     assert any(x.endswith("…") for x in lines)
@@ -68,13 +69,29 @@ def test_what_differs_from_other_runs_comes_first() -> None:
     lines = shown(one, other)
     assert titles(lines)[0] == "Differs from calm"
     assert [x.split() for x in lines[2:5]] == [
-        ["lr", "1e-06", "1e-5"],
+        ["lr", "1e-6", "1e-5"],
         ["seed", "1", "–"],
         ["extra", "–", "True"],
     ]
     assert "nothing" in shown(one, one)[1]
-    assert differing(Settings(one), [Settings(a_view("mute"))]) == []
+    assert differing([Settings(one).values, Settings(a_view("mute")).values]) == []
     assert "no hyperparameters: mute" in shown(one, a_view("mute"))[1]
+
+
+def test_many_runs_are_counted_by_their_values() -> None:
+    runs = [a_view(f"run{n}", lr=1e-6 if n < 9 else 1e-5, beta=n % 2) for n in range(12)]
+    del runs[3].hyperparameters.values["beta"]
+    settings = [Settings(r, slot=n) for n, r in enumerate(runs)]
+    lines = [plain(x) for x in setting_lines(settings[0], settings[1:], View(), 80)]
+    assert lines[0].startswith("Differs between 12 marked runs ──")
+    assert lines[1].split() == ["lr", "1e-6", "in", "9", "1e-5", "in", "3"]
+    assert "0 in 6  1 in 5  not set in 1" in lines[2]
+
+
+def test_columns_of_marked_runs_bear_their_signs() -> None:
+    one, two = a_view("exp_a", lr=1), a_view("exp_b", lr=2)
+    lines = setting_lines(Settings(one), [Settings(two, slot=1)], View(), 100)
+    assert plain(lines[1]).split() == ["exp_a", "2", "exp_b"]
 
 
 def test_what_changed_at_a_restart_says_where() -> None:
@@ -85,23 +102,24 @@ def test_what_changed_at_a_restart_says_where() -> None:
     (run,) = a_session(first, second).runs()
     lines = shown(run)
     assert titles(lines)[0] == "Changed at a restart"
-    assert lines[1].split() == ["lr", "1e-06", "→", "1e-05", "from", "step", "40"]
+    assert lines[1].split() == ["lr", "1e-6", "→", "1e-5", "from", "step", "40"]
 
 
 def test_a_run_without_any_says_where_they_are_read_from() -> None:
     assert "no hyperparameters" in " ".join(shown(a_view()))
 
 
-def test_numbers_are_those_of_the_log() -> None:
-    values = (8.0, 1e-06, 0.2, True, None, float("nan"), 1e300)
-    assert [setting_text(v) for v in values] == [
-        *("8", "1e-06", "0.2", "True", "None", "nan", "1e+300")
+def test_numbers_are_as_people_write_them() -> None:
+    values = (8.0, 1e-06, 0.2, 0.20000000298, 0.12345678, True, None, float("nan"), 1e300)
+    assert [value_text(v) for v in values] == [
+        *("8", "1e-6", "0.2", "0.2", "0.12345678", "True", "None", "nan", "1e+300")
     ]
 
 
 def test_the_main_differences_stand_first_and_what_a_run_lacks_last() -> None:
     one = a_view(output="a", extra=1, lr=1e-6)
-    assert differing(Settings(one), [Settings(a_view("b", output="b", lr=1e-5))]) == [
+    other = a_view("b", output="b", lr=1e-5)
+    assert differing([Settings(one).values, Settings(other).values]) == [
         "lr",
         "output",
         "extra",
@@ -138,6 +156,18 @@ async def test_the_key_opens_filters_and_closes(monkeypatch: pytest.MonkeyPatch)
         assert "Differs from" in hand.text
         await hand.press("escape", "3", "enter", "H")
         assert "total_training_steps" in hand.text
+
+
+async def test_marked_runs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_at_once(monkeypatch)
+    batches = [grpo_batch(30, run=f"run{n}", collapse=None, total=100 * n + 100) for n in range(4)]
+    async with open_app(*batches) as hand:
+        await hand.press("c", "space", "space", "space", "g", "H")
+        assert "Differs between 3 marked runs" in hand.text
+        assert "1 run0" in hand.text
+        assert "run3" not in hand.text.split("Hyperparameters")[1]
+        await hand.press("H", "g", "space", "space", "space", "C", "H")
+        assert "Differs between 4 runs" in hand.text, "those of the comparison"
 
 
 async def test_at_every_size_from_the_smallest(monkeypatch: pytest.MonkeyPatch) -> None:

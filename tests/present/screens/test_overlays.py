@@ -6,7 +6,7 @@ import numpy as np
 
 from rltui.present.chart.chart_model import Chart
 from rltui.present.kit.line import Token, plain
-from rltui.present.screens.marks import Marked, toggled
+from rltui.present.screens.marks import Marked, differing_parts, run_labels, toggled
 from rltui.present.screens.metric_chart import chart_lines, chart_of
 from rltui.present.screens.overlays import with_others
 from rltui.present.screens.view import View
@@ -55,13 +55,17 @@ def test_a_marked_run_is_not_drawn_twice_in_its_own_chart() -> None:
     found = chart(one, View(marked=marked([one, two])))
     assert found.label == "1 s1"
     assert [o.label for o in found.overlays] == ["2 s2"]
+    assert (found.curve.sign, found.curve.token) == ("1", Token.RUN_1)
+    (three,) = runs_of(3.0)
+    unmarked = chart(three, View(marked=marked([two])))
+    assert (unmarked.curve.sign, unmarked.curve.token) == ("", Token.STRONG)
 
 
 def test_more_runs_than_colours_are_a_band() -> None:
     runs = runs_of(*(float(n) for n in range(1, 10)))
     found = chart(runs[0], View(marked=marked(runs[1:])))
     assert len([o for o in found.overlays if len(o.x)]) == 5
-    assert found.overlays[0].label == "3 more as a band"
+    assert found.overlays[-1].label == "3 more as a band"
     assert found.envelope is not None
     (_, low), (_, high) = found.envelope
     assert (set(low.tolist()), set(high.tolist())) == ({7.0}, {9.0})
@@ -104,3 +108,50 @@ def test_a_chart_is_drawn_again_when_a_marked_run_grows() -> None:
     assert any("1 b" in plain(line) for line in before)
     two.version += 1
     assert chart_lines(one, TAG, view, 60, 14) is not before
+
+
+def labels_of(names: str, **parameters: list[object]) -> list[str]:
+    """The labels of runs with the given names and hyperparameters."""
+    batches = [
+        a_batch(
+            {"loss": [1.0]},
+            run=name,
+            source=f"{name}/events.0",
+            hparams={key: values[n] for key, values in parameters.items()},
+        )
+        for n, name in enumerate(names.split())
+    ]
+    runs = {r.name: r for r in a_session(*batches).runs()}
+    return list(run_labels([runs[n] for n in names.split()], 30))
+
+
+def test_a_label_names_the_hyperparameters_that_differ() -> None:
+    rates: list[object] = [1e-6, 1e-5]
+    beta: list[object] = [0.1, 0.1]
+    assert labels_of("wild-owl calm-fox", **{"optim.lr": rates, "beta": beta}) == [
+        "lr 1e-6",
+        "lr 1e-5",
+    ]
+
+
+def test_seeds_of_one_setting_keep_their_names_in_a_label() -> None:
+    assert labels_of("x_a x_b x_c", lr=[1e-6, 1e-6, 1e-5], seed=[1, 2, 3]) == [
+        "a lr 1e-6",
+        "b lr 1e-6",
+        "c lr 1e-5",
+    ]
+
+
+def test_a_label_names_fewer_hyperparameters_where_more_have_no_room() -> None:
+    found = labels_of("x_first x_second x_third", a_long_weight=[1, 1, 2], another_weight=[1, 2, 2])
+    assert found == ["first a_long_weight 1", "second a_long_weight 1", "third a_long_weight 2"]
+
+
+def test_what_a_name_says_is_not_said_twice() -> None:
+    assert labels_of("grpo_lr1e-6 grpo_lr1e-5", lr=[1e-6, 1e-5]) == ["lr1e-6", "lr1e-5"]
+
+
+def test_a_number_keeps_the_word_that_it_belongs_to() -> None:
+    assert differing_parts(["a_lr-1e-6_s-1", "a_lr-3e-6_s-1"]) == ["lr-1e-6_s-1", "lr-3e-6_s-1"]
+    assert differing_parts(["optim.lr 1e-6", "optim.lr 1e-5"]) == ["lr 1e-6", "lr 1e-5"]
+    assert differing_parts(["sweep/1", "sweep/2"]) == ["1", "2"]

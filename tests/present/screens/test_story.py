@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.batch import LogTail
+from rltui.core.level import Level
 from rltui.present.kit.line import line_width, plain
 from rltui.present.kit.prose import whole_clauses
 from rltui.present.output.text_report import check_text
+from rltui.present.screens.diagnosis import check_items, worst_story
+from rltui.present.screens.explain import explain_tag
+from rltui.present.screens.findings_detail import detail_lines
+from rltui.present.screens.findings_list import CauseId, finding_entries
 from rltui.present.screens.story import check_facts, next_step, story_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -55,9 +60,42 @@ def test_a_jump_is_not_repeated_as_what_to_check() -> None:
 
 def test_a_setting_far_from_usual_is_a_likely_cause() -> None:
     run = a_run([0.5] * 60)
-    assert "likely cause learning rate 0.500 (usually ≤ 0.02)" in text_of(run, 76, 3)
+    assert "likely cause learning rate 0.500 ✖ (usually ≤ 0.02)" in text_of(run, 76, 3)
     story = run.report.diagnosed.diagnoses[0]  # type: ignore[union-attr]
     assert "learning rate" not in dict(check_facts(run, story, VIEW.glyphs))["check first"]
+
+
+def test_the_likely_cause_has_its_mark_in_its_own_row() -> None:
+    run = a_run([0.5] * 60)
+    assert run.verdict.tag_level("actor/lr") is Level.BAD
+    text = "\n".join(plain(x) for x in explain_tag(run, "actor/lr", VIEW, 80))
+    assert "usually ≤ 0.02: the likely cause of what fires" in text
+    entry = next(e for e in finding_entries(run, VIEW, 60, 2) if e.id == CauseId("actor/lr"))
+    assert "✖ learning rate" in plain(entry.draw(False)[0])
+    detail = [plain(x) for x in detail_lines(run, CauseId("actor/lr"), VIEW, 80, 30)]
+    assert any("likely cause" in x for x in detail)
+    assert a_run([1e-6] * 60).verdict.tag_level("actor/lr") is not Level.BAD
+
+
+def test_a_check_shows_what_it_was_when_it_was_worst() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/entropy"] = [1.0] * 19 + [0.01] * 41
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 9 + [0.001, 1.4] + [1.3] * 5 + [0.02] * 35
+    (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
+    story = worst_story(run)
+    assert story is not None
+    item = next(i for i in check_items(run, story) if i.tag == "actor/ppo_kl")
+    assert (item.then, item.level) == ((20, 1.4), Level.BAD)
+    facts = " ".join(text for _, text in check_facts(run, story, VIEW.glyphs))
+    assert "0.0200 now, 1.40 at 20 ✖" in facts
+
+
+def test_what_began_a_story_and_is_over_is_named_but_not_acted_on() -> None:
+    run = a_run([1e-6] * 39 + [1e-4] * 10 + [1e-6] * 11)
+    text = text_of(run, 100, 8)
+    assert "began with   learning rate × 100, was 40 to 49" in text
+    assert "Put it back" not in text
+    assert run.verdict.tag_level("actor/lr") is not Level.BAD
 
 
 @pytest.mark.parametrize("height", range(1, 9))
@@ -85,13 +123,13 @@ def test_a_crash_without_a_finding_has_its_own() -> None:
     ("text", "width", "limit", "shown"),
     [
         ("Clip it, lower it, look at it.", 30, 1, "Clip it, lower it, look at it."),
-        ("Clip it, lower it, look at it.", 29, 1, "Clip it, lower it"),
-        ("Read samples; stop.", 14, 1, "Read samples"),
-        ("Read samples. Stop.", 14, 1, "Read samples."),
+        ("Clip it, lower it, look at it.", 29, 1, "Clip it, lower it …"),
+        ("Read samples; stop.", 14, 1, "Read samples …"),
+        ("Read samples. Stop.", 14, 1, "Read samples …"),
         ("Cap it (tokens, prompts), stop.", 20, 1, "Cap it (tokens, …"),
-        ("Does it run, or hang? Restart it.", 28, 1, "Does it run, or hang?"),
+        ("Does it run, or hang? Restart it.", 28, 1, "Does it run, or hang? …"),
         ("Does it run, or hang? Restart it.", 12, 1, "Does it run…"),
-        ("Read samples of both sets; stop early.", 14, 2, "Read samples of both sets"),
+        ("Read samples of both sets; stop early.", 14, 2, "Read samples of both sets …"),
     ],
 )
 def test_advice_ends_with_a_whole_clause(text: str, width: int, limit: int, shown: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from rltui.core.text import cell_width
@@ -14,7 +15,7 @@ from rltui.present.screens.timing import (
     timing_entries,
     timing_layout,
 )
-from rltui.present.screens.timing_table import stage_columns, stage_rows, stages_head
+from rltui.present.screens.timing_table import stage_columns, stage_entries, stage_rows, stages_head
 from rltui.present.screens.view import View
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
@@ -104,6 +105,35 @@ def test_the_plot_has_its_size_and_says_what_it_shows() -> None:
         assert words in plain(lines[0])
         assert any(plain(x).rstrip().endswith("step") for x in lines[-4:])
     assert any(plain(x).startswith("     80┤") for x in lines)
+
+
+def test_the_plot_follows_the_x_axis() -> None:
+    times = np.arange(N) * 60.0 + np.where(np.arange(N) >= 30, 7200.0, 0.0)
+    run = a_session(a_batch(a_block(TAGS, walls=[1.7e9 + float(t) for t in times]))).runs()[0]
+    found = anatomy_or_fail(run)
+
+    def lines(axis: str) -> list[str]:
+        view = View(axis=axis, marker="ascii")
+        drawn = stacked_lines(run, found, view, 100, 20, shares=True)
+        return [plain(x) for x in drawn[1:18]]
+
+    steps, relative = lines("step"), lines("relative")
+    assert not any("   " in x[8:] for x in steps[:-2])
+    assert all("   " in x[8:] for x in relative[:-2]), "nothing was logged for two hours"
+    assert "1h30m" in relative[-1]
+    assert ":" in lines("wall")[-1]
+    assert lines("tokens") == steps
+
+
+def test_stages_are_letters_without_colours() -> None:
+    run, view = the_run(), View(colours=False)
+    found = anatomy_or_fail(run)
+    lines = stacked_lines(run, found, view, 100, 20, shares=False)
+    assert {"#", "="} <= set("".join(plain(x)[8:] for x in lines[1:-2]))
+    assert set("#=+") <= set(plain(step_lines(run, found, view, 100)[1]))
+    row = next(x for e in stage_entries(run, stage_rows(run, found), stage_columns(100), view, 2)
+               for x in e.draw(False))  # fmt: skip
+    assert plain(row).split()[0] in "#=+-.,"
 
 
 def test_a_step_outside_of_the_usual_range_ends_in_a_mark() -> None:

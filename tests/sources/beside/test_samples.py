@@ -42,7 +42,7 @@ def test_verl_writes_a_file_for_each_step(tmp_path: Path) -> None:
     ]
     sample = found.read(10, table.rows[0])
     assert [n for n, _ in sample.texts] == ["input", "output"]
-    assert dict(sample.figures) == {"score": 0.5, "acc": 1.0}
+    assert dict(sample.figures) == {"gts": 2.0, "score": 0.5, "acc": 1.0}
 
 
 def test_prime_rl_and_nemo_rl_and_validation_comes_last(tmp_path: Path) -> None:
@@ -208,3 +208,82 @@ def test_a_record_of_lists_that_are_no_columns_is_one_sample() -> None:
     chat = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
     assert len(list(samples_in({"messages": chat, "reward": 1.0}))) == 1
     assert len(list(samples_in({"prompt": "a", "completion": "b"}))) == 1
+
+
+def test_a_ground_truth_that_is_a_number_as_text_is_shown() -> None:
+    record = {"input": "What is 6 x 7?", "output": "42", "gts": "42", "score": 1.0, "step": 3}
+    sample = sample_of(record)
+    assert dict(sample.texts) == {"input": "What is 6 x 7?", "output": "42"}
+    assert dict(sample.figures) == {"gts": 42.0, "score": 1.0}
+
+
+def test_nested_records_and_numbers_of_any_size_are_read(tmp_path: Path) -> None:
+    head = '{"prompt": "p", "completion": '
+    deep = f'{head}{"[" * 480}"a"{"]" * 480}, "reward": 1}}'
+    turn = '{"role": "r", "content": '
+    chat = f'{head}{turn * 480}"a"{"}" * 480}}}'
+    odd = f'{head}{{"a": {"[" * 900}{"]" * 900}}}}}'
+    huge = '{"prompt": "p", "completion": "c", "reward_a": 1e308, "reward_b": 1e308}'
+    path = tmp_path / "1.jsonl"
+    path.write_text("\n".join((deep, chat, odd, huge)) + "\n", encoding="utf-8")
+    table = only(tmp_path).load(1)
+    assert table.note == ""
+    assert [r.reward for r in table.rows][:1] == [1.0]
+    assert table.rows[3].reward == math.inf
+    for row in table.rows:
+        assert only(tmp_path).read(1, row).texts[0] == ("prompt", "p")
+
+
+def test_nan_and_infinity_lose_no_record(tmp_path: Path) -> None:
+    rows = [verl_row(1.0, "good"), verl_row(math.nan, "no score"), verl_row(-math.inf, "less")]
+    write(tmp_path / "rollouts/1.jsonl", *rows)
+    found = only(tmp_path)
+    table = found.load(1)
+    assert [r.preview for r in table.rows] == ["good", "no score", "less"]
+    assert found.read(1, table.rows[1]).texts[1] == ("output", "no score")
+    document = {"columns": ["prompt", "completion", "reward"], "data": [["p", "c", math.nan]]}
+    (tmp_path / "samples_2.table.json").write_text(json.dumps(document), encoding="utf-8")
+    (in_table,) = find_samples(tmp_path, frozenset({tmp_path / "rollouts/1.jsonl"}))
+    assert [r.preview for r in in_table.load(2).rows] == ["c"]
+
+
+def test_lines_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "1.jsonl"
+    good = json.dumps(verl_row(1.0))
+    path.write_text(f'{good}\n{{"a": \n\n[1]\n{good}\n{{"input": "is being writt', encoding="utf-8")
+    table = only(tmp_path).load(1)
+    assert len(table.rows) == 2
+    assert table.note == "lines that cannot be read: 2"
+
+
+def test_a_table_that_was_rewritten_shorter_is_an_error_that_is_caught(tmp_path: Path) -> None:
+    path = tmp_path / "samples_1.table.json"
+    document = {"columns": ["prompt", "completion"], "data": [["p", "c"], ["p", "d"]]}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    found = only(tmp_path)
+    row = found.load(1).rows[1]
+    path.write_text(json.dumps({**document, "data": [["p", "c"]]}), encoding="utf-8")
+    with pytest.raises(ValueError, match="rewritten"):
+        found.read(1, row)
+
+
+def test_files_of_one_name_are_sets_of_their_own(tmp_path: Path) -> None:
+    for name in (
+        "completions/completions.jsonl",
+        "completions/completions_00012.jsonl",
+        "rollouts/rollouts_3.jsonl",
+        "rollouts/3.jsonl",
+        "rollouts/4.jsonl",
+    ):
+        write(tmp_path / name, verl_row(1.0, name))
+    sets = find_samples(tmp_path)
+    assert {s.name: s.steps for s in sets} == {
+        "completions/completions.jsonl": [],
+        "completions/completions_*.jsonl": [12],
+        "rollouts/rollouts_*.jsonl": [3],
+        "rollouts/*.jsonl": [3, 4],
+    }
+    assert len({s.key for s in sets}) == 4
+    for found in sets:
+        (row,) = found.load(found.steps[0] if found.steps else None).rows
+        assert found.name.split("*")[0] in row.preview

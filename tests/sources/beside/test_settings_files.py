@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -36,6 +37,10 @@ ZOO = """!!python/object/apply:collections.OrderedDict
         ("config.json", "[1, 2", {}),
         ("hparams.yaml", "a: [&x [1], *x, *y]\n", {}),
         ("args.json", "[3]", {}),
+        ("params.json", '{"most": Infinity, "lr": 1}', {"most": math.inf, "lr": 1}),
+        ("args.yaml", f"seed: 0x{'f' * 6000}", {"seed": "0x" + "f" * 998}),
+        ("config.yaml", "[" * 130_000, {}),
+        ("config.yml", "- " * 120_000, {}),
     ],
 )
 def test_each_writer(tmp_path: Path, name: str, text: str, found: dict[str, object]) -> None:

@@ -197,3 +197,20 @@ async def test_another_run_has_no_crosshair_of_this_one() -> None:
         await hand.press("enter", "3", "v", "full_stop", "r", "down", "enter", "3")
         assert hand.run.metrics.grid.cross is None
         assert hand.run.place == "grid"
+
+
+async def test_marked_runs_are_named_above_the_charts() -> None:
+    batches = [grpo_batch(60, run=f"exp_{n}", collapse=None) for n in "abc"]
+    async with open_app(*batches, size=(160, 45)) as hand:
+        await hand.press("space", "space", "g", "enter", "3", "v")
+        assert hand.lines[3].split() == ["━", "1", "a", "━", "2", "b"]
+        assert hand.text.count("1") > 5, "on each line"
+        grid = hand.run.metrics.grid
+        last = grid._layout.heights[0]  # of the first row: the line of the names is above it
+        grid.on_click(
+            events.Click(grid, grid._layout.pitch + 5, last, 0, 0, 1, False, False, False)
+        )
+        await hand.settle()
+        assert hand.cursor == hand.ids[1]
+        await hand.press("r", "g", "space", "space", "g", "enter")
+        assert "━ 1 a" not in hand.text

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rltui.present.chart.render import render
 from rltui.present.screens import metric_chart
+from tests.builders import a_batch, a_block
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
 
@@ -29,6 +31,27 @@ async def test_the_crosshair_and_the_zoom() -> None:
         await hand.press("equals_sign")
         assert hand.metric.zoom.window is None
         assert "step 60" in hand.text
+
+
+async def test_the_crosshair_walks_steps_that_are_not_copied() -> None:
+    async with open_app(grpo_batch(60, total=200)) as hand:
+        await hand.press("3", "enter")
+        found = hand.metric.steps()
+        assert found is not None
+        assert np.shares_memory(found, hand.metric.run.series(hand.metric.tag or "").steps)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "nearest"),
+    [("0", 2), ("2", 2), ("4", 2), ("5", 6), ("7", 6), ("1,000", 9), ("9" * 30, 9), ("-3", 2)],
+)
+async def test_at_goes_to_the_nearest_logged_step(wanted: str, nearest: int) -> None:
+    logged = a_block({"loss": [1.0, 2.0, 3.0, 4.0]}, steps=[2, 6, 6, 9])
+    async with open_app(a_batch(logged)) as hand:
+        await hand.press("0", "enter", "colon", *f"at {wanted}", "enter")
+        assert hand.metric.zoom.crosshair == nearest
+        exact = wanted == str(nearest)
+        assert hand.notices == ("" if exact else f"nearest logged step: {nearest}")
 
 
 async def test_the_strip_shows_where_the_zoom_is_and_the_footer_how_curves_are_smoothed() -> None:

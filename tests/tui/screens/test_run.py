@@ -12,12 +12,13 @@ from textual import events
 
 from rltui.present.screens.findings_list import CauseId, FindingId, SkippedId
 from rltui.tui.app import RltuiApp
+from rltui.tui.remembered import RememberedView
 from rltui.tui.screens.explain import ExplainScreen
 from rltui.tui.screens.help import HelpScreen
 from rltui.tui.screens.log import LogScreen
 from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.widgets.tab_bar import TabBar
-from tests.builders import a_batch, steps
+from tests.builders import a_batch, a_block, steps
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.driving import driving
 from tests.tui.hand import Hand, a_look, open_app
@@ -51,6 +52,42 @@ async def test_a_tab_that_the_run_lacks_says_so(rich: tuple[Any, ...]) -> None:
         await hand.press("2")
         assert hand.run.tab == "overview"
         assert "no validation metrics in this run" in hand.notices
+
+
+async def test_a_tab_that_is_empty_so_early_comes_back_with_its_metrics(rich: Any) -> None:
+    late = a_block({"val-core/acc": [0.1, 0.2]}, first=50)
+    async with open_app(*rich, a_batch(late, run="grpo")) as hand:
+        await hand.press("2", "enter", "colon", *"goto 10", "enter", "right_square_bracket")
+        assert hand.run.tab == "actor", "the tab after Overview"
+        await hand.press("2")
+        assert "no validation metrics" in hand.notices
+        await hand.press("colon", *"now", "enter", "2", "colon", *"goto 10", "enter")
+        assert hand.run.tab == "overview"
+        await hand.press("colon", *"now", "enter")
+        assert hand.run.tab == "validation"
+
+
+async def test_the_remembered_tab_of_a_run_waits_for_its_first_metrics() -> None:
+    remembered, reader = RememberedView(None, a_look().view), FakeReader()
+    remembered.state.tabs["grpo"] = "actor"
+    session = a_session(a_batch(run="grpo"), reader=reader, clock=grpo_clock())
+    app = RltuiApp(session, a_look(), remembered=remembered)
+    async with driving(app, size=(120, 36)) as pilot:
+        hand = Hand(app, pilot, reader)
+        await hand.settle()
+        assert hand.run.tab == "overview"
+        await hand.feed(grpo_batch(60))
+        assert hand.run.tab == "actor"
+
+
+async def test_brackets_lead_on_from_a_remembered_tab_that_is_still_empty() -> None:
+    remembered, reader = RememberedView(None, a_look().view), FakeReader()
+    remembered.state.tabs["grpo"] = "actor"
+    session = a_session(a_batch(run="grpo"), reader=reader, clock=grpo_clock())
+    async with driving(RltuiApp(session, a_look(), remembered=remembered)) as pilot:
+        hand = Hand(pilot.app, pilot, reader)
+        await hand.press("right_square_bracket")
+        assert hand.run.tab == "findings"
 
 
 async def test_every_tag_is_on_screen_under_all(rich: tuple[Any, ...]) -> None:

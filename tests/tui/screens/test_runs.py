@@ -114,14 +114,20 @@ async def test_a_long_list_scrolls_with_the_cursor() -> None:
 
 async def test_without_runs_it_says_where_it_looks_and_what_is_in_the_way() -> None:
     reader = FakeReader()
+    long = LOGDIR / ("experiment-" * 5) / "train.jsonl"
     reader.notes = (Note(LOGDIR, None, Level.WATCH, "cannot be read: Permission denied"),)
+    reader.unclaimed = (Note(long, 1234, Level.OK, "not valid JSON: a line ends too early"),)
     app = RltuiApp(a_session(reader=reader), a_look())
     async with driving(app, size=(80, 24)) as pilot:
         hand = Hand(app, pilot, reader)
         await hand.settle()
-        assert "waiting for logs" in hand.text
+        assert "no log could be read in" in hand.text
+        assert "waiting for logs" not in hand.text
         assert str(LOGDIR) in hand.text
-        assert "Permission denied" in hand.text
+        words = " ".join(hand.text.split())
+        assert "trouble reading ! /logs: cannot be read: Permission denied" in words
+        assert "not understood as a log ! /logs/experiment-" in words
+        assert "at byte 1,234: not valid JSON: a line ends too early" in words
         await hand.press("colon", *"tab actor", "enter")
         assert "open a run first" in hand.notices
 
@@ -201,28 +207,28 @@ async def test_leaving_does_not_lead_back_to_the_picker() -> None:
 async def test_c_makes_the_run_at_the_cursor_the_reference_and_clears_it() -> None:
     async with open_app(*several()) as hand:
         await hand.press("j", "c")
-        assert hand.app.session.reference is hand.app.session.views[hand.ids[1]]
+        assert hand.app.session.reference.run is hand.app.session.views[hand.ids[1]]
         assert "the others are compared with it" in hand.text
         await hand.press("c")
-        assert hand.app.session.reference is None
+        assert hand.app.session.reference.run is None
         assert "compared with it" not in hand.text
 
 
 async def test_c_compares_a_run_that_is_alone_with_the_given_reference_only(tmp_path: Path) -> None:
     async with open_app(grpo_batch(60)) as hand:
         await hand.press("c")
-        assert hand.app.session.reference is None
+        assert hand.app.session.reference.run is None
         assert "no other run" in hand.notices
     good = tmp_path / "good.jsonl"
     write_jsonl(good, grpo_tags(60, collapse=None))
     async with open_app(grpo_batch(60), choice=Choice(reference=str(good))) as hand:
         session = hand.app.session
-        given = session.reference
+        given = session.reference.run
         assert given is not None
         await hand.press("c")
-        assert session.reference is None
+        assert session.reference.run is None
         await hand.press("c")
-        assert session.reference is given
+        assert session.reference.run is given
 
 
 async def test_c_leads_back_to_the_given_reference(tmp_path: Path) -> None:
@@ -230,8 +236,8 @@ async def test_c_leads_back_to_the_given_reference(tmp_path: Path) -> None:
     write_jsonl(good, grpo_tags(60, collapse=None))
     async with open_app(*several(), choice=Choice(reference=str(good))) as hand:
         session = hand.app.session
-        given = session.reference
+        given = session.reference.run
         await hand.press("c")
-        assert session.reference is session.views[hand.ids[0]]
+        assert session.reference.run is session.views[hand.ids[0]]
         await hand.press("c")
-        assert session.reference is given is not None
+        assert session.reference.run is given is not None

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import grpo_batch
-from tests.tui.hand import open_app, read_at_once
+from rltui.core.batch import TextPoint
+from rltui.session import Session
+from rltui.tui.app import RltuiApp
+from tests.fakes import FakeReader, grpo_batch
+from tests.tui.driving import driving
+from tests.tui.hand import Hand, a_look, open_app, read_at_once
 
 LONG = "a very long answer with \x1b[31m[red]markup[/red] " + "and more words " * 200
 
@@ -51,6 +55,17 @@ async def test_the_worst_sample_of_the_newest_step_is_read_with_one_key(logdir: 
         await hand.press("j")
         assert "3+3?" in hand.text
         assert "2+2?" not in hand.text
+
+
+async def test_q_closes_the_samples_and_quits_on_the_screen_below(logdir: Path) -> None:
+    async with at(logdir) as hand:
+        await hand.press("T")
+        assert type(hand.app.screen).__name__ == "SampleScreen"
+        assert "q close" in hand.lines[-1]
+        await hand.press("q")
+        assert type(hand.app.screen).__name__ == "RunScreen"
+        assert hand.app.is_running
+        assert "q quit" in hand.lines[-1]
 
 
 async def test_order_step_and_filter(logdir: Path) -> None:
@@ -107,3 +122,113 @@ async def test_every_size(logdir: Path) -> None:
             await hand.resize(*size)
             assert len(hand.lines) == size[1]
             assert size[1] < 10 or "2+2?" in hand.text or "a very long" in hand.text
+
+
+def deep(logdir: Path) -> None:
+    for bad in ("[" * 480 + '"a"' + "]" * 480, '{"a": ' * 900 + "1" + "}" * 900):
+        with (logdir / "rollouts" / "40.jsonl").open("a", encoding="utf-8") as file:
+            file.write(f'{{"input": "nested", "output": {bad}, "score": -1}}\n')
+
+
+async def test_no_record_ends_the_app(logdir: Path) -> None:
+    deep(logdir)
+    async with at(logdir) as hand:
+        await hand.press("T")
+        assert "nested" in hand.text, "the worst"
+        assert len(hand.ids) == 5
+        await hand.press("enter", "escape", "j")
+        assert "nested" in hand.text
+
+
+async def test_figures_of_any_size(logdir: Path) -> None:
+    with (logdir / "rollouts" / "40.jsonl").open("a", encoding="utf-8") as file:
+        for score in ("1e308", "-1e308", "Infinity", "NaN", "12345678"):
+            file.write(f'{{"input": "a", "output": "b", "x_reward": {score}, "y": {score}}}\n')
+    async with at(logdir) as hand:
+        await hand.press("T")
+        for _ in range(8):
+            assert "0" * 20 not in hand.text
+            await hand.press("j")
+        await hand.press("o")
+        assert "x_reward 1.0e308" in hand.text, "the best"
+
+
+async def test_a_record_that_goes_wrong_is_a_note(
+    logdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at(logdir) as hand:
+        await hand.press("T")
+
+        def broken(_: object) -> None:
+            raise TypeError("\x1b[31m")
+
+        monkeypatch.setattr("rltui.sources.beside.sample_files.sample_of", broken)
+        await hand.press("j")
+        assert "cannot be read: not a sample (TypeError)" in hand.text
+
+
+async def test_the_path_of_the_logs_is_cleaned(tmp_path: Path) -> None:
+    logdir = tmp_path / "lo\x1b[31mg\u202edir\u200b"
+    logdir.mkdir()
+    async with at(logdir) as hand:
+        await hand.press("T")
+        shown = "".join(hand.text.split())
+        assert r"lo\x1b[31mg\u202edir\u200b" in shown
+        assert all(c.isprintable() for c in shown)
+
+
+async def test_a_replay_and_a_pause_hide_later_texts(tmp_path: Path) -> None:
+    texts = tuple(TextPoint("val/generations", s, 0.0, f"text of {s}") for s in (20, 40, 60))
+    async with open_app(grpo_batch(60, texts=texts)) as hand:
+        await hand.press("colon", *"goto 30", "enter", "T")
+        assert "step 20" in hand.text
+        assert "1 of" not in hand.lines[1], "there is no other"
+        await hand.press("escape", "colon", *"now", "enter", "p")
+        later = TextPoint("val/generations", 61, 0.0, "too late")
+        await hand.feed(grpo_batch(3, first=61, texts=(later,)))
+        await hand.press("T")
+        assert "step 60  3 of 3" in hand.text
+        await hand.press("escape", "p", "T")
+        assert "step 61  4 of 4" in hand.text
+
+
+async def test_the_samples_follow_a_replay(logdir: Path) -> None:
+    async with at(logdir) as hand:
+        await hand.press("colon", *"goto 40", "enter", "T")
+        assert "step 40  2 of 2" in hand.text
+        hand.app.playback.goto(hand.app.session.runs()[0], 39)
+        await hand.settle()
+        assert "step 20" in hand.lines[1]
+        hand.app.playback.goto(hand.app.session.runs()[0], 19)
+        await hand.settle()
+        assert "none so early in the run" in hand.text
+        hand.app.playback.end()
+        await hand.settle()
+        assert "step 40  2 of 2" in hand.text
+
+
+async def test_the_step_of_the_crosshair_of_the_grid(logdir: Path) -> None:
+    async with at(logdir) as hand:
+        await hand.press("3", "v", "comma")
+        assert hand.run.metrics.grid.cross == 60
+        for _ in range(38):
+            await hand.press("comma")
+        assert hand.run.metrics.grid.cross == 22
+        await hand.press("T")
+        assert "step 20  1 of 2" in hand.text
+
+
+async def test_a_real_session_beside_a_screen_that_reads(
+    logdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = (json.dumps({"step": s, "loss": 1 / s}) + "\n" for s in range(1, 41))
+    (logdir / "metrics.jsonl").write_text("".join(lines), encoding="utf-8")
+    session = Session([logdir])
+    session.scan()
+    session.read_all()
+    app = RltuiApp(session, a_look())
+    async with driving(app, size=(120, 36)) as pilot:
+        hand = Hand(app, pilot, FakeReader())
+        await hand.settle()
+        await hand.press("T")
+        assert "mean reward 0.500" in hand.text

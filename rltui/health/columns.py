@@ -1,0 +1,68 @@
+"""The values of the tags of a run as detectors read them; variants that judge the same tag share
+them, and what they compute of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rltui.catalogue.model import TagInfo
+from rltui.core.block import FloatArray, IntArray
+from rltui.health.detectors.signal import Rows
+from rltui.health.rule import Variant
+from rltui.store.series import Series
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """The values of one tag, in the unit and sign of its metric."""
+
+    x: FloatArray
+    steps: IntArray
+    walls: FloatArray
+    kept: dict[Hashable, FloatArray] = field(default_factory=dict)
+
+
+#: Tag, and whether its non-finite rows are left out -> its values, for one pass over a run.
+Columns = dict[tuple[str, bool], Column]
+
+
+def judged_rows(
+    variant: Variant,
+    info: TagInfo,
+    series: Series,
+    others: Mapping[str, tuple[Series, TagInfo]],
+    columns: Columns,
+) -> tuple[Rows, FloatArray]:
+    """The rows of a tag as a variant reads them, and their wall times."""
+    own = _column(info, series, columns, finite=not variant.detector.all_rows)
+    aligned = {}
+    for role, (other, other_info) in others.items():
+        found = _column(other_info, other, columns, finite=True)
+        if len(found.x):
+            aligned[role] = _beside(own, found, other_info.tag)
+    return Rows(own.x, own.steps, aligned, own.kept), own.walls
+
+
+def _beside(own: Column, other: Column, tag: str) -> FloatArray:
+    """The newest value of another tag at or before each row; NaN if none yet."""
+    key = ("beside", tag)
+    if key not in own.kept:
+        position = np.searchsorted(other.steps, own.steps, side="right")
+        newest = other.x[np.maximum(position - 1, 0)]
+        own.kept[key] = np.where(position > 0, newest, np.nan)
+    return own.kept[key]
+
+
+def _column(info: TagInfo, series: Series, columns: Columns, *, finite: bool) -> Column:
+    key = (info.tag, finite)
+    if key not in columns:
+        x = series.values.astype(np.float64) * (info.sign * info.scale)
+        steps, walls = series.steps, series.wall_times
+        keep = np.isfinite(x)
+        if finite and not keep.all():
+            x, steps, walls = x[keep], steps[keep], walls[keep]
+        columns[key] = Column(x, steps, walls)
+    return columns[key]

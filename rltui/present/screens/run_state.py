@@ -1,0 +1,58 @@
+"""The state of a run in words, the same in every view."""
+
+from __future__ import annotations
+
+from rltui.core.level import Level
+from rltui.health.model import Finding
+from rltui.present.kit import numbers, sentences
+from rltui.session import RunView
+
+#: States that go on: their age is a duration.
+_LASTING = ("stalled", "quiet")
+#: States without an age.
+_AGELESS = ("waiting", "no points", "log deleted")
+
+
+def state_words(run: RunView) -> str:
+    """ "live, 5 s ago", "stalled for 1 h", "crashed 2 d ago"."""
+    word, age = run.verdict.state_word, age_words(run)
+    if not age:
+        return word
+    return f"{word}{_joint(word)}{age}"
+
+
+def why_unknown(run: RunView) -> str:
+    """Why a run has no verdict, for people; "" for one that has."""
+    report = run.report
+    if run.verdict.level is not Level.UNKNOWN:
+        return ""
+    if not run.infos:
+        return "no scalar yet"
+    if report is None:
+        return "no verdict before the run has been read"
+    if report.few_rows is not None:
+        return sentences.too_few(report.few_rows)
+    if report.judged:
+        return "no rule knows its metrics; none has a value that is not finite"
+    return "no rule can judge this run"
+
+
+def since_step(run: RunView, finding: Finding) -> str:
+    """The step at which a finding began. It is named where that is a number of rows, and of what
+    is about the run as a whole, where it could be a time: "31", "row 31", "step 31"."""
+    word = f"{run.step_word} " if run.step_word != "step" or finding.tag is None else ""
+    return f"{word}{numbers.step(finding.since_step)}"
+
+
+def _joint(word: str) -> str:
+    return {"live": ", "}.get(word, " for " if word in _LASTING else " ")
+
+
+def age_words(run: RunView) -> str:
+    """How long ago the newest write was, behind the word of the state: "2 d ago"; of a state that
+    goes on just how long: "1 h". Empty where that says nothing."""
+    word = run.verdict.state_word
+    if run.progress is None or run.progress.age_s is None or word in _AGELESS:
+        return ""
+    age = numbers.age(run.progress.age_s)
+    return age if word in _LASTING else f"{age} ago"

@@ -1,0 +1,64 @@
+"""Limits of what is made of several rows or runs, each with its reason: ``data/limits.yaml``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from rltui.core.shipped import shipped
+from rltui.core.yaml_document import read_document
+from rltui.health.limits import read_limits
+
+
+@dataclass(frozen=True, slots=True)
+class StageLimits:
+    """Which timers are stages of a step, and when it got slower; ``stages`` in the document."""
+
+    recent: int
+    warm_up: int
+    usual: int
+    smooth: int
+    occasional: float
+    fits: float
+    unrelated: float
+    slower: float
+    as_usual: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimits:
+    """When two groups of runs differ; ``groups`` in the document."""
+
+    last_share: float
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLimits:
+    """``data/limits.yaml``; see there for the meaning of each limit."""
+
+    stages: StageLimits
+    groups: GroupLimits
+
+
+@cache
+def session_limits() -> SessionLimits:
+    """Reads the shipped document once. Raises DocumentError."""
+    table = read_document(shipped("session", "data", "limits.yaml")).table()
+    table.need("schema").integer()
+    found = SessionLimits(
+        stages=read_limits(table.need("stages"), StageLimits),
+        groups=read_limits(table.need("groups"), GroupLimits),
+    )
+    table.finish()
+    return found
+
+
+def stage_limits() -> StageLimits:
+    """The limits of the anatomy of a step."""
+    return session_limits().stages
+
+
+def group_limits() -> GroupLimits:
+    """The limits of the comparison of groups."""
+    return session_limits().groups

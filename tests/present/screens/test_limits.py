@@ -1,0 +1,49 @@
+"""Limits by name, wherever a level is explained."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.core.level import Level
+from rltui.present.kit.line import plain
+from rltui.present.kit.numbers import short
+from rltui.present.screens.explain import explain_tag
+from rltui.present.screens.metric_chart import chart_lines, chart_of
+from rltui.present.screens.view import View
+from rltui.session import RunView
+from tests.fakes import a_session, grpo_batch, grpo_clock
+
+VIEW, TAG = View(), "actor/entropy"
+
+
+def the_run(collapse: int | None) -> RunView:
+    return a_session(grpo_batch(60, collapse=collapse), clock=grpo_clock()).runs()[0]
+
+
+def test_a_chart_names_the_levels_of_its_limits() -> None:
+    run = the_run(40)
+    low, bad = run.verdict.limits(TAG)[0], run.verdict.bad_limits(TAG)[0]
+    assert low is not None
+    assert bad is not None
+    assert bad < low
+    names = [x.text for x in chart_of(run, TAG, VIEW).limits]
+    assert names == [f"watch < {short(low)}", f"bad < {short(bad)}"]
+    drawn = "\n".join(plain(x) for x in chart_lines(run, TAG, VIEW, 78, 14))
+    assert all(name in drawn for name in names)
+    told = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
+    assert "watch limit ≥ 15 % of start" in told
+    assert "bad limit   ≥ 10 % of start" in told
+
+
+def test_a_limit_far_from_the_curve_leaves_its_scale_alone() -> None:
+    run = the_run(None)
+    limits = chart_of(run, TAG, VIEW).limits
+    assert [x.text for x in limits if x.sought] == [x.text for x in limits if "watch" in x.text]
+    assert "bad" not in "\n".join(plain(x) for x in chart_lines(run, TAG, VIEW, 78, 14))
+    assert run.verdict.tag_level(TAG) is Level.OK
+
+
+@pytest.mark.parametrize("tag", ["actor/pg_loss", "no such tag"])
+def test_what_no_rule_judges_has_no_limits(tag: str) -> None:
+    run = the_run(None)
+    assert run.verdict.bad_limits(tag) == (None, None)

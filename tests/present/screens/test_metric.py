@@ -1,0 +1,30 @@
+"""What the page of a metric says of its verdict."""
+
+from __future__ import annotations
+
+from rltui.present.kit.line import plain
+from rltui.present.screens.metric import metric_lines
+from rltui.present.screens.metric_chart import WHOLE_RUN
+from rltui.present.screens.view import View
+from tests.builders import a_batch
+from tests.fakes import a_session, grpo_clock, grpo_tags
+
+
+def page(*kl: float) -> str:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 29 + list(kl)
+    (run,) = a_session(a_batch(tags), clock=grpo_clock()).runs()
+    lines = metric_lines(run, "actor", "actor/ppo_kl", View(), WHOLE_RUN, 160, 40)
+    return " ".join("\n".join(plain(line) for line in lines).split())
+
+
+def test_both_limits_are_named_with_their_level() -> None:
+    text = page(0.001, 0.001)
+    assert "watch limit ≤ 0.08" in text
+    assert "bad limit ≤ 0.2" in text
+    assert "no tick" not in text
+
+
+def test_a_value_beyond_its_limit_says_why_there_is_no_finding_yet() -> None:
+    text = page(0.001, 0.1)
+    assert "no tick: the newest value is outside" in text

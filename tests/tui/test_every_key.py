@@ -1,0 +1,141 @@
+"""Every key of the table on every screen: it does something, or one line says why not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from rltui.present.screens.elsewhere import elsewhere
+from rltui.present.screens.keys import (
+    COMPARISON,
+    FINDINGS,
+    GRID,
+    KEYS,
+    LIST,
+    LOG,
+    METRIC,
+    MOVE,
+    OVERLAY,
+    PICKER,
+    RUNS,
+    SAMPLES,
+    SETTINGS,
+    TIMING,
+)
+from rltui.tui.screens.screen import ShellScreen
+from tests.fakes import grpo_batch
+from tests.tui.hand import Hand, open_app, read_at_once
+from tests.tui.screens.test_picker import picking, some
+
+#: Place -> keys that lead there from the list of runs.
+WAYS = {
+    RUNS: [],
+    LIST: ["enter", "3", "down"],
+    GRID: ["enter", "3", "v", "down"],
+    TIMING: ["enter", "6", "down"],
+    FINDINGS: ["enter", "9", "end"],
+    METRIC: ["enter", "3", "down", "enter"],
+    COMPARISON: ["C"],
+    SAMPLES: ["enter", "T", "down"],
+    OVERLAY: ["enter", "question_mark"],
+    LOG: ["enter", "t"],
+    SETTINGS: ["enter", "H"],
+}
+#: What ends or suspends the app, and the palette, which is Textual's.
+_LEAVING = {"q", "ctrl+c", "ctrl+z", "ctrl+p"}
+NAMES = [n for n in dict.fromkeys(n for k in KEYS for n in k.keys) if n not in _LEAVING]
+
+
+@pytest.fixture
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_at_once(monkeypatch)
+
+
+@asynccontextmanager
+async def at(place: str, logdir: Path) -> AsyncIterator[Hand]:
+    """A screen of two runs, of which the first has samples."""
+    rollouts = logdir / "rollouts"
+    rollouts.mkdir(exist_ok=True)
+    for step in (20, 40):
+        rows = [{"input": f"{n}?", "output": "x", "score": n, "step": step} for n in range(5)]
+        text = "\n".join(map(json.dumps, rows)) + "\n"
+        (rollouts / f"{step}.jsonl").write_text(text, encoding="utf-8")
+    batch = grpo_batch(60, total=200, run=".")
+    object.__setattr__(batch, "run_path", logdir)
+    calm = grpo_batch(30, run="calm", collapse=None)
+    async with open_app(batch, calm, size=(80, 24), logdirs=(logdir,)) as hand:
+        await hand.press(*WAYS[place])
+        assert place_of(hand) == place
+        yield hand
+
+
+def place_of(hand: Hand) -> str:
+    screen = hand.app.screen
+    assert isinstance(screen, ShellScreen)
+    return screen.place
+
+
+def works(name: str, place: str) -> bool:
+    return any(name in k.keys and place in k.where for k in KEYS)
+
+
+@pytest.mark.usefixtures("_at_once")
+@pytest.mark.parametrize("place", WAYS)
+async def test_a_key_of_another_screen_says_how_to_get_there(place: str, tmp_path: Path) -> None:
+    others = [n for n in NAMES if not works(n, place)]
+    assert others
+    async with at(place, tmp_path) as hand:
+        body = hand.lines[:-3]
+        for name in others:
+            words = elsewhere(name, place, KEYS)
+            assert words, name
+            assert len(words) <= 77, words
+            hand.app.clear_notifications()
+            await hand.press(name)
+            assert hand.notices == words
+            assert hand.lines[:-3] == body
+            assert place_of(hand) == place
+
+
+@pytest.mark.usefixtures("_at_once")
+@pytest.mark.parametrize("place", WAYS)
+async def test_a_key_of_the_screen_is_never_dead(place: str, tmp_path: Path) -> None:
+    here = [k for k in KEYS if place in k.where]
+    moves = {n for k in here if k.group == MOVE or "cross" in k.action for n in k.keys}
+    todo = [n for n in NAMES if works(n, place) and n not in moves] + ["escape"]
+    todo.sort(key="m".__eq__)  # then the list is out of sight
+    while todo:
+        async with at(place, tmp_path) as hand:
+            while todo and place_of(hand) == place:
+                name = todo.pop(0)
+                hand.app.clear_notifications()
+                await hand.settle()
+                before, screen = hand.lines, hand.app.screen
+                assert isinstance(screen, ShellScreen)
+                await hand.press(name)
+                silent = hand.app.screen is screen and not hand.notices
+                assert not silent or hand.lines != before, name
+                if screen.takes_text or place_of(hand) != place:
+                    await hand.press("escape")
+
+
+async def test_the_picker_says_that_a_log_must_be_chosen() -> None:
+    others = [n for n in NAMES if not works(n, PICKER)]
+    async with picking(some()) as hand:
+        for name in others:
+            hand.app.clear_notifications()
+            await hand.press(name)
+            assert hand.notices == elsewhere(name, PICKER, KEYS)
+            assert hand.notices.endswith("choose a log first (Enter)")
+
+
+def test_a_key_without_a_meaning_says_nothing() -> None:
+    assert elsewhere("f9", LIST, KEYS) == ""
+    assert elsewhere("v", LIST, KEYS) == ""
+    told = elsewhere("v", FINDINGS, KEYS)
+    assert told == "v: grid of charts; open a tab of metrics first (2-8)"
+    assert elsewhere("r", RUNS, KEYS) == "r: list of runs; this is it"
