@@ -1,8 +1,9 @@
 """Recall, false alarms, delay and steadiness of the verdicts on labelled runs.
 
-- recall: labelled sicknesses that were found, from a tenth of the run before they are visible on;
+- recall: labelled failures that were found, from a tenth of the run before they are visible on;
 - false alarms: rules that spoke though the label neither demands nor tolerates them;
-- appears: judged by prefixes of 5 % of the run, how long after it was visible a finding appears;
+- appears: judged by prefixes of 5 % of the run (or ``--grid``), how long after it was visible a
+  finding appears;
 - alarms on prefixes of healthy runs;
 - hits lost and new alarms with every second and every third row, and with 5 % noise on all values.
 
@@ -22,17 +23,17 @@ from benchmarks.machine import table
 from benchmarks.verdicts.labels import Label, judged_rules, read_labels
 from benchmarks.verdicts.peer import score_peer
 from benchmarks.verdicts.replay import Judge
-from benchmarks.verdicts.score import CUTS, FORMS, Scored, score
+from benchmarks.verdicts.score import FORMS, GRID, Scored, score
 
 _OWN = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "labelled"
 _judge: Judge | None = None
 
 
-def _score(job: tuple[Label, frozenset[str], bool]) -> Scored:
+def _score(job: tuple[Label, frozenset[str], bool, float]) -> Scored:
     global _judge  # noqa: PLW0603 - one per process: documents are read once
     _judge = _judge or Judge()
-    label, known, quick = job
-    return score(label, _judge, known, quick=quick)
+    label, known, quick, grid = job
+    return score(label, _judge, known, quick=quick, grid=grid)
 
 
 def main() -> int:
@@ -43,6 +44,9 @@ def main() -> int:
     )
     parser.add_argument("labels", nargs="*", type=Path, metavar="LABELS")
     parser.add_argument("--quick", action="store_true", help="recall and false alarms only")
+    parser.add_argument(
+        "--grid", type=_share_of_run, default=GRID, help="distance of the prefixes (0.05)"
+    )
     parser.add_argument("--only", default="", help="runs whose path contains this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--details", action="store_true", help="also a line for each run")
@@ -53,7 +57,7 @@ def main() -> int:
     for file in options.labels or [_OWN]:
         labels = read_labels(file)
         known = judged_rules(labels)
-        jobs = [(x, known, options.quick) for x in labels if options.only in x.name]
+        jobs = [(x, known, options.quick, options.grid) for x in labels if options.only in x.name]
         with ProcessPoolExecutor(options.jobs) as pool:
             scored = list(pool.map(_score, jobs))
         lines = [f"\n## {file}\n", *summary(scored, quick=options.quick)]
@@ -63,6 +67,13 @@ def main() -> int:
             lines += ["\n### rl-doctor\n", *summary(peer, quick=True)]
         sys.stdout.write("\n".join(lines) + "\n")
     return 0
+
+
+def _share_of_run(text: str) -> float:
+    share = float(text)
+    if not 0.0 < share <= 1.0:
+        raise argparse.ArgumentTypeError("a share of the run, above 0 and at most 1")
+    return share
 
 
 def summary(scored: Sequence[Scored], *, quick: bool) -> list[str]:
@@ -84,7 +95,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def _exact(scored: Sequence[Scored]) -> Iterable[tuple[str, str]]:
-    demanded = sum(len(s.label.sicknesses) for s in scored)
+    demanded = sum(len(s.label.failures) for s in scored)
     hits = sum(len(s.hits) for s in scored)
     alarms = sum(len(s.alarms) for s in scored)
     healthy = [s for s in scored if s.label.healthy]
@@ -105,7 +116,7 @@ def _appears(scored: Sequence[Scored]) -> Iterable[tuple[str, str]]:
         at = [delays[min(len(delays) - 1, int(q * len(delays)))] for q in (0.5, 0.9)]
         yield "first appears after, median and 90 %", f"{at[0]:.1%}, {at[1]:.1%} of the run"
     healthy = [s for s in scored if s.label.healthy]
-    prefixes = len(healthy) * len(CUTS)
+    prefixes = sum(s.prefixes for s in healthy)
     wrong = {(s.label.name, cut) for s in healthy for cut, _, _ in s.prefix_alarms}
     bad = {(s.label.name, cut) for s in healthy for cut, _, hard in s.prefix_alarms if hard}
     yield "prefixes of healthy runs with an alarm", _share(len(wrong), prefixes)
@@ -122,10 +133,10 @@ def _changed(scored: Sequence[Scored]) -> Iterable[tuple[str, str]]:
 
 
 def _by_rule(scored: Sequence[Scored]) -> Iterable[tuple[str, ...]]:
-    rules = sorted({x.rule for s in scored for x in s.label.sicknesses})
+    rules = sorted({x.rule for s in scored for x in s.label.failures})
     rules += sorted({r for s in scored for r in s.alarms} - set(rules))
     for rule in rules:
-        demanded = sum(x.rule == rule for s in scored for x in s.label.sicknesses)
+        demanded = sum(x.rule == rule for s in scored for x in s.label.failures)
         hits, alarms = (sum(rule in x for x in each) for each in (
             [s.hits for s in scored], [s.alarms for s in scored]))  # fmt: skip
         yield rule, str(demanded), str(hits), str(alarms)
@@ -137,7 +148,7 @@ def _by_framework(scored: Sequence[Scored]) -> Iterable[tuple[str, ...]]:
         yield (
             name,
             str(len(mine)),
-            str(sum(len(s.label.sicknesses) for s in mine)),
+            str(sum(len(s.label.failures) for s in mine)),
             str(sum(len(s.hits) for s in mine)),
             str(sum(len(s.alarms) for s in mine)),
         )
@@ -147,7 +158,7 @@ def details(scored: Sequence[Scored]) -> list[str]:
     """What was missed, wrongly said, late or lost, run by run."""
     lines = []
     for s in scored:
-        demanded = {x.rule for x in s.label.sicknesses}
+        demanded = {x.rule for x in s.label.failures}
         parts = [
             *(f"MISSED {r}" for r in sorted(demanded - s.hits.keys())),
             *(f"ALARM {r}{'!' if bad else ''}" for r, bad in sorted(s.alarms.items())),

@@ -27,7 +27,7 @@ MET_BY: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sickness:
+class Failure:
     """A finding that a careful reader demands."""
 
     rule: str
@@ -57,7 +57,7 @@ class Label:
     """The first word of the label's framework, in lower case."""
     steps: int
     healthy: bool
-    sicknesses: tuple[Sickness, ...]
+    failures: tuple[Failure, ...]
     allowed: frozenset[str]
     """Rules that may speak: demanded, tolerated, and those that say the same."""
 
@@ -86,8 +86,8 @@ def _label(root: Path, entry: dict[str, object]) -> Label:
         framework=str(entry.get("framework") or "unknown").lower().split()[0].split("[")[0],
         steps=int(str(entry["steps"])),
         healthy=bool(entry["healthy"]),
-        sicknesses=tuple(
-            Sickness(
+        failures=tuple(
+            Failure(
                 s,
                 found.get(s, {}).get("visible_from_step", 0),
                 found.get(s, {}).get("earliest_step"),

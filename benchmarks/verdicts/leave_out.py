@@ -34,7 +34,7 @@ class Answers:
 
     label: Label
     found: Mapping[float, frozenset[tuple[str, str]]]
-    """Factor -> (demanded sickness, rule that meets it)."""
+    """Factor -> (demanded failure, rule that meets it)."""
     alarms: Mapping[float, Mapping[str, bool]]
     """Factor -> rule that spoke wrongly -> whether at level bad."""
 
@@ -137,7 +137,7 @@ def _row(name: str, answers: Sequence[Answers]) -> tuple[str, ...]:
     hits, alarms = _judged(mine, {})
     hits_without, alarms_without = _judged(mine, factors)
     moved = sorted(f"{rule} × {f:g}" for rule, f in factors.items() if f != 1.0)
-    demanded = sum(len(a.label.sicknesses) for a in mine)
+    demanded = sum(len(a.label.failures) for a in mine)
     numbers = (len(mine), demanded, hits, hits_without, alarms, alarms_without)
     return (name, *map(str, numbers), ", ".join(moved))
 

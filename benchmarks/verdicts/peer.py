@@ -46,7 +46,7 @@ def score_peer(label: Label, program: Path) -> Scored:
 
 def _count(out: Scored, rules: tuple[str, ...], *, bad: bool) -> None:
     label = out.label
-    met = [s.rule for s in label.sicknesses if set(s.rules) & set(rules)]
+    met = [s.rule for s in label.failures if set(s.rules) & set(rules)]
     for rule in met:
         out.hits[rule] = out.hits.get(rule, False) or bad
     if not met and not label.allowed & set(rules):

@@ -54,7 +54,7 @@ class Logged:
         return self._changed(cut)
 
     def thinned(self, every: int) -> Logged:
-        """Logged ``every`` times as rarely: tags keep each of so many points."""
+        """Logged ``every`` times as rarely: tags keep one of ``every`` points."""
         return self._changed(lambda p: (p[0][::every], p[1][::every], p[2][::every]))
 
     def noisy(self, share: float, seed: int) -> Logged:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.verdicts.labels import Label, Sickness
+from benchmarks.verdicts.labels import Failure, Label
 from benchmarks.verdicts.replay import Judge, Logged, Said
 
-#: Prefixes that are judged, as shares of the run.
-CUTS = tuple(round(0.05 * i, 2) for i in range(1, 21))
+#: Distance of the prefixes that are judged, as share of the run.
+GRID = 0.05
 #: Changed forms of a run, by name.
 FORMS = ("every 2nd row", "every 3rd row", "5 % noise")
 _NOISE, _SEEDS = 0.05, (1, 2, 3)
@@ -35,35 +35,52 @@ class Scored:
     flips: int = 0
     """Noisy forms whose worst level is another one."""
     unreadable: bool = False
+    prefixes: int = 0
+    """How many prefixes were judged."""
 
 
-def score(label: Label, judge: Judge, known: frozenset[str], *, quick: bool = False) -> Scored:
-    """Judge a labelled run; ``known``: rules that labels speak of. ``quick``: as it is only."""
+def cuts(grid: float) -> tuple[float, ...]:
+    """The prefixes that are judged, as shares of the run: multiples of ``grid``, the last one is
+    the whole run."""
+    count = round(1 / grid)
+    return (*(round(grid * i, 6) for i in range(1, count)), 1.0)
+
+
+def score(
+    label: Label,
+    judge: Judge,
+    known: frozenset[str],
+    *,
+    quick: bool = False,
+    grid: float = GRID,
+) -> Scored:
+    """Judge a labelled run; ``known``: rules that labels speak of. ``quick``: as it is only.
+    ``grid``: distance of the prefixes, as share of the run."""
     runs = judge.read(label.path)
     out = Scored(label, unreadable=not runs)
     said = [s for run in runs for s in judge.judge(run)]
     out.hits = {s.rule: any(f.bad for f in found) for s, found in met_by(label, said) if found}
     out.alarms = alarms_of(label, said, known)
     if not quick:
-        _replay(out, runs, judge, known)
+        _replay(out, runs, judge, known, grid)
         _change(out, runs, judge, known, _level(said))
     return out
 
 
-def met_by(label: Label, said: Iterable[Said]) -> list[tuple[Sickness, list[Said]]]:
-    """Each demanded sickness with the findings that meet it."""
+def met_by(label: Label, said: Iterable[Said]) -> list[tuple[Failure, list[Said]]]:
+    """Each demanded failure with the findings that meet it."""
     said = list(said)
     return [
         (
-            sickness,
+            failure,
             [
                 f
                 for f in said
-                if f.rule in sickness.rules
-                and (f.since is None or f.since >= sickness.begins(label.steps))
+                if f.rule in failure.rules
+                and (f.since is None or f.since >= failure.begins(label.steps))
             ],
         )
-        for sickness in label.sicknesses
+        for failure in label.failures
     ]
 
 
@@ -80,9 +97,12 @@ def _level(said: Iterable[Said]) -> int:
     return max((2 if f.bad else 1 for f in said), default=0)
 
 
-def _replay(out: Scored, runs: Sequence[Logged], judge: Judge, known: frozenset[str]) -> None:
+def _replay(
+    out: Scored, runs: Sequence[Logged], judge: Judge, known: frozenset[str], grid: float
+) -> None:
     label = out.label
-    for share in CUTS:
+    for share in cuts(grid):
+        out.prefixes += 1
         said: list[Said] = []
         newest = 0.0
         for run in runs:
@@ -90,10 +110,10 @@ def _replay(out: Scored, runs: Sequence[Logged], judge: Judge, known: frozenset[
             cut = first + share * (last - first)
             newest = max(newest, cut)
             said += judge.judge(run.until(cut))
-        for sickness, found in met_by(label, said):
-            if found and sickness.rule not in out.delays:
-                late = (newest - sickness.visible_from) / max(label.steps, 1)
-                out.delays[sickness.rule] = max(0.0, late)
+        for failure, found in met_by(label, said):
+            if found and failure.rule not in out.delays:
+                late = (newest - failure.visible_from) / max(label.steps, 1)
+                out.delays[failure.rule] = max(0.0, late)
         out.prefix_alarms += [(share, r, bad) for r, bad in alarms_of(label, said, known).items()]
 
 

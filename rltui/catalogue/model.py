@@ -145,6 +145,11 @@ class TagInfo:
         logged = [None if limit is None else limit / factor for limit in (low, high)]
         return (logged[1], logged[0]) if factor < 0 else (logged[0], logged[1])
 
+    def factor_to(self, other: TagInfo) -> float:
+        """Multiply values of this tag by it to get them in the unit that ``other`` is logged in;
+        1 for a tag of another metric."""
+        return self.scale / other.scale if self.metric == other.metric else 1.0
+
     @classmethod
     def of_metric(cls, tag: str, metric: Metric) -> TagInfo:
         """The meaning of a tag that is exactly a metric of the catalogue."""

@@ -117,12 +117,21 @@ def within_range(info: TagInfo, judgement: Judgement) -> Judgement:
     def inside(limit: float | None, most: float) -> float | None:
         return None if limit is None else min(max(limit, 0.0), most)
 
-    values = {
-        name: inside(value, 1.0) if name in ("low", "high", "limit") else value
-        for name, value in judgement.values.items()
-    }
+    def all_inside(numbers: Mapping[str, float | None]) -> dict[str, float | None]:
+        limits = ("low", "high", "limit")
+        return {k: inside(v, 1.0) if k in limits else v for k, v in numbers.items()}
+
     low, high = inside(judgement.low, top), inside(judgement.high, top)
-    return replace(judgement, low=low, high=high, values=values)
+    bad_low, bad_high = inside(judgement.bad_low, top), inside(judgement.bad_high, top)
+    return replace(
+        judgement,
+        low=low,
+        high=high,
+        bad_low=None if bad_low == low else bad_low,
+        bad_high=None if bad_high == high else bad_high,
+        values=all_inside(judgement.values),
+        bad=all_inside(judgement.bad),
+    )
 
 
 def _no_signal(info: TagInfo, series: Series) -> str:

@@ -89,7 +89,7 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     if not findings:
         return Diagnosed()
     present, pace = facts.by_metric(), facts.pace(findings)
-    found = _folded(_shown(findings, present, pace), pace)
+    found = _begun(_folded(_shown(findings, present, pace), pace))
     if not any(d.level >= Level.WATCH for d in found):
         return Diagnosed(tuple(found))
     settings = _settings(found, facts, present)
@@ -172,6 +172,28 @@ def _folded(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
     return out
 
 
+def _begun(found: list[Diagnosis]) -> list[Diagnosis]:
+    """Each story below the one that began it, where cause and effect can be either way round."""
+    begins: dict[str, str] = {}
+    for story in _stories(found):
+        top = story[0]
+        earlier = [d for d in story[1:] if top.symptom.id in d.symptom.begins and _leads(d, top)]
+        if earlier:
+            first = min(earlier, key=lambda d: d.since_step or 0)
+            begins |= {d.symptom.id: first.symptom.id for d in story if d is not first}
+            begins[first.symptom.id] = ""
+    return [
+        replace(d, explained_by=begins.get(d.symptom.id, d.explained_by) or None) for d in found
+    ]
+
+
+def _leads(one: Diagnosis, other: Diagnosis) -> bool:
+    """Whether ``one`` is the earlier and no milder."""
+    if one.since_step is None or other.since_step is None or one.is_over:
+        return False
+    return one.since_step < other.since_step and one.level >= other.level
+
+
 def _explains(cause: Diagnosis, effect: Diagnosis, pace: Pace) -> bool:
     if not cause.symptom.can_explain(effect.symptom):
         return False
@@ -235,8 +257,10 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
         high = check.high if check.high is not None and min(values) > check.high else None
         low = check.low if check.low is not None and max(values) < check.low else None
         if (low is not None or high is not None) and (jumped is None or jumped.tag != tag):
-            limits = (None if x is None else x / scale for x in (low, high))
-            out.setdefault(tag, Suspect(tag, *limits))
+            below, above = (None if x is None else x / scale for x in (low, high))
+            advice = knowledge().too_high if low is None else knowledge().too_low
+            advice = advice.format(setting=facts.infos[tag].title)
+            out.setdefault(tag, Suspect(tag, below, above, advice))
     return tuple(out.values())
 
 

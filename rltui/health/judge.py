@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
-from rltui.core.template import parse
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.extent import Extent, extent
+from rltui.health.detectors.extent import extent
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.episodes import Span, spans
+from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
 from rltui.health.rule import Rule, Variant
 from rltui.store.series import Series
@@ -38,18 +38,6 @@ class Outcome:
     """Firing and resolved episodes, oldest first."""
     judgement: Judgement
     rows: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Case:
-    """What the functions below need about one evaluation."""
-
-    rule: Rule
-    variant: Variant
-    info: TagInfo
-    rows: Rows
-    walls: FloatArray
-    signals: Mapping[Level, Signal]
 
 
 def judge(
@@ -83,7 +71,7 @@ def judge(
         return Outcome(False, (), _UNJUDGED, rows.count)
     for signal in signals.values():
         signal.beyond[: variant.min_points - 1] = False
-    case = _Case(rule, variant, info, rows, walls, signals)
+    case = Evaluation(rule, variant, info, rows, walls, signals)
     bad = signals.get(Level.BAD)
     watch = signals.get(Level.WATCH)
     bad_spans = spans(bad.beyond, variant.hold, variant.release) if bad else []
@@ -95,20 +83,21 @@ def judge(
     findings = tuple(_finding(case, span, bad_spans) for span in _worth_listing(all_spans))
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
-    return Outcome(True, findings, _judgement(case, level), rows.count)
+    return Outcome(True, findings, judgement(case, level), rows.count)
 
 
 def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
     """The answers of the detector for each level; without that for the worse one where the milder
-    one found nothing and this one cannot."""
+    one found nothing and shows no limit, and this one can find nothing."""
     detector, out = variant.detector, dict[Level, Signal]()
     for level, parameters in sorted(variant.levels.items()):
         mild = out.get(Level.WATCH)
-        nothing = mild is not None and not mild.silent and not mild.beyond.any()
-        if nothing and detector.is_stricter(parameters, variant.levels[Level.WATCH]):
-            continue
-        if not nothing or detector.may_find(rows, parameters):
-            out[level] = detector.run(rows, **parameters)
+        if mild is not None and not mild.silent and not mild.beyond.any():
+            stricter = detector.is_stricter(parameters, variant.levels[Level.WATCH])
+            shown = variant.badge_ok and draws_limits(mild)
+            if not shown and (stricter or not detector.may_find(rows, parameters)):
+                continue
+        out[level] = detector.run(rows, **parameters)
     return out
 
 
@@ -120,7 +109,7 @@ def _worth_listing(found: list[Span]) -> list[Span]:
     return sorted({*longest, *found[-_MOST_SPANS // 2 :]}, key=lambda s: s.first)
 
 
-def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:
+def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
     inside = [s for s in bad_spans if s.first <= span.last and s.last >= span.first]
     worst = Level.BAD if inside else Level.WATCH
     level = worst
@@ -147,7 +136,7 @@ def _finding(case: _Case, span: Span, bad_spans: list[Span]) -> Finding:
     )
 
 
-def _state(case: _Case, span: Span) -> FindingState:
+def _state(case: Evaluation, span: Span) -> FindingState:
     if span.open:
         return FindingState.FIRING
     for signal in case.signals.values():
@@ -156,15 +145,15 @@ def _state(case: _Case, span: Span) -> FindingState:
     return FindingState.RESOLVED
 
 
-def _is_again(case: _Case, signal: Signal, span: Span) -> bool:
+def _is_again(case: Evaluation, signal: Signal, span: Span) -> bool:
     """Whether the newest row is beyond the limit of an episode that is over."""
     if span.open or (signal.excused is not None and signal.excused[-1]):
         return False
-    limits = [None if x is None else _finite(x[-1]) for x in (signal.low, signal.high)]
-    return _is_pending(case, *limits)
+    limits = [None if x is None else finite(x[-1]) for x in (signal.low, signal.high)]
+    return is_pending(case, *limits)
 
 
-def _row(case: _Case, span: Span, level: Level) -> tuple[Signal, int]:
+def _row(case: Evaluation, span: Span, level: Level) -> tuple[Signal, int]:
     """The row that a finding takes its numbers from, and its signal.
 
     While the finding fires, the newest row beyond the limits of ``level``; afterwards the worst
@@ -194,7 +183,7 @@ def _excess(value: FloatArray, threshold: FloatArray) -> FloatArray:
     return np.asarray(np.abs(value - threshold) / np.maximum(np.abs(threshold), 1e-12))
 
 
-def _onset(case: _Case, span: Span) -> int:
+def _onset(case: Evaluation, span: Span) -> int:
     """Row at which the episode began, by the earliest onset of any level that is beyond."""
     rows = [
         int(s.onset[span.first])
@@ -214,17 +203,17 @@ def _upwards(signal: Signal, row: int) -> bool:
 
 
 def _evidence(
-    case: _Case, signal: Signal, span: Span, row: int, begin: int, worst: Level
+    case: Evaluation, signal: Signal, span: Span, row: int, begin: int, worst: Level
 ) -> Evidence:
     x, steps = case.rows.x, case.rows.steps
     up = _upwards(signal, row)
     peak = row if signal.peaked else begin + _peak(signal, row, x[begin : span.last + 1], up=up)
     limits = signal.high if up else signal.low
     last = len(x) - 1
-    numbers: dict[str, float | int | str | None] = {
-        "value": _finite(signal.statistic[row]),
-        "threshold": _finite(signal.threshold[row]),
-        "limit": _finite(limits[row]) if limits is not None else None,
+    row_numbers: dict[str, float | int | str | None] = {
+        "value": finite(signal.statistic[row]),
+        "threshold": finite(signal.threshold[row]),
+        "limit": finite(limits[row]) if limits is not None else None,
         "now": float(x[row]),
         "first": float(x[begin]),
         "before": float(x[max(0, begin - 1)]),
@@ -239,12 +228,12 @@ def _evidence(
     }
     return Evidence(
         statistic=signal.name,
-        value=_finite(signal.statistic[row]),
-        threshold=_finite(signal.threshold[row]),
+        value=finite(signal.statistic[row]),
+        threshold=finite(signal.threshold[row]),
         step_first=int(steps[max(0, row - extent(signal.window).at(row + 1) + 1)]),
         step_last=int(steps[row]),
-        facts=_facts(case, signal, row, numbers),
-        row=numbers,
+        facts=_facts(case, signal, row, row_numbers),
+        row=row_numbers,
         side=_side(signal, row, up=up),
         newest=row == last and span.open,
         has_before=begin > 0,
@@ -256,15 +245,15 @@ def _evidence(
 
 
 def _facts(
-    case: _Case, signal: Signal, row: int, known: Mapping[str, object]
+    case: Evaluation, signal: Signal, row: int, known: Mapping[str, object]
 ) -> dict[str, float | int | str | None]:
     """Thresholds of both levels, facts and parameters of the detector, at one row."""
     facts: dict[str, float | int | str | None] = {}
     for level in (Level.WATCH, Level.BAD):
         own = case.signals.get(level)
-        facts[level.word] = _finite(own.threshold[row]) if own else None
+        facts[level.word] = finite(own.threshold[row]) if own else None
     for name, fact in signal.facts.items():
-        facts[name] = _finite(fact[row])
+        facts[name] = finite(fact[row])
     for name, value in _parameters(case, signal, row).items():
         if name not in facts and name not in known:
             facts[name] = value
@@ -290,91 +279,13 @@ def _peak(signal: Signal, row: int, part: FloatArray, *, up: bool) -> int:
     return int(np.argmin(part))
 
 
-def _parameters(case: _Case, signal: Signal, row: int) -> Mapping[str, float]:
+def _parameters(case: Evaluation, signal: Signal, row: int) -> Mapping[str, float]:
     for level, own in case.signals.items():
         if own is signal:
-            return _numbers(case.variant, level, row, case.variant.detector.parameters.keys())
+            return numbers(case.variant, level, row, case.variant.detector.parameters.keys())
     return {}
-
-
-def _numbers(variant: Variant, level: Level, row: int, names: Set[str]) -> dict[str, float]:
-    """Those of these names that are parameters, with the size that windows have at a row."""
-    given, known = variant.levels[level], variant.detector.parameters
-    values = {n: given.get(n, known[n].default) for n in known if n in names}
-    return {
-        name: float(value.at(row + 1) if isinstance(value, Extent) else value or 0.0)
-        for name, value in values.items()
-    }
 
 
 def _limit(signal: Signal, row: int) -> float | None:
     side = signal.high if _upwards(signal, row) else signal.low
-    return None if side is None else _finite(side[row])
-
-
-def _is_pending(case: _Case, low: float | None, high: float | None) -> bool:
-    """Whether the newest row is beyond a limit, of any level."""
-    x = float(case.rows.x[-1])
-    outside = (high is not None and x > high) or (low is not None and x < low)
-    return outside or any(bool(s.beyond[-1]) for s in case.signals.values())
-
-
-def _judgement(case: _Case, level: Level) -> Judgement:
-    """Level and watch limits of the tag at its newest row; limits in the unit of the log. Without
-    them where the tag gets no badge for being ok."""
-    if level is Level.OK and not case.variant.badge_ok:
-        return Judgement(level)
-    first = Level.WATCH if Level.WATCH in case.signals else Level.BAD
-    signal = case.signals[first]
-    low = _finite(signal.low[-1]) if signal.low is not None else None
-    high = _finite(signal.high[-1]) if signal.high is not None else None
-    words = case.variant.words
-    values = _values(case, first, low, high, _names(words.healthy) | _names(words.healthy_short))
-    bad: dict[str, float | None] = {}
-    if first is Level.WATCH and Level.BAD in case.variant.levels:
-        bad |= _numbers(case.variant, Level.BAD, case.rows.count - 1, _names(words.healthy))
-    bad_low, bad_high = case.info.logged_limits(*_bad_limits(case, low, high))
-    return Judgement(
-        level, *case.info.logged_limits(low, high), (case.rule.id,),
-        _if_known(words.healthy, values), _if_known(words.healthy_short, values), values,
-        bad if _if_known(words.healthy, bad) else {},
-        pending=level is Level.OK and _is_pending(case, low, high),
-        bad_low=bad_low, bad_high=bad_high, limit_level=first,
-    )  # fmt: skip
-
-
-def _values(
-    case: _Case, level: Level, low: float | None, high: float | None, names: frozenset[str]
-) -> dict[str, float | None]:
-    """The numbers of these names at the newest row."""
-    facts = case.signals[level].facts
-    values: dict[str, float | None] = {n: _finite(facts[n][-1]) for n in names if n in facts}
-    values |= _numbers(case.variant, level, case.rows.count - 1, names)
-    limit = high if high is not None else low
-    return {**values, "low": low, "high": high, "now": float(case.rows.x[-1]), "limit": limit}
-
-
-def _bad_limits(
-    case: _Case, low: float | None, high: float | None
-) -> tuple[float | None, float | None]:
-    """The bad limits at the newest row where they lie beyond those of ``watch``."""
-    bad = case.signals.get(Level.BAD)
-    bad_low = None if bad is None or bad.low is None else _finite(bad.low[-1])
-    bad_high = None if bad is None or bad.high is None else _finite(bad.high[-1])
-    below = low is not None and bad_low is not None and bad_low < low
-    above = high is not None and bad_high is not None and bad_high > high
-    return bad_low if below else None, bad_high if above else None
-
-
-@lru_cache(maxsize=512)
-def _names(template: str) -> frozenset[str]:
-    return frozenset(part.name for part in parse(template) if not isinstance(part, str))
-
-
-def _if_known(template: str, values: Mapping[str, float | None]) -> str:
-    """The template, or nothing when a number of it is missing."""
-    return "" if any(values.get(name) is None for name in _names(template)) else template
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return None if side is None else finite(side[row])

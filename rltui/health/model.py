@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
@@ -119,8 +119,8 @@ class Judgement:
     values: Mapping[str, float | None] = field(default_factory=dict)
     """Numbers for the templates, in units of the metric."""
     bad: Mapping[str, float | None] = field(default_factory=dict)
-    """Those of ``healthy`` for the level bad; empty if the rule knows no such level, or if its
-    limit is not given by its parameters."""
+    """Those of ``healthy`` for the level bad; empty if the rule knows no such level, or a number of
+    it is missing."""
     pending: bool = False
     """Ok, yet the newest row is beyond a limit: not for long enough, or spared."""
     doubt: str = ""
@@ -168,6 +168,8 @@ class Suspect:
     low: float | None
     high: float | None
     """Limits that hold almost everywhere, in units of the tag as shown; one is None."""
+    advice: str
+    """What helps, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,20 @@ class Diagnosis:
         """Whether it does not hold any more."""
         return self.until_step is not None
 
+    @property
+    def peak(self) -> Level:
+        """Worst level that its own findings had, also when they are over."""
+        known = (f for f in self.findings if f.state is not FindingState.EXCUSED)
+        return worst(f.evidence.worst or f.level for f in known)
+
+
+def lead_of(story: Sequence[Diagnosis]) -> Diagnosis:
+    """What to begin with: the first of a story that still holds, or the cause that began it, if
+    that was no milder: what it damaged does not mend because it is over."""
+    top = story[0]
+    holding = next((d for d in story if not d.is_over), top)
+    return top if top.findings and top.peak >= holding.peak else holding
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosed:
@@ -211,9 +227,29 @@ class Diagnosed:
 
     @property
     def leading(self) -> Diagnosis | None:
-        """What to begin with: the first of the worst story that still holds."""
-        story = next(iter(self.stories()), [])
-        return next((d for d in story if not d.is_over), story[0] if story else None)
+        """What to begin with in the worst story."""
+        story = next(iter(self.stories()), None)
+        return None if story is None else lead_of(story)
+
+    def advice(self, diagnosis: Diagnosis) -> str:
+        """The next step for a diagnosis: in the worst story that of the setting which is its
+        likely cause."""
+        worst_story = next(iter(self.stories()), [])
+        if self.suspects and any(d.symptom is diagnosis.symptom for d in worst_story):
+            return self.suspects[0].advice
+        return diagnosis.symptom.advice
+
+    @property
+    def blamed(self) -> dict[str, Level]:
+        """Tag -> level of the worst story, for each setting that is its cause and still set so;
+        empty while nothing of the story holds."""
+        level = max((d.level for d in next(iter(self.stories()), [])), default=Level.OK)
+        if level < Level.WATCH:
+            return {}
+        tags = [s.tag for s in self.suspects]
+        if self.cause is not None and not self.diagnoses[0].is_over:
+            tags.append(self.cause.tag)
+        return dict.fromkeys(tags, level)
 
     def stories(self) -> list[list[Diagnosis]]:
         """The diagnoses by story, each with its cause first."""
@@ -259,6 +295,7 @@ class Report:
     findings: tuple[Finding, ...]
     """Firing first, then resolved; in the order of ``diagnosed``: causes before their effects."""
     tags: dict[str, Judgement]
+    """With the level of their story for the settings that are blamed."""
     skipped: tuple[Skipped, ...]
     judged: tuple[str, ...]
     """Rule ids that could judge."""
@@ -272,6 +309,8 @@ class Report:
     """Set when a lack of rows is why ``calm`` is UNKNOWN."""
     muted: tuple[Finding, ...] = ()
     """Findings that the user does not want to see; they count for nothing else."""
+    unblamed: Mapping[str, Judgement] = field(default_factory=dict)
+    """What the rules alone say of the settings that are blamed."""
 
     def level_with(self, findings: Iterable[Finding]) -> Level:
         """The level that the report has with these findings."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level, worst
+from rltui.health.diagnoses import story_order
 from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Judgement, Report
-from rltui.health.report import category_levels
+from rltui.health.report import category_levels, with_blame
 
 
 class MutedFinding(NamedTuple):
@@ -36,15 +37,19 @@ def without_muted(
         return report
     kept = tuple(f for f in report.findings if MutedFinding.of(f) not in names)
     firing = [f for f in kept if f.state is FindingState.FIRING]
-    tags = _tags(report.tags, firing, [f for f in muted if f.state is FindingState.FIRING])
+    own = {**report.tags, **report.unblamed}
+    own = _tags(own, firing, [f for f in muted if f.state is FindingState.FIRING])
+    diagnosed = _diagnosed(report.diagnosed, names)
+    tags = with_blame(own, diagnosed)
     return replace(
         report,
         level=report.level_with(kept),
         categories=category_levels(infos, tags),
-        findings=kept,
+        findings=tuple(story_order(kept, diagnosed)),
         tags=tags,
-        diagnosed=_diagnosed(report.diagnosed, names),
+        diagnosed=diagnosed,
         muted=muted,
+        unblamed={tag: own[tag] for tag in diagnosed.blamed},
     )
 
 
@@ -81,6 +86,17 @@ def _diagnosed(diagnosed: Diagnosed, names: Collection[MutedFinding]) -> Diagnos
         )
         for d in by_cause
     }
-    out = tuple(replace(d, level=levels[d.symptom.id]) for d in by_cause)
-    same = bool(out) and out[0].symptom.id == diagnosed.diagnoses[0].symptom.id
-    return replace(diagnosed, diagnoses=out) if same else Diagnosed(out)
+    return _in_order(diagnosed, [replace(d, level=levels[d.symptom.id]) for d in by_cause])
+
+
+def _in_order(full: Diagnosed, left: Sequence[Diagnosis]) -> Diagnosed:
+    """What is left, the worst story first; with the cause of ``full`` where that story leads."""
+    stories = sorted(Diagnosed(tuple(left)).stories(), key=lambda s: -max(d.level for d in s))
+    found = Diagnosed(tuple(d for story in stories for d in story))
+    before, now = full.leading, found.leading
+    if before is None or now is None or max(d.level for d in stories[0]) < Level.WATCH:
+        return found
+    if found.diagnoses[0].symptom.id != full.diagnoses[0].symptom.id:
+        return found
+    same = before.symptom.id == now.symptom.id and now.level >= Level.WATCH
+    return replace(full, diagnoses=found.diagnoses, suspects=full.suspects if same else ())

@@ -25,8 +25,11 @@ from rltui.health.plan import Task
 from rltui.health.rule import Rule
 from rltui.store import RunData
 
-#: Most resolved episodes listed per rule and title: the worst ones. All are counted.
+#: Most resolved episodes listed per rule and title: the worst ones, and besides the first of all,
+#: from which on there was something to see. All are counted.
 OVER_LISTED = 3
+
+_NOT_JUDGED = Judgement(Level.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,12 +56,12 @@ def make_report(
     tags = _with_doubts(run, infos, _judgements(infos, answers))
     diagnosed = _diagnosed(run, infos, findings, tags, vital)
     findings = story_order(findings, diagnosed)
-    for tag, blamed in _blamed(diagnosed).items():
-        tags[tag] = replace(tags.get(tag, Judgement(Level.UNKNOWN)), level=blamed)
     judged, skipped = _judged_and_skipped(answers)
     few = too_few(max(map(run.count, infos), default=0))
     if few is not None:
         tags = {tag: _unticked(judgement, few) for tag, judgement in tags.items()}
+    unblamed = {tag: tags.get(tag, _NOT_JUDGED) for tag in diagnosed.blamed}
+    tags = with_blame(tags, diagnosed)
     calm = Level.OK if few is None and _praised(answers) else Level.UNKNOWN
     level = worst(f.level for f in findings if f.state is FindingState.FIRING)
     return Report(
@@ -72,18 +75,17 @@ def make_report(
         diagnosed=diagnosed,
         calm=calm,
         few_rows=few if judged else None,
+        unblamed=unblamed,
     )
 
 
-def _blamed(diagnosed: Diagnosed) -> dict[str, Level]:
-    """The level of each setting that is a cause and still set so: that of its story."""
-    if diagnosed.leading is None:
-        return {}
-    level = max(d.level for d in diagnosed.stories()[0])
-    tags = [s.tag for s in diagnosed.suspects]
-    if diagnosed.cause is not None and not diagnosed.diagnoses[0].is_over:
-        tags.append(diagnosed.cause.tag)
-    return dict.fromkeys(tags, level)
+def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str, Judgement]:
+    """The judgements, with the level of its story for each setting that is blamed."""
+    out = dict(tags)
+    for tag, level in diagnosed.blamed.items():
+        own = out.get(tag, _NOT_JUDGED)
+        out[tag] = replace(own, level=max(own.level, level), pending=False, doubt="")
+    return out
 
 
 def _unticked(judgement: Judgement, few: FewRows) -> Judgement:
@@ -144,6 +146,7 @@ def _findings(answers: Answers, off_axis: frozenset[str]) -> list[Finding]:
         over = [f for f in merged if f.state is not FindingState.FIRING]
         over.sort(key=lambda f: (-f.level, -_rows(f), -(f.since_step or 0)))
         kept = [*firing, *over[:OVER_LISTED]]
+        kept += [f for f in over[OVER_LISTED:] if f is merged[0]]
         if len(merged) > 1:
             kept = [_with_evidence(f, episodes=len(merged)) for f in kept]
         out.extend(kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 
@@ -65,7 +66,8 @@ def stall_rule() -> StallRule:
 def with_override(node: Node | None) -> StallRule:
     """The rule with the limits that a configuration changes; None: as shipped.
 
-    Raises DocumentError for a limit that there is not, or one that is not above 0.
+    Raises DocumentError for a limit that there is not, one that is not finite and above 0, and a
+    ``recent`` that no stall can meet.
     """
     known = stall_rule()
     if node is None:
@@ -77,8 +79,10 @@ def with_override(node: Node | None) -> StallRule:
             table.key_node(name).fail(
                 f"rule {known.rule.id} has no limit {name!r}", hint=nearest(name, names)
             )
-        if not value.number() > 0:
-            value.fail("must be above 0")
+        if not 0 < value.number() < math.inf:
+            value.fail("must be above 0, and finite")
+        if name == "recent" and value.number() <= 1:
+            value.fail("must be above 1: a shorter silence is no stall")
     changed = {name: value.number() for name, value in table.pairs()}
     return _explained(replace(known, limits=replace(known.limits, **changed)))
 

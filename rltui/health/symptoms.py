@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 
-from rltui.core.shipped import shipped
-from rltui.core.yaml_document import Node, Table, read_document
+from rltui.core.yaml_document import Node, Table, shipped_table
 
 #: Id of the symptom that findings never show: a hyperparameter that moved before them.
 SETTING_CHANGED = "setting_changed"
@@ -27,6 +26,8 @@ class Check:
     low: float | None = None
     high: float | None = None
     """Limits of the value that hold almost everywhere, in units of the metric."""
+    constant: str = ""
+    """The answer where the metric has had one value all the time; "" where that is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Symptom:
     together: int
     logged: tuple[str, ...]
     explains: tuple[str, ...]
+    begins: tuple[str, ...]
     checks: tuple[Check, ...]
     causes: str
     advice: str
@@ -90,6 +92,8 @@ class Knowledge:
     """By id, causes before effects."""
     by_design: tuple[str, ...]
     repeats: tuple[str, ...]
+    too_low: str
+    too_high: str
 
 
 def symptoms() -> Mapping[str, Symptom]:
@@ -100,8 +104,7 @@ def symptoms() -> Mapping[str, Symptom]:
 @cache
 def knowledge() -> Knowledge:
     """Reads the shipped document once. Raises DocumentError."""
-    document = read_document(shipped("health", "data", "diagnoses.yaml")).table()
-    document.get("schema")
+    document = shipped_table("health", "data", "diagnoses.yaml")
     found: dict[str, Symptom] = {}
     for node in document.need("diagnoses").items():
         symptom = _read(node, len(found))
@@ -109,8 +112,9 @@ def knowledge() -> Knowledge:
             node.fail(f"diagnosis {symptom.id!r} stands twice")
         found[symptom.id] = symptom
     by_design, repeats = (document.need(key).texts() for key in ("by_design", "repeats"))
+    too_low, too_high = (document.need(key).text() for key in ("too_low", "too_high"))
     document.finish()
-    return Knowledge(found, by_design, repeats)
+    return Knowledge(found, by_design, repeats, too_low, too_high)
 
 
 def _read(node: Node, order: int) -> Symptom:
@@ -125,6 +129,7 @@ def _read(node: Node, order: int) -> Symptom:
         together=table.read("together", Node.integer) or 1,
         logged=table.read("logged", Node.texts) or (),
         explains=table.read("explains", Node.texts) or (),
+        begins=table.read("begins", Node.texts) or (),
         checks=(
             *(_read_check(n, first=True) for n in table.need("first").items()),
             *(_read_check(n, first=False) for n in table.read("then", Node.items) or ()),
@@ -162,5 +167,6 @@ def _read_check(node: Node, *, first: bool) -> Check:
         limits = usual.table()
         low, high = limits.read("low", Node.number), limits.read("high", Node.number)
         limits.finish()
+    constant = table.read("constant", Node.text) or ""
     table.finish()
-    return Check(ask, metrics, first, low, high)
+    return Check(ask, metrics, first, low, high, constant)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +17,10 @@ from rltui.store import Series
 #: All ways to share the runs out are tried up to this number, else this many at random.
 _MOST_WAYS = 20_000
 _SEED = 20_260_101
+#: Of those at random no more are tried once this many differ as much: a large chance is known then.
+_ENOUGH = 1_000
+#: Random numbers that are drawn at once, and in all: fewer ways are tried for many runs.
+_CHUNK, _MOST_NUMBERS = 1 << 17, 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +56,41 @@ def level_at_end(series: Series) -> float | None:
 
 def difference(first: FloatArray, second: FloatArray) -> Difference | None:
     """Compare two groups of one number per run, (n,) and (m,); None when one of them is empty."""
-    n, m = len(first), len(second)
-    if not n or not m:
+    if not len(first) or not len(second):
         return None
+    return _difference(first.tobytes(), second.tobytes())
+
+
+@lru_cache(maxsize=256)
+def _difference(one: bytes, other: bytes) -> Difference:
+    """Kept: screens ask again with every key, and it takes up to tenths of a second."""
+    first, second = np.frombuffer(one), np.frombuffer(other)
+    n, m = len(first), len(second)
     values = np.concatenate([first, second])
-    found = float(first.mean() - second.mean())
-    ways = math.comb(n + m, n)
-    means = _means(values, n, ways)
-    rest = (values.sum() - means * n) / m
+    found, total = float(first.mean() - second.mean()), float(values.sum())
     slack = 1e-9 * max(1e-300, float(np.abs(values).max()))
-    chance = float(np.mean(np.abs(means - rest) >= abs(found) - slack))
-    if ways > _MOST_WAYS:
-        chance = max(chance, 1 / _MOST_WAYS)
-    return Difference(found, chance, (2 if n == m else 1) / ways)
+    ways = math.comb(n + m, n)
+    tried = extreme = 0
+    for sums in _sums(values, n, ways):
+        differences = sums / n - (total - sums) / m
+        extreme += int(np.count_nonzero(np.abs(differences) >= abs(found) - slack))
+        tried += len(sums)
+        if extreme >= _ENOUGH and ways > _MOST_WAYS:
+            break
+    return Difference(found, max(extreme, 1) / tried, (2 if n == m else 1) / ways)
 
 
-def _means(values: FloatArray, n: int, ways: int) -> FloatArray:
-    """Mean of ``n`` of the values for every choice of them, or for many at random."""
+def _sums(values: FloatArray, n: int, ways: int) -> Iterator[FloatArray]:
+    """Sums of ``n`` of the values: of every choice of them, or of many at random, (k,) each."""
     if ways <= _MOST_WAYS:
         chosen = np.array(list(combinations(range(len(values)), n)))
-        picked: FloatArray = values[chosen].mean(axis=1)
-        return picked
+        yield values[chosen].sum(axis=1)
+        return
     random = np.random.default_rng(_SEED)
-    order = np.argpartition(random.random((_MOST_WAYS, len(values)), np.float32), n - 1, axis=1)
-    at_random: FloatArray = values[order[:, :n]].mean(axis=1)
-    return at_random
+    most = max(1, _CHUNK // len(values))
+    tries = min(_MOST_WAYS, max(_ENOUGH, _MOST_NUMBERS // len(values)))
+    for begin in range(0, tries, most):
+        count = min(most, tries - begin)
+        draws = random.integers(0, 1 << 32, (count, len(values)), np.uint32)
+        last = np.partition(draws, n - 1, axis=1)[:, n - 1, None]
+        yield (draws <= last) @ values

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rltui.core.text import clean
-from rltui.session.hyperparameters import differing as differing_names
-from rltui.session.hyperparameters import value_text
+from rltui.session.hyperparameters import canonical, differing_settings, value_text
 from rltui.session.run import RunView
 
 #: Hyperparameters that runs of one setting may differ in: they say where and when, not what.
 _SEEDS = re.compile(r"(^|[._/-])(seed|random_state)$|seed$", re.IGNORECASE)
 _PLACES = re.compile(
     r"(dir|path|file|name|time|date|host|port|id|uuid|url|address|rank)s?$", re.IGNORECASE
+)
+#: Hyperparameters that say how long a run is and how often it is saved, not what it does.
+_LENGTHS = re.compile(
+    r"(total|max|num_train|train(ing)?)_?(train(ing)?_?)?(env_?)?"
+    r"(steps|timesteps|iterations|iters|updates|episodes|epochs)$"
+    r"|(^|[./])(num_updates|epochs|steps|timesteps|iterations|episodes)$"
+    r"|(save|log(ging)?|eval|test|checkpoint)_(steps|freq(uency)?|interval|every)$",
+    re.IGNORECASE,
 )
 #: Longer texts are no setting to group by.
 _LONGEST_VALUE = 40
@@ -61,7 +70,8 @@ class Grouping:
     title: str
     """``name``, or the hyperparameter."""
     groups: tuple[Group, ...]
-    """In the order of their first run; one has two runs at least."""
+    """In the order of their first run. Half of the runs at least are in a group with another, and
+    the runs of a group have one algorithm."""
 
 
 def folded_name(name: str) -> str:
@@ -82,24 +92,63 @@ def folded_name(name: str) -> str:
     return _NUMBERED.sub(fold, folded)
 
 
-def groupings(runs: Sequence[RunView]) -> list[Grouping]:
-    """The ways to group ``runs``: by name if that folds seeds, then by each hyperparameter that
-    some of them share and others do not, the fewest groups first."""
-    found = [_by("name", runs, [folded_name(r.name) for r in runs])]
-    for name in differing(runs):
-        title = clean(name)
-        found += [
-            _by(title, runs, [f"{title} {setting_of(r, name) or 'not logged'}" for r in runs])
-        ]
-    kept = [g for g in found if g is not None]
-    return sorted(kept, key=lambda g: (g.title != "name", len(g.groups)))
+class Sweep:
+    """How some runs differ in their hyperparameters. Found once, for it takes time with many."""
 
+    def __init__(self, runs: Sequence[RunView]) -> None:
+        self.runs = tuple(runs)
+        self._tables = [r.hyperparameters.values for r in runs]
+        self._algorithms = [_algorithm(r) for r in runs]
 
-def differing(runs: Iterable[RunView]) -> list[str]:
-    """Hyperparameters with different values among ``runs``, the main ones first; without seeds,
-    paths, names and long texts."""
-    tables = [r.hyperparameters.values for r in runs]
-    return [n for n in differing_names(tables) if any(_ok(n, t[n]) for t in tables if n in t)]
+    def holds_for(self, runs: Sequence[RunView]) -> bool:
+        """Whether it is of these runs, and none has other hyperparameters or another algorithm by
+        now."""
+        if self.runs != tuple(runs) or self._algorithms != [_algorithm(r) for r in runs]:
+            return False
+        pairs = zip(runs, self._tables, strict=True)
+        return all(r.hyperparameters.values is t for r, t in pairs)
+
+    @cached_property
+    def settings(self) -> list[str]:
+        """Hyperparameters with different values among the runs, the main ones first; without
+        seeds, paths, names and long texts."""
+        names = [n for n in differing_settings(self._tables) if not _says_where(n)]
+        return [n for n in names if any(_is_setting(t.get(n)) for t in self._tables)]
+
+    @cached_property
+    def groupings(self) -> list[Grouping]:
+        """The ways to group the runs: by name if that folds seeds, then by each hyperparameter
+        that some of them share and others do not, the fewest groups first."""
+        names = [folded_name(r.name) for r in self.runs]
+        found = [self._by("name", names, names)]
+        for setting in self.settings:
+            if _LENGTHS.search(setting):
+                continue
+            title = clean(setting)
+            values = [t.get(setting) for t in self._tables]
+            keys = [None if v is None else canonical(v) for v in values]
+            names = [f"{title} {setting_of(r, setting) or 'not logged'}" for r in self.runs]
+            found.append(self._by(title, keys, names))
+        kept = [g for g in found if g is not None]
+        return sorted(kept, key=lambda g: (g.title != "name", len(g.groups)))
+
+    def _by(self, title: str, keys: Sequence[str | None], names: Sequence[str]) -> Grouping | None:
+        """The runs of one algorithm by ``keys``, each group with the name of its first run; None
+        when most of them are left alone."""
+        members: dict[tuple[str | None, str], list[int]] = {}
+        for n, pair in enumerate(zip(keys, self._algorithms, strict=True)):
+            members.setdefault(pair, []).append(n)
+        if sum(len(some) for some in members.values() if len(some) > 1) * 2 < len(self.runs):
+            return None
+        shared = Counter(key for key, _ in members)
+        groups = []
+        for (key, algorithm), some in members.items():
+            alone = title == "name" and len(some) == 1
+            name = self.runs[some[0]].name if alone else names[some[0]]
+            if shared[key] > 1:
+                name = f"{name} ({algorithm or 'algorithm unknown'})"
+            groups.append(Group(name, tuple(self.runs[n] for n in some)))
+        return Grouping(title, tuple(groups)) if groups else None
 
 
 def setting_of(run: RunView, name: str) -> str:
@@ -108,17 +157,14 @@ def setting_of(run: RunView, name: str) -> str:
     return "" if value is None else clean(value_text(value))
 
 
-def _ok(name: str, value: object) -> bool:
-    if not isinstance(value, (int, float, str)) or _SEEDS.search(name) or _PLACES.search(name):
-        return False
-    return len(str(value)) <= _LONGEST_VALUE
+def _says_where(name: str) -> bool:
+    return _SEEDS.search(name) is not None or _PLACES.search(name) is not None
 
 
-def _by(title: str, runs: Sequence[RunView], keys: Sequence[str]) -> Grouping | None:
-    """The runs by ``keys``; None when no two of them share one."""
-    members: dict[str, list[RunView]] = {}
-    for run, key in zip(runs, keys, strict=True):
-        members.setdefault(key, []).append(run)
-    if len(members) == len(runs):
-        return None
-    return Grouping(title, tuple(Group(k, tuple(v)) for k, v in members.items()))
+def _is_setting(value: object) -> bool:
+    return isinstance(value, (int, float, str)) and len(str(value)) <= _LONGEST_VALUE
+
+
+def _algorithm(run: RunView) -> str:
+    known = run.recognition
+    return (known.algorithm if known else None) or ""

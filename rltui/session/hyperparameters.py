@@ -31,6 +31,8 @@ _BACKSLASH = "\\x5c"
 _MOST_CHANGES = 500
 _PARTS = re.compile(r"[./]")
 _EXPONENT = re.compile(r"e([+-])0+(?=\d)")
+#: Truth values as the hparams plugin may log them.
+_TRUTH = {"true": "1", "false": "0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +73,16 @@ class Hyperparameters:
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
-        """Name -> value; later files win."""
+        """Name -> value; later files win. Another object once any is new or has another value."""
+        self.version = 0
+        """Increases when ``values`` change."""
         self._by_file: dict[Path, _FileSettings] = {}
 
     def copy(self) -> Hyperparameters:
         """Those of now, whatever is logged later."""
         other = Hyperparameters()
         other._by_file = {path: found.copy() for path, found in self._by_file.items()}
-        other.values = self.values
+        other.values, other.version = self.values, self.version
         return other
 
     @property
@@ -115,9 +119,12 @@ class Hyperparameters:
         return list(dict.fromkeys(found))
 
     def _sum_up(self) -> bool:
-        before = self.values
-        self.values = {k: v for f in self._by_file.values() for k, v in f.values.items()}
-        return self.values != before
+        values = {k: v for f in self._by_file.values() for k, v in f.values.items()}
+        if values == self.values:
+            return False
+        self.values = values
+        self.version += 1
+        return True
 
 
 def _changes(before: _FileSettings, after: _FileSettings) -> Iterator[SettingChange]:
@@ -129,10 +136,21 @@ def _changes(before: _FileSettings, after: _FileSettings) -> Iterator[SettingCha
 def same(one: object, other: object) -> bool:
     """Whether two values of a hyperparameter are the same, whatever form a log gives them: the
     hparams plugin knows only floats, CleanRL's table only texts."""
-    return one == other or str(one) == str(other) or _number(one) == _number(other)
+    return one == other or canonical(one) == canonical(other)
 
 
-def differing(tables: Sequence[Mapping[str, object]]) -> list[str]:
+def canonical(value: object) -> str:
+    """What values have in common that are the same, see :func:`same`."""
+    text = str(value)
+    text = _TRUTH.get(text.lower(), text)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() else value_text(number)
+
+
+def differing_settings(tables: Sequence[Mapping[str, object]]) -> list[str]:
     """Names whose values are not the same in all ``tables`` that hold any: the main ones first,
     those that a table lacks last."""
     filled = [t for t in tables if t]
@@ -167,16 +185,6 @@ def value_text(value: object) -> str:
         short = f"{value:.6g}"  # what float32 adds beyond that is noise
         exact = abs(float(short) - value) <= 1e-7 * abs(value)
         return _EXPONENT.sub(r"e\1", short if exact else str(value))
-    return str(value)
-
-
-def _number(value: object) -> float | str:
-    """A number, also from text; else the text."""
-    if isinstance(value, (bool, int, float, str)):
-        try:
-            return float(value)
-        except (ValueError, OverflowError):
-            pass
     return str(value)
 
 

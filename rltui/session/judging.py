@@ -19,6 +19,7 @@ from rltui.session.stall import with_stall
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
+    from rltui.health.stalled import StallLimits
 
 #: Verdicts take the main thread for about this long at a time: keys are answered in between.
 _SLICE_S = 0.02
@@ -45,7 +46,7 @@ class Judging:
         self._clock = clock
         self._stall = open_stall_rule(config)
         self._watches = False
-        """Whether time passes: a single look at logs finds no stall, its state alone says it."""
+        """Whether time passes: a single look at logs has no finding for a stall, only a level."""
         self._engine: Engine | None = None
         self._reference: RunView | None = None
         self._dirty: dict[RunKey, None] = {}
@@ -53,6 +54,11 @@ class Judging:
         self._not_before = -math.inf
         self.unfinished = False
         """Whether judging stopped because it had taken long: there is more to do at once."""
+
+    @property
+    def stall_limits(self) -> StallLimits:
+        """How long a run may be silent, with the user's changes."""
+        return self._stall.limits
 
     @property
     def waiting(self) -> bool:
@@ -159,11 +165,11 @@ class Judging:
 
     def _note_stall(self, view: RunView) -> None:
         """Report a run that stopped writing, or that it goes on."""
-        if view.full_report is None or view.progress is None or not self._watches:
+        if view.full_report is None or view.progress is None:
             return
         if self._stall.rule.id in self._config.rules.mute:
             return
-        report = with_stall(view.full_report, view.progress, self._stall)
+        report = with_stall(view.full_report, view.progress, self._stall, watches=self._watches)
         if report is not view.full_report:
             view.full_report = report
             view.version += 1

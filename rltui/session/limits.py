@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from rltui.core.shipped import shipped
-from rltui.core.yaml_document import read_document
+from rltui.core.yaml_document import shipped_table
 from rltui.health.limits import read_limits
 
 
@@ -44,8 +43,7 @@ class SessionLimits:
 @cache
 def session_limits() -> SessionLimits:
     """Reads the shipped document once. Raises DocumentError."""
-    table = read_document(shipped("session", "data", "limits.yaml")).table()
-    table.need("schema").integer()
+    table = shipped_table("session", "data", "limits.yaml")
     found = SessionLimits(
         stages=read_limits(table.need("stages"), StageLimits),
         groups=read_limits(table.need("groups"), GroupLimits),

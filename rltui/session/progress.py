@@ -46,7 +46,7 @@ def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
     return next((e for e in endings if e is not None), None)
 
 
-#: Number of tags among which the run's own clock is searched.
+#: Number of tags, the densest first, among which the run's own clock is searched.
 _CLOCKS = 40
 #: Newest intervals that the usual one is taken from, so that a slow start does not count.
 _RECENT = 200
@@ -212,7 +212,7 @@ def _ended(exit_status: ExitStatus, state: RunState) -> RunState:
 def _clock_series(run: RunData) -> Series | None:
     """The series with the most points that carries wall times: the run's own clock."""
     tags = [t for t in run.tags if t not in run.off_axis] or run.tags
-    for tag in sorted(tags[:_CLOCKS], key=run.table.logged, reverse=True):
+    for tag in sorted(tags, key=run.table.logged, reverse=True)[:_CLOCKS]:
         series = run.series(tag)
         if series.count and np.isfinite(series.wall_times[-1]):
             return series

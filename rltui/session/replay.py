@@ -15,7 +15,7 @@ import numpy as np
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import IntArray
 from rltui.core.clock import Clock
-from rltui.health.stalled import stall_rule
+from rltui.health.stalled import StallLimits
 from rltui.session.progress import progress
 from rltui.session.run import RunView
 from rltui.store.prefix import RunPrefix
@@ -39,9 +39,13 @@ class Holder(Protocol):
 class Replay:
     """Owned by the session; main thread only. One run at a time."""
 
-    def __init__(self, session: Holder, engine: Callable[[], Engine]) -> None:
-        """``engine`` makes one that judges as the session does, with a memory of its own."""
+    def __init__(self, session: Holder, engine: Callable[[], Engine], stall: StallLimits) -> None:
+        """``engine`` makes one that judges as the session does, with a memory of its own.
+
+        ``stall``: how long a run may be silent.
+        """
         self._session = session
+        self._stall = stall
         self._new_engine = engine
         self._engine: Engine | None = None
         self._data: RunPrefix | None = None
@@ -74,7 +78,7 @@ class Replay:
         if infos.keys() != run.infos.keys() or run.data is not data:
             run.infos = infos
         moment = data.last_wall_time or data.files.modified or self._session.clock.now()
-        roles, limits = run.catalogue.roles, stall_rule().limits
+        roles, limits = run.catalogue.roles, self._stall
         run.data, run.sample, run.full_report = data, None, None
         run.as_of = data.step
         run.progress = progress(data, run.infos, run.hyperparameters.values, roles, moment, limits)

@@ -82,7 +82,8 @@ class Session:
         """The run that all others are compared with."""
         self.mutes = Mutes(lambda: (*self._views.values(), *self.views.values()))
         """Findings that the user does not want to see, in all runs."""
-        self.replay = Replay(self, lambda: self._judging.prepare().apart())
+        stall = self._judging.stall_limits
+        self.replay = Replay(self, lambda: self._judging.prepare().apart(), stall)
         """A run as it was at an earlier step."""
         self.pins = Pins()
         """What the user pinned, in all runs."""

@@ -10,14 +10,19 @@ from rltui.health.stalled import StallRule
 from rltui.session.progress import Progress
 
 
-def with_stall(report: Report, progress: Progress, known: StallRule) -> Report:
+def with_stall(
+    report: Report, progress: Progress, known: StallRule, *, watches: bool = True
+) -> Report:
     """``report`` with the finding that the run is stalled, or without it when it is not; the same
     object when nothing changes. It stands behind all that fires: the state of the run shows it
-    already, and it must not hide what went wrong before."""
+    already, and it must not hide what went wrong before. A single look (``watches`` is false) finds
+    nothing, but such a run is not ok either."""
     held = next((f for f in report.findings if f.rule == known.rule.id), None)
     stalled = progress.state is RunState.STALLED
-    if held is None and not stalled:
-        return report
+    if held is None and (not stalled or not watches):
+        level = report.level_with(report.findings)
+        level = max(level, known.level) if stalled else level
+        return report if level is report.level else replace(report, level=level)
     rules = tuple(f for f in report.findings if f.rule != known.rule.id)
     if stalled:
         found = _finding(progress, known)

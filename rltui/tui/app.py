@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
 from textual.screen import Screen
 
 from rltui.config import HooksConfig
+from rltui.core.batch import RunKey
 from rltui.present.screens.keys import EVERYWHERE
-from rltui.present.screens.marks import following, marked_by_name
+from rltui.present.screens.marks import following, marked_again
 from rltui.session import RunView, Session
 from rltui.tui.alerts import Alerts
 from rltui.tui.playback import Playback, ReplayStart
 from rltui.tui.pump import Pump
-from rltui.tui.remembered import RememberedView
+from rltui.tui.remembered import RememberedView, SavedMark
 from rltui.tui.screens.runs import RunsScreen
 from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.shell import Look, ShellApp
@@ -40,8 +42,13 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         self._remembered = remembered or RememberedView(None, look.view)
         self.state, self.view = self._remembered.state, self._remembered.view
         session.pins.tags = (*session.pins.tags, *self.state.pins)
-        self._to_mark: list[str | None] = list(self.state.marks)
-        """Names, by slot, of runs that were marked at the last start; None once they are again."""
+        self._real_logdirs = [os.path.realpath(p) for p in session.logdirs]
+        self._to_mark = {
+            RunKey(self._real_logdirs.index(m.logdir), m.name): m.slot
+            for m in self.state.marks
+            if m.logdir in self._real_logdirs
+        }
+        """Runs that were marked at the last start and are not yet again -> slot."""
         if self.state.mutes:
             session.mutes.replace(self._remembered.mutes)
         self._alerts = Alerts(self, session, hooks or HooksConfig(terminal="off"))
@@ -89,11 +96,11 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
     def _follow_marks(self) -> None:
         """Mark what was marked at the last start, and keep the marks on the runs that are shown."""
         session, marked = self.session, following(self.view.marked, self.session.views)
-        if any(self._to_mark):
-            marked = marked_by_name(marked, self._to_mark, session.runs())
-            found = {m.run.key.name for m in marked}
+        if self._to_mark:
+            marked = marked_again(marked, self._to_mark, session.views)
             complete = session.reading() is None and len(session.views) == session.run_count
-            self._to_mark = [None if complete or n in found else n for n in self._to_mark]
+            for key in list(self._to_mark) if complete else [m.run.key for m in marked]:
+                self._to_mark.pop(key, None)
         if marked is not self.view.marked:
             self.view = replace(self.view, marked=marked)
 
@@ -106,6 +113,10 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         if isinstance(self.screen, ShellScreen):
             self.screen.on_news()
 
+    @property
+    def replays(self) -> bool:
+        return self.playback.run is not None
+
     def state_words(self, *, options: bool = True) -> str:
         words = super().state_words(options=options)
         paused = "paused" if self.pump.paused else self.playback.words
@@ -114,8 +125,8 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
     def remember(self) -> None:
         """Keep the view as it is for the next start."""
         session = self.session
-        marks = [m.run.key.name for m in self.view.marked]
-        marks += [n for n in self._to_mark if n is not None]
+        slots = self._to_mark | {m.run.key: m.slot for m in self.view.marked}
+        marks = [SavedMark(slot, self._real_logdirs[k.logdir], k.name) for k, slot in slots.items()]
         self._remembered.save(self.view, session.mutes, session.pins.tags, marks)
 
     # -- replay ----------------------------------------------------------------------------

@@ -66,7 +66,9 @@ class Playback:
         """What stands at the right end of the footer; "" for the present."""
         if self.run is None:
             return ""
-        return f"{numbers.short(self.speed)} steps/s" if self.playing else "replay paused"
+        if self.playing:
+            return f"{numbers.short(self.speed)} steps/s"
+        return "replay paused, :now ends it"
 
     def begin(self) -> None:
         """Play a session that was opened for a replay."""

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rltui.config.records import X_AXES
 from rltui.core.text import kept_clean
@@ -24,6 +24,15 @@ from rltui.tui.state_files import state_directory, write_private
 _SCHEMA = "rltui.view/1"
 #: Longer files are none of ours, bytes.
 _MOST_BYTES = 1 << 20
+
+
+class SavedMark(NamedTuple):
+    """A run that was marked."""
+
+    slot: int
+    logdir: str
+    """Its real path: the order of the logdirs may differ at the next start."""
+    name: str
 
 
 @dataclass
@@ -39,8 +48,7 @@ class ViewState:
     """Of the list of runs."""
     pins: list[str] = field(default_factory=list)
     """Tags in the order in which they were pinned."""
-    marks: list[str] = field(default_factory=list)
-    """Names of the marked runs, by slot."""
+    marks: list[SavedMark] = field(default_factory=list)
     mutes: list[tuple[str, str]] = field(default_factory=list)
     """Rule and title of each muted finding."""
     options: dict[str, object] = field(default_factory=dict)
@@ -126,7 +134,7 @@ class RememberedView:
         view: View,
         mutes: Collection[MutedFinding],
         pins: Iterable[str] = (),
-        marks: Iterable[str] = (),
+        marks: Iterable[SavedMark] = (),
     ) -> None:
         """Write the file, whole or not at all. A disk that takes nothing is no reason to stop."""
         path, state = self._path, self.state
@@ -169,6 +177,15 @@ def _names(tags: list[object]) -> list[str]:
     return [kept_clean(tag) for tag in tags if isinstance(tag, str)]
 
 
+def _marks(rows: list[object]) -> list[SavedMark]:
+    lists = [r for r in rows if isinstance(r, list) and len(r) == 3]
+    return [
+        SavedMark(slot, logdir, name)
+        for slot, logdir, name in lists
+        if type(slot) is int and slot >= 0 and isinstance(logdir, str) and isinstance(name, str)
+    ]
+
+
 def _mutes(pairs: list[object]) -> list[tuple[str, str]]:
     lists = [p for p in pairs if isinstance(p, list) and len(p) == 2]
     return [
@@ -185,7 +202,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "runs_filter": kept_clean,
     "order": kept_clean,
     "pins": _names,
-    "marks": _names,
+    "marks": _marks,
     "mutes": _mutes,
     "options": _options,
 }

@@ -55,9 +55,10 @@ class ShellApp(CellDiffApp[Result]):
         scrollbar-background-active: $ground; scrollbar-color: $line;
         scrollbar-color-hover: $muted; scrollbar-color-active: $muted;
     }
-    ToastRack { margin: 0; }
+    ToastRack { margin: 0; overflow-y: hidden; }
+    .takes-text ToastRack { margin: 0 0 1 0; }
     Toast {
-        background: $raised; color: $text-token; width: auto; max-width: 100%; height: 1;
+        background: $raised; color: $text-token; width: 100%; max-width: 100%; height: 1;
         margin: 0; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
     }
     CommandPalette > Vertical { background: $raised; margin-top: 2; }
@@ -144,6 +145,11 @@ class ShellApp(CellDiffApp[Result]):
         return [*ours, *sorted(set(self.available_themes) - set(ours))]
 
     # -- everywhere ------------------------------------------------------------------------
+
+    @property
+    def replays(self) -> bool:
+        """Whether a run is shown as it was."""
+        return False
 
     def state_words(self, *, options: bool = True) -> str:
         """Options of the view that differ from the defaults, for the right end of the footer."""

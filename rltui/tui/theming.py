@@ -59,7 +59,7 @@ class Palette:
         return Color.default() if hexed == DEFAULT else Color.parse(hexed)
 
     def _fill(self, ground: Token | None) -> Color:
-        """The ground of a span in 16 colours: only stages of a step are told apart by theirs."""
+        """The ground of a span in 16 colours: only stages of a step need one."""
         if self.depth != "16" or ground not in STAGE_TOKENS:
             return Color.default()
         return Color.parse(self.theme.ansi16[ground].replace(" ", "_"))

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.verdicts.labels import Label, Sickness, judged_rules, read_labels
+from benchmarks.verdicts.labels import Failure, Label, judged_rules, read_labels
 from benchmarks.verdicts.leave_out import FACTORS, Answers, choose, scaled
 from benchmarks.verdicts.noise import RESULT
 from benchmarks.verdicts.peer import score_peer
 from benchmarks.verdicts.replay import Judge, Said
-from benchmarks.verdicts.score import alarms_of, met_by, score
+from benchmarks.verdicts.score import alarms_of, cuts, met_by, score
 
 LABELLED = Path(__file__).resolve().parents[1] / "fixtures" / "labelled"
 LABELS = read_labels(LABELLED)
@@ -31,17 +31,17 @@ def judge() -> Judge:
 def test_a_labelled_run_is_judged_as_labelled(label: Label, judge: Judge) -> None:
     scored = score(label, judge, judged_rules(LABELS), quick=True)
     assert not scored.unreadable
-    assert set(scored.hits) == {s.rule for s in label.sicknesses}
+    assert set(scored.hits) == {s.rule for s in label.failures}
     assert scored.alarms == {}
 
 
-def a_label(*sick: Sickness, healthy: bool = False, allowed: str = "") -> Label:
+def a_label(*sick: Failure, healthy: bool = False, allowed: str = "") -> Label:
     rules = {s.rule for s in sick} | set(allowed.split())
     return Label(Path("x"), "x", "verl", 100, healthy, sick, frozenset(rules))
 
 
-def test_a_finding_long_before_the_sickness_does_not_meet_it() -> None:
-    label = a_label(Sickness("kl_blowup", 80, None))
+def test_a_finding_long_before_the_failure_does_not_meet_it() -> None:
+    label = a_label(Failure("kl_blowup", 80, None))
     early, right = Said("kl_blowup", True, 10), Said("kl_blowup", True, 75)
     ((_, met),) = met_by(label, [early, right])
     assert met == [right]
@@ -51,6 +51,21 @@ def test_a_tolerated_rule_is_no_alarm() -> None:
     label = a_label(healthy=True, allowed="critic_failing")
     said = [Said("critic_failing", False, 1), Said("kl_blowup", True, 1)]
     assert alarms_of(label, said, frozenset()) == {"kl_blowup": True}
+
+
+def test_the_prefixes_end_with_the_whole_run() -> None:
+    assert cuts(0.25) == (0.25, 0.5, 0.75, 1.0)
+    assert len(cuts(0.005)) == 200
+    assert cuts(0.3) == (0.3, 0.6, 1.0)
+
+
+def test_a_finer_grid_never_appears_later(judge: Judge) -> None:
+    (label,) = [x for x in LABELS if x.name == "verl/grpo_lr_nan"]
+    known = judged_rules(LABELS)
+    coarse, fine = (score(label, judge, known, grid=g) for g in (0.2, 0.04))
+    assert fine.prefixes == 25
+    assert fine.delays.keys() == coarse.delays.keys()
+    assert all(fine.delays[rule] <= late for rule, late in coarse.delays.items())
 
 
 def test_a_run_appears_later_by_prefixes(judge: Judge) -> None:
@@ -93,7 +108,7 @@ def test_a_peer_is_read_generously(tmp_path: Path) -> None:
     program = tmp_path / "doctor"
     program.write_text(f"#!{sys.executable}\nprint({json.dumps(json.dumps({'findings': said}))})\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    sick = Sickness("kl_blowup", 1, None)
+    sick = Failure("kl_blowup", 1, None)
     label = Label(tmp_path / "run", "run", "verl", 10, False, (sick,), frozenset({"kl_blowup"}))
     scored = score_peer(label, program)
     assert not scored.unreadable

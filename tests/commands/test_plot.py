@@ -38,6 +38,16 @@ def test_one_chart_with_all_runs(cli: Cli, curves: Path) -> None:
     assert "two" in result.out
 
 
+def test_lines_are_numbered_for_those_without_colour(cli: Cli, curves: Path) -> None:
+    """The legend stands above the curves, which it names by the numbers on them."""
+    _, legend, *chart = cli("plot", curves, "actor/entropy", "--size", "60x15").out.splitlines()
+    assert legend.split() == ["1", "one", "2", "two"]
+    inside = "".join(x.partition("┤")[2] or x.partition("│")[2] for x in chart[1:-3])
+    assert inside.count("1") == 2, "the third is below that of the other line"
+    assert inside.count("2") == 3
+    assert "one" not in inside
+
+
 def test_no_escape_sequences_into_a_pipe(cli: Cli, curves: Path) -> None:
     out = cli("plot", curves, "*", "--size", "60x15").out
     assert "\x1b" not in out
@@ -57,7 +67,7 @@ def test_runs_of_several_directories_share_a_chart(cli: Cli, curves: Path, tmp_p
     assert (result.code, result.err) == (0, "")
     first, second = result.out.split("y   y")
     assert first.count("actor/entropy") == 1
-    assert all(f" {name} " in first for name in ("one", "two", "three"))
+    assert all(f" {name}" in first for name in ("one", "two", "three"))
     assert "three" not in second, "one run alone needs no name"
 
 

@@ -27,7 +27,7 @@ def test_runs_side_by_side_begin_with_the_best(cli: Cli, sweep: Path) -> None:
     assert result.code == 0
     assert head.split()[:4] == ["run", "step", "verdict", "reward"]
     assert best.startswith("high_s4")
-    assert "0.840 *" in best
+    assert "0.810 *" in best
     assert "* the best" in result.out
 
 

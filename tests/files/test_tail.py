@@ -250,7 +250,7 @@ def test_trouble_in_any_call_loses_nothing(
             first, calls[0] = allowed, 0
             polled = tail.poll(BIG)
         if polled.restarted:
-            break  # so many calls were enough
+            break  # that was enough calls
         assert messages(polled) in ([f"cannot be read: {os.strerror(code)}"], [])
     else:
         polled = tail.poll(BIG)

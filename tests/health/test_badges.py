@@ -37,6 +37,11 @@ def test_limits_of_a_share_are_shares() -> None:
     info = TagInfo.of_metric("val.accuracy", METRICS["val.accuracy"])
     shown = within_range(info, Judgement(Level.OK, low=-0.15, values={"low": -0.15, "best": 0.1}))
     assert (shown.low, shown.values["low"], shown.values["best"]) == (0.0, 0.0, 0.1)
+    both = Judgement(Level.OK, low=0.2, high=0.9, bad={"low": -0.1}, bad_low=-0.1, bad_high=1.2)
+    shown = within_range(info, both)
+    assert (shown.bad_low, shown.bad_high, shown.bad) == (0.0, 1.0, {"low": 0.0})
+    same = within_range(info, Judgement(Level.OK, low=-0.1, bad_low=-0.2))
+    assert (same.low, same.bad_low) == (0.0, None)
     loss = TagInfo.of_metric("val.loss", METRICS["val.loss"])
     assert within_range(loss, Judgement(Level.OK, low=-0.15)).low == -0.15
 

@@ -41,9 +41,9 @@ class Label:
     sick: dict[str, dict[str, Any]]
     tolerated: frozenset[str]
 
-    def begins(self, sickness: str) -> float:
+    def begins(self, failure: str) -> float:
         """A finding since before this step is about something else."""
-        entry = self.sick[sickness]
+        entry = self.sick[failure]
         visible = float(entry.get("visible_from_step", 0))
         earliest = float(entry.get("earliest_step", visible))
         return min(visible - 0.1 * self.steps - 5, earliest)
@@ -106,13 +106,13 @@ def test_a_sick_run_is_not_called_ill_of_something_else(label: Label) -> None:
     assert alarms == []
 
 
-def test_the_sicknesses_are_found() -> None:
+def test_the_failures_are_found() -> None:
     missed = [
-        f"{label.path}: {sickness}"
+        f"{label.path}: {failure}"
         for label in LABELS
-        for sickness in label.sick.keys() & IDS
+        for failure in label.sick.keys() & IDS
         if not any(
-            f.rule == sickness and (f.since_step or 0) >= label.begins(sickness)
+            f.rule == failure and (f.since_step or 0) >= label.begins(failure)
             for f in _findings(label.path)
         )
     ]

@@ -189,6 +189,8 @@ def test_causes_stand_before_what_they_explain() -> None:
     for symptom in known.values():
         for name in set(symptom.explains) - {"*"}:
             assert known[name].order > symptom.order, (symptom.id, name)
+        for name in symptom.begins:
+            assert symptom.id in known[name].explains or "*" in known[name].explains, name
         assert any(c.first for c in symptom.checks)
         assert all((symptom.causes, symptom.advice, symptom.source))
 
@@ -230,11 +232,79 @@ def test_a_cause_begins_no_later_than_its_effect() -> None:
     assert [len(s) for s in stories(diagnosed_of([late, noticed]))] == [2]
 
 
-def test_a_precondition_that_is_over_does_not_lead() -> None:
-    found = [finding("entropy_collapse", 31), finding("kl_blowup", 30, "kl.old_new", until=33)]
-    leading = diagnosed_of(found).leading
-    assert leading is not None
-    assert (leading.symptom.id, leading.explained_by) == ("entropy_collapse", "kl_spike")
+@pytest.mark.parametrize(
+    ("level", "state", "leads"),
+    [
+        (Level.BAD, FindingState.RESOLVED, "kl_spike"),
+        (Level.WATCH, FindingState.RESOLVED, "entropy_collapse"),
+        (Level.BAD, FindingState.EXCUSED, "entropy_collapse"),
+    ],
+)
+def test_a_cause_that_is_over_leads_unless_it_was_milder(
+    level: Level, state: FindingState, leads: str
+) -> None:
+    over = replace(finding("kl_blowup", 30, "kl.old_new", until=33, level=level), state=state)
+    diagnosed = diagnosed_of([finding("entropy_collapse", 31), over])
+    assert stories(diagnosed) == [["kl_spike", "entropy_collapse"]]
+    assert diagnosed.leading is not None
+    assert diagnosed.leading.symptom.id == leads
+    assert diagnosed.advice(diagnosed.leading) == symptoms()[leads].advice
+
+
+@pytest.mark.parametrize(
+    ("since", "level", "head"),
+    [
+        (29, Level.BAD, "length_collapse"),
+        (30, Level.BAD, "kl_reference_high"),
+        (29, Level.WATCH, "kl_reference_high"),
+    ],
+)
+def test_a_story_begins_with_the_earlier_of_two_that_can_cause_each_other(
+    since: int, level: Level, head: str
+) -> None:
+    found = [
+        finding("kl_blowup", 30, "kl.policy_ref"),
+        finding("reward_drop", 32, "reward.mean"),
+        finding("length_collapse", since, "response_length.mean", level=level),
+    ]
+    story = diagnosed_of(found).diagnoses
+    assert story[0].symptom.id == head
+    assert [d.explained_by for d in story] == [None, head, head]
+
+
+def test_updates_that_change_nothing_come_before_a_critic_that_does_not_learn() -> None:
+    critic = finding("critic_failing", 31, "explained_variance")
+    still = finding("reward_flat_no_learning", 30, "kl.old_new")
+    assert stories(diagnosed_of([critic, still])) == [["no_update", "critic_failing"]]
+    flat = finding("reward_flat_no_learning", 30, "reward.mean")
+    assert stories(diagnosed_of([critic, flat])) == [["critic_failing", "not_learning"]]
+
+
+@pytest.mark.parametrize(("rate", "word"), [(1e-9, "Raise"), (0.5, "Lower"), (1e-4, "")])
+def test_a_setting_far_from_usual_brings_its_own_advice(rate: float, word: str) -> None:
+    found = [
+        finding("reward_flat_no_learning", 20, "kl.old_new"),
+        finding("kl_blowup", 20, "kl.old_new"),
+    ]
+    own = found[:1] if rate < 1e-4 else found[1:]
+    diagnosed = diagnosed_of(own, {"lr.actor": [rate] * 60})
+    (diagnosis,) = diagnosed.diagnoses
+    advice = diagnosed.advice(diagnosis)
+    if word:
+        assert advice.startswith(f"{word} the learning rate")
+    else:
+        assert advice == diagnosis.symptom.advice
+
+
+def test_the_advice_about_a_setting_is_that_of_the_worst_story_only() -> None:
+    found = [
+        finding("reward_flat_no_learning", 20, "kl.old_new"),
+        finding("throughput_drop", 50, "time.step", level=Level.WATCH),
+    ]
+    diagnosed = diagnosed_of(found, {"lr.actor": [1e-9] * 60})
+    still, slow = diagnosed.diagnoses
+    assert diagnosed.advice(still) != still.symptom.advice
+    assert diagnosed.advice(slow) == slow.symptom.advice
 
 
 def test_a_setting_that_went_back_was_the_cause() -> None:

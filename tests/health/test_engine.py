@@ -80,9 +80,15 @@ class TestLife:
 
     def test_many_episodes_are_few_findings(self) -> None:
         report = judge(only("kl_blowup"), kl__old_new=" ".join(["0.01x20 0.4x3"] * 8) + " 0.01x20")
-        assert len(report.findings) == 3
+        assert len(report.findings) == 4  # the three newest of equal ones, and the first
         assert all(f.evidence.episodes == 8 for f in report.findings)
         assert {f.state for f in report.findings} == {FindingState.RESOLVED}
+
+    def test_the_first_episode_is_listed_however_mild(self) -> None:
+        text = "0.01x20 0.25x3 " + " ".join(["0.01x20 0.9x6"] * 5) + " 0.01x20"
+        report = judge(only("kl_blowup"), kl__old_new=text)
+        assert min(f.since_step or 0 for f in report.findings) == 21
+        assert len(report.findings) == 4
 
     def test_order_is_firing_then_over_bad_before_watch(self) -> None:
         report = judge(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from rltui.core.level import Level
 from rltui.health.muting import MutedFinding, without_muted
 from rltui.session import RunView
-from tests.fakes import a_session, grpo_batch, grpo_clock
+from tests.builders import a_batch, steps
+from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 
 
 def a_collapse() -> RunView:
@@ -48,6 +49,28 @@ def test_a_muted_alarm_leaves_no_tick() -> None:
     others = [f.level for f in report.firing() if f.tag == "actor/entropy"]
     assert report.tags["actor/entropy"].level is max(others, default=Level.UNKNOWN)
     assert run.report.tags["actor/entropy"].level is Level.BAD
+
+
+def a_high_rate() -> RunView:
+    """KL blows up at row 40 of a run whose learning rate is far from usual."""
+    tags = grpo_tags(60, 1, None)
+    tags["actor/lr"] = [0.5] * 60
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
+    return run
+
+
+def test_a_setting_is_no_longer_blamed_for_what_is_muted() -> None:
+    run = a_high_rate()
+    assert run.report is not None
+    tag = "actor/lr"
+    assert run.report.diagnosed.blamed == {tag: run.report.level}
+    assert run.report.tags[tag].level is run.report.level
+    report = without_muted(run.report, run.infos, names(run))
+    assert report.diagnosed.blamed == {}
+    assert report.tags[tag].level is Level.UNKNOWN
+    assert report.unblamed == {}
+    assert max(report.categories.values()) is Level.OK
 
 
 def test_what_is_left_keeps_its_level_and_a_story_of_its_own() -> None:

@@ -100,3 +100,8 @@ def test_scale_and_shift_of_a_reward_change_nothing(
     other = Engine(rules).evaluate(*case_run({key: values * scale + shift}), 0.0)
     as_seen = [(f.rule, f.title, f.level, f.state, f.since_step) for f in plain.findings]
     assert as_seen == [(f.rule, f.title, f.level, f.state, f.since_step) for f in other.findings]
+
+
+def test_what_is_said_of_the_held_out_loss_is_one_fact() -> None:
+    titles = {v.title for r, v in VARIANTS if r.id == "eval_stall" and "val.loss" in v.metrics}
+    assert titles == {"eval loss rising"}

@@ -52,8 +52,11 @@ def test_a_configuration_changes_the_limits_and_their_explanation() -> None:
         ("{leest_s: 900}", "rule stalled has no limit 'leest_s'; did you mean 'least_s'"),
         ("{least_s: 0}", "must be above 0"),
         ("{least_s: soon}", "number"),
+        ("{least_s: .inf}", "must be above 0, and finite"),
+        ("{least_s: .nan}", "must be above 0, and finite"),
+        ("{recent: 0.5}", "must be above 1"),
     ],
-    ids=["name", "zero", "word"],
+    ids=["name", "zero", "word", "infinite", "nan", "recent"],
 )
 def test_a_wrong_limit_is_an_error_with_its_place(text: str, message: str) -> None:
     with pytest.raises(DocumentError, match=r"config\.yaml:1:") as error:

@@ -17,6 +17,7 @@ from rltui.present.kit.sentences import summary
 from rltui.present.output.json_document import event_line
 from rltui.present.output.text_report import check_text, event_text, verdict_line
 from rltui.present.screens.header import verdict_spans
+from rltui.present.screens.run_state import why_unknown
 from rltui.present.screens.view import View
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
@@ -205,9 +206,14 @@ def test_a_single_look_names_the_state_and_a_watch_finds_the_stall() -> None:
     single = a_session(rows(1, 60), clock=looked_at)
     verdicts = [v.runs()[0].verdict for v in (session, single)]
     assert [v.state_word for v in verdicts] == ["stalled", "stalled"]
-    assert [v.level for v in verdicts] == [Level.WATCH, Level.OK]
+    assert [v.level for v in verdicts] == [Level.WATCH, Level.WATCH], "never ok"
+    (run,) = single.runs()
+    assert run.report is not None
+    assert not run.report.firing()
+    assert why_unknown(run) == "silent for 9 m"
     single.refresh_progress()
-    assert single.runs()[0].verdict.level is Level.WATCH, "opened for watching"
+    assert [f.rule for f in run.report.firing()] == ["stalled"], "opened for watching"
+    assert why_unknown(run) == ""
 
 
 def test_a_log_that_was_old_when_it_was_opened_is_not_stalled() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from rltui.session import RunView
-from rltui.session.groups import differing, folded_name, groupings
-from tests.builders import a_batch
-from tests.fakes import a_session
+from rltui.session.groups import Sweep, folded_name
+from tests.builders import a_batch, steps
+from tests.fakes import a_session, grpo_tags
 
 
 def runs_of(*names: str, **parameters: list[object]) -> list[RunView]:
@@ -48,7 +51,7 @@ def test_a_seed_is_folded_out_of_a_name(name: str, folded: str) -> None:
 
 def test_runs_are_grouped_by_name_first() -> None:
     runs = runs_of("a_s1", "b_s1", "a_s2", "b_s2", lr=[1e-4, 1e-5, 1e-4, 1e-5])
-    by_name, by_lr = groupings(runs)
+    by_name, by_lr = Sweep(runs).groupings
     assert [(g.name, [r.name for r in g.runs]) for g in by_name.groups] == [
         ("a_s*", ["a_s1", "a_s2"]),
         ("b_s*", ["b_s1", "b_s2"]),
@@ -58,7 +61,7 @@ def test_runs_are_grouped_by_name_first() -> None:
 
 
 def test_seeds_of_one_setting_are_a_group() -> None:
-    (found,) = groupings(runs_of("a_s1", "a_s2"))
+    (found,) = Sweep(runs_of("a_s1", "a_s2")).groupings
     assert [g.name for g in found.groups] == ["a_s*"]
 
 
@@ -66,25 +69,98 @@ def test_what_says_where_and_when_is_no_setting() -> None:
     runs = runs_of(
         "x", "y", "z", seed=[1, 1, 2], output_dir=["/a", "/a", "/b"], run_name=["p", "p", "q"]
     )
-    assert differing(runs) == []
-    assert groupings(runs) == []
+    assert Sweep(runs).settings == []
+    assert Sweep(runs).groupings == []
 
 
 def test_a_run_without_the_hyperparameter_is_a_group_of_its_own() -> None:
     runs = runs_of("x", "y", "z", beta=[0.1, 0.1, None])
-    (found,) = groupings(runs)
+    (found,) = Sweep(runs).groupings
     assert [(g.name, len(g.runs)) for g in found.groups] == [
         ("beta 0.1", 2),
         ("beta not logged", 1),
     ]
 
 
+def test_a_group_of_one_keeps_its_name() -> None:
+    (found,) = Sweep(runs_of("a_s1", "a_s2", "b_s3")).groupings
+    assert [g.name for g in found.groups] == ["a_s*", "b_s3"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "total_steps",
+        "trainer.total_training_steps",
+        "num_train_epochs",
+        "max_steps",
+        "save_steps",
+        "trainer.test_freq",
+        "total_timesteps",
+        "trainer/total_epochs",
+    ],
+)
+def test_runs_are_not_grouped_by_their_length(name: str) -> None:
+    sweep = Sweep(runs_of("x", "y", "z", **{name: [100, 100, 200]}))
+    assert sweep.settings == [name]
+    assert sweep.groupings == []
+
+
+@pytest.mark.parametrize("name", ["n_steps", "num_envs", "warmup_steps", "ppo_epochs"])
+def test_settings_of_an_update_group_runs(name: str) -> None:
+    assert len(Sweep(runs_of("x", "y", "z", **{name: [100, 100, 200]})).groupings) == 1
+
+
+def test_runs_of_two_algorithms_are_never_in_one_group() -> None:
+    ppo = {
+        "critic/vf_loss": [1.0] * 20,
+        "actor/ppo_kl": [0.1] * 20,
+        "critic/score/mean": [1.0] * 20,
+    }
+    logs = {"a_s1": grpo_tags(20), "a_s2": grpo_tags(20), "a_s3": ppo, "a_s4": ppo}
+    runs = a_session(
+        *(a_batch(steps(1, tags), run=r, source=f"{r}/events.0") for r, tags in logs.items())
+    ).runs()
+    (found,) = Sweep(runs).groupings
+    assert sorted(sorted(r.name for r in g.runs) for g in found.groups) == [
+        ["a_s1", "a_s2"],
+        ["a_s3", "a_s4"],
+    ]
+    assert len({g.name for g in found.groups}) == 2
+
+
+def test_groups_of_a_few_among_many_runs_are_none() -> None:
+    assert Sweep(runs_of("a_s1", "a_s2", "b", "c", "d")).groupings == []
+
+
 def test_runs_that_differ_in_everything_are_not_grouped() -> None:
-    assert groupings(runs_of("one", "two", lr=[1, 2])) == []
-    assert groupings([]) == []
+    assert Sweep(runs_of("one", "two", lr=[1, 2])).groupings == []
+    assert Sweep([]).groupings == []
 
 
 def test_text_of_a_log_is_clean() -> None:
     runs = runs_of("x", "y", "z", **{"opt\x1b[31m": ["a\x1b", "a\x1b", "b"]})
-    (found,) = groupings(runs)
+    (found,) = Sweep(runs).groupings
     assert not any("\x1b" in text for text in (found.title, *(g.name for g in found.groups)))
+
+
+def test_one_value_in_several_forms_is_one_group() -> None:
+    """The hparams plugin knows only floats of four bytes, CleanRL's table only texts."""
+    short = float(np.float32(3e-4))
+    runs = runs_of("x", "y", "z", "w", lr=[3e-4, "0.0003", short, 1e-3], kl=[True, "True", 1.0, 1])
+    sweep = Sweep(runs)
+    assert sweep.settings == ["lr"]
+    (found,) = sweep.groupings
+    assert [(g.name, len(g.runs)) for g in found.groups] == [("lr 0.0003", 3), ("lr 0.001", 1)]
+
+
+def test_a_sweep_holds_until_a_run_or_a_hyperparameter_is_another() -> None:
+    runs = runs_of("x", "y", lr=[1e-4, 1e-5])
+    sweep = Sweep(runs)
+    again = a_batch(run="y", source="y/events.0", hparams={"lr": 1e-5})
+    runs[1].hyperparameters.take(again)
+    assert sweep.holds_for(runs)
+    assert not sweep.holds_for(runs[:1])
+    runs[1].hyperparameters.take(replace(again, hparams={"lr": 1e-4}))
+    assert not sweep.holds_for(runs)
+    assert Sweep(runs).settings == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from rltui.core.batch import Batch, TextPoint
@@ -79,6 +80,9 @@ def test_a_log_that_goes_on_after_a_restart() -> None:
         (True, 1.0, True),
         (None, "None", True),
         (float("nan"), float("nan"), True),
+        (float(np.float32(1e-6)), 1e-6, True),
+        ("true", 1.0, True),
+        (2**63 + 1, "9223372036854775809", True),
         (1e-6, 1e-5, False),
         ("a", "b", False),
         (0, None, False),

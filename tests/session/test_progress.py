@@ -16,7 +16,7 @@ from rltui.core.level import Level, RunState
 from rltui.session import Progress, RunView, Session
 from rltui.session.choice import Choice
 from rltui.sources.follow.reader import Reader
-from tests.builders import START, a_batch, a_block, a_source
+from tests.builders import START, Tags, a_batch, a_block, a_source
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
 from tests.formats.encode import event, header, simple, text
@@ -30,7 +30,7 @@ def rows(
     every: float | None = 10.0,
     first: int = 1,
     stride: int = 1,
-    tags: dict[str, list[float]] | None = None,
+    tags: Tags | None = None,
     **changes: object,
 ) -> Batch:
     """``count`` rows, one in ``every`` seconds (None: the log has no times)."""
@@ -84,6 +84,15 @@ def test_the_usual_interval_is_the_median() -> None:
     assert progress.interval_s == 100
     assert progress.state is RunState.LIVE
     assert progress.age_s == 360.0  # shown in whole minutes
+
+
+def test_the_clock_is_the_densest_tag_however_many_are_logged_before_it() -> None:
+    every_fifth = [1.0 if i % 5 == 0 else None for i in range(40)]
+    tags: Tags = {f"eval/{i}": every_fifth for i in range(60)}
+    tags = {**tags, "train/loss": [1.0] * 40}
+    progress = progress_of(rows(40, tags=tags), at=390)
+    assert progress.interval_s == 10
+    assert progress.quiet_s == progress_of(rows(40), at=390).quiet_s
 
 
 def test_a_run_that_reached_its_total_is_finished_at_any_age() -> None:

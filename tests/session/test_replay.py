@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rltui.config import Config, RulesConfig
 from rltui.core.batch import Restart
 from rltui.core.level import Level, RunState
+from rltui.core.yaml_document import parse_document
 from rltui.session import RunView, Session
 from tests.builders import a_batch, a_block, a_source, steps
 from tests.clock import ManualClock
@@ -84,6 +88,17 @@ def test_it_lives_then() -> None:
     assert run.progress.state is not RunState.LIVE
     at(session, run, 30)
     assert run.progress.state is RunState.LIVE
+
+
+def test_it_may_be_silent_for_as_long_as_the_user_says() -> None:
+    node = parse_document("{least_s: 900}", Path("config.yaml"))
+    config = replace(Config(), rules=RulesConfig(override={"stalled": node}))
+    session = a_session(grpo_batch(60), clock=grpo_clock(), config=config)
+    (run,) = session.runs()
+    at(session, run, 30)
+    assert run.progress is not None
+    assert run.progress.limits.least_s == 900
+    assert run.progress.quiet_s >= 900
 
 
 def test_a_tag_that_came_later_is_not_there_yet() -> None:

@@ -112,3 +112,9 @@ async def test_a_filter_leaves_tab_up_and_down_alone() -> None:
         first = hand.cursor
         await hand.press("slash", "down")
         assert hand.cursor != first
+
+
+async def test_offers_that_do_not_fit_end_in_an_ellipsis() -> None:
+    async with open_app(grpo_batch(20), size=(60, 24)) as hand:
+        await hand.press("colon", *"theme ")
+        assert hand.footer.rstrip().endswith("…")

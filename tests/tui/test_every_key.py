@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rltui.present.screens.elsewhere import elsewhere
+from rltui.config import Config
+from rltui.present.screens.elsewhere import covered, elsewhere
 from rltui.present.screens.keys import (
     COMPARISON,
     FINDINGS,
@@ -25,6 +27,7 @@ from rltui.present.screens.keys import (
     SAMPLES,
     SETTINGS,
     TIMING,
+    keys_of,
 )
 from rltui.tui.screens.screen import ShellScreen
 from tests.fakes import grpo_batch
@@ -136,6 +139,29 @@ async def test_the_picker_says_that_a_log_must_be_chosen() -> None:
 def test_a_key_without_a_meaning_says_nothing() -> None:
     assert elsewhere("f9", LIST, KEYS) == ""
     assert elsewhere("v", LIST, KEYS) == ""
-    told = elsewhere("v", FINDINGS, KEYS)
-    assert told == "v: grid of charts; open a tab of metrics first (2-8)"
+    words = elsewhere("v", FINDINGS, KEYS)
+    assert words == "v: grid of charts; open a tab of metrics first (2-8)"
     assert elsewhere("r", RUNS, KEYS) == "r: list of runs; this is it"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("C", "C: runs side by side"),
+        ("space", "Space: mark rows for one chart"),
+        ("tab", "Tab: next section"),
+    ],
+)
+def test_in_the_grid_a_key_of_the_table_leads_there(name: str, words: str) -> None:
+    assert elsewhere(name, GRID, KEYS) == f"{words}; show the table first (v)"
+
+
+def test_the_way_names_the_keys_of_the_user() -> None:
+    own: dict[str, tuple[str, ...]] = {"grid": ("V",), "table": ("V",), "close": ("f10",)}
+    table = keys_of(replace(Config(), keys=own))
+    assert elsewhere("tab", GRID, table) == "Tab: next section; show the table first (V)"
+    assert elsewhere("comma", LIST, table).endswith("; open the grid of a tab first (V)")
+    assert elsewhere("V", LOG, table).endswith("; close this first (f10)")
+    assert covered("tail", OVERLAY, table) == "t: tail of the console log; close this first (f10)"
+    table = keys_of(replace(Config(), keys={"close": ()}))
+    assert elsewhere("v", LOG, table).endswith("; close this first")

@@ -41,11 +41,22 @@ async def test_goto_shows_all_as_it_was_and_now_leads_back(rich: tuple[Any, ...]
         assert "step 30/200" in hand.lines[0]
         assert "bad" not in hand.lines[0]
         assert hand.run.run.verdict.level is Level.OK
-        assert "replay paused" in hand.footer
+        assert "replay paused, :now ends it" in hand.footer
+        assert "< > replay a step" in hand.footer
+        assert "p play/pause" in hand.footer
         await hand.press("9")
         assert "Entropy collapse" not in hand.text
         await hand.press("1", "colon", *"now", "enter")
         assert hand.lines == now
+        assert "replay" not in hand.footer
+
+
+async def test_goto_says_when_the_log_lacks_the_step(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich) as hand:
+        await hand.press("colon", *"goto 99999", "enter")
+        assert "step 99,999 is not in the log: this is step 60" in hand.notices
+        await hand.press("colon", *"goto 30", "enter")
+        assert "this is step 30" not in hand.notices
 
 
 async def test_words_that_are_no_step_stay_in_the_present(rich: tuple[Any, ...]) -> None:

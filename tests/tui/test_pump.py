@@ -7,6 +7,9 @@ from itertools import pairwise
 import pytest
 
 from rltui.tui.pump import Pace
+from rltui.tui.widgets.lines import Lines
+from tests.fakes import grpo_batch
+from tests.tui.hand import open_app
 
 
 def painted(times: list[float]) -> list[float]:
@@ -46,3 +49,20 @@ def test_a_stream_is_painted_about_once_a_second_and_its_end_is_not_lost() -> No
 def test_the_first_news_after_a_pause_are_painted_at_once() -> None:
     shown = painted([*(100 + 0.1 * i for i in range(50)), 120.0])
     assert shown[-1] == 120.0
+
+
+@pytest.mark.parametrize("keys", [(), ("enter",), ("enter", "3"), ("enter", "3", "enter")])
+async def test_news_while_the_app_exits_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
+) -> None:
+    """Some widgets of a screen are gone by then, and others are not."""
+    news = []
+
+    def on_unmount(lines: Lines) -> None:
+        news.append(lines)
+        lines.app._show_news(False)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(Lines, "on_unmount", on_unmount, raising=False)
+    async with open_app(grpo_batch(20)) as hand:
+        await hand.press(*keys)
+    assert news

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.health.muting import MutedFinding
+from rltui.present.screens.marks import Marked
 from rltui.present.screens.view import View
 from rltui.tui.app import RltuiApp
 from rltui.tui.remembered import RememberedView
@@ -83,7 +86,57 @@ async def test_marks_come_back_in_their_colours(tmp_path: Path) -> None:
     ]
     fewer = await visit(tmp_path, runs=2)
     assert [(m.run.name, m.slot) for m in fewer.app.view.marked] == [("run1", 0), ("run0", 1)]
-    assert json.loads(file_in(tmp_path).read_text())["marks"] == ["run1", "run0"]
+    marks = json.loads(file_in(tmp_path).read_text())["marks"]
+    assert marks == [[0, "/logs", "run1"], [1, "/logs", "run0"]]
+
+
+async def test_the_colour_of_a_mark_that_was_removed_stays_free(tmp_path: Path) -> None:
+    await visit(tmp_path, "o", "g", "space", "space", "space", runs=3)
+    before = await visit(tmp_path, "g", "space", runs=3)
+    after = await visit(tmp_path, runs=3)
+    for hand in (before, after):
+        assert [(m.run.name, m.slot) for m in hand.app.view.marked] == [("run1", 1), ("run2", 2)]
+
+
+def remembering(
+    tmp_path: Path, logdirs: Sequence[Path], reader: FakeReader, *runs: RunKey
+) -> RltuiApp:
+    batches = [replace(grpo_batch(20), run=run) for run in runs]
+    session = a_session(*batches, reader=reader, logdirs=logdirs)
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
+    return RltuiApp(
+        session, a_look(), remembered=RememberedView.of_logdirs(logdirs, environ, View())
+    )
+
+
+async def test_runs_of_one_name_keep_their_marks_whatever_the_order_of_logdirs(
+    tmp_path: Path,
+) -> None:
+    logdirs = Path("/logs/first"), Path("/logs/second")
+    twins = RunKey(0, "seed"), RunKey(1, "seed")
+    app = remembering(tmp_path, logdirs, FakeReader(), *twins)
+    async with driving(app):
+        second = app.session.views[twins[1]]
+        app.view = replace(app.view, marked=(Marked(second, 0),))
+    app = remembering(tmp_path, logdirs[::-1], FakeReader(), *twins)
+    async with driving(app):
+        assert app.view.marked == (Marked(app.session.views[twins[0]], 0),)
+
+
+async def test_a_mark_whose_run_is_not_read_yet_keeps_its_colour(tmp_path: Path) -> None:
+    keys = RunKey(0, "late"), RunKey(0, "early")
+    app = remembering(tmp_path, [LOGDIR], FakeReader(), *keys)
+    async with driving(app):
+        app.view = replace(
+            app.view, marked=tuple(Marked(app.session.views[k], n) for n, k in enumerate(keys))
+        )
+    reader = FakeReader()
+    reader.run_count = 2
+    app = remembering(tmp_path, [LOGDIR], reader, keys[1])
+    async with driving(app):
+        assert [(m.run.name, m.slot) for m in app.view.marked] == [("early", 1)]
+    marks = json.loads(file_in(tmp_path).read_text())["marks"]
+    assert sorted(marks) == [[0, "/logs", "late"], [1, "/logs", "early"]]
 
 
 async def test_marks_stay_while_the_view_is_paused(tmp_path: Path) -> None:
@@ -129,7 +182,8 @@ async def test_a_broken_file_is_a_note(tmp_path: Path, content: str) -> None:
         ("mutes", [["a"], ["rule", "title"]]),
         ("mutes", [["rule", 1]]),
         ("pins", [3, "loss"]),
-        ("marks", [3, "run0"]),
+        ("marks", [3, [0, "/logs", "run0"]]),
+        ("marks", [[-1, "/logs", "run0"]]),
         ("options", {"smooth": 7.0}),
         ("options", {"axis": "x"}),
         ("options", {"theme": "dark"}),

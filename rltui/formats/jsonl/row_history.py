@@ -12,7 +12,7 @@ _TRAINING = 5
 
 
 class Gaps:
-    """Tells null that is a gap from null that is NaN; owned by one decoder.
+    """Distinguishes a null that is a gap from one that is NaN; owned by one decoder.
 
     A key that was null before it had a number is measured now and then (an evaluation): its null
     is a gap. After a number, null is a NaN that JSON cannot write.

@@ -18,6 +18,7 @@ from rltui.health.detectors.windows import (
     rolling_extreme,
     rolling_median,
     rolling_quartiles,
+    since_above,
     start_median,
     usual_step,
 )
@@ -28,7 +29,7 @@ def _may_be_frozen(rows: Rows, given: Mapping[str, Any]) -> bool:
     low, high = rows.extremes()
     movement, share = rows.others.get("movement"), given["spread_share"]
     if movement is not None and not np.abs(movement).min() > given["unmoved"]:
-        share = max(share, given["unmoved_spread_share"])
+        share = max(share, given["unmoved_spread_share"], given["unmoved_loss_share"])
     ordered = rows.once("sorted", lambda: np.sort(rows.x))
     least = extent(given["window"]).least
     inner = min(least - 2 * (least // 4), 2 * ((least + 3) // 4))  # of this window, of longer ones
@@ -49,6 +50,7 @@ def frozen(
     spread_share: float = 0.002,
     unmoved: float = 0.0,
     unmoved_spread_share: float = 0.05,
+    unmoved_loss_share: float = 0.0,
     short: Window = 5,
     noise: float = 0.0,
     most_spread: float = 1.0,
@@ -61,7 +63,8 @@ def frozen(
     ``short``-row median has covered so far, and their median lies ``below`` of that range under the
     best of it.
     With a ``movement`` (update KL) whose median is at most ``unmoved``, sign dropped,
-    ``unmoved_spread_share`` is enough: the policy is frozen, the rest is the environment.
+    ``unmoved_spread_share`` is enough, or ``unmoved_loss_share`` of what is lost: the policy is
+    frozen, the rest is the environment.
     Only where that range is ``noise`` times the mean step between neighbours of ``window``
     rows, at its highest so far: a value that only jumps has gained nothing to lose. Nor may any of
     the rows lie more than ``most_spread`` of the range above the median: rare hits are no
@@ -79,11 +82,13 @@ def frozen(
     span = best - np.minimum.accumulate(lively) if n else lively
     allowed = constant(n, spread_share)
     movement = rows.others.get("movement")
-    if movement is not None and unmoved > 0:
-        size = np.where(np.isfinite(movement), np.abs(movement), np.inf)
-        allowed[rolling_median(np.minimum(size, 1.0), window) <= unmoved] = unmoved_spread_share
     with np.errstate(invalid="ignore", divide="ignore"):
         lost = np.where(span > 0, (best - middle) / span, 0.0)
+    if movement is not None and unmoved > 0:
+        size = np.where(np.isfinite(movement), np.abs(movement), np.inf)
+        dead = rolling_median(np.minimum(size, 1.0), window) <= unmoved
+        allowed[dead] = np.maximum(unmoved_spread_share, unmoved_loss_share * lost[dead])
+    with np.errstate(invalid="ignore"):
         still = (spread <= allowed * span) & (span > 0) & (span >= noise * _unrest(x, window))
     highest = rolling_extreme(x, window, least=False)
     still &= np.arange(n) - after_exploring(rows, explores) + 1 >= extent(window).sizes(n)
@@ -279,24 +284,23 @@ def diverged(
     zero; a rise of less than ``noise`` usual steps between neighbours, beside their trend; with a
     ``reward``, rows at which that lies above ``spared`` of its range. Beside a
     ``reward`` both factors are multiplied by ``beside_reward``: the loss of a value function grows
-    with the square of what the agent earns.
+    with the square of what the agent earns. It began where the plain factors were exceeded.
     """
     x, n = rows.x, rows.count
     reward = rows.others.get("reward")
-    if reward is not None:
-        factor, start_factor = beside_reward * factor, beside_reward * start_factor
+    excess = 1.0 if reward is None else beside_reward
     middle, start = rows.median(window), start_median(x, early)
     best = np.minimum.accumulate(middle) if n else middle
     known = start > 0
     with np.errstate(invalid="ignore", divide="ignore"):
         times = np.where(best > 0, middle / best, np.inf)
         growth = np.where(known, middle / start, np.nan)
-    limit = np.where(
+    plain = np.where(
         known, np.maximum(factor * np.maximum(best, 0.0), start_factor * start), np.nan
     )
+    limit = excess * plain
     with np.errstate(invalid="ignore"):
         beyond = known & (middle >= limit)
-        raw = x >= limit
     if noise > 0 and n:
         beyond &= middle - best >= noise * rows.once("usual step", lambda: usual_step(x))
     if spared > 0 and reward is not None:
@@ -307,34 +311,8 @@ def diverged(
         threshold=limit,
         name=f"median of {window} rows",
         high=limit,
-        onset=last_run_start(raw, window),
+        onset=since_above(x, plain, beyond, window),
         window=window,
         facts={"best": best, "start": start, "middle": middle,
                "factor": np.where(np.isfinite(times), times, np.nan), "growth": growth},
     )  # fmt: skip
-
-
-@detector(roles=("spread",), facts=("count",), higher=("least_rows",))
-def constant_so_far(
-    rows: Rows, *, least_rows: int, tiny: float = 1e-6, most: float = np.inf
-) -> Signal:
-    """The same value, to within ``tiny``, in all of ``least_rows`` rows or more since the first,
-    and at most ``most``. With a ``spread`` metric: and that has been zero all the time, too."""
-    x, n = rows.x, rows.count
-    if not n:
-        return Signal(np.zeros(0, dtype=bool), x, x, "rows of one value", facts={"count": x})
-    count = np.arange(1, n + 1, dtype=np.float64)
-    size = np.maximum.accumulate(x) - np.minimum.accumulate(x)
-    beyond = (size <= tiny) & (count >= least_rows) & (x <= most)
-    spread = rows.others.get("spread")
-    if spread is not None:
-        known = np.where(np.isfinite(spread), np.abs(spread), 0.0)
-        beyond &= np.maximum.accumulate(known) <= tiny
-    return Signal(
-        beyond=beyond,
-        statistic=np.where(size <= tiny, count, np.nan),
-        threshold=constant(n, least_rows),
-        name="rows of one value",
-        onset=np.zeros(n, dtype=np.int64),
-        facts={"count": count},
-    )

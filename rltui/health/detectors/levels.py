@@ -75,7 +75,7 @@ def outside(
     run; ``per_unit``: with a ``length``, the median must also exceed this much per unit of length.
     """
     x = np.abs(rows.x) if absolute else rows.x
-    middle = rolling_median(x, window)
+    middle = rows.median(window, absolute=absolute)
     above, below = middle >= high, middle <= low
     beyond = above | below
     length = rows.others.get("length")
@@ -123,7 +123,7 @@ def grown(
     covered that share of the way from the start to it, as ``factor`` may be beyond the ceiling.
     """
     x = np.abs(rows.x) if absolute else rows.x
-    middle, start = rolling_median(x, window), start_median(x, early)
+    middle, start = rows.median(window, absolute=absolute), start_median(x, early)
     limit = np.maximum(floor, factor * start)
     ceiling = rows.others.get("ceiling")
     if headroom > 0 and ceiling is not None and rows.count:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import insort
+
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
@@ -14,6 +16,9 @@ from rltui.health.detectors.windows import (
     start_median,
     usual_step,
 )
+
+#: Up to this many numbers are kept in order one by one: numpy takes longer to begin.
+_FEW = 500
 
 
 @detector(
@@ -275,9 +280,17 @@ def _median_step(x: FloatArray) -> FloatArray:
     """(n,) median distance between neighbours in the rows so far; renewed each time their number
     has grown by a tenth."""
     steps, out, look = np.abs(np.diff(x)), np.zeros(len(x)), 1
+    known = bool(np.isfinite(steps[:_FEW]).all())
+    few = steps[:_FEW].tolist() if known else []
+    ordered: list[float] = []
     while look < len(x):
         following = max(look + 1, int(look * 1.1))
-        out[look:following] = np.median(steps[:look])
+        if look <= len(few):
+            for step in few[len(ordered) : look]:
+                insort(ordered, step)
+            out[look:following] = (ordered[(look - 1) // 2] + ordered[look // 2]) / 2
+        else:
+            out[look:following] = np.median(steps[:look])
         look = following
     return out
 

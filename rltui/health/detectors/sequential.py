@@ -11,12 +11,15 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.extent import Window, extent
+from rltui.health.detectors.rank import windows
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
     looks,
+    rolling_extreme,
     rolling_median,
     run_start,
+    since_above,
     start_median,
     usual_step,
 )
@@ -73,8 +76,9 @@ def fallen(
     losses above ``nearly_all``, must reach ``nearly_all_share`` only; there the certainty counts up
     to 4. With ``gain``: only after the value had risen by that share of the range from its start.
     With ``contrast``: only while the mean of the rows since the median fell is less than that of as
-    many rows before, 5 to 30, by that many standard errors (Welch's t): the best median of a reward
-    that is mostly zero is luck. Shifting or scaling the value changes nothing.
+    many rows before, 5 to 30, by that many standard errors (Welch's t), or while each of 3 to 5
+    rows before lies above nineteen of the newest twenty: the best median of a reward that is mostly
+    zero is luck. Shifting or scaling the value changes nothing.
     """
     x, n = rows.x, rows.count
     best, low, row, part, certainty = _losses(rows, window, noise, wander)
@@ -91,7 +95,9 @@ def fallen(
         beyond, since = beyond | again, np.where(beyond, since, its)
     beyond &= won
     if contrast > 0 and beyond.any():
-        beyond &= _contrast(x, np.minimum(since, run_start(part >= counted))) >= contrast
+        fell = np.minimum(since, run_start(part >= counted))
+        beyond &= (_contrast(x, fell) >= contrast) | _apart(x, fell)
+    since = np.minimum(since, since_above(-x, -floor, beyond, window))
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -171,6 +177,20 @@ def _contrast(x: FloatArray, since: IntArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         t = (means[0] - means[1]) / np.sqrt(errors)
     return np.where(before < 3, np.inf, np.nan_to_num(t, nan=0.0))
+
+
+def _apart(x: FloatArray, since: IntArray) -> BoolArray:
+    """Where each of the last 3 to 5 rows before ``since`` lies above all but one of the newest
+    twenty, all of them since then. With three such rows by chance less than once in 500 times; too
+    few rows, and too much of a fall among them, for a t of use."""
+    size, n = 20, len(x)
+    if n <= size:
+        return np.zeros(n, dtype=bool)
+    second = np.partition(windows(x, size), size - 2, axis=1)[:, size - 2]
+    highest = np.concatenate([np.full(size - 1, np.inf), second])
+    lowest = np.concatenate([[np.inf], rolling_extreme(x, 5, least=True)])[since]
+    enough = (since >= 3) & (np.arange(n) - since + 1 >= size)
+    return np.asarray(enough & (lowest > highest))
 
 
 def usual_fall(middle: FloatArray, growth: float = 1.15) -> FloatArray:

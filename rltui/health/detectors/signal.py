@@ -35,9 +35,13 @@ class Rows:
         """Number of rows."""
         return len(self.x)
 
-    def median(self, window: Window) -> FloatArray:
-        """(n,) median of the last ``window`` values at each row; not to be changed."""
-        return self.once(("median", window), lambda: rolling_median(self.x, window))
+    def median(self, window: Window, *, absolute: bool = False) -> FloatArray:
+        """(n,) median of the last ``window`` values at each row, ``absolute``: of their sizes; not
+        to be changed."""
+        return self.once(
+            ("median", window, absolute),
+            lambda: rolling_median(np.abs(self.x) if absolute else self.x, window),
+        )
 
     def extremes(self) -> tuple[float, float]:
         """Lowest and highest of all values, of which there is one at least."""

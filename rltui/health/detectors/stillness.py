@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
@@ -113,8 +115,8 @@ def under_usual(
     nothing but zeros has been logged.
     """
     n = rows.count
-    middle = rolling_median(rows.x, window)
-    level, limit = _base(rows.x, middle, usual, share, noise)
+    middle = rows.median(window)
+    level, limit = _base(rows, middle, usual, share, noise)
     known = level > 0
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(known, middle / level, np.nan)
@@ -134,21 +136,25 @@ def under_usual(
 
 
 def _base(
-    x: FloatArray, middle: FloatArray, least: int, share: float, noise: float
+    rows: Rows, middle: FloatArray, least: int, share: float, noise: float
 ) -> tuple[FloatArray, FloatArray]:
     """Upper quartile of the rows so far, and the limit under it, each (n,); NaN until there are
     ``least`` rows, and the limit while the quartile is not above zero."""
-    level, limit = np.full(len(x), np.nan), np.full(len(x), np.nan)
+    level, limit = np.full(rows.count, np.nan), np.full(rows.count, np.nan)
     look, usual, low = least, np.nan, np.nan
-    while look <= len(x):
-        following, seen = max(look + 1, int(look * 1.1)), x[:look]
+    while look <= rows.count:
+        following, seen = max(look + 1, int(look * 1.1)), rows.x[:look]
         if not middle[look - 1] <= low:
-            usual = float(np.quantile(seen, 0.75))
-            spread = 1.4826 * median(np.abs(seen - median(seen)))
+            usual, spread = rows.once(("usual", look), partial(_usual, seen)).tolist()
             low = min(share * usual, usual - noise * spread) if usual > 0 else np.nan
         level[look - 1 : following - 1], limit[look - 1 : following - 1] = usual, low
         look = following
     return level, limit
+
+
+def _usual(x: FloatArray) -> FloatArray:
+    """Upper quartile and robust standard deviation."""
+    return np.array([np.quantile(x, 0.75), 1.4826 * median(np.abs(x - median(x)))])
 
 
 @detector(facts=("best", "middle", "share"), lower=("share",))
@@ -184,4 +190,30 @@ def lost_gain(
         window=window,
         facts={"best": np.where(best > 0, best, np.nan), "middle": middle, "share": part},
         silent=not (best > 0).any(),
+    )
+
+
+@detector(roles=("spread",), facts=("count",), higher=("least_rows",))
+def constant_so_far(
+    rows: Rows, *, least_rows: int, tiny: float = 1e-6, most: float = np.inf
+) -> Signal:
+    """The same value, to within ``tiny``, in all of ``least_rows`` rows or more since the first,
+    and at most ``most``. With a ``spread`` metric: and that has been zero all the time, too."""
+    x, n = rows.x, rows.count
+    if not n:
+        return Signal(np.zeros(0, dtype=bool), x, x, "rows of one value", facts={"count": x})
+    count = np.arange(1, n + 1, dtype=np.float64)
+    size = np.maximum.accumulate(x) - np.minimum.accumulate(x)
+    beyond = (size <= tiny) & (count >= least_rows) & (x <= most)
+    spread = rows.others.get("spread")
+    if spread is not None:
+        known = np.where(np.isfinite(spread), np.abs(spread), 0.0)
+        beyond &= np.maximum.accumulate(known) <= tiny
+    return Signal(
+        beyond=beyond,
+        statistic=np.where(size <= tiny, count, np.nan),
+        threshold=constant(n, least_rows),
+        name="rows of one value",
+        onset=np.zeros(n, dtype=np.int64),
+        facts={"count": count},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.core.block import FloatArray, IntArray
+from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, after_exploring, constant
 from rltui.health.detectors.windows import looks, median, rolling_median
@@ -33,10 +33,10 @@ def rank_trend(x: FloatArray) -> float:
 
 
 #: What :func:`no_gain` says of a gain that is smaller than its limit.
-_TOO_LITTLE = "a change of {gain} times the noise of single rows, limit {threshold}"
+_TOO_LITTLE = "the change is {gain} times the spread of single rows, a gain needs {threshold}"
 
 
-@detector(roles=("length", "exploration"), facts=("start", "late", "gain", "count"))
+@detector(roles=("length", "loss", "exploration"), facts=("start", "late", "gain", "count"))
 def no_gain(
     rows: Rows,
     *,
@@ -61,19 +61,22 @@ def no_gain(
     ``length``, from ``moved_rows`` on if that has changed by ``moved_factor`` from its first to its
     last third: then the policy moves, and the reward does not. Without such a second sign and
     before ``certain_rows`` the gain must be below ``noise_share`` by ``certain`` standard errors:
-    few noisy rows show nothing. With an ``exploration`` rate, the rows up to the last one at which
-    that is above ``explores`` count for none of these: what acts at random gains nothing. A run
-    that rose by ``rise_share`` of the spread in any tenth and fell again does not count. Once
-    found, it is over when both level and trend (z above 2) show a gain: one alone is noise.
-    Evaluated each time the run has grown by the factor ``growth``; the answer holds until then. It
-    began in the middle of the last third that was no better, the row that its median stands for.
-    Before ``least_rows`` only a finding is an answer: that nothing was found is no praise.
+    few noisy rows show nothing. A ``loss`` that is exactly zero in all rows is a second sign. With
+    an ``exploration`` rate, the rows up to the last one at which that is above ``explores`` count
+    for none of these: what acts at random gains nothing. A run that rose by ``rise_share`` of the
+    spread in any tenth and fell again does not count. Once found, it is over when both level and
+    trend (z above 2) show a gain: one alone is noise. Evaluated each time the run has grown by the
+    factor ``growth``; the answer holds until then. It began in the middle of the last third that
+    was no better, the row that its median stands for; a value without any noise of which no tenth
+    is better than the first never gained, so it began with its first row that counts. Before
+    ``least_rows`` that count, only a finding is an answer: that nothing was found is no praise.
     """
     x, n = rows.x, rows.count
     beyond, onset, found = np.zeros(n, dtype=bool), np.arange(n), False
     start, late, gain = (np.full(n, np.nan) for _ in range(3))
     length = rows.others.get("length") if np.isfinite(moved_factor) else None
     begins, first = after_exploring(rows, explores), least_rows
+    idle = _zero_rows(rows.others.get("loss"))
     if np.isfinite(long_steps):
         first = min(first, long_rows)
     if length is not None:
@@ -93,7 +96,8 @@ def no_gain(
             if sure and found:
                 found = least or z < _RISING
             elif sure:
-                margin = certain * _uncertainty(look) if look < certain_rows and noise > 0 else 0.0
+                unsure = idle < look < certain_rows and bool(np.ptp(x[:look]) > 0)
+                margin = certain * _uncertainty(look) if unsure else 0.0
                 found = z < trend and gain[look - 1] + margin < noise_share
             else:
                 moved = length is not None and own >= moved_rows
@@ -102,16 +106,21 @@ def no_gain(
                 found = least and moved and -_FALLING < z < 0.0
         beyond[here] = found
         if found:
-            began = onset[look - 2] if beyond[look - 2] else look - look // 6
-            onset[here] = began
+            never = noise == 0 and _best_block(x[:look]) <= a
+            began = int(begins[look - 1]) if never else look - look // 6
+            onset[here] = onset[look - 2] if beyond[look - 2] else began
     return Signal(
         beyond=beyond,
         statistic=gain,
         threshold=constant(n, noise_share),
         name="gain in units of the spread",
         onset=onset,
-        silent=not beyond.any() and n < least_rows,
-        notes=((gain <= -noise_share, "it fell"), (gain > -noise_share, _TOO_LITTLE)),
+        silent=not bool(beyond.any()) and (n == 0 or n - int(begins[-1]) < least_rows),
+        notes=(
+            (gain <= -noise_share, "it fell"),
+            ((gain > -noise_share) & (start != late), _TOO_LITTLE),
+            (start == late, "no change at all"),
+        ),
         facts={
             "start": start,
             "late": late,
@@ -119,6 +128,14 @@ def no_gain(
             "count": np.arange(1, n + 1, dtype=np.float64),
         },
     )
+
+
+def _zero_rows(loss: FloatArray | None) -> int:
+    """Number of rows before the first one whose loss is not exactly zero; 0 of no loss."""
+    if loss is None or not np.isfinite(loss).any():
+        return 0
+    other = np.flatnonzero(np.isfinite(loss) & (loss != 0.0))
+    return int(other[0]) if len(other) else len(loss)
 
 
 @detector(facts=("start", "late", "fall", "trend", "count"))
@@ -155,7 +172,7 @@ def declining(
         statistic=-z,
         threshold=constant(n, trend),
         name="rank trend downwards",
-        onset=_left(x, start, late),
+        onset=_left(x, start, late, beyond),
         facts={
             "start": start,
             "late": late,
@@ -175,14 +192,15 @@ def _inflation(rest: FloatArray) -> float:
     return float(np.sqrt((1 + memory) / (1 - memory)))
 
 
-def _left(x: FloatArray, start: FloatArray, late: FloatArray) -> IntArray:
-    """The row after the last one at which the value was above the upper half between both."""
-    n = len(x)
+def _left(x: FloatArray, start: FloatArray, late: FloatArray, flags: BoolArray) -> IntArray:
+    """For the first row of each run of True: the row after the last one at which the value was in
+    the upper half between its ``start`` and its ``late``; the row itself for all others."""
+    out = np.arange(len(x))
     short = rolling_median(x, 3)
-    with np.errstate(invalid="ignore"):
-        above = short >= 0.5 * (start + late)
-    newest = np.maximum.accumulate(np.where(above, np.arange(n), -1)) if n else np.arange(n)
-    return np.minimum(newest + 1, np.arange(n))
+    for row in np.flatnonzero(flags & ~np.concatenate([[False], flags[:-1]])).tolist():
+        above = np.flatnonzero(short[: row + 1] >= 0.5 * (start[row] + late[row]))
+        out[row] = min(row, int(above[-1]) + 1) if len(above) else 0
+    return out
 
 
 def _all_ends(x: FloatArray, first: int, growth: float) -> FloatArray:

@@ -252,6 +252,15 @@ def last_run_start(flags: BoolArray, window: Window) -> IntArray:
     return np.where(near, run_start(flags)[np.maximum(newest, 0)], own)
 
 
+def since_above(x: FloatArray, limit: FloatArray, flags: BoolArray, window: Window) -> IntArray:
+    """For the first row of each run of True: where the newest run of rows at or above its ``limit``
+    began, of those that reach into its ``window``; the row itself for all others."""
+    out = np.arange(len(x))
+    for row in np.flatnonzero(flags & ~np.concatenate([[False], flags[:-1]])):
+        out[row] = last_run_start(x[: row + 1] >= limit[row], window)[-1]
+    return out
+
+
 def latched(trigger: BoolArray, value: FloatArray, level: FloatArray) -> tuple[BoolArray, IntArray]:
     """From each trigger on, True while ``value`` stays at or above ``level`` of that trigger.
 

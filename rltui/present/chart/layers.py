@@ -1,7 +1,7 @@
 """The layers of a plot, painted from the lowest up.
 
-Order: tint, limit lines, restarts, band, superseded branch, raw line, upper line with its levels,
-marks, crosshair, texts, readout. The upper layer owns a cell.
+Order: tint, limit lines, restarts, outline of the family, superseded branch, raw line, upper line
+with its levels, marks, crosshair, texts, readout. The upper layer owns a cell.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.present.chart.chart_model import Chart, Curve
 from rltui.present.chart.overlays import DrawnLine
-from rltui.present.chart.plot import BAND, Plot, line_raster, paint_band, paint_line
+from rltui.present.chart.plot import BAND, Plot, line_raster, paint_line, paint_outline
 from rltui.present.chart.plot_cells import safe
 from rltui.present.chart.raster import RESOLUTION, by_cell, encode
 from rltui.present.chart.trace import Columns, Points, gap_cells
@@ -62,10 +62,12 @@ def _tint(plot: Plot, low: float | None, high: float | None, *, lined: bool) -> 
     plot.canvas.tint[rows - 1 - last : rows - first] = True
 
 
-def draw_below(plot: Plot, shown: Shown) -> None:
-    """What lies below the upper line: band, superseded branch, raw line."""
-    if shown.low is not None and shown.high is not None:
-        paint_band(plot, shown.low, shown.high)
+def draw_below(plot: Plot, shown: Shown, *, outlined: bool) -> None:
+    """What lies below the upper line: the lowest and highest of its family where they are to be
+    ``outlined``, superseded branch, raw line."""
+    for end in (shown.low, shown.high) if outlined else ():
+        if end is not None:
+            paint_outline(plot, end)
     if shown.old is not None:
         paint_line(plot, line_raster(plot, shown.old, toned=True), BAND, char=".")
     if shown.under is not None:

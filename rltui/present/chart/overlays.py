@@ -30,7 +30,7 @@ from rltui.present.kit.line import (
 _LEGEND_FROM, _TWO_FROM = 8, 16
 _GAP = 3
 _BAND_SAMPLE = "⢕ "
-#: A line bears its sign once in so many cells.
+#: Cells from one sign of a line to the next.
 _SIGN_EACH = 36
 
 
@@ -66,8 +66,8 @@ def draw_overlays(plot: Plot, shown: Shown) -> list[DrawnLine]:
 
 
 def draw_signs(plot: Plot, lines: Sequence[DrawnLine]) -> None:
-    """The signs of lines on these, each at places of its own: so one tells them apart without
-    colours, too."""
+    """The signs of lines on these, each at places of its own, to distinguish the lines without
+    colours."""
     width = plot.canvas.width
     count = max(1, width // _SIGN_EACH)
     for n, line in enumerate(reversed(lines)):  # the one on top first

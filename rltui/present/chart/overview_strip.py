@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from rltui.present.chart.chart_model import Chart
 from rltui.present.chart.span import Span
 from rltui.present.chart.trace import Points
+from rltui.present.kit.bins import Digest
 from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import ACCENT, MUTED, RULE, TEXT, Line
-from rltui.present.kit.spark import empty_digest, spark_of
+from rltui.present.kit.spark import spark_of
 
 #: Lines of the strip.
 ROWS = 2
@@ -27,7 +30,9 @@ def strip_lines(
     a bar on the same columns."""
     first, end = whole
     last = float(raw.x[-1]) if len(raw.x) else end
-    digest = empty_digest(first, last, end, span.cells)
+    least = math.ulp(max(abs(first), abs(end), 1.0))
+    unit = max((end - first) / max(1, span.cells - 1), least)  # as the columns of the plot
+    digest = Digest(first, unit, span.cells)
     digest.extend(raw.x, raw.y, last)
     spark = spark_of(digest, last, chart.curve.levels, chart.curve.known, glyphs)
     on_whole = Span(0, span.cells, span.cells, first, end)

@@ -89,6 +89,16 @@ def paint_band(
     plot.canvas.paint(encode(raster, plot.glyphs.marker, char=":"), look)
 
 
+def paint_outline(plot: Plot, columns: Columns) -> None:
+    """The part of a line within the y range as a tone that owns no cell."""
+    height = plot.down * plot.canvas.height
+    bounds = extents(columns, plot.scale, plot.dot_columns, height, cut=True)
+    raster = fill(*_fold(plot, *bounds), height)
+    if not plot.glyphs.ascii:
+        raster = checkerboard(raster)
+    plot.canvas.paint(encode(raster, plot.glyphs.marker, char=":"), BAND)
+
+
 def paint_line(plot: Plot, raster: BoolArray, look: Style, char: str = "*") -> BoolArray:
     """A line that owns every cell it touches; returns these (height, width)."""
     codes = encode(raster, plot.glyphs.marker, char=char)

@@ -110,7 +110,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     draw_grounds(plot, shown)
     if chart.ahead is not None:
         draw_continuation(plot, chart.ahead)
-    draw_below(plot, shown)
+    draw_below(plot, shown, outlined=not chart.ends)
     drawn = [*draw_overlays(plot, shown), draw_curve(plot, shown)]
     draw_signs(plot, drawn)
     draw_marks(plot, shown)

@@ -178,11 +178,12 @@ def _gather(
 
 
 def extents(
-    columns: Columns, scale: Scale, width: int, height: int
+    columns: Columns, scale: Scale, width: int, height: int, *, cut: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest dot (width,) of a joined line; NaN where there is none.
 
-    Each column takes the dots of its points, and half of the way to either neighbour.
+    Each column takes the dots of its points, and half of the way to either neighbour. Dots beyond
+    the scale lie on its edge, or with ``cut`` are left out.
     """
     low, high = np.full(width, np.nan), np.full(width, np.nan)
     if not len(columns.at):
@@ -198,6 +199,9 @@ def extents(
     low[own], high[own] = np.rint(bounds[:, columns.inside])
     low = np.fmin(low, np.ceil(np.fmin(left, right)))
     high = np.fmax(high, np.ceil(np.fmax(left, right)) - 1)
+    if cut:
+        beyond = (high < 0) | (low > top)
+        low[beyond], high[beyond] = np.nan, np.nan
     return np.clip(low, 0, top), np.clip(high, 0, top)
 
 

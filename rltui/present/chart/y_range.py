@@ -169,8 +169,8 @@ def show(ready: Prepared, window: tuple[float, float], width: int) -> Shown:
         line=above or below,
         under=below if above else None,
         crowded=crowded,
-        low=columns(ready.low),
-        high=columns(ready.high),
+        low=_end_line(ready.low, window, width),
+        high=_end_line(ready.high, window, width),
         old=columns(ready.old),
         overlays=tuple(
             ShownOverlay(
@@ -183,6 +183,10 @@ def show(ready: Prepared, window: tuple[float, float], width: int) -> Shown:
         ),
         envelope=ends,
     )
+
+
+def _end_line(data: Points | None, window: tuple[float, float], width: int) -> Columns | None:
+    return None if data is None else _calm_line(data, data, window, width)
 
 
 def _calm_line(
@@ -225,7 +229,9 @@ def y_scale(
 
 
 def _parts(shown: Shown) -> list[Columns]:
-    every = [shown.line, shown.under, shown.low, shown.high, shown.old, *(shown.envelope or ())]
+    """What the y range holds. A family may go from 0 to 1 at every step: its ends would flatten
+    the line between them."""
+    every = [shown.line, shown.under, shown.old, *(shown.envelope or ())]
     for other in shown.overlays:
         every += [other.line, other.low, other.high]
     return [c for c in every if c is not None]

@@ -75,7 +75,7 @@ class GlyphSet:
 
     @property
     def lettered(self) -> bool:
-        """Whether areas are told apart by letters."""
+        """Whether letters distinguish areas."""
         return self.ascii or not self.colours
 
     def badge(self, level: Level) -> str:

@@ -96,7 +96,7 @@ ACCENT = style(Token.ACCENT)
 Span = tuple[str, Style]
 Line = list[Span]
 
-#: Tokens of compared runs, in the order in which runs take them.
+#: The colours of compared runs, by slot: more lines in one chart cannot be distinguished.
 RUN_TOKENS = (Token.RUN_1, Token.RUN_2, Token.RUN_3, Token.RUN_4, Token.RUN_5)
 #: Token of a group of runs -> that of the band around its line.
 RUN_BANDS = dict(

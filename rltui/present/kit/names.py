@@ -6,11 +6,15 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import count, islice
 
 from rltui.core.text import cell_width, fit, fit_middle
 
 #: Shares of the cells given to the end of a name, in the order in which they are tried.
 _TAILS = (2 / 3, 1 / 3, 0.95, 0.0)
+#: Parts that are tried for all names together, and at least for each of many, before a number
+#: takes their place: the time stays linear in the names.
+_MOST_PARTS, _FEWEST_PARTS = 5000, 8
 
 
 @lru_cache(maxsize=32)
@@ -19,8 +23,8 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
 
     When one is too long, the beginning and the end that all share are dropped; what is still too
     long loses the words that most of the others have too, is cut in the middle, or to the part in
-    which it differs from its neighbours. Two come out equal only where ``width`` is too small for
-    as many parts of a name as there are names.
+    which it differs from its neighbours. Where that does not suffice, a number follows its
+    beginning. Two come out equal only where ``width`` is too small for the number.
     """
     if all(cell_width(n) <= width for n in names):
         return names
@@ -28,7 +32,9 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
     if all(cell_width(n) <= width for n in shown):
         return shown
     tries = [_without_shared(names, width, ellipsis)]
-    tries += [tuple(fit_middle(n, width, t, ellipsis=ellipsis) for n in shown) for t in _TAILS]
+    for tail in _TAILS:
+        middle = (fit_middle(n, width, tail, ellipsis=ellipsis) for n in shown)
+        tries.append(tuple(n.replace(2 * ellipsis, ellipsis) for n in middle))
     best = max(tries, key=lambda cut: len(set(cut)))
     alike, given = Counter(best), Counter(names)
     ordered = sorted(given)
@@ -36,24 +42,32 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
         cut if alike[cut] <= given[name] else _window(name, ordered, width, ellipsis)
         for cut, name in zip(best, names, strict=True)
     )
-    return _told_apart(names, cuts, width, ellipsis)
+    return _unique(names, cuts, width, ellipsis)
 
 
-def _told_apart(
+def _unique(
     names: Sequence[str], cuts: Sequence[str], width: int, ellipsis: str
 ) -> tuple[str, ...]:
-    """The cuts, where two names share one the later of them with another part of its name."""
+    """The cuts; where two names share one, the later name gets another part of it or a number."""
     owners: dict[str, str] = {}
     for name, cut in zip(names, cuts, strict=True):
         owners.setdefault(cut, name)
     held = {name: cut for cut, name in owners.items()}
+    most = max(_FEWEST_PARTS, _MOST_PARTS // len(names))
+    numbers = count(1)
     for name in dict.fromkeys(names):
         if name not in held:
-            free = (c for c in _parts_of(name, width, ellipsis) if c not in owners)
-            cut = next(free, fit(name, width, ellipsis=ellipsis))
-            held[name] = cut
-            owners.setdefault(cut, name)
+            parts = islice(_parts_of(name, width, ellipsis), most)
+            free = next((c for c in parts if c not in owners), "")
+            held[name] = free or _numbered(name, next(numbers), width, ellipsis)
+            owners.setdefault(held[name], name)
     return tuple(held[name] for name in names)
+
+
+def _numbered(name: str, number: int, width: int, ellipsis: str) -> str:
+    """The beginning of a name and a number: "env_reward…#12"."""
+    sign = f"{ellipsis}#{number}"
+    return fit(fit(name, width - cell_width(sign), ellipsis="").rstrip() + sign, width)
 
 
 def _parts_of(name: str, width: int, ellipsis: str) -> Iterator[str]:
@@ -65,7 +79,7 @@ def _parts_of(name: str, width: int, ellipsis: str) -> Iterator[str]:
             tail = name[start:]
             if cell_width(tail) > room:
                 tail = fit(tail, room, ellipsis=ellipsis)
-            if cell_width(tail) >= min(room, 2):
+            if cell_width(tail) >= min(room, 2) and not tail.startswith(ellipsis):
                 yield head + tail
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rltui.core.template import fill
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Side, Skipped
@@ -93,13 +93,13 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
 def healthy(judgement: Judgement) -> str:
     """The watch limit, at most 16 cells: "≤ 0.08", "≥ 30 % of start"; "" if there is none."""
     if judgement.rules:
-        return _filled(judgement.healthy, judgement.values)
+        return _filled(judgement.healthy, judgement.values, _limit)
     return bounds(judgement.values.get("low"), judgement.values.get("high"))
 
 
 def bad_limit(judgement: Judgement) -> str:
     """The limit for bad, in the words of :func:`healthy`; "" if there is none of its own."""
-    found = _filled(judgement.healthy, judgement.bad) if judgement.bad else ""
+    found = _filled(judgement.healthy, judgement.bad, _limit) if judgement.bad else ""
     return "" if found == healthy(judgement) else found
 
 
@@ -123,17 +123,17 @@ def limit_words(judgement: Judgement, *, above: bool, value: float) -> str:
 def healthy_short(judgement: Judgement) -> str:
     """The same in at most 12 cells, with numbers: "≥ 1.15"."""
     if judgement.rules:
-        return _filled(judgement.healthy_short, judgement.values)
+        return _filled(judgement.healthy_short, judgement.values, _limit)
     return healthy(judgement)
 
 
 def bounds(low: float | None, high: float | None) -> str:
     """A range in words: "0 to 1", "≤ 0.2"; "" when it is open at both ends."""
     if low is not None and high is not None:
-        return f"{numbers.plain(low)} to {numbers.plain(high)}"
+        return f"{_limit(low)} to {_limit(high)}"
     if high is not None:
-        return f"≤ {numbers.plain(high)}"
-    return "" if low is None else f"≥ {numbers.plain(low)}"
+        return f"≤ {_limit(high)}"
+    return "" if low is None else f"≥ {_limit(low)}"
 
 
 def too_few(few: FewRows) -> str:
@@ -153,12 +153,19 @@ def why_skipped(skipped: Skipped, missing: str) -> str:
     return f"{skipped.rows} of {skipped.needed} rows"
 
 
-def _filled(template: str, values: Mapping[str, Fact]) -> str:
+def _filled(
+    template: str, values: Mapping[str, Fact], number: Callable[[float], str] = numbers.plain
+) -> str:
     """``template`` with numbers in place of its fields; a field without a value shows as ``–``."""
-    return fill(template, lambda name, form: _shown(values.get(name), form))
+    return fill(template, lambda name, form: _shown(values.get(name), form, number))
 
 
-def _shown(value: Fact, form: str) -> str:
+def _limit(value: float) -> str:
+    """A limit beside the values of a table, which have a comma from 1,000 on."""
+    return numbers.short(value) if 1000 <= abs(value) < 10_000 else numbers.plain(value)
+
+
+def _shown(value: Fact, form: str, number: Callable[[float], str]) -> str:
     if isinstance(value, str):
         return value
     if value is None:
@@ -167,4 +174,4 @@ def _shown(value: Fact, form: str) -> str:
         return f"{numbers.plain(100 * value)} %"
     if form == "d" or isinstance(value, int):
         return numbers.step(round(value) if math.isfinite(value) else value)
-    return numbers.plain(value)
+    return number(value)

@@ -26,12 +26,15 @@ _SPARK, _UNJUDGED = style(Token.SPARK), style(Token.UNJUDGED)
 _BLANK, _VALUE, _NAN_START, _NAN_ON = 0, 1, 2, 3
 
 
-def empty_digest(first: float, last: float, end: float, width: int) -> Digest:
-    """Columns of which the last ends a step after ``end``, or after ``last`` if that is later."""
+def empty_digest(
+    first: float, last: float, end: float, width: int, *, narrowest: float = 0.0
+) -> Digest:
+    """Columns of which the last ends a step after ``end``, or after ``last`` if that is later;
+    none is narrower than ``narrowest``, and what is left of the width stays blank."""
     first = float(first)
     end = max(first, float(last), float(end))
     least = math.ulp(max(abs(first), abs(end), 1.0))
-    return Digest(first, (end - first + max(1.0, least)) / width, width)
+    return Digest(first, max(narrowest, (end - first + max(1.0, least)) / width), width)
 
 
 def spark_of(
@@ -41,10 +44,9 @@ def spark_of(
 
     ``last`` is the newest step of the run; columns after it are blank. A column shows its point
     farthest from the median, one without points the last value before it, the newest column the
-    newest value; fewer points than columns get a cell each and no more. Height is the metric's own
-    minimum to maximum; colour is its level at that step (``levels``), never its height. A value
-    that never changed is a dashed line, NaN and Inf are an ``N`` and dashes for as long as they
-    last.
+    newest value; a single point gets one cell and no more. Height is the metric's own minimum to
+    maximum; colour is its level at that step (``levels``), never its height. A value that never
+    changed is a dashed line, NaN and Inf are an ``N`` and dashes for as long as they last.
     """
     width, first, unit = digest.width, digest.first, digest.unit
     used = min(width, math.floor((max(first, float(last)) - first) / unit + 1e-9) + 1)
@@ -52,7 +54,7 @@ def spark_of(
     if not count.any():
         return [(" " * width, MUTED)]
     shown, kind = _cells(digest, used)
-    if count.sum() < used:
+    if count.sum() == 1:
         kind[(count == 0) & (kind == _VALUE)] = _BLANK
     ramp, constant = _heights(digest, shown, len(glyphs.ramp))
     level = _levels(levels, first, unit, used)

@@ -10,11 +10,11 @@ from rltui.core.text import cell_width, pad
 from rltui.core.yaml_document import nearest
 from rltui.present.kit import numbers
 from rltui.present.output.markdown import escaped
-from rltui.present.screens.comparison import Column, Comparison, Row, onset_words
+from rltui.present.screens.comparison import Column, Comparison, Row, onset_words, window_words
 from rltui.present.screens.comparison_chart import ends_words, group_words
 from rltui.present.screens.view import View
 from rltui.session import RunView
-from rltui.session.groups import Grouping, groupings
+from rltui.session.groups import Grouping, Sweep
 
 #: Metrics of the table: the headline and the first vital signs.
 _MOST_METRICS = 6
@@ -35,11 +35,11 @@ def compared(runs: Sequence[RunView], names: Sequence[str]) -> list[RunView]:
 def grouping_named(runs: Sequence[RunView], name: str) -> Grouping:
     """The grouping ``name``: ``name``, or a hyperparameter. Raises UsageError when the runs cannot
     be grouped by it."""
-    found = groupings(runs)
+    found = Sweep(runs).groupings
     for grouping in found:
         if grouping.title == name:
             return grouping
-    known = ", ".join(g.title for g in found) or "nothing: no two runs share a name or setting"
+    known = ", ".join(g.title for g in found) or "nothing: most runs share no name or setting"
     hint = nearest(name, [g.title for g in found])
     raise UsageError(f"cannot group by {name!r}; the runs can be grouped by {known}", hint=hint)
 
@@ -88,8 +88,10 @@ def _contents(
         rows.append(cells + [_cell(comparison, row, m) for m in metrics])
     notes = [] if first is None else [group_words(comparison, ordered, first, r) for r in ordered]
     notes = list(dict.fromkeys(n for n in [*notes, ends_words(comparison)] if n))
+    if metrics:
+        notes.append(window_words() + (", ± standard deviation over runs" if by else ""))
     if any(comparison.best(m) is not None for m in metrics):
-        notes.append("* the best" + (", mean ± standard deviation over runs" if by else ""))
+        notes.append("* the best")
     return heads, rows, notes
 
 

@@ -18,13 +18,8 @@ from rltui.health.projection import Projection
 from rltui.present.kit import sentences
 from rltui.present.output.text_report import event_words
 from rltui.present.screens.ahead import projections
-from rltui.present.screens.diagnosis import (
-    CheckItem,
-    cause_words,
-    check_items,
-    ending_diagnosis,
-    summary_of,
-)
+from rltui.present.screens.checks import CheckItem, check_items
+from rltui.present.screens.diagnosis import cause_words, ending_diagnosis, next_step_of, summary_of
 from rltui.present.screens.finding_rows import marks
 from rltui.present.screens.log import last_lines
 from rltui.present.screens.run_state import why_unknown
@@ -136,7 +131,7 @@ def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:
         ],
         "check": [_check(item) for item in check_items(run, diagnosis)],
         "causes": symptom.causes,
-        "advice": symptom.advice,
+        "advice": next_step_of(run, diagnosis),
     }
 
 

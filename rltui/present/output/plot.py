@@ -13,18 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
+from rltui.core.text import cell_width
 from rltui.present.chart.axis import decades, round_ticks, x_ticks
 from rltui.present.chart.render import smooth
 from rltui.present.kit.names import distinct
-from rltui.present.screens.marks import setting_words
+from rltui.present.screens.marks import setting_words, slot_sign
 from rltui.present.screens.mean_band import Points, bundle
 from rltui.present.screens.overlays import points_of
+from rltui.present.screens.x_axis import KINDS
 from rltui.session import RunView
-from rltui.session.groups import Grouping
+from rltui.session.groups import Grouping, Sweep
 
-#: Axis -> kind of its labels, what it is called, and what stands there without it.
-_KINDS = {"step": "step", "relative": "time", "wall": "clock", "tokens": "number"}
+#: Axis -> what it is called, and what stands there without it.
 _AXIS_WORDS = {"wall": "time", "tokens": "tokens"}
 _MISSING = {
     "step": "no point",
@@ -32,6 +34,13 @@ _MISSING = {
     "wall": "no times in the log",
     "tokens": "no token counts in the log",
 }
+
+#: Signs on a line.
+_SIGNS = 3
+#: Lines of a chart below a long legend.
+_LEAST_HEIGHT = 5
+#: The sign of a band in the legend.
+_DOTS = "•"
 
 _Ticks = Sequence[tuple[float, str]]
 
@@ -57,8 +66,9 @@ class PlotOptions:
     """How charts are drawn."""
 
     width: int
-    """In cells, ..."""
+    """Cells of a line."""
     height: int
+    """Lines of a chart."""
     weight: float = 0.0
     """Of the moving average, 0 (none) to below 1."""
     log: bool = False
@@ -77,36 +87,67 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
     having = [r for r in runs if tag in r.infos and _points(r, tag, options.axis) is not None]
     if not having:
         return f"{tag}: {_MISSING[options.axis]}\n"
-    shape = _Shape(2 * width, options.weight, options.log, options.axis)
+    shape = _Shape(2 * width, options.weight, options.log, options.axis, having[0].infos[tag])
     drawn = _of_runs(having, tag, shape) if groups is None else _of_groups(groups, tag, shape)
     curves = [d.curve for d in drawn]
-    names = distinct(tuple(d.label for d in drawn), max(8, width // 3))
     if not any(len(c.x) for c in curves):
         why = "no positive value for a log axis" if options.log else "no finite value"
         return f"{tag}: {why}\n"
+    many = len(having) > 1 or groups is not None
+    legend = _legend(drawn, width) if many else ""
+    height = max(_LEAST_HEIGHT, height - legend.count("\n"))
     plotext.clear_figure()
     try:
         plotext.theme("clear")
         plotext.limitsize(False, False)  # the requested size, even without a terminal
         plotext.plotsize(width, height)
         plotext.title(_title(having, tag))
-        for name, line in zip(names, drawn, strict=True):
-            if len(line.curve.x):
-                label = name if line.label and (len(having) > 1 or groups) else None
-                x, y = line.curve.x.tolist(), line.curve.y.tolist()
-                plotext.plot(x, y, marker=line.marker, label=label, color=line.paint)
+        for line in drawn:
+            x, y = line.curve.x.tolist(), line.curve.y.tolist()
+            if x:
+                plotext.plot(x, y, marker=line.marker, color=line.paint)
+        for line in drawn if many else ():
+            for place, value in _sign_places(line.curve):
+                plotext.text(line.sign, place, value, color=line.paint)
         # what is drawn on a log axis are logarithms: plotext's scale fails on the smallest numbers
         values = np.concatenate([c.y for c in curves])
         low, high = float(values.min()), float(values.max())
         _ticks(plotext.yticks, (decades if options.log else round_ticks)(low, high, height))
         low, high = _span([p for r in having if (p := _points(r, tag, options.axis))])
-        _ticks(plotext.xticks, x_ticks(low, high, width - 10, _KINDS[options.axis]))
+        _ticks(plotext.xticks, x_ticks(low, high, width - 10, KINDS[options.axis]))
         plotext.xlabel(_x_label(having, options.axis))
-        text = str(plotext.build())
+        title, _, chart = str(plotext.build()).partition("\n")
+        text = f"{title}\n{legend}{chart}"
+        if not options.colour:
+            text = str(plotext.uncolorize(text))
     finally:
         plotext.clear_figure()
-    text = (text if options.colour else str(plotext.uncolorize(text))).rstrip("\n") + "\n"
-    return text + _left_out(curves)
+    return text.rstrip("\n") + "\n" + _left_out(curves)
+
+
+def _legend(drawn: Sequence[_Drawn], width: int) -> str:
+    """What the lines are, each with the sign on it, in as many lines as that takes."""
+    import plotext
+
+    named = [d for d in drawn if d.label and len(d.curve.x)]
+    names = distinct(tuple(d.label for d in named), max(8, width - 6))
+    rows, used = [""], 0
+    for line, name in zip(named, names, strict=True):
+        text = f"{line.sign} {name}" if line.sign else f"{_DOTS} {name}"
+        cells = cell_width(text) + 3
+        if used and used + cells > width:
+            rows.append("")
+            used = 0
+        rows[-1] += "   " + str(plotext.colorize(text, line.paint))
+        used += cells
+    return "\n".join(rows) + "\n"
+
+
+def _sign_places(curve: _Curve) -> list[tuple[float, float]]:
+    """Where the sign of a line stands on it: at a third, two thirds and the end."""
+    last = len(curve.x) - 1
+    at = dict.fromkeys(last * n // _SIGNS for n in range(1, _SIGNS + 1)) if last >= 0 else {}
+    return [(float(curve.x[n]), float(curve.y[n])) for n in at]
 
 
 def _ticks(draw: Callable[[list[float], list[str]], object], ticks: _Ticks) -> None:
@@ -124,7 +165,7 @@ def _labels(runs: Sequence[RunView]) -> list[str]:
     hyperparameters in which they differ."""
     names = Counter(r.name for r in runs)
     shown = [r.name if names[r.name] == 1 else f"{r.logdir_label}/{r.name}" for r in runs]
-    pairs = zip(shown, setting_words(runs), strict=True)
+    pairs = zip(shown, setting_words(Sweep(runs)), strict=True)
     return [f"{name} ({words})" if words else name for name, words in pairs]
 
 
@@ -168,6 +209,8 @@ class _Shape:
     weight: float
     log: bool
     axis: str
+    unit: TagInfo
+    """What the tag means where it names the unit of the y axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,16 +221,18 @@ class _Drawn:
     label: str
     """Empty for a line that the legend does not name."""
     paint: int
+    sign: str = ""
+    """One cell that stands on the line, in place of its colour."""
     marker: str = "braille"
 
 
 def _of_runs(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[_Drawn]:
-    """A line for each run; of more than can be told apart the first ones, and the lowest and
-    highest of the rest."""
+    """A line for each run; of more runs than colours the first ones, and the lowest and highest
+    of the rest."""
     labels = _labels(runs)
     own = runs if len(runs) <= len(_COLOURS) else runs[: len(_COLOURS) - 1]
     drawn = [
-        _Drawn(_curve(*points, shape), labels[n], _COLOURS[n])
+        _Drawn(_curve(*points, shape), labels[n], _COLOURS[n], slot_sign(n))
         for n, points in enumerate(_lines(own, tag, shape))
     ]
     rest = bundle(_lines(runs[len(own) :], tag, shape))
@@ -195,7 +240,7 @@ def _of_runs(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[_Drawn]:
         label = f"{len(runs) - len(own)} more: lowest, highest"
         for n, values in enumerate(rest.extremes()):
             curve = _curve(rest.x, values, shape)
-            drawn.append(_Drawn(curve, "" if n else label, _COLOURS[-1], "dot"))
+            drawn.append(_Drawn(curve, "" if n else label, _COLOURS[-1], marker="dot"))
     return drawn
 
 
@@ -208,20 +253,21 @@ def _of_groups(groups: Grouping, tag: str, shape: _Shape) -> list[_Drawn]:
             continue
         paint = _COLOURS[n % len(_COLOURS)]
         label = f"{group.name} (mean of {len(having)})"
-        drawn.append(_Drawn(_curve(found.x, found.mean, shape), label, paint))
+        drawn.append(_Drawn(_curve(found.x, found.mean, shape), label, paint, slot_sign(n)))
         if len(having) > 1:
             edges = [_curve(found.x, values, shape) for values in found.spread()]
-            drawn += [_Drawn(edge, "", paint, "dot") for edge in edges]
+            drawn += [_Drawn(edge, "", paint, marker="dot") for edge in edges]
     return drawn
 
 
 def _lines(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[Points]:
-    """The points of those runs that have any on the axis."""
-    return [p for r in runs if (p := _points(r, tag, shape.axis)) is not None]
+    """The points of those runs that have any on the axis, in one unit."""
+    found = ((r, _points(r, tag, shape.axis)) for r in runs)
+    return [(p[0], p[1] * r.infos[tag].factor_to(shape.unit)) for r, p in found if p is not None]
 
 
 def _points(run: RunView, tag: str, axis: str) -> Points | None:
-    return points_of(run, tag, axis, "" if axis == "step" else _KINDS[axis])
+    return points_of(run, tag, axis, "" if axis == "step" else KINDS[axis])
 
 
 def _curve(steps: FloatArray | IntArray, values: FloatArray, shape: _Shape) -> _Curve:

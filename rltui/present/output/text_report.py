@@ -8,16 +8,19 @@ from datetime import datetime, timezone
 from rltui.catalogue.model import Category
 from rltui.core.level import Level, worst
 from rltui.core.text import cell_width, pad
-from rltui.health.model import Diagnosis, Finding, FindingState
+from rltui.health.model import Diagnosis, Finding, FindingState, lead_of
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.file_note import note_text
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.screens.ahead import ahead_sentence, projections
 from rltui.present.screens.diagnosis import (
+    advice_of,
     cause_of,
     cause_words,
+    ending_advice,
     ending_diagnosis,
+    next_step_of,
     summary_of,
 )
 from rltui.present.screens.finding_rows import FindingRow, finding_rows
@@ -128,7 +131,8 @@ def _ending_lines(run: RunView) -> list[str]:
         return []
     lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {exit_words(ending)}"]
     lines += [f"      {ending.line}"] if ending.line else []
-    lines += [f"      next step: {ending.advice}"] if ending.advice else []
+    advice = ending_advice(run, ending)
+    lines += [f"      next step: {advice}"] if advice else []
     diagnosis = ending_diagnosis(run) if run.infos else None
     return lines + (_check_lines(run, diagnosis) if diagnosis is not None else [])
 
@@ -144,8 +148,8 @@ def _finding_lines(run: RunView) -> list[str]:
     for row in finding_rows(run):  # of rules that no symptom knows
         if id(row.finding) not in known:
             lines.append(f"  {_row_of_finding(run, row)}")
-            if row.finding.advice and row.is_firing:
-                lines.append(f"      next step: {row.finding.advice}")
+            if row.is_firing and (advice := advice_of(run, row.finding)):
+                lines.append(f"      next step: {advice}")
     lines += _moved_lines(run)
     lines += [f"    ahead: {ahead_sentence(run, p)}" for p in projections(run)]
     if not report.findings:
@@ -162,9 +166,8 @@ def _finding_lines(run: RunView) -> list[str]:
 
 def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
     """A cause, the findings that it explains below it, and what to check."""
-    top, lines = story[0], []
-    cause = top.symptom.id == SETTING_CHANGED
-    if cause:
+    top, lead, lines = story[0], lead_of(story), list[str]()
+    if top.symptom.id == SETTING_CHANGED or (lead.is_over and top.level >= Level.WATCH):
         mark = _GLYPHS.over if top.is_over else _GLYPHS.badge(top.level)
         lines.append(f"  {mark} {summary_of(run, top)}")
     own = {id(f) for d in story for f in d.findings}
@@ -173,9 +176,11 @@ def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
             lines.append(f"{'    ' if lines else '  '}{_row_of_finding(run, row)}")
     if top.level < Level.WATCH:
         return lines
-    lead = next((d for d in story if not d.is_over), top)
-    facts = [("usual causes", lead.symptom.causes), ("next step", lead.symptom.advice)]
-    return [*lines, *_check_lines(run, lead), *(f"      {name}: {text}" for name, text in facts)]
+    facts = [("usual causes", lead.symptom.causes), ("next step", next_step_of(run, lead))]
+    facts = [*check_facts(run, lead, _GLYPHS), *facts]
+    if lead is top:  # what began it stands above
+        facts = [f for f in facts if f[0] != "began with"]
+    return [*lines, *(f"      {name}: {text}" for name, text in facts)]
 
 
 def _check_lines(run: RunView, diagnosis: Diagnosis) -> list[str]:

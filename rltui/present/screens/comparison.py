@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,20 +13,26 @@ from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
 from rltui.present.kit import numbers
+from rltui.present.kit.line import RUN_TOKENS
 from rltui.present.screens.marks import differing_parts, slot_of
-from rltui.present.screens.metric_rows import newest_of
 from rltui.present.screens.overlays import compared_tag
 from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.view import View
 from rltui.session import RunView
 from rltui.session.difference import level_at_end
-from rltui.session.groups import Grouping, differing, groupings
+from rltui.session.groups import Grouping, Sweep
+from rltui.session.limits import group_limits
 
 #: What a row of the comparison is: a run, or a group by its name.
 RowId = RunKey | str
 
 _VITAL: RunCache[None, tuple[str, ...]] = RunCache()
 _AT_END: RunCache[str, float | None] = RunCache()
+
+#: Before a row has its colour.
+_NO_SLOT = -1
+#: Lines that go to the last of many rows; the others go to the best.
+_LAST = 2
 
 ORDERS = ("metric", "name", "verdict")
 
@@ -44,6 +50,15 @@ class Column:
     def title(self) -> str:
         """Name on screen."""
         return self.info.title
+
+    def at_end(self, run: RunView) -> float | None:
+        """Where a run got to, in the unit of the column: see
+        :func:`~rltui.session.difference.level_at_end`."""
+        tag = self.tags.get(run.key)
+        if tag is None:
+            return None
+        value = _AT_END.get(run, tag, lambda: level_at_end(run.shown(tag)))
+        return None if value is None else value * run.infos[tag].factor_to(self.info)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,31 +87,58 @@ class Comparison:
         by: str = "",
         tag: tuple[RunView, str] | None = None,
         reference: RunView | None = None,
+        before: Comparison | None = None,
     ) -> None:
         """``by``: title of the grouping, empty for none; ``tag``: a run and one of its tags,
-        which becomes the first column if it is not among the vital signs."""
+        which becomes the first column if it is not among the vital signs; ``before``: an earlier
+        comparison, whose knowledge of the hyperparameters and colours are kept where they hold."""
         self.runs = tuple(r for r in runs if r.infos)
-        self.groupings = groupings(self.runs)
-        self.settings = differing(self.runs)
-        """Hyperparameters in which the runs differ."""
-        self.grouping: Grouping | None = next((g for g in self.groupings if g.title == by), None)
+        known: Sweep | None = None if before is None else before.sweep
+        self.sweep: Sweep = known if known and known.holds_for(self.runs) else Sweep(self.runs)
+        """How the runs differ in their hyperparameters."""
+        groupings = self.sweep.groupings
+        self.grouping: Grouping | None = next((g for g in groupings if g.title == by), None)
         self.columns = _columns(self.runs, tag)
         self.rows = _rows(self.runs, self.grouping, view)
-        self.reference = reference
         self._best: dict[Column, float | None] = {}
+        self._numbers: dict[tuple[RowId, Column], FloatArray] = {}
+        if any(r.slot == _NO_SLOT for r in self.rows):
+            self._choose_lines(() if before is None else before.rows)
+        self.reference = reference
+
+    def _choose_lines(self, before: Sequence[Row]) -> None:
+        """Give a colour to every row, or of many to the best and the last of the first column;
+        those that had one ``before`` keep it."""
+        lines = len(RUN_TOKENS)
+        order = self.rows
+        if len(order) > lines and self.columns:
+            shown = self.columns[0]
+            known = [r for r in self.ordered("metric", shown) if self.numbers_of(r, shown).size]
+            leading = [*known[: lines - _LAST], *known[max(lines, len(known)) - _LAST :]]
+            order = list(dict.fromkeys([*leading, *order]))
+        drawn = {r.id for r in order[:lines]}
+        slots = {r.id: r.slot for r in before if r.slot < lines and r.id in drawn}
+        free = iter(n for n in range(len(order)) if n not in slots.values())
+        for row in order:
+            if row.id not in slots:
+                slots[row.id] = next(free)
+        self.rows = [replace(r, slot=slots[r.id]) for r in self.rows]
+
+    def index_of(self, column: Column | None) -> int:
+        """Where the metric of a column of an earlier comparison stands; 0 where it does not."""
+        tags = set() if column is None else column.tags.items()
+        return next((n for n, c in enumerate(self.columns) if c.tags.items() & tags), 0)
 
     def numbers_of(self, row: Row, column: Column) -> FloatArray:
-        """(n,) one number for each run that has the metric: where it got to, see
-        :func:`~rltui.session.difference.level_at_end`."""
-        found = [_number(run, column.tags.get(run.key)) for run in row.runs]
-        return np.array([x for x in found if x is not None], dtype=np.float64)
+        """(n,) for each run that has the metric where it got to, in the unit of the column."""
+        key = row.id, column
+        if key not in self._numbers:
+            found = [column.at_end(run) for run in row.runs]
+            self._numbers[key] = np.array([x for x in found if x is not None], dtype=np.float64)
+        return self._numbers[key]
 
     def value(self, row: Row, column: Column) -> float | None:
-        """The newest value of a run, or the mean over a group; None where there is none."""
-        if self.grouping is None:
-            run = row.runs[0]
-            tag = column.tags.get(run.key)
-            return None if tag is None else newest_of(run, run.shown(tag))
+        """Where a run got to, or the mean of that over a group; None where there is none."""
         found = self.numbers_of(row, column)
         return float(found.mean()) if len(found) else None
 
@@ -133,6 +175,11 @@ class Comparison:
         return sorted(self.rows, key=lambda r: r.name)
 
 
+def window_words() -> str:
+    """What the numbers of a comparison are."""
+    return f"means over the last {numbers.percent(group_limits().last_share)} of each run"
+
+
 def onset_words(row: Row) -> str:
     """The verdict of a row: since when a run is not ok, how many of a group are not."""
     if len(row.runs) > 1:
@@ -157,30 +204,26 @@ def compared_runs(runs: Sequence[RunView], view: View) -> list[RunView]:
     return marked if len(marked) > 1 else [r for r in runs if r.infos]
 
 
-def _number(run: RunView, tag: str | None) -> float | None:
-    if tag is None:
-        return None
-    return _AT_END.get(run, tag, lambda: level_at_end(run.shown(tag)))
-
-
 def _rows(runs: Sequence[RunView], grouping: Grouping | None, view: View) -> list[Row]:
     if grouping is not None:
-        names = differing_parts([g.name for g in grouping.groups])
+        names = [g.name for g in grouping.groups]
+        names = differing_parts(names) if grouping.title == "name" else names
         return [
-            Row(g.name, name, g.runs, slot)
-            for slot, (g, name) in enumerate(zip(grouping.groups, names, strict=True))
+            Row(g.name, name, g.runs, _NO_SLOT)
+            for g, name in zip(grouping.groups, names, strict=True)
         ]
     slots = [slot_of(view.marked, r) for r in runs]
     names = differing_parts([r.name for r in runs])
     every = None not in slots
     return [
-        Row(run.key, name, (run,), slot if every and slot is not None else n)
-        for n, (run, name, slot) in enumerate(zip(runs, names, slots, strict=True))
+        Row(run.key, name, (run,), slot if every and slot is not None else _NO_SLOT)
+        for run, name, slot in zip(runs, names, slots, strict=True)
     ]
 
 
 def _columns(runs: Sequence[RunView], tag: tuple[RunView, str] | None) -> list[Column]:
-    """The vital signs of all runs, in the order of the first that has each."""
+    """The vital signs of all runs, in the order of the first that has each: the headline, then
+    those in which the runs differ."""
     columns: list[Column] = []
     seen: set[tuple[RunKey, str]] = set()
     wanted = [tag] if tag is not None and tag[1] in tag[0].infos else []
@@ -191,7 +234,14 @@ def _columns(runs: Sequence[RunView], tag: tuple[RunView, str] | None) -> list[C
         tags = {r.key: t for r in runs if (t := compared_tag(run, vital, r)) is not None}
         columns.append(Column(run.infos[vital], tags))
         seen.update(tags.items())
-    return columns
+    return [*columns[:1], *sorted(columns[1:], key=lambda c: not _differs(c, runs))]
+
+
+def _differs(column: Column, runs: Sequence[RunView]) -> bool:
+    """Whether two of the runs have other numbers on screen."""
+    known = (v for r in runs if (v := column.at_end(r)) is not None)
+    first = next(known, None)
+    return first is not None and any(numbers.value(v) != numbers.value(first) for v in known)
 
 
 def _vital_tags(run: RunView) -> tuple[str, ...]:

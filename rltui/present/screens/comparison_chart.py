@@ -10,14 +10,14 @@ import numpy as np
 from rltui.present.chart.chart_model import XY, Overlay
 from rltui.present.chart.render import Chart, Curve, render
 from rltui.present.kit import numbers
-from rltui.present.kit.line import MUTED, RULE, TITLE, Line, Token
+from rltui.present.kit.line import MUTED, RULE, RUN_TOKENS, TITLE, Line, Token
 from rltui.present.kit.names import distinct
 from rltui.present.screens.comparison import Column, Comparison, Row
-from rltui.present.screens.marks import RUN_TOKENS, run_labels, slot_sign
+from rltui.present.screens.marks import run_labels, slot_sign
 from rltui.present.screens.mean_band import bundle
 from rltui.present.screens.overlays import Trace, band_of, trace_of
-from rltui.present.screens.view import View
-from rltui.present.screens.x_axis import Axis, axis_of
+from rltui.present.screens.view import View, missing_on
+from rltui.present.screens.x_axis import KINDS, Axis, axes_of, axis_of
 from rltui.session import RunView
 from rltui.session.difference import difference
 from rltui.session.groups import setting_of
@@ -37,7 +37,7 @@ class Curves:
         self.comparison = comparison
         rows = comparison.rows
         if comparison.grouping is None:
-            names = run_labels([r.runs[0] for r in rows], _NAME)
+            names = run_labels(comparison.sweep, _NAME)
         else:
             names = distinct(tuple(r.name for r in rows), _NAME)
         self.names = {r.id: name for r, name in zip(rows, names, strict=True)}
@@ -118,7 +118,8 @@ def _title(comparison: Comparison, metric: Column, banded: int, view: View, widt
         notes.append(f"{banded} of {len(comparison.rows)} in the band")
     missing = sum(r.key not in metric.tags for r in comparison.runs)
     if missing:
-        notes.append(f"{missing} without it")
+        notes.append(f"not logged by {missing} run{'s' if missing > 1 else ''}")
+    notes.append(words(_off_axis_words(comparison, metric, view)))
     note = "  ".join(x for x in notes if x)
     line += [(f"{note} ", MUTED)] if note else []
     used = sum(len(text) for text, _ in line)
@@ -126,15 +127,25 @@ def _title(comparison: Comparison, metric: Column, banded: int, view: View, widt
     return line
 
 
+def _off_axis_words(comparison: Comparison, metric: Column, view: View) -> str:
+    """Which runs are not drawn, for they lack what the axis counts."""
+    having = [r for r in comparison.runs if r.key in metric.tags]
+    lost = [r for r in having if view.axis not in axes_of(r)]
+    if not lost or len(lost) == len(having):
+        return ""
+    what = missing_on(view.axis)
+    return f"{lost[0].name} has no {what}" if len(lost) == 1 else f"{len(lost)} runs have no {what}"
+
+
 def _axis(comparison: Comparison, metric: Column, here: Row | None, view: View) -> Axis:
     """The axis of the runs: that of the first one that has what the axis counts."""
     first = here.runs if here is not None else ()
-    found = [
-        axis_of(run, run.shown(metric.tags[run.key]), view.axis)
-        for run in (*first, *comparison.runs[:1])
-        if run.key in metric.tags
-    ]
-    return found[0] if found else Axis()
+    runs = [r for r in (*first, *comparison.runs) if r.key in metric.tags]
+    found = (axis_of(r, r.shown(metric.tags[r.key]), view.axis) for r in runs)
+    wanted = next((a for a in found if a.kind == KINDS[view.axis]), None)
+    if wanted is not None or not runs:
+        return wanted or Axis()
+    return axis_of(runs[0], runs[0].shown(metric.tags[runs[0].key]), view.axis)
 
 
 def _curve(
@@ -164,7 +175,7 @@ def _trace(run: RunView, metric: Column, axis: Axis, view: View) -> Trace | None
     found = None if tag is None else trace_of(run, tag, view, axis.kind)
     if tag is None or found is None:
         return None
-    return found.scaled(run.infos[tag].scale / metric.info.scale)
+    return found.scaled(run.infos[tag].factor_to(metric.info))
 
 
 def group_words(
@@ -202,7 +213,7 @@ def settings_words(comparison: Comparison, here: Row | None) -> str:
     empty where none is logged."""
     if here is None or comparison.grouping is not None:
         return ""
-    names = [n for n in comparison.settings if setting_of(here.runs[0], n)]
+    names = [n for n in comparison.sweep.settings if setting_of(here.runs[0], n)]
     if not names:
         return ""
     shown = [f"{n} {setting_of(here.runs[0], n)}" for n in names[:_MOST_SETTINGS]]

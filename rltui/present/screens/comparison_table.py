@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from rltui.core.level import Level
-from rltui.core.text import fit, pad
+from rltui.core.text import cell_width, fit, pad
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
@@ -22,13 +22,20 @@ from rltui.present.kit.line import (
     with_ground,
 )
 from rltui.present.kit.names import distinct
-from rltui.present.screens.comparison import Column, Comparison, Row, RowId, onset_words
+from rltui.present.screens.comparison import (
+    Column,
+    Comparison,
+    Row,
+    RowId,
+    onset_words,
+    window_words,
+)
 from rltui.present.screens.entries import Entry, longest, with_margin
 from rltui.present.screens.marks import slot_look, slot_sign
 from rltui.present.screens.view import View
 
-#: Cells of a metric: the value, the sign of the best, a blank.
-_METRIC = numbers.ALIGNED_WIDTH + 2
+#: Cells of a metric: the value, the sign of the best, a blank; more for a long title.
+_METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20
 #: Cells of the difference, beside the metric that is chosen.
 _DIFFERENCE = 13
 
@@ -44,8 +51,13 @@ class TableLayout:
     difference: int
     first: int
     """First metric that is visible, ..."""
-    end: int
-    """... and the one after the last."""
+    widths: tuple[int, ...]
+    """Cells of those that are visible."""
+
+    @property
+    def visible(self) -> list[tuple[int, int]]:
+        """The visible metrics with their widths."""
+        return list(enumerate(self.widths, self.first))
 
 
 def table_layout(comparison: Comparison, chosen: int, width: int) -> TableLayout:
@@ -57,12 +69,31 @@ def table_layout(comparison: Comparison, chosen: int, width: int) -> TableLayout
     names = longest([r.name for r in comparison.rows], 8) + 1
     rest = width - 1 - margin - 4 - verdict - step - difference
     name = max(8, min(names, rest - _METRIC, max(20, rest // 2)))
-    fits = max(1, (rest - name) // _METRIC)
-    first = max(0, min(chosen - fits // 2, len(comparison.columns) - fits))
-    end = min(len(comparison.columns), first + fits)
-    if end - first == len(comparison.columns) and names > name:
-        name = min(names, rest - (end - first) * _METRIC)
-    return TableLayout(margin, name, verdict, step, difference, first, end)
+    widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 2)) for c in comparison.columns]
+    first, end = _visible(widths, chosen, rest - name)
+    if end - first == len(widths) and names > name:
+        name = min(names, rest - sum(widths))
+    return TableLayout(margin, name, verdict, step, difference, first, tuple(widths[first:end]))
+
+
+def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
+    """The first metric that is visible and the one after the last: those around the chosen one
+    that fit."""
+    first, end = chosen, min(len(widths), chosen + 1)
+    room -= sum(widths[first:end])
+    grows = True
+    while grows:
+        grows = False
+        if first > 0 and (end - chosen > chosen - first or end == len(widths)):
+            grows = widths[first - 1] <= room
+            if grows:
+                first -= 1
+                room -= widths[first]
+        if end < len(widths) and widths[end] <= room:
+            grows = True
+            room -= widths[end]
+            end += 1
+    return first, end
 
 
 def table_head(comparison: Comparison, chosen: int, layout: TableLayout, view: View) -> Line:
@@ -75,12 +106,12 @@ def table_head(comparison: Comparison, chosen: int, layout: TableLayout, view: V
         line.append(column("verdict", layout.verdict, MUTED))
     if layout.step:
         line.append(column("runs" if grouped else "step", layout.step, MUTED, right=True))
-    for index in range(layout.first, layout.end):
+    for index, width in layout.visible:
         here = index == chosen
         metric = comparison.columns[index]
         look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
-        title = fit(view.glyphs.text(metric.title), _METRIC - 1, ellipsis=view.glyphs.ellipsis)
-        line += [(title, look), (" " * (_METRIC - len(title)), TEXT)]
+        title = fit(view.glyphs.text(metric.title), width - 2, ellipsis=view.glyphs.ellipsis)
+        line += [(" " * (width - 2 - cell_width(title)), TEXT), (title, look), ("  ", TEXT)]
         if here and layout.difference:
             base, word = comparison.base(metric)
             word = "± over runs" if grouped else "" if base is None else word
@@ -99,19 +130,20 @@ def table_entries(
     """One entry per row."""
     cut = distinct(tuple(r.name for r in rows), layout.name - 1, view.glyphs.ellipsis)
     names = dict(zip((r.id for r in rows), cut, strict=True))
-    best = {n: comparison.best(comparison.columns[n]) for n in range(layout.first, layout.end)}
+    best = {n: comparison.best(comparison.columns[n]) for n, _ in layout.visible}
 
     def entry(row: Row) -> Entry[RowId]:
         def draw(cursor: bool) -> list[Line]:
             line = _head_of_row(row, names[row.id], layout, view, cursor)
-            for index in range(layout.first, layout.end):
+            for index, cells in layout.visible:
                 metric = comparison.columns[index]
-                line += _value(comparison.value(row, metric), best[index], view)
+                line += _value(comparison.value(row, metric), best[index], cells, view)
                 if index == chosen and layout.difference:
                     text = _beside(comparison, row, metric)
                     line.append(column(view.glyphs.text(text), layout.difference, MUTED))
-            cells = width - layout.margin - 1
-            return [with_margin(line, cells, layout.margin, view, cursor=cursor)]
+            return [
+                with_margin(line, width - layout.margin - 1, layout.margin, view, cursor=cursor)
+            ]
 
         return Entry(row.id, draw)
 
@@ -139,13 +171,13 @@ def _head_of_row(row: Row, name: str, layout: TableLayout, view: View, cursor: b
     return line
 
 
-def _value(value: float | None, best: float | None, view: View) -> Line:
+def _value(value: float | None, best: float | None, width: int, view: View) -> Line:
     is_best = best is not None and value == best
     look = style(Token.STRONG, bold=True) if is_best else STRONG if best is None else TEXT
     text = numbers.aligned(value)
     if is_best:
         text = f"{text.rstrip()}*"
-    return [(pad(view.glyphs.text(text), _METRIC), look)]
+    return [(" " * (width - _METRIC), TEXT), (pad(view.glyphs.text(text), _METRIC), look)]
 
 
 def _beside(comparison: Comparison, row: Row, metric: Column) -> str:
@@ -174,6 +206,7 @@ def comparison_header(
         count = len(comparison.grouping.groups)
         groups = "1 group" if count == 1 else f"{count} groups"
         line.append((f"  {groups} by {comparison.grouping.title}", TEXT))
+    line.append((f"  {window_words()}   * best", MUTED))
     line = fit_line(
         [(view.glyphs.text(t), s) for t, s in line], width, ellipsis=view.glyphs.ellipsis
     )

@@ -12,14 +12,16 @@ from rltui.present.kit.line import MUTED, RULE, TITLE, Line
 from rltui.present.kit.prose import fact_table, paragraph
 from rltui.present.screens.ahead import ahead_sentence, projection_of
 from rltui.present.screens.diagnosis import (
+    advice_of,
     cause_of,
     diagnosis_of,
+    next_step_of,
     summary_of,
-    suspect_words,
     worst_story,
 )
 from rltui.present.screens.findings import evidence_lines
 from rltui.present.screens.findings_detail import checks, next_step_lines
+from rltui.present.screens.suspects import suspect_of, suspect_words
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -30,8 +32,7 @@ def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> l
     rule: Line = [(view.glyphs.rule * width, RULE)]
     text = paragraph(view.glyphs.text(sentences.summary(finding)), width)
     diagnosis = diagnosis_of(run, finding)
-    advice = finding.advice if diagnosis is None else diagnosis.symptom.advice
-    step = next_step_lines(advice, view, width)
+    step = next_step_lines(advice_of(run, finding), view, width)
     lines = [head, rule, *text, *step, [], *evidence_lines(run, finding, view, width)]
     return lines if diagnosis is None else [*lines, *checks(run, diagnosis, view, width)]
 
@@ -69,14 +70,13 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     if story is not None and cause is not None and cause.tag == tag and run.report is not None:
         top = run.report.diagnosed.diagnoses[0]
         yield top.level.word, summary_of(run, top)
-        yield "next step", story.symptom.advice
+        yield "next step", next_step_of(run, story)
         return
-    suspects = run.report.diagnosed.suspects if run.report else ()
-    suspect = next((s for s in suspects if s.tag == tag), None)
+    suspect = suspect_of(run, tag)
     if story is not None and suspect is not None:
-        why = f"{suspect_words(suspect)}: the likely cause of what fires ({story.symptom.title})"
+        why = f"{suspect_words(suspect)} ({story.symptom.title})"
         yield verdict.tag_level(tag).word, why
-        yield "next step", story.symptom.advice
+        yield "next step", next_step_of(run, story)
         return
     for finding in found:
         yield finding.level.word, sentences.summary(finding)
@@ -84,8 +84,7 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     yield "no tick", doubt
     yield "ahead", ahead_sentence(run, ahead) if ahead else ""
     for finding in found[:1]:
-        diagnosis = diagnosis_of(run, finding)
-        yield "next step", diagnosis.symptom.advice if diagnosis else finding.advice
+        yield "next step", advice_of(run, finding)
     if not found and not verdict.judgement(tag).rules:
         yield "badge", "no rule judges it"
     if run.step_word != "step":

@@ -112,11 +112,8 @@ def marks(run: RunView) -> Counter[Level]:
     """How many marks of each level from watch on stand for what is wrong now: rows that fire,
     settings that are the cause and still set so, and how the run ended."""
     found = [r.finding.level for r in finding_rows(run) if r.is_firing]
-    if run.report is not None and (stories := run.report.diagnosed.stories()):
-        diagnosed = run.report.diagnosed
-        level = max(d.level for d in stories[0])
-        jumped = diagnosed.cause is not None and not diagnosed.diagnoses[0].is_over
-        found += [level] * (jumped + len(diagnosed.suspects))
+    if run.report is not None:
+        found += run.report.diagnosed.blamed.values()
     found.append(run.verdict.exit_level)
     return Counter(level for level in found if level >= Level.WATCH)
 

@@ -27,6 +27,7 @@ from rltui.present.screens.finding_rows import (
     muted_rows,
 )
 from rltui.present.screens.run_state import since_step, why_unknown
+from rltui.present.screens.suspects import usually
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -122,9 +123,7 @@ def suspect_lines(run: RunView, view: View, width: int) -> list[tuple[str, Line]
     for suspect in run.report.diagnosed.suspects if run.report else ():
         level, words = run.verdict.tag_level(suspect.tag), view.glyphs.text
         look = style(LEVEL_TOKEN[level], bold=True)
-        text = (
-            f"{run.infos[suspect.tag].title}  usually {sentences.bounds(suspect.low, suspect.high)}"
-        )
+        text = f"{run.infos[suspect.tag].title}  {usually(suspect)}"
         line: Line = [(f"{view.glyphs.badge(level)} ", look), (words(text), look)]
         out.append((suspect.tag, fit_line(line, width, ellipsis=view.glyphs.ellipsis)))
     return out
@@ -169,7 +168,9 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
         ]
     else:
         lines = [
-            [(f"{glyphs.ok} ", style(Token.OK)), ("nothing to report", TEXT)],
+            [(f"{glyphs.ok} ", style(Token.OK)), ("nothing to report", TEXT)]
+            if run.verdict.crash is None
+            else [(f"{glyphs.unknown} ", MUTED), ("no finding", TEXT)],
             _fact("judged", _judged(run), width, view),
         ]
     if report.skipped:

@@ -9,13 +9,15 @@ from rltui.present.kit.line import LEVEL_TOKEN, MUTED, RULE, STRONG, TEXT, Line,
 from rltui.present.kit.names import distinct
 from rltui.present.kit.prose import fact_table, paragraph
 from rltui.present.screens.ahead import ahead_sentence, projection_of
+from rltui.present.screens.checks import check_table
 from rltui.present.screens.diagnosis import (
+    advice_of,
     cause_of,
-    check_table,
     diagnosis_of,
+    ending_advice,
     ending_diagnosis,
+    next_step_of,
     summary_of,
-    suspect_words,
     title_of,
 )
 from rltui.present.screens.finding_rows import FindingRow
@@ -32,8 +34,10 @@ from rltui.present.screens.findings_list import (
 from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import exit_words
 from rltui.present.screens.metric_chart import chart_lines
+from rltui.present.screens.metric_columns import columns_for
 from rltui.present.screens.metric_rows import fold
-from rltui.present.screens.metric_table import columns_for, row_line, section_line
+from rltui.present.screens.metric_table import row_line, section_line
+from rltui.present.screens.suspects import suspect_of, suspect_words
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
@@ -121,11 +125,10 @@ def _ending_detail(run: RunView, view: View, width: int) -> list[Line]:
     lines = paragraph(words(exit_words(crash)), width, look)
     if crash.line:
         lines += paragraph(words(crash.line), width, STRONG)
-    if crash.advice:
-        lines += [[], *paragraph(words(crash.advice), width)]
+    advice = ending_advice(run, crash)
+    lines += next_step_lines(advice, view, width) if advice else []
     diagnosis = ending_diagnosis(run) if run.infos else None
     if diagnosis is not None:
-        lines += next_step_lines(diagnosis.symptom.advice, view, width)
         lines += checks(run, diagnosis, view, width)
     return [*lines, [], [("t shows the end of the log", MUTED)]]
 
@@ -140,7 +143,7 @@ def _cause_detail(
     room = width - line_width(head) - cell_width(note)
     head += [(view.glyphs.rule * max(0, room), RULE), (note, MUTED)]
     lines = [head, *paragraph(words(summary_of(run, diagnosis)), width)]
-    lines += next_step_lines(diagnosis.symptom.advice, view, width)
+    lines += next_step_lines(next_step_of(run, diagnosis), view, width)
     lines += checks(run, diagnosis, view, width)
     moved = first_mover_lines(run, view, width, min(7, height - len(lines) - 10))
     lines += [[], *moved] if moved else []
@@ -152,14 +155,15 @@ def _cause_detail(
 def _suspect_detail(
     run: RunView, tag: str, diagnosis: Diagnosis, view: View, width: int, height: int
 ) -> list[Line]:
-    words, level = view.glyphs.text, run.verdict.tag_level(tag)
-    suspects = run.report.diagnosed.suspects if run.report else ()
-    why = next((suspect_words(s) for s in suspects if s.tag == tag), "")
+    words, level, suspect = view.glyphs.text, run.verdict.tag_level(tag), suspect_of(run, tag)
+    if suspect is None:
+        return []
     lines = [heading(words(run.infos[tag].title), width, view, tag)]
-    about = f"{why}: the likely cause of what fires ({diagnosis.symptom.title})"
+    about = f"{suspect_words(suspect)} ({diagnosis.symptom.title})"
     lines += paragraph(words(about), width, style(LEVEL_TOKEN[level], bold=True))
+    lines += next_step_lines(suspect.advice, view, width)
     lines += checks(run, diagnosis, view, width)
-    return [*lines, *_chart(run, tag, view, width, height - len(lines))][:height]
+    return [*lines, *_chart(run, tag, view, width, height - len(lines))]
 
 
 def _finding_detail(
@@ -174,8 +178,7 @@ def _finding_detail(
     head.append((f" {finding.rule}", MUTED))
     lines = [head, *paragraph(words(sentences.summary(finding)), width)]
     diagnosis = diagnosis_of(run, finding)
-    advice = finding.advice if diagnosis is None else diagnosis.symptom.advice
-    lines += next_step_lines(advice, view, width) if not finding.error else []
+    lines += next_step_lines(advice_of(run, finding), view, width) if not finding.error else []
     facts = [("since", since_words(run, finding)), ("because", _because(run, diagnosis))]
     facts += [("before", f"{span_words(run, f)}: {sentences.short(f)}") for f in row.earlier]
     facts += [("also", f"{f.tag}: {sentences.short(f)}") for f in row.findings[1:]]

@@ -116,7 +116,8 @@ def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
     for at, row in enumerate(rows):
         lines.append(finding_line(run, row, width, view))
         if spare > 0 and width >= 44 and (row.id in bad or spare >= len(rows) - at - 1):
-            body = _evidence(row, width, 2 if spare > len(rows) else 1, view)
+            waiting = sum(r.id in bad for r in rows[at + 1 :])
+            body = _evidence(row, width, 2 if spare > waiting + 1 else 1, view)
             spare -= len(body)
             lines += body
     return [*lines, [(f"  and {hidden} more on Findings", MUTED)]] if hidden else lines

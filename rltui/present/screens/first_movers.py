@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rltui.core.text import pad
 from rltui.health.model import Move
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
@@ -52,8 +53,9 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
         if width < _BOTH_VALUES:
             line.append((glyphs.text(change_words(move)), MUTED))
         else:
-            line.append((f"{numbers.aligned(move.before)}{glyphs.text(' → ')}", MUTED))
-            line.append((numbers.aligned(move.after) + " ", look if move.is_setting else STRONG))
+            before, after = numbers.value(move.before), numbers.value(move.after)
+            line.append((pad(before, 9, right=True) + glyphs.text(" → "), MUTED))
+            line.append((pad(after, 9) + " ", look if move.is_setting else STRONG))
         if width >= 69 and move.factor is not None:
             line.append((glyphs.text(numbers.factor(move.factor)), MUTED))
         lines.append(line)

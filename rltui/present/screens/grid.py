@@ -32,6 +32,7 @@ from rltui.present.kit.line import (
 from rltui.present.kit.names import distinct
 from rltui.present.screens.grid_layout import MARGIN, GridLayout
 from rltui.present.screens.metric_chart import chart_of
+from rltui.present.screens.metric_columns import short_titles
 from rltui.present.screens.metric_rows import Row
 from rltui.present.screens.overlays import has_others, versions, with_others
 from rltui.present.screens.run_cache import RunCache
@@ -73,7 +74,7 @@ class Pace:
 
     def __init__(self) -> None:
         self.left: float = math.inf
-        """So many more; those that are drawn already do not count."""
+        """Charts that may still be drawn; those that are drawn already do not count."""
         self.waiting = False
         """Whether any had to wait."""
         self.before: dict[str, list[Line]] = {}
@@ -213,21 +214,27 @@ def _crossed(plot: _Plot, span: Span, at: float, step: int, view: View) -> list[
 
 
 def _names(run: RunView, rows: Sequence[Row], view: View, width: int) -> tuple[str, ...]:
-    """The titles, each as long as the longest unit and value leave room for."""
-    room = min((_room(run, r, view, width) for r in rows), default=width)
-    return distinct(tuple(r.title for r in rows), room, view.glyphs.ellipsis)
+    """The titles, without the unit that stands beside them, where they fit; else as long as the
+    longest unit and value leave room for."""
+    short = short_titles([r.title for r in rows], [r.info.unit for r in rows])
+    units = [_unit(run, r, t, view, width) for r, t in zip(rows, short, strict=True)]
+    titles = [t if u else r.title for r, t, u in zip(rows, short, units, strict=True)]
+    rooms = [_room(r, u, width) for r, u in zip(rows, units, strict=True)]
+    cuts = distinct(tuple(titles), min(rooms, default=width), view.glyphs.ellipsis)
+    found = zip(titles, rooms, cuts, strict=True)
+    return tuple(t if cell_width(t) <= room else cut for t, room, cut in found)
 
 
-def _room(run: RunView, row: Row, view: View, width: int) -> int:
-    """Cells for the name of a chart; the unit gives way where it leaves less than half."""
+def _room(row: Row, unit: str, width: int) -> int:
+    """Cells for the name of a chart."""
     value = cell_width(numbers.value(row.value)) if row.value is not None else 1
-    unit = cell_width(_unit(run, row, view, width))
-    return max(4, width - 3 - max(value, 7) - (unit + 1 if unit else 0))
+    return max(4, width - 3 - max(value, 7) - (cell_width(unit) + 1 if unit else 0))
 
 
-def _unit(run: RunView, row: Row, view: View, width: int) -> str:
+def _unit(run: RunView, row: Row, title: str, view: View, width: int) -> str:
+    """The unit; it gives way to the title."""
     unit = "own step" if has_own_axis(run, row.tag) else row.info.unit
-    if cell_width(row.title) + cell_width(unit) + 12 > width:
+    if cell_width(title) + cell_width(unit) + 12 > width:
         return ""
     return view.glyphs.text(unit)
 
@@ -244,7 +251,7 @@ def _title(run: RunView, row: Row, name: str, cross: int | None, view: View, wid
         look = style(Token.BAD, bold=True)
     line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
     line.append((glyphs.text(name), STRONG if alarm else TEXT))
-    unit = _unit(run, row, view, width)
+    unit = _unit(run, row, name, view, width)
     right: Line = [(f"{unit} ", MUTED)] if unit else []
     right.append((text, look))
     fill = max(1, width - line_width(line) - line_width(right))

@@ -18,7 +18,7 @@ from rltui.present.screens.findings import heading
 from rltui.present.screens.marks import slot_look, slot_sign
 from rltui.present.screens.view import View
 from rltui.session import RunView
-from rltui.session.hyperparameters import differing, main_rank, value_text
+from rltui.session.hyperparameters import differing_settings, main_rank, value_text
 from rltui.sources.beside.settings_files import FileSettings
 
 #: Names of one section; a larger one is split by the next part of the names.
@@ -132,7 +132,7 @@ def _differences(
     tables = [s.values for s in every]
     names = [
         n
-        for n in differing(tables)
+        for n in differing_settings(tables)
         if words_match(" ".join([n, *(value_text(t.get(n, _NOTHING)) for t in tables)]), text)
     ]
     if text and not names:

@@ -68,6 +68,8 @@ class Key:
 
 MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
 _REPLAY = "Replay"
+#: Actions whose words stand in the footer during a replay only.
+REPLAYED = ("replay_back", "pause")
 
 KEYS: tuple[Key, ...] = (
     Key("help", ("question_mark",), "?", "this help", _ALL, _ALWAYS, "help", 0),
@@ -109,14 +111,14 @@ KEYS: tuple[Key, ...] = (
     Key("enter", ("enter",), "Enter", "open", MOVE, _LISTS, "open", 2),
     Key("back", ("escape",), "Esc", "back, clear the filter", MOVE, _ALWAYS, "back", 3),
     Key("next_finding", ("exclamation_mark",), "!", "next finding", MOVE, _RUN, "next finding", 4),
-    Key("runs", ("r",), "r", "list of runs", MOVE, _RUN, "runs", 5),
+    Key("runs", ("r",), "r", "list of runs", MOVE, (*_RUN, COMPARISON), "runs", 5),
     Key(
         "filter",
         ("slash",),
         "/",
         "filter; !word hides",
         _SCREEN,
-        (RUNS, LIST, GRID, TIMING, PICKER, LOG, SETTINGS, SAMPLES),
+        (RUNS, LIST, GRID, TIMING, COMPARISON, PICKER, LOG, SETTINGS, SAMPLES),
         "filter",
         1,
     ),
@@ -213,8 +215,27 @@ KEYS: tuple[Key, ...] = (
     Key("tail", ("t",), "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
     Key("hyperparameters", ("H",), "H", "hyperparameters", _ALL, _SETTINGS, rank=13),
     Key("samples", ("T",), "T", "texts and samples", _ALL, (*_RUN, SAMPLES), rank=13),
-    Key("pause", ("p",), "p", "pause the view, a replay", _ALL, rank=11, handler="app.pause"),
-    Key("replay_back", ("less_than_sign",), "<", "as it was a step earlier", _REPLAY, _RUN),
+    Key(
+        "pause",
+        ("p",),
+        "p",
+        "pause the view, a replay",
+        _ALL,
+        footer="play/pause",
+        rank=1,
+        handler="app.pause",
+    ),
+    Key(
+        "replay_back",
+        ("less_than_sign",),
+        "<",
+        "as it was a step earlier",
+        _REPLAY,
+        _RUN,
+        "replay a step",
+        1,
+        "< >",
+    ),
     Key("replay_on", ("greater_than_sign",), ">", "as it was a step later", _REPLAY, _RUN),
     Key("replay_slower", ("left_curly_bracket",), "{", "slower replay", _REPLAY, _RUN),
     Key("replay_faster", ("right_curly_bracket",), "}", "faster replay", _REPLAY, _RUN),

@@ -1,22 +1,21 @@
-"""Runs that were marked to be compared, and how they are told apart."""
+"""Runs that were marked to be compared, and what distinguishes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from rltui.core.batch import RunKey
 from rltui.core.text import cell_width
-from rltui.present.kit.line import MUTED, Style, Token, style
+from rltui.present.kit.line import MUTED, RUN_TOKENS, Style, style
 from rltui.present.kit.names import distinct
 from rltui.session import RunView
-from rltui.session.groups import differing, setting_of
+from rltui.session.groups import Sweep, setting_of
 from rltui.session.hyperparameters import last_part
 
 #: Hyperparameters in the label of a run.
 _MOST_SETTINGS = 2
-#: The colours of compared runs, by slot. More lines cannot be told apart in one chart.
-RUN_TOKENS = (Token.RUN_1, Token.RUN_2, Token.RUN_3, Token.RUN_4, Token.RUN_5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +31,8 @@ def toggled(marked: Sequence[Marked], run: RunView) -> tuple[Marked, ...]:
     rest = [m for m in marked if m.run is not run]
     if len(rest) < len(marked):
         return tuple(rest)
-    taken = {m.slot for m in rest}
-    free = next(i for i in range(len(rest) + 1) if i not in taken)
-    return tuple(sorted([*rest, Marked(run, free)], key=lambda m: m.slot))
+    mark = Marked(run, _free({m.slot for m in rest}))
+    return tuple(sorted([*rest, mark], key=lambda m: m.slot))
 
 
 def following(marked: tuple[Marked, ...], runs: Mapping[RunKey, RunView]) -> tuple[Marked, ...]:
@@ -44,19 +42,24 @@ def following(marked: tuple[Marked, ...], runs: Mapping[RunKey, RunView]) -> tup
     return tuple(Marked(runs[m.run.key], m.slot) for m in marked if m.run.key in runs)
 
 
-def marked_by_name(
-    marked: tuple[Marked, ...], names: Sequence[str | None], runs: Iterable[RunView]
+def marked_again(
+    marked: tuple[Marked, ...],
+    slots: Mapping[RunKey, int],
+    runs: Mapping[RunKey, RunView],
 ) -> tuple[Marked, ...]:
-    """The marks with those of ``names``, by slot, whose runs are there; a slot that has been taken
-    stays as it is."""
-    taken, known = {m.slot for m in marked}, {m.run for m in marked}
-    found = [
-        Marked(run, names.index(run.key.name))
-        for run in runs
-        if run.key.name in names and run not in known
-    ]
-    fresh = {m.slot: m for m in found if m.slot not in taken}
-    return tuple(sorted([*marked, *fresh.values()], key=lambda m: m.slot))
+    """The marks with those of ``slots`` whose runs are there; where a slot has been taken, in the
+    lowest free one."""
+    for key, slot in slots.items():
+        run = runs.get(key)
+        if run is not None and slot_of(marked, run) is None:
+            taken = {m.slot for m in marked}
+            marked = (*marked, Marked(run, _free(taken) if slot in taken else slot))
+    return tuple(sorted(marked, key=lambda m: m.slot))
+
+
+def _free(taken: Collection[int]) -> int:
+    """The lowest free slot."""
+    return next(i for i in range(len(taken) + 1) if i not in taken)
 
 
 def slot_of(marked: Sequence[Marked], run: RunView) -> int | None:
@@ -74,13 +77,13 @@ def slot_look(slot: int) -> Style:
     return style(RUN_TOKENS[slot], bold=True) if slot < len(RUN_TOKENS) else MUTED
 
 
-def run_labels(runs: Sequence[RunView], width: int, ellipsis: str = "…") -> tuple[str, ...]:
-    """What tells each of ``runs`` from the others, in at most ``width`` cells: the values of the
-    main hyperparameters that differ, the part of the name in which they differ, or both."""
-    names = differing_parts([r.name for r in runs])
+def run_labels(sweep: Sweep, width: int, ellipsis: str = "…") -> tuple[str, ...]:
+    """What distinguishes each run of a sweep, in at most ``width`` cells: the values of the main
+    hyperparameters that differ, the part of the name in which they differ, or both."""
+    names = differing_parts([r.name for r in sweep.runs])
     for most in range(_MOST_SETTINGS, 0, -1):
-        settings = setting_words(runs, most)
-        if all(settings) and len(set(settings)) == len(runs):
+        settings = setting_words(sweep, most)
+        if all(settings) and len(set(settings)) == len(names):
             labels = settings
         else:
             pairs = zip(names, settings, strict=True)
@@ -90,10 +93,11 @@ def run_labels(runs: Sequence[RunView], width: int, ellipsis: str = "…") -> tu
     return distinct(tuple(names), width, ellipsis)
 
 
-def setting_words(runs: Sequence[RunView], most: int = _MOST_SETTINGS) -> list[str]:
-    """For each run the main hyperparameters in which ``runs`` differ, ``most`` of them; empty texts
-    where there are none but those that the names hold."""
-    found = [n for n in differing(runs) if not _is_named(runs, n)][:most]
+def setting_words(sweep: Sweep, most: int = _MOST_SETTINGS) -> list[str]:
+    """For each run of a sweep the main hyperparameters in which they differ, ``most`` of them;
+    empty texts where there are none but those that the names hold."""
+    runs = sweep.runs
+    found = list(islice((n for n in sweep.settings if not _is_named(runs, n)), most))
     return [
         ", ".join(f"{last_part(n)} {setting_of(r, n) or 'not set'}" for n in found) for r in runs
     ]

@@ -17,7 +17,7 @@ from rltui.present.kit.line import (
     style,
 )
 from rltui.present.kit.prose import fact_line, paragraph
-from rltui.present.screens.diagnosis import cause_of, suspect_words
+from rltui.present.screens.diagnosis import cause_of
 from rltui.present.screens.entries import beside, indented
 from rltui.present.screens.findings import finding_block, heading
 from rltui.present.screens.first_movers import change_words
@@ -29,6 +29,7 @@ from rltui.present.screens.metric_rows import (
 )
 from rltui.present.screens.related import related_lines
 from rltui.present.screens.statistics import statistics, statistics_in_line
+from rltui.present.screens.suspects import suspect_of, suspect_words
 from rltui.present.screens.tabs import TAB_BY_ID
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -140,9 +141,8 @@ def _judgement(run: RunView, row: Row, view: View, width: int, limit: int = 3) -
         if cause is not None and cause.tag == row.tag:
             at = f"{run.step_word} {numbers.step(cause.step)}"
             text = f"{change_words(cause)} at {at}: the cause of what fires"
-        suspects = run.report.diagnosed.suspects if run.report else ()
-        for suspect in (s for s in suspects if s.tag == row.tag):
-            text = f"{suspect_words(suspect)}: the likely cause of what fires"
+        if (suspect := suspect_of(run, row.tag)) is not None:
+            text = suspect_words(suspect)
         if sentences.healthy(judgement):
             text += f"; documented range {sentences.healthy(judgement)}"
         lines.append([(f"{glyphs.badge(row.level)} ", badge), (words(text), MUTED)])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
-from rltui.present.kit import numbers, sentences
+from rltui.present.kit import numbers
 from rltui.present.kit.bins import Digest
 from rltui.present.kit.line import (
     ACCENT,
@@ -26,10 +26,10 @@ from rltui.present.kit.line import (
     line_width,
     style,
 )
-from rltui.present.kit.names import distinct
 from rltui.present.kit.spark import empty_digest, spark_of
 from rltui.present.screens.entries import Entry, fixed, with_margin
 from rltui.present.screens.marks import slot_sign
+from rltui.present.screens.metric_columns import Columns, healthy_words, row_names, unit_words
 from rltui.present.screens.metric_rows import Row, Section, episodes, trend_of
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
 from rltui.present.screens.view import View
@@ -40,55 +40,6 @@ from rltui.store import Series
 _ROWS: RunCache[object, Line] = RunCache()
 _SPARKS: RunSeriesCache[Line] = RunSeriesCache()
 _DIGESTS: RunSeriesCache[Digest] = RunSeriesCache()
-
-#: Units that get a shorter word in narrow panes.
-_SHORT_UNITS = {"tok/s/gpu": "tok/s", "ms/tok": "ms/tk", "steps/s": "st/s", "samples/s": "smp/s"}
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Cells of text in each column of a row; 0 leaves a column out.
-
-    The badge comes first, in one cell; a blank stands between any two columns.
-    """
-
-    name: int
-    unit: int
-    change: int
-    spark: int
-    healthy: int
-    value: int = numbers.ALIGNED_WIDTH
-
-    @property
-    def width(self) -> int:
-        """Cells of the whole row."""
-        shown = (self.name, self.value, self.unit, self.change, self.spark, self.healthy)
-        return 1 + sum(1 + cells for cells in shown if cells)
-
-    def start(self, column: str) -> int:
-        """Cells before a column."""
-        at = 2
-        for name in ("name", "value", "unit", "change", "spark", "healthy"):
-            if name == column:
-                break
-            cells: int = getattr(self, name)
-            at += cells + 1 if cells else 0
-        return at
-
-
-def columns_for(width: int) -> Columns:
-    """The columns of a pane ``width`` cells wide."""
-    if width >= 84:
-        return Columns(18, 9, 9, width - 69, 16)
-    if width >= 76:
-        return Columns(16, 9, 8, width - 63, 13)
-    if width >= 67:
-        return Columns(16, 7, 8, width - 60, 12)
-    if width >= 60:
-        return Columns(16, 0, 8, width - 52, 12)
-    if width >= 34:
-        return Columns(width - 24, 0, 0, 10, 0)
-    return Columns(max(4, width - 13), 0, 0, 0, 0)
 
 
 def row_line(
@@ -116,7 +67,7 @@ def _row_line(
     look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
     line.append((value + " ", look if alarm or nonfinite else STRONG))
     if columns.unit:
-        unit = _unit(row, columns, view)
+        unit = unit_words(row, columns, view)
         line.append(column(unit, columns.unit + 1, MUTED, ellipsis=glyphs.ellipsis))
     if columns.change:
         line.append(column(_change(run, row, columns, view), columns.change + 1, MUTED))
@@ -124,24 +75,9 @@ def _row_line(
         judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
         line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
     if columns.healthy:
-        healthy = pad(_healthy(row, columns, view), columns.healthy, ellipsis=glyphs.ellipsis)
+        healthy = pad(healthy_words(row, columns, view), columns.healthy, ellipsis=glyphs.ellipsis)
         line.append((" " + healthy, MUTED))
     return line
-
-
-def _healthy(row: Row, columns: Columns, view: View) -> str:
-    """The limit in words; narrow columns take the short form."""
-    words = view.glyphs.text(sentences.healthy(row.judgement))
-    if columns.healthy >= 16 and cell_width(words) <= columns.healthy:
-        return words
-    return view.glyphs.text(sentences.healthy_short(row.judgement)) or words
-
-
-def _unit(row: Row, columns: Columns, view: View) -> str:
-    unit = row.info.unit
-    if cell_width(unit) > columns.unit:
-        unit = _SHORT_UNITS.get(unit, unit)
-    return view.glyphs.text(unit)
 
 
 def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
@@ -165,7 +101,7 @@ def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) 
     name = (width, first, last, end, tuple(spans), judged, view.marker)
 
     def draw(series: Series) -> Line:
-        digest = _digest(run, series, empty_digest(first, last, end, width), last)
+        digest = _digest(run, series, empty_digest(first, last, end, width, narrowest=1.0), last)
         return spark_of(digest, last, spans, judged, view.glyphs)
 
     return _SPARKS.of(run).get(run.shown(tag), draw, name=name)
@@ -207,9 +143,10 @@ def section_line(
 
 def _heads(line: Line, columns: Columns, rule: str, spark_head: str) -> Line:
     """Column heads set into the rule, each at the place of its column."""
-    heads = [("value", 3), ("change", 0), ("spark", 0), ("healthy", 0)]
-    for name, indent in heads:
-        fill = columns.start(name) + indent - 1 - line_width(line)
+    heads = [("value", 3, 5), ("change", 0, 0), ("spark", 0, 0), ("healthy", 0, 0)]
+    for name, indent, most in heads:  # a long title moves the head within its column
+        begin = max(columns.start(name) + indent, line_width(line) + 1)
+        fill = min(begin, columns.start(name) + most) - 1 - line_width(line)
         if getattr(columns, name) and fill >= 0:
             head = spark_head if name == "spark" else name
             line = [*line, (rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
@@ -240,8 +177,8 @@ def table_entries(
 def row_entries(
     run: RunView, rows: Sequence[Row], columns: Columns, view: View, margin: int
 ) -> list[Entry[str]]:
-    """One entry per row; names that are too long keep what tells them apart."""
-    names = distinct(tuple(r.title for r in rows), columns.name, view.glyphs.ellipsis)
+    """One entry per row; names that are too long keep the part in which they differ."""
+    names = row_names(rows, columns, view)
     found = zip(rows, names, strict=True)
     return [_entry(run, row, name, columns, view, margin) for row, name in found]
 
@@ -252,9 +189,15 @@ def _entry(
     def draw(cursor: bool) -> list[Line]:
         line = row_line(run, row, columns, view, cursor=cursor, name=name)
         if row.tag in view.shared:
-            badge, look = line[0]
+            (badge, look), (title, title_look) = line[:2]
             sign = slot_sign(view.shared.index(row.tag))
-            line = [(badge[:-1], look), (sign, ACCENT), *line[1:]]
+            title = pad(title.rstrip(), columns.name - 1, ellipsis=view.glyphs.ellipsis)
+            line = [
+                (badge[:-1], look),
+                (sign, ACCENT),
+                (f" {title} ", title_look),
+                *line[2:],
+            ]
         return [with_margin(line, columns.width, margin, view, cursor=cursor)]
 
     return Entry(row.tag, draw)

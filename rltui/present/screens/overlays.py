@@ -11,14 +11,15 @@ import numpy as np
 from rltui.catalogue.model import counterpart
 from rltui.present.chart.chart_model import XY, Chart, Curve, Overlay
 from rltui.present.chart.overlays import legend_lines
-from rltui.present.kit.line import Line, Token
-from rltui.present.screens.marks import RUN_TOKENS, run_labels, slot_of, slot_sign
+from rltui.present.kit.line import RUN_TOKENS, Line, Token
+from rltui.present.screens.marks import run_labels, slot_of, slot_sign
 from rltui.present.screens.mean_band import Points, bundle, wander
 from rltui.present.screens.outlines import outline_of
 from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import Axis, axis_of, has_own_axis
 from rltui.session import RunView
+from rltui.session.groups import Sweep
 from rltui.store import Series
 
 #: Cells of a name in a legend.
@@ -108,7 +109,7 @@ def others_of(run: RunView, tag: str, view: View, *, exact: bool = False) -> Oth
         line = None if found is None else trace_of(marked.run, found, view, kind, exact=exact)
         if found is None or line is None:
             continue
-        line = line.scaled(marked.run.infos[found].scale / run.infos[tag].scale)
+        line = line.scaled(marked.run.infos[found].factor_to(run.infos[tag]))
         if marked.slot < len(RUN_TOKENS):
             sign = slot_sign(marked.slot)
             label, token = f"{sign} {name}", RUN_TOKENS[marked.slot]
@@ -132,8 +133,9 @@ def others_of(run: RunView, tag: str, view: View, *, exact: bool = False) -> Oth
 def _labels(run: RunView, view: View) -> tuple[str, ...]:
     """What names the run and the marked others in a legend."""
     runs = [run, *(m.run for m in view.marked if m.run is not run)]
-    key = tuple((r.key, len(r.hyperparameters.values)) for r in runs)
-    make = partial(run_labels, runs, _NAME, view.glyphs.ellipsis)
+    ellipsis = view.glyphs.ellipsis
+    key = ellipsis, *((r.key, r.hyperparameters.version) for r in runs)
+    make = partial(run_labels, Sweep(runs), _NAME, ellipsis)
     return _LABELS.get(run, key, make)
 
 
@@ -242,8 +244,8 @@ def reference_points(run: RunView, series: Series, axis: Axis, axis_name: str) -
     x, y = ghost
     last = run.points.last_step
     here = slice(0, None if last is None else int(np.searchsorted(x, axis.place(last), "right")))
-    scale = reference.infos[tag].scale / info.scale
-    return (x[here], y[here] * scale) if len(x[here]) else None
+    factor = reference.infos[tag].factor_to(info)
+    return (x[here], y[here] * factor) if len(x[here]) else None
 
 
 def reference_envelope(

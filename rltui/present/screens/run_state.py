@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltui.core.level import Level
+from rltui.core.level import Level, RunState
 from rltui.health.model import Finding
 from rltui.present.kit import numbers, sentences
 from rltui.session import RunView
@@ -22,10 +22,12 @@ def state_words(run: RunView) -> str:
 
 
 def why_unknown(run: RunView) -> str:
-    """Why a run has no verdict, for people; "" for one that has."""
+    """Why a run has no verdict, or its level without a finding, for people; "" where findings, or
+    their absence, say it."""
     report = run.report
     if run.verdict.level is not Level.UNKNOWN:
-        return ""
+        silent = run.progress is not None and run.progress.state is RunState.STALLED
+        return "" if not silent or (report and report.firing()) else f"silent for {age_words(run)}"
     if not run.infos:
         return "no scalar yet"
     if report is None:

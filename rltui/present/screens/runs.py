@@ -74,12 +74,17 @@ class _Columns:
 
 def runs_shown(runs: list[RunView], order: str, text: str) -> list[RunView]:
     """The runs that pass the filter ``text``, by ``order``: verdict, name or newest."""
-    shown = [r for r in runs if words_match(_searched_words(r), text)] if text else runs
+    shown = runs_matching(runs, text)
     if order == "name":
         return sorted(shown, key=lambda r: r.key)
     if order == "newest":
         return sorted(shown, key=lambda r: (-_written(r), r.key))
     return sorted(shown, key=_by_verdict)
+
+
+def runs_matching(runs: list[RunView], text: str) -> list[RunView]:
+    """The runs that pass the filter ``text``, in their order."""
+    return [r for r in runs if words_match(_searched_words(r), text)] if text else runs
 
 
 def _written(run: RunView) -> float:
@@ -112,7 +117,7 @@ class RunRows:
         view: View,
         width: int,
         reading: float | None = None,
-        reference: RunKey | None = None,
+        reference: RunView | None = None,
     ) -> None:
         """``reading`` is the share of the logs that has been read, None when all has been;
         ``reference`` is the run that the others are compared with."""
@@ -139,7 +144,7 @@ class RunRows:
 
     def _entry(self, run: RunView) -> Entry[RunKey]:
         below = _below(run, self._view, self._reading)
-        if run.key == self._reference:
+        if run is self._reference:
             gap: Line = [("   ", TEXT)] if below else []
             below = [("the others are compared with it", MUTED), *gap, *below]
 

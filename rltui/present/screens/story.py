@@ -9,13 +9,13 @@ from rltui.present.kit import numbers
 from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import MUTED, STRONG, TEXT, Line
 from rltui.present.kit.prose import paragraph, whole_clauses
+from rltui.present.screens.checks import CheckItem, check_items, then_words
 from rltui.present.screens.diagnosis import (
-    CheckItem,
+    advice_of,
     cause_of,
-    check_items,
-    ending_diagnosis,
+    ending_advice,
+    next_step_of,
     precondition_of,
-    then_words,
     worst_story,
 )
 from rltui.present.screens.view import View
@@ -29,12 +29,11 @@ def next_step(run: RunView) -> str:
     """What to do about the worst of what is wrong; "" for a run without a finding."""
     story, crash = worst_story(run), run.verdict.crash
     if crash is not None and (story is None or run.verdict.exit_level > story.level):
-        ending = ending_diagnosis(run) if run.infos else None
-        return ending.symptom.advice if ending else crash.advice
+        return ending_advice(run, crash)
     if story is not None:
-        return story.symptom.advice
+        return next_step_of(run, story)
     firing = run.report.firing() if run.report else ()
-    return next((f.advice for f in firing if f.level >= Level.WATCH), "")
+    return next((advice_of(run, f) for f in firing if f.level >= Level.WATCH), "")
 
 
 def check_facts(run: RunView, diagnosis: Diagnosis, glyphs: GlyphSet) -> list[tuple[str, str]]:
@@ -45,14 +44,15 @@ def check_facts(run: RunView, diagnosis: Diagnosis, glyphs: GlyphSet) -> list[tu
     jumped = known.tag if known else None
     logged = [i for i in items if i.tag is not None]
     causes = [i for i in logged if i.leads and i.is_setting and i.tag != jumped]
+    rest = [i for i in logged if not i.first]
+    unanswered = [i for i in rest if not i.answer]
     first = [i for i in logged if i.first and i not in causes]
-    then = [_words(i, i.hint, glyphs) for i in logged if not i.first]
+    first = first or ([] if causes else unanswered[:1])
+    then = [_words(i, i.hint or i.answer, glyphs) for i in rest if i not in first]
     missing = [i.title for i in items if i.tag is None]
     if missing:
         then.append(f"not logged: {', '.join(missing)}")
-    asked = [
-        _words(i, i.check.ask if i.tag == jumped else i.hint or i.check.ask, glyphs) for i in first
-    ]
+    asked = [_words(i, i.ask if i.tag == jumped else i.hint or i.ask, glyphs) for i in first]
     facts = [
         ("began with", precondition_of(run, diagnosis)),
         ("likely cause", ", ".join(_words(i, i.hint, glyphs) for i in causes)),

@@ -9,7 +9,8 @@ from rltui.core.text import cell_width, clean
 from rltui.present.kit import numbers
 from rltui.present.kit.file_note import note_lines
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, style
-from rltui.present.screens.diagnosis import cause_of, check_table, worst_story
+from rltui.present.screens.checks import check_table
+from rltui.present.screens.diagnosis import cause_of, worst_story
 from rltui.present.screens.entries import Entry, beside, fixed, indented
 from rltui.present.screens.events import event_lines
 from rltui.present.screens.finding_rows import finding_rows
@@ -18,13 +19,14 @@ from rltui.present.screens.findings_pane import findings_pane, short_lines
 from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import died_lines
 from rltui.present.screens.metric_chart import Zoom, chart_lines
+from rltui.present.screens.metric_columns import columns_of
 from rltui.present.screens.metric_rows import (
     Section,
     make_row,
     overview_sections,
     tab_sections,
 )
-from rltui.present.screens.metric_table import columns_for, fitted, table_entries
+from rltui.present.screens.metric_table import fitted, table_entries
 from rltui.present.screens.related import related
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID
 from rltui.present.screens.timing import step_line
@@ -33,6 +35,10 @@ from rltui.session import RunView
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
+#: What the findings may take of the pane on Overview, percent: more where a chart fits below.
+_FINDINGS_SHARE, _FINDINGS_SHARE_TALL, _TALL = 45, 55, 38
+#: Lines below the questions from which the line of one step is kept whatever else is there.
+_BELOW_AND_STEP = 14
 #: Blank, scroll bar, blank: what parts the rows from the pane at the right.
 _GAP = 3
 #: From this width on the chart pane holds two charts side by side.
@@ -118,7 +124,7 @@ def overview_entries(
     step = step_line(run, view, layout.rows) if layout.list_height >= _ONE_MORE else None
     room = layout.list_height - len(top) - (step is not None and not layout.side)
     chosen, blanks = fitted(sections, room, kept)
-    columns = columns_for(layout.rows)
+    columns = columns_of([r for s in sections for r in s.rows], layout.rows, view)
     entries: list[Entry[str]] = [fixed(x) for x in indented(top, layout.margin)]
     for i, entry in enumerate(table_entries(run, chosen, columns, view, layout.margin)):
         if blanks and i and entry.id is None:
@@ -126,7 +132,8 @@ def overview_entries(
         entries.append(entry)
     spare = layout.list_height - len(entries)
     wide = layout.side or layout.rows >= _LIST_WIDE
-    lines = _below_overview(run, view, layout.rows, spare) if wide else []
+    below = spare - (step is not None and spare >= _BELOW_AND_STEP)
+    lines = _below_overview(run, view, layout.rows, below) if wide else []
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
         lines = [step, *lines]
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
@@ -230,7 +237,8 @@ def side_lines(
     """The pane at the right: findings on Overview, and the chart of the tag ``cursor``."""
     lines: list[Line] = []
     if tab == OVERVIEW:
-        lines = findings_pane(run, width, max(4, height * 45 // 100), view)
+        share = _FINDINGS_SHARE_TALL if height >= _TALL else _FINDINGS_SHARE
+        lines = findings_pane(run, width, max(4, height * share // 100), view)
         lines.append([])
     room = height - len(lines)
     if room < 7 or cursor not in run.infos:

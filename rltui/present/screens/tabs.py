@@ -106,8 +106,8 @@ def has_tab(run: RunView, tab: str) -> bool:
 def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, list[TabSpot]]:
     """Line 2 and where each tab stands on it.
 
-    Tabs are shown whole or not at all: the active one, then bad and watch ones, then those with
-    a key stay longest. An ellipsis at the end stands for those left out.
+    Tabs are shown whole or not at all: the active one, then bad and watch ones and All, then those
+    with a key stay longest. An ellipsis at the end stands for those left out.
     """
     tabs, left = tabs_of(run), 2 if width >= 110 else 0
     for gap, form in ((3, "title"), (2, "medium"), (1, "short")):
@@ -127,7 +127,8 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
 
 def _weight(run: RunView, tab: Tab, active: str) -> tuple[bool, bool, bool]:
     """The lightest tab is left out first."""
-    return tab.id == active, _level(run, tab) >= Level.WATCH, bool(tab.key)
+    matters = _level(run, tab) >= Level.WATCH or tab.id == ALL
+    return tab.id == active, matters, bool(tab.key)
 
 
 def _place_tabs(

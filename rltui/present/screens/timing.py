@@ -31,8 +31,9 @@ from rltui.present.kit.line import (
 from rltui.present.screens.entries import Entry, fixed
 from rltui.present.screens.findings import heading
 from rltui.present.screens.metric_chart import chart_of
+from rltui.present.screens.metric_columns import columns_for
 from rltui.present.screens.metric_rows import Row, tab_sections
-from rltui.present.screens.metric_table import columns_for, row_entries, section_line
+from rltui.present.screens.metric_table import row_entries, section_line
 from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.timing_table import (
     OTHER,

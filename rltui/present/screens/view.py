@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rltui.present.kit import numbers
@@ -37,8 +38,19 @@ class View:
     @property
     def state(self) -> str:
         """Options that differ from the defaults, for the right end of the footer."""
+        return self.state_on((self.axis,))
+
+    def state_on(self, axes: Sequence[str]) -> str:
+        """The same where charts have one of ``axes``: another one leaves them on the step."""
         words = [f"x {self.axis}"] if self.axis != "step" else []
+        if self.axis not in axes:
+            words = [f"x step: no {missing_on(self.axis)}"]
         words += ["log y"] if self.log_y else []
         words += ["no outliers"] if self.outliers else []
         words += [f"smooth {numbers.short(self.smooth)}"] if self.smooth else []
         return "  ".join(words)
+
+
+def missing_on(axis: str) -> str:
+    """What a log without the axis does not have."""
+    return "tokens" if axis == "tokens" else "times"

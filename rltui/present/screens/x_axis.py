@@ -21,6 +21,9 @@ from rltui.present.screens.run_cache import RunCache
 from rltui.session import RunView
 from rltui.store import Series
 
+#: Axis -> kind of its labels.
+KINDS = {"step": "step", "relative": "time", "wall": "clock", "tokens": "number"}
+
 _SPANS: RunCache[tuple[bool, str], tuple[int, int, float]] = RunCache()
 
 

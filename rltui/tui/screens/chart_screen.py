@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual.app import SystemCommand
 
@@ -17,6 +18,12 @@ from rltui.tui.screens.crosshair_keys import NO_METRIC, CrosshairKeys
 from rltui.tui.screens.replay_keys import ReplayKeys
 from rltui.tui.screens.screen import compare
 from rltui.tui.widgets.tab_bar import TabBar
+
+if TYPE_CHECKING:
+    from rltui.tui.screens.run import RunScreen
+
+#: What the screen of a run does once it is shown.
+Then = Callable[["RunScreen"], object]
 
 
 class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
@@ -32,7 +39,8 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
         return [run_header(self.run, self.shell.view, width, self.session.reading())]
 
     def state_words(self) -> str:
-        return self.shell.state_words()
+        words = self.shell.state_words(options=False), self.shell.view.state_on(self.axes)
+        return "  ".join(x for x in words if x)
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -61,8 +69,8 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
         at = None if self.tag is None else (self.run, self.tag)
         open_comparison(self.shell, self.session, self.open_elsewhere, at)
 
-    def open_elsewhere(self, run: RunView, tag: str | None) -> None:
-        """Show another run, at one of its tags."""
+    def open_elsewhere(self, run: RunView, then: Then) -> None:
+        """Show another run, and go on there."""
         raise NotImplementedError
 
     def action_mute(self) -> None:

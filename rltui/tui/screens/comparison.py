@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 
@@ -28,18 +28,23 @@ from rltui.present.screens.comparison_table import (
 from rltui.present.screens.entries import beside, indented
 from rltui.present.screens.keys import COMPARISON
 from rltui.present.screens.marks import toggled
+from rltui.present.screens.runs import runs_matching
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import axes_of
 from rltui.session import RunView, Session
 from rltui.tui.screens.chart_options import ChartOptions
+from rltui.tui.screens.chart_screen import Then
 from rltui.tui.screens.screen import LEAST, ListScreen, compare
 from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 
-#: Opens a run, at one of its tags.
-Open = Callable[[RunView, str | None], object]
+if TYPE_CHECKING:
+    from rltui.tui.screens.metric import Left, MetricScreen
+
+#: Shows a run, and goes on there.
+Open = Callable[[RunView, Then], object]
 
 _NAME = "comparison"
 #: From this width two charts stand side by side.
@@ -58,13 +63,26 @@ def open_comparison(
 ) -> None:
     """Show the marked runs side by side, or all; ``at`` is a run and the tag to begin with.
     ``grouped``: by the first grouping that there is."""
-    if len([r for r in session.runs() if r.infos]) < 2:
-        shell.say("there is no other run to compare with")
+    runs = compared_runs(session.runs(), shell.view)
+    if len(runs) < 2:
+        reading = session.reading() is not None
+        shell.say("the runs are being read" if reading else "there is no other run to compare with")
+        return
+    text = "" if len(shell.view.marked) > 1 else shell.state.runs_filter
+    passing = runs_matching(runs, text)
+    if at is not None and at[0] not in passing:
+        text = ""
+    elif len(passing) < 2:
+        shell.say(f"the filter shows {len(passing)} of {len(runs)} runs; Esc clears it")
         return
     if not shell.is_screen_installed(_NAME):  # kept: making a screen takes time
         shell.install_screen(ComparisonScreen(session), _NAME)
     screen = shell.get_screen(_NAME, ComparisonScreen)
-    screen.begin(opens, at, grouped=grouped)
+    if screen in shell.screen_stack:  # below the metric that it opened
+        screen.begin(screen.opens, at, screen.status.filter)
+        shell.pop_screen()
+        return
+    screen.begin(opens, at, text, grouped=grouped)
     shell.push_screen(screen)
 
 
@@ -78,7 +96,11 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        self._opens: Open = lambda _run, _tag: None
+        self.opens: Open = lambda _run, _then: None
+        self._filter = ""
+        """To begin with."""
+        self._opened: MetricScreen | None = None
+        """The metric that was opened here; kept, for making a screen takes time."""
         self._at: tuple[RunView, str] | None = None
         """A run, and one of its tags, to begin with."""
         self._by = ""
@@ -87,7 +109,9 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         """Whether the first grouping is to be taken."""
         self._order = ORDERS[0]
         self._chosen = 0
-        """Index of the metric."""
+        """Index of the metric, ..."""
+        self._followed: Column | None = None
+        """... which stays the same one when the columns are others."""
         self._made_for: object = None
         self._comparison = Comparison((), View())
         self._curves = Curves(self._comparison)
@@ -97,13 +121,18 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._charts: dict[object, list[Line]] = {}
         """What was drawn of the present comparison."""
 
-    def begin(self, opens: Open, at: tuple[RunView, str] | None, *, grouped: bool) -> None:
+    def begin(
+        self, opens: Open, at: tuple[RunView, str] | None, text: str, *, grouped: bool = False
+    ) -> None:
         """Before the screen is shown: see :func:`open_comparison`. The order stays what it was."""
-        self._opens = opens
+        self.opens, self._filter = opens, text
+        for status in self.query(Status):
+            status.filter = text
         if at != self._at or grouped or self._by:
             self._at, self._by, self._grouped, self._made_for = at, "", grouped, None
         if at is not None:
-            self._chosen = 0
+            self._chosen, self._followed = 0, None
+            self._sort()
 
     def compose(self) -> ComposeResult:
         yield Lines(self._draw_header, id="header")
@@ -111,7 +140,9 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         yield Lines(self._draw_head, id="head")
         yield LineList[RowId](id="rows")
         yield Lines(self._draw_words, id="words")
-        yield Status(self.footer)
+        status = Status(self.footer, self._note)
+        status.filter = self._filter
+        yield status
 
     @property
     def items(self) -> LineList[RowId]:
@@ -120,6 +151,9 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     @property
     def title_words(self) -> str:
         return "Comparison"
+
+    def _note(self) -> str:
+        return f"{len(self._comparison.runs)} of {len(self._session.views)}"
 
     def state_words(self) -> str:
         return "  ".join(x for x in (self.shell.state_words(), f"by {self._order}") if x)
@@ -153,14 +187,16 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     def _compare(self) -> None:
         """Compare the runs as they are now; nothing is done until one of them or a mark changes."""
         view, session = self.shell.view, self._session
-        runs = compared_runs(session.runs(), view)
+        runs = runs_matching(compared_runs(session.runs(), view), self.status.filter)
         key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference.run)
         if key == self._made_for:
             return
         self._made_for = key
         self._charts.clear()
-        self._comparison = Comparison(runs, view, self._by, self._at, session.reference.run)
+        reference = session.reference.run
+        self._comparison = Comparison(runs, view, self._by, self._at, reference, self._comparison)
         self._curves = Curves(self._comparison)
+        self._chosen = self._comparison.index_of(self._followed)
         if self._grouped:
             self._grouped = False
             self._by = self._next_grouping()
@@ -190,7 +226,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         comparison = self._comparison
         if comparison.grouping is not None:
             return _WORDS
-        return 1 if comparison.settings or ends_words(comparison) else 0
+        return 1 if comparison.sweep.settings or ends_words(comparison) else 0
 
     def _update_lines(self) -> None:
         """Draw again what stands around the list: the words at once, the chart after the next
@@ -259,7 +295,11 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     def _choose(self, by: int) -> None:
         last = max(0, len(self._comparison.columns) - 1)
-        self._chosen = max(0, min(last, self._chosen + by))
+        if not 0 <= self._chosen + by <= last:
+            self.shell.say(f"this is the {'first' if by < 0 else 'last'} metric")
+            return
+        self._chosen += by
+        self._followed = self._metric
         self._sort()
         self.update()
 
@@ -286,9 +326,9 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     def _next_grouping(self) -> str:
         """Title of the grouping after the present one; empty for none."""
-        titles = ["", *(g.title for g in self._comparison.groupings)]
+        titles = ["", *(g.title for g in self._comparison.sweep.groupings)]
         if len(titles) == 1:
-            self.shell.say("no two runs differ in a seed alone or share a hyperparameter")
+            self.shell.say("nothing groups these runs: most share no name or setting")
         at = titles.index(self._by) if self._by in titles else 0
         return titles[(at + 1) % len(titles)]
 
@@ -330,12 +370,38 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
             self.action_group()
             return
         run = here.runs[0]
+        tag = None if metric is None else metric.tags.get(run.key)
+        if tag is None:
+            self._go_on(run, lambda _screen: None)
+        else:
+            self._open_metric(run, tag)
+
+    def _open_metric(self, run: RunView, tag: str) -> None:
+        """Show the large chart of a metric; Esc leads back here."""
+        from rltui.tui.screens.metric import MetricScreen
+
+        screen = self._opened
+        if screen is None:
+            screen = self._opened = MetricScreen(self._session, run)
+            self.shell.install_screen(screen, "compared metric")
+        screen.choose(run, run.infos[tag].category.value, tag, "", None)
+        if self.shell.screen is self:  # a second click may come before the first has opened it
+            self.shell.push_screen(screen, self._come_back)
+
+    def _come_back(self, left: Left | None) -> None:
+        if left is not None and left.then is not None and self._opened is not None:
+            self._go_on(self._opened.run, left.then)
+
+    def _go_on(self, run: RunView, then: Then) -> None:
+        """Leave for the screen of a run."""
         self.dismiss()
-        self._opens(run, None if metric is None else metric.tags.get(run.key))
+        self.opens(run, then)
 
     def action_runs(self) -> None:
-        """Back to where the comparison was opened."""
-        self.dismiss()
+        """The list of runs."""
+        self.leave_line()
+        while len(self.shell.screen_stack) > 1:
+            self.shell.pop_screen()
 
     def action_back(self) -> None:
         if not self.leave_line():

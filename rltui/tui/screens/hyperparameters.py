@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from rltui.core.batch import RunKey
 from rltui.present.kit.line import Line
 from rltui.present.screens.hyperparameters import Settings, setting_lines, settings_head
 from rltui.present.screens.keys import SETTINGS
@@ -29,7 +28,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         self._among = among
         self._session = session
         self._run = run
-        self._beside: dict[RunKey, FileSettings] = {}
+        self._beside: dict[RunView, FileSettings] = {}
         """What was found in files beside the logs."""
         self._drawn: tuple[object, list[Line]] | None = None
         """The lines, and what they were made of."""
@@ -40,13 +39,17 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
 
     def on_mount(self) -> None:
         """Read the files beside the logs."""
-        session = self._session
-        runs, logdirs = session.runs(), session.logdirs
-        folders = {r.key: folders_of(r, runs, logdirs[r.key.logdir]) for r in self._runs()}
-        self.read(partial(self._find, folders))
+        self.read(partial(self._find, {r: self._folders(r) for r in self._runs()}))
         super().on_mount()
 
-    def _find(self, folders: dict[RunKey, list[Path]]) -> Callable[[], None]:
+    def _folders(self, run: RunView) -> list[Path]:
+        session = self._session
+        runs = session.runs()
+        # a reference that was read apart has the key of another run, and lies in no logdir
+        logdir = session.logdirs[run.key.logdir] if run in runs else run.data.path
+        return folders_of(run, runs, logdir)
+
+    def _find(self, folders: dict[RunView, list[Path]]) -> Callable[[], None]:
         return partial(self._beside.update, {k: read_settings(f) for k, f in folders.items()})
 
     def _runs(self) -> list[RunView]:
@@ -55,11 +58,11 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         others = list(self._among) or [m.run for m in self.shell.view.marked]
         if not others and reference is not None:
             others = [reference]
-        return [self._run, *(r for r in others if r.key != self._run.key)]
+        return [self._run, *(r for r in others if r is not self._run)]
 
     def _settings(self, run: RunView) -> Settings:
         slot = slot_of(self.shell.view.marked, run)
-        return Settings(run, self._beside.get(run.key, FileSettings()), slot)
+        return Settings(run, self._beside.get(run, FileSettings()), slot)
 
     def head(self, width: int) -> list[Line]:
         return settings_head(self._settings(self._run), self.shell.view, width)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from textual.app import ComposeResult
 
@@ -16,24 +15,29 @@ from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
 from rltui.present.screens.metric_rows import tab_sections
 from rltui.present.screens.x_axis import span_of
 from rltui.session import RunView, Session
-from rltui.tui.screens.chart_screen import ChartScreen
+from rltui.tui.screens.chart_screen import ChartScreen, Then
 from rltui.tui.screens.crosshair_keys import stepped
 from rltui.tui.screens.screen import LEAST, TINY, ShellScreen
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 from rltui.tui.widgets.tab_bar import TabBar
 
-if TYPE_CHECKING:
-    from rltui.tui.screens.run import RunScreen
-
 #: Columns from which the footer names what every chart begins with.
 _ROOMY = 100
 _WHOLE = "the whole run is in sight"
-#: What the run's screen does once this one is left.
-Then = Callable[["RunScreen"], object]
 
 
-class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Where the screen was left."""
+
+    tab: str
+    tag: str
+    then: Then | None
+    """What the screen of the run does next; None to go back."""
+
+
+class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
     """The rows of a tab, one at a time."""
 
     DEFAULT_CSS = """
@@ -181,14 +185,7 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
     # -- out -------------------------------------------------------------------------------
 
     def _leave(self, then: Then | None = None) -> None:
-        tab, tag = self._tab, self._tag
-
-        def come_back(run: RunScreen) -> None:
-            run.metrics.put(tab, tag)
-            if then is not None:
-                then(run)
-
-        self.dismiss(come_back)
+        self.dismiss(Left(self._tab, self._tag, then))
 
     def action_back(self) -> None:
         if self.leave_line():
@@ -204,8 +201,8 @@ class MetricScreen(ChartScreen, ShellScreen[Then], places=(METRIC,)):
     def action_next_finding(self) -> None:
         self._leave(lambda run: run.action_next_finding())
 
-    def open_elsewhere(self, run: RunView, tag: str | None) -> None:
-        self._leave(lambda screen: screen.open_elsewhere(run, tag))
+    def open_elsewhere(self, run: RunView, then: Then) -> None:
+        self._leave(lambda screen: screen.open_elsewhere(run, then))
 
     def select_tab(self, tab: str) -> None:
         """Leave for a tab."""

@@ -13,8 +13,9 @@ from rltui.present.kit.line import TEXT, Line
 from rltui.present.screens.arrangement import Arrangement
 from rltui.present.screens.balance import top_lines
 from rltui.present.screens.entries import Entry, fixed, indented
+from rltui.present.screens.metric_columns import Columns, columns_of
 from rltui.present.screens.metric_rows import PINNED, Row, Section, tab_sections
-from rltui.present.screens.metric_table import columns_for, list_head, section_entries
+from rltui.present.screens.metric_table import list_head, section_entries
 from rltui.present.screens.tab import (
     TabLayout,
     chart_alone,
@@ -130,8 +131,7 @@ class MetricsPane(Horizontal):
             kept = rows.chosen or self._first
             entries = overview_entries(run, self._sections, view, layout, kept)
         else:
-            columns = columns_for(layout.rows)
-            entries = section_entries(run, self._sections, columns, view, layout.margin)
+            entries = section_entries(run, self._sections, self._columns, view, layout.margin)
         entries += [fixed(x) for x in hidden]
         self._arrange(layout, bool(count), len(top))
         self.grid.display = False
@@ -199,6 +199,11 @@ class MetricsPane(Horizontal):
     def on_line_list_scrolled(self) -> None:
         self.query_one("#head", Lines).update()
 
+    @property
+    def _columns(self) -> Columns:
+        rows = [r for s in self._sections for r in s.rows]
+        return columns_of(rows, self._layout.rows, shell_of(self).view)
+
     # -- drawing ---------------------------------------------------------------------------
 
     def _draw_top(self, _width: int, _height: int) -> list[Line]:
@@ -208,9 +213,8 @@ class MetricsPane(Horizontal):
         run, layout = self._run, self._layout
         if not self._sections:
             return []
-        columns = columns_for(layout.rows)
         visible = self.rows.in_view
-        head = list_head(run, self._sections, columns, shell_of(self).view, visible)
+        head = list_head(run, self._sections, self._columns, shell_of(self).view, visible)
         return [[(" " * layout.margin, TEXT), *head]]
 
     def _draw_below(self, _width: int, height: int) -> list[Line]:

@@ -14,6 +14,7 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 
 from rltui.present.kit.line import Line, Token, line_width, style
+from rltui.present.screens.elsewhere import covered
 from rltui.present.screens.entries import Entry, fixed, indented
 from rltui.present.screens.keys import OVERLAY, Key
 from rltui.tui.screens.screen import ShellScreen
@@ -133,11 +134,11 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
 
     def action_explain(self) -> None:
         """Only what lies over a screen because of a key is closed by that key."""
-        self.shell.say("e: explain the selection; close this first (q)")
+        self.shell.say(covered("explain", self.place, self.shell.keys))
 
     def action_tail(self) -> None:
         """As :meth:`action_explain`."""
-        self.shell.say("t: tail of the console log; close this first (q)")
+        self.shell.say(covered("tail", self.place, self.shell.keys))
 
     def action_up(self) -> None:
         self.lines.move(-1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import SystemCommand
 
+from rltui.present.kit import numbers
 from rltui.session import RunView
 from rltui.tui.screens.crosshair_keys import typed_step
 from rltui.tui.screens.screen import ShellScreen
@@ -35,6 +36,10 @@ class ReplayKeys(ShellScreen[Any]):
             self._now()
         elif (step := typed_step(self.shell, text)) is not None:
             self.app_of_session.go_back_to(self.run, step)
+            shown = self.run.as_of
+            if shown is not None and shown != step:
+                wanted, at = numbers.step(step), numbers.step(shown)
+                self.shell.say(f"step {wanted} is not in the log: this is step {at}")
 
     def _now(self) -> None:
         if self.run.as_of is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID, has_tab, tabs_of
 from rltui.present.screens.timing import TIMING as TIMING_TAB
 from rltui.present.screens.timing import anatomy
 from rltui.session import RunView, Session
+from rltui.tui.screens.chart_screen import Then
 from rltui.tui.screens.crosshair_keys import NO_METRIC
 from rltui.tui.screens.findings_pane import FindingsPane
 from rltui.tui.screens.grid_screen import GridScreen
@@ -33,7 +33,7 @@ from rltui.tui.widgets.status import Status
 from rltui.tui.widgets.tab_bar import TabBar
 
 if TYPE_CHECKING:
-    from rltui.tui.screens.metric import MetricScreen
+    from rltui.tui.screens.metric import Left, MetricScreen
 
 
 class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
@@ -143,7 +143,8 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         return tag if tag in self.run.infos else None
 
     def state_words(self) -> str:
-        words = self.shell.state_words(options=self.tab != FINDINGS_TAB)
+        charts = self.tab != FINDINGS_TAB
+        words = super().state_words() if charts else self.shell.state_words(options=False)
         if self.place != GRID or self.arrangement.alone:
             return words
         return "  ".join(x for x in (self.metrics.grid.sight, words) if x)
@@ -240,15 +241,17 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         if self.shell.screen is self:  # a second click may come before the first has opened it
             self.shell.push_screen(screen, self._come_back)
 
-    def open_elsewhere(self, run: RunView, tag: str | None) -> None:
+    def open_elsewhere(self, run: RunView, then: Then) -> None:
         self.turn_to(run)
         self.update()
-        if tag is not None:
-            self.open_metric(run.infos[tag].category.value, tag)
+        then(self)
 
-    def _come_back(self, then: Callable[[RunScreen], object] | None) -> None:
-        if then is not None:
-            then(self)
+    def _come_back(self, left: Left | None) -> None:
+        if left is None:
+            return
+        self.metrics.put(left.tab, left.tag)
+        if left.then is not None:
+            left.then(self)
 
     @property
     def leads_back(self) -> bool:

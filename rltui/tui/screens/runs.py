@@ -16,6 +16,7 @@ from rltui.present.screens.marks import toggled
 from rltui.present.screens.runs import RunRows, runs_shown
 from rltui.present.screens.waiting import tiny_lines, waiting_lines
 from rltui.session import RunView, Session
+from rltui.tui.screens.chart_screen import Then
 from rltui.tui.screens.run import RunScreen
 from rltui.tui.screens.screen import LEAST, NO_WAY_BACK, ListScreen, compare
 from rltui.tui.widgets.line_list import LineList
@@ -85,9 +86,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self.status.display = not bare
         if listed:
             hidden = len(session.views) - len(self._shown)
-            reference = session.reference.run.key if session.reference.run else None
             view, share = self.shell.view, session.reading()
-            self._rows = RunRows(self._shown, view, width, share, reference)
+            self._rows = RunRows(self._shown, view, width, share, session.reference.run)
             self.items.show(self._rows.entries(hidden))
         for lines in self.query(Lines):
             lines.update()
@@ -180,16 +180,16 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Show the marked runs side by side, or all."""
         from rltui.tui.screens.comparison import open_comparison
 
-        open_comparison(self.shell, self._session, self._open_at, grouped=grouped)
+        open_comparison(self.shell, self._session, self._open_and, grouped=grouped)
 
     def action_group(self) -> None:
         """Show groups of the marked runs side by side, or of all."""
         self.action_comparison(grouped=True)
 
-    def _open_at(self, run: RunView, tag: str | None) -> None:
+    def _open_and(self, run: RunView, then: Then) -> None:
         self.open_run(run.key)
-        if self._opened is not None and tag is not None:
-            self._opened.call_later(self._opened.open_elsewhere, run, tag)
+        if self._opened is not None:
+            self._opened.call_later(then, self._opened)
 
     def action_hyperparameters(self) -> None:
         """Show the hyperparameters of the run at the cursor."""

@@ -17,7 +17,7 @@ from rltui.present.kit.choice import choose
 from rltui.present.kit.line import Line
 from rltui.present.screens.elsewhere import elsewhere
 from rltui.present.screens.footer import footer_line
-from rltui.present.screens.keys import KEYS, MOVE, Key, keys_for
+from rltui.present.screens.keys import KEYS, MOVE, REPLAYED, Key, keys_for
 from rltui.session import RunView, Session
 from rltui.tui.shell import ShellApp, check_handler, shell_of
 from rltui.tui.widgets.line_list import LineList
@@ -124,7 +124,8 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         self._update_if_composed()
 
     def _update_if_composed(self) -> None:
-        if self.children:  # there are none in a screen that opens while the app exits
+        # an app that exits removes the children one by one; a screen that opens then has none
+        if self.children and self.app.is_running:
             self.update()
 
     # -- the status line -------------------------------------------------------------------
@@ -137,6 +138,8 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
     def footer(self, width: int) -> Line:
         """The footer at a width."""
         keys = [k for k in self.keys if k.action != "back" or self.leads_back]
+        if not self.shell.replays:
+            keys = [k for k in keys if k.action not in REPLAYED]
         return footer_line(keys, self.shell.view, width, self.state_words())
 
     @property

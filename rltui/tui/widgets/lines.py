@@ -29,9 +29,11 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._painted: dict[int, tuple[Line, Strip | None]] = {}
-        """Row of the widget -> what was painted there, or without a strip: what is about to be.
-        The region of one change is not yet painted when the next one comes."""
+        self._painted: dict[int, tuple[Line, Line, Strip | None]] = {}
+        """Row of the widget -> its line as drawn, as painted, and the strip; without a strip: what
+        is about to be. The region of one change is not yet painted when the next one comes."""
+        self._finished_for: object = None
+        """What the painted lines were finished for, beside the size of the widget."""
         self._palette: Palette | None = None
 
     @property
@@ -49,11 +51,17 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             if self.display:  # Textual may have painted what was valid before a change of size
                 self.refresh()
             return
-        changed, finished, cells = [], self._finisher(), self.cells
-        for y, (old, _) in list(self._painted.items()):
-            new = finished(y)
+        cells = self.cells
+        finished_for = shell_of(self).view.glyphs, cells
+        same, finished = finished_for == self._finished_for, self._finisher()
+        self._finished_for, changed = finished_for, []
+        for y, (drawn, old, _) in list(self._painted.items()):
+            line = self.line_of(y)
+            if same and line == drawn:
+                continue  # to finish a line takes ten times as long as to compare it
+            new = finished(line)
             if new is not old and new != old:
-                self._painted[y] = new, None
+                self._painted[y] = line, new, None
                 start, end = _span(old, new)
                 changed.append(Region(start, y, max(1, min(end, cells) - start), 1))
         if changed:
@@ -72,19 +80,22 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             self._painted.clear()
         width, finished, found = self.size.width, self._finisher(), []
         for y in range(crop.y, crop.bottom):
-            line, strip = self._painted.get(y) or (finished(y), None)
+            drawn, line, strip = self._painted.get(y) or (None, None, None)
+            if drawn is None or line is None:
+                drawn = self.line_of(y)
+                line = finished(drawn)
             if strip is None:
                 strip = Strip(palette.segments(line), width)
-                self._painted[y] = line, strip
+                self._painted[y] = drawn, line, strip
             found.append(strip.crop(crop.x, crop.right))
         return found
 
-    def _finisher(self) -> Callable[[int], Line]:
+    def _finisher(self) -> Callable[[Line], Line]:
         """Makes lines as wide as the widget, in the characters that may be printed."""
         glyphs, cells, width = shell_of(self).view.glyphs, self.cells, self.size.width
 
-        def finished(y: int) -> Line:
-            line = fit_line(glyphs.line(self.line_of(y)), cells, ellipsis=glyphs.ellipsis)
+        def finished(drawn: Line) -> Line:
+            line = fit_line(glyphs.line(drawn), cells, ellipsis=glyphs.ellipsis)
             if width != cells:
                 line = [*line, (" " * (width - cells), TEXT)]  # the place of the scroll bar
             return line if self.GROUND is None else with_ground(line, self.GROUND)

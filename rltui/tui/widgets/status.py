@@ -10,10 +10,11 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input
 
-from rltui.core.text import clean
+from rltui.core.text import cell_width, clean, fit, pad
 from rltui.present.kit.line import ACCENT, MUTED, Line, Token, with_ground
 from rltui.present.screens.footer import filter_line
 from rltui.tui.command_history import CommandHistory, Completion, matching
+from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import Lines
 
 #: Longer texts are cut: nobody types them.
@@ -106,6 +107,7 @@ class Status(Horizontal):
     def _arrange(self) -> None:
         for part in self.children:
             part.display = bool(self.editing) != (part.id == "keys")
+        self.screen.set_class(bool(self.editing), "takes-text")  # notices keep off the line
 
     def update(self) -> None:
         """Draw again."""
@@ -142,7 +144,10 @@ class Status(Horizontal):
         return ""
 
     def _hint(self, width: int, _: int) -> list[Line]:
-        line: Line = [(self._hint_text().rjust(width)[:width], MUTED)]
+        text, ellipsis = self._hint_text(), shell_of(self).view.glyphs.ellipsis
+        if cell_width(text) > width:
+            text = fit(text, width - 1, ellipsis=ellipsis) + " "
+        line: Line = [(pad(text, width, right=True), MUTED)]
         return [with_ground(line, Token.SEL)]
 
     def show_note(self) -> None:

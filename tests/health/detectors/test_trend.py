@@ -34,6 +34,19 @@ def test_it_began_with_the_rows_that_show_it_not_with_the_verdict() -> None:
     assert set(signal.onset[signal.beyond]) == {signal.onset[first]}
 
 
+def test_a_value_without_any_noise_that_is_never_better_never_gained() -> None:
+    rose = np.zeros(200)
+    rose[60:120] = 1e-9
+    for x, never in ((np.zeros(200), True), (rose, False)):
+        signal = judged(x)
+        assert signal.onset is not None
+        assert not signal.beyond[100]
+        assert (int(signal.onset[150]) == 0) is never
+    assert [words for flags, words in judged(np.zeros(200)).notes if flags[-1]] == [
+        "no change at all"
+    ]
+
+
 def test_it_is_over_once_level_and_trend_both_rise() -> None:
     noise = np.random.default_rng(2).normal(0.0, 1.0, 1200)
     signal = judged(noise + np.concatenate([np.zeros(450), np.linspace(0.0, 6.0, 750)]))
@@ -50,6 +63,18 @@ def test_only_a_real_fall_is_called_one() -> None:
 
 
 def test_a_reward_without_any_noise_needs_no_margin() -> None:
-    x = np.zeros(200)
-    x[0] = 0.25
-    assert judged(x).beyond[130:].all()
+    assert judged(np.zeros(200)).beyond[130:].all()
+
+
+@pytest.mark.parametrize("last_random", [0, 250, 599])
+def test_rows_that_act_at_random_are_neither_found_nor_praised(last_random: int) -> None:
+    rate = np.where(np.arange(600) < last_random, 1.0, 0.05)
+    x = 20 + np.random.default_rng(4).normal(0.0, 5.0, 600) + np.linspace(0.0, 40.0, 600)
+    rows = Rows(x, np.arange(1, 601), {"exploration": rate})
+    signal = no_gain(rows, noise_share=0.3, least_rows=400, explores=0.5)
+    assert not signal.beyond.any()
+    assert signal.silent is (600 - last_random < 400)
+
+
+def test_no_rows_are_not_praised() -> None:
+    assert no_gain(Rows(np.empty(0), np.empty(0, np.int64)), noise_share=0.3).silent

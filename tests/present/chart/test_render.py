@@ -370,6 +370,32 @@ def test_smoothing_shows_the_raw_line_below_and_the_raw_value_at_the_end() -> No
     assert {Token.SERIES, Token.SPARK, Token.BAND} <= used
 
 
+@pytest.mark.parametrize("marker", ["braille", "block", "ascii"])
+@pytest.mark.parametrize("ends", [True, False])
+def test_the_ends_of_a_family_neither_fill_nor_flatten_its_chart(marker: str, ends: bool) -> None:
+    x = np.arange(400)
+    y = np.linspace(0.40, 0.45, 400)
+    wild = np.where(x % 2, 0.0, 0.42)  # the lowest of a group: nothing, or as good as the rest
+    glyphs = glyph_set(marker)
+    alone = render(Chart(Curve(x, y), ends=ends), 80, 20, glyphs)
+    family = Curve(x, y, low=(x, wild), high=(x, np.ones(400)))
+    lines = render(Chart(family, ends=ends), 80, 20, glyphs)
+
+    def labels(chart: list[Line]) -> list[str]:
+        return [plain(line)[:5] for line in chart]
+
+    assert labels(lines) == labels(alone)
+    cells = sum(look.fg is Token.BAND for line in lines for look in looks(line))
+    assert cells == 0 if ends else cells <= 2 * 80
+
+
+def test_the_outline_of_a_family_lies_beside_its_line() -> None:
+    y = np.linspace(0, 10, 72)
+    family = Curve(X, y, low=(X, y - 1), high=(X, y + 1))
+    lines = render(Chart(family), 60, 20, BRAILLE)
+    assert sum(look.fg is Token.BAND for line in lines for look in looks(line)) > 40
+
+
 def test_no_points() -> None:
     for curve in (Curve(np.zeros(0), np.zeros(0)), Curve(X, np.full(72, NAN))):
         lines = render(Chart(curve, first=1, last=72), 50, 10, BRAILLE)

@@ -13,7 +13,7 @@ from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.model import Evidence, Finding, FindingState, Skipped, Words
 from rltui.health.rules import load_rules
-from rltui.present.kit.sentences import facts, limits, short, summary, why_skipped
+from rltui.present.kit.sentences import bounds, facts, limits, short, summary, why_skipped
 
 RULES = load_rules()
 
@@ -166,7 +166,7 @@ def test_a_suspicion_about_length_names_the_reward_that_rose() -> None:
 
 def test_no_gain_says_what_it_is_measured_by() -> None:
     (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x450")
-    assert "times the noise of single rows, limit 0.3" in summary(finding)
+    assert "times the spread of single rows, a gain needs 0.3" in summary(finding)
     (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x225 0.3~0.1x225")
     assert summary(finding).endswith("of 450 rows: it fell")
 
@@ -251,7 +251,7 @@ def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) ->
     [
         ("kl.old_new", "0.02x30", "watch limit ≤ 0.08, bad limit ≤ 0.2"),
         ("entropy", "2x30", "watch limit ≥ 15 % of start, bad limit ≥ 10 % of start"),
-        ("value.q.mean", "1x30", "healthy ± 10000"),  # its limit depends on the start
+        ("value.q.mean", "1x30", "watch limit ± 10000, bad limit ± 1.00M"),
     ],
 )
 def test_both_limits_are_named_where_they_are_known(
@@ -262,3 +262,9 @@ def test_both_limits_are_named_where_they_are_known(
     run = case_run({metric: parse_series(values)}, scenario=kind)
     report = Engine([r for r in RULES if r.id == rule]).evaluate(*run, 0.0)
     assert limits(report.tags[metric]) == expected
+
+
+def test_a_limit_has_the_comma_of_the_values_beside_it() -> None:
+    assert bounds(None, 1033.4) == "≤ 1,033"
+    assert bounds(-2500.0, 0.5) == "-2.5k to 0.5"  # as -2500 stands there
+    assert bounds(999.0, None) == "≥ 999"

@@ -12,7 +12,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.kit.line import Span, Token, plain
-from rltui.present.kit.spark import Episode
+from rltui.present.kit.spark import Episode, empty_digest, spark_of
 from tests.bytecodes import bytecodes
 from tests.present.kit.sparks import spark
 
@@ -50,16 +50,16 @@ TEN = np.arange(1, 11)
         (TEN, -TEN, "▇▆▆▅▄▄▃▂▂▁"),
         (TEN, np.zeros(10), "╌╌╌╌╌╌╌╌╌╌"),
         ([4], [1.0], "   ╌      "),  # one point, one cell
-        ([1, 5, 9], [0, 6, 3], "▁   ▇   ▄ "),  # no more cells than points
+        ([1, 5, 9], [0, 6, 3], "▁▁▁▁▇▇▇▇▄▄"),  # each holds until the next
         ([], [], "          "),
-        ([1, 10], [-1.7e308, 1.7e308], "▁        ▇"),
-        ([1, 3, 6], [1, NAN, 2], "▁ N╌╌▇    "),
-        ([1, 3], [1, NAN], "▄ N╌╌╌╌╌╌╌"),
-        ([1, 3], [1, np.inf], "▄ N╌╌╌╌╌╌╌"),
+        ([1, 10], [-1.7e308, 1.7e308], "▁▁▁▁▁▁▁▁▁▇"),
+        ([1, 3, 6], [1, NAN, 2], "▁▁N╌╌▇▇▇▇▇"),
+        ([1, 3], [1, NAN], "▄▄N╌╌╌╌╌╌╌"),
+        ([1, 3], [1, np.inf], "▄▄N╌╌╌╌╌╌╌"),
         ([3], [NAN], "  N╌╌╌╌╌╌╌"),
         (TEN, [NAN] * 10, "N╌╌╌╌╌╌╌╌╌"),
         (TEN[::-1], TEN[::-1], "▁▂▂▃▄▄▅▆▆▇"),
-        ([1, 1, 1, 10], [0, 9, 0, 0], "▇        ▁"),  # the spike, then the last value
+        ([1, 1, 1, 10], [0, 9, 0, 0], "▇▁▁▁▁▁▁▁▁▁"),  # the spike, then the last value
         ([1, 2, 3, 4, 6, 7, 8, 9, 10, 10], TEN, "▁▂▂▃▃▄▄▅▆▇"),  # holds the level where it is dense
         ([-5, 99], [1, 2], "          "),  # not in this run
     ],
@@ -70,7 +70,7 @@ def test_cells(steps: object, values: object, text: str) -> None:
 
 def test_ascii() -> None:
     assert plain(draw(TEN, TEN, marker="ascii")) == "_..-==+**#"
-    assert plain(draw([1, 3, 6], [1, NAN, 1.0], marker="ascii")) == "= N--=    "
+    assert plain(draw([1, 3, 6], [1, NAN, 1.0], marker="ascii")) == "==N--====="
 
 
 def test_a_spike_cannot_vanish_and_the_last_cell_is_the_newest_value() -> None:
@@ -85,6 +85,14 @@ def test_a_drop_below_the_usual_level_shows_too() -> None:
     values = np.ones(1000)
     values[500] = -50
     assert plain(draw(np.arange(1000), values, run=(0, 999))) == "▇▇▇▇▇▁▇▇▇▇"
+
+
+def test_a_young_run_has_one_cell_per_step_at_the_left() -> None:
+    digest = empty_digest(1, 4, 8, 12, narrowest=1.0)
+    digest.extend(np.arange(1, 5), np.array([0.0, 3.0, 6.0, 3.0]), 4)
+    assert plain(spark_of(digest, 4, (), True, GLYPHS)) == "▁▄▇▄        "
+    digest = empty_digest(0, 399, 399, 4, narrowest=1.0)
+    assert digest.unit == 100
 
 
 def test_colour_is_the_level_at_that_step_not_the_height() -> None:
@@ -108,7 +116,7 @@ def test_unjudged_is_grey_constant_is_muted_and_nan_is_bad() -> None:
     assert set(tokens(draw(TEN, TEN, known=False))) == {Token.UNJUDGED}
     assert set(tokens(draw(TEN, np.ones(10)))) == {Token.MUTED}
     assert set(tokens(draw(TEN, np.ones(10), levels=((1, None, Level.BAD),)))) == {Token.BADFILL}
-    _, _, first, rest = draw([1, 3], [1, NAN])
+    _, first, rest = draw([1, 3], [1, NAN])
     assert first[0] == "N"
     assert first[1].fg is Token.BAD
     assert first[1].bold

@@ -21,8 +21,9 @@ from rltui.present.screens.header import run_header, runs_header
 from rltui.present.screens.log import log_head, log_lines
 from rltui.present.screens.metric import metric_lines
 from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
+from rltui.present.screens.metric_columns import columns_of
 from rltui.present.screens.metric_rows import tab_sections
-from rltui.present.screens.metric_table import columns_for, list_head, section_entries
+from rltui.present.screens.metric_table import list_head, section_entries
 from rltui.present.screens.runs import RunRows, runs_shown
 from rltui.present.screens.tab import (
     empty_lines,
@@ -65,7 +66,7 @@ def parts_of_run(
     sections = tab_sections(run, tab, text)
     rows = [r for s in sections for r in s.rows]
     layout = tab_layout(tab, width, height, len(rows))
-    columns = columns_for(layout.rows)
+    columns = columns_of(rows, layout.rows, view)
     if not rows:
         yield empty_lines(run, bool(text), view, layout)
     elif tab == OVERVIEW:

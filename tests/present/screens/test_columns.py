@@ -14,14 +14,13 @@ from rltui.health.model import Judgement
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, column, line_width, plain
 from rltui.present.kit.prose import fact_line
-from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.metric_chart import chart_lines
+from rltui.present.screens.metric_columns import columns_for
 from rltui.present.screens.metric_rows import Row, make_row
 from rltui.present.screens.metric_table import (
     _heads,
     _row_line,
     _spark_head,
-    columns_for,
     section_line,
 )
 from rltui.present.screens.runs import _Columns, _facts, _headline
@@ -159,15 +158,6 @@ def test_charts_below_each_other_have_the_same_columns() -> None:
     assert any("│" in x for x in lines[at:])
     assert axes == {7}
     assert {x.index("◂") for x in lines if "◂" in x} == {48 - 9}
-
-
-def test_what_moved_first_lines_up_on_the_point() -> None:
-    run = a_session(grpo_batch(60, collapse=45), clock=grpo_clock()).runs()[0]
-    lines = [plain(x) for x in first_mover_lines(run, View(), 92, 9)[1:]]
-    assert len(lines) > 1
-    for start in (34, 47):
-        fields = [x[start : start + 10] for x in lines]
-        assert all(f == numbers.aligned(float(f)) for f in fields)
 
 
 @given(WIDTHS, st.lists(st.tuples(st.just("median"), st.floats().map(numbers.value)), max_size=9))

@@ -12,7 +12,8 @@ from rltui.health.model import Diagnosed, FindingState
 from rltui.present.kit.line import Line, plain
 from rltui.present.output.json_document import check_document
 from rltui.present.output.text_report import check_text
-from rltui.present.screens.diagnosis import check_items, diagnosis_of, worst_story
+from rltui.present.screens.checks import check_items
+from rltui.present.screens.diagnosis import diagnosis_of, worst_story
 from rltui.present.screens.explain import explain_tag
 from rltui.present.screens.finding_rows import FindingId, finding_rows, marks
 from rltui.present.screens.findings import cause_line, counts
@@ -146,6 +147,7 @@ def test_no_tick_stands_before_a_question() -> None:
 @pytest.mark.parametrize(("row", "first"), [(55, False), (20, True)], ids=["effect", "cause"])
 def test_what_vanished_after_the_onset_is_not_checked_first(row: int, first: bool) -> None:
     tags = grpo_tags(60, 1, None)
+    tags["actor/lr"] = [1e-6, 1.01e-6] * 30  # a constant one answers its question
     tags["actor/grad_norm"] = [1.0, 1.1] * 20 + [500.0] * 20
     tags["critic/advantages/max"] = [2.0] * row + [0.0] * (60 - row)
     run = the_run(a_session(a_batch(steps(1, tags)), clock=grpo_clock()))
@@ -224,6 +226,9 @@ def test_a_run_with_rows_says_why_it_died() -> None:
         plain(x) for x in detail_lines(run, EndingId("CUDA out of memory"), VIEW, 80, 40)
     )
     assert "longest response" in text
+    pane = text_of(findings_pane(run, 60, 20, VIEW))
+    assert "no finding" in pane
+    assert "nothing to report" not in pane
     assert check_document(session)["runs"][0]["diagnoses"][0]["id"] == "out_of_memory"
     assert "check first: " in check_text(session)
 

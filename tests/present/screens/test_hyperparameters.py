@@ -10,7 +10,7 @@ from rltui.present.kit.line import line_width, plain
 from rltui.present.screens.hyperparameters import Settings, setting_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
-from rltui.session.hyperparameters import differing, value_text
+from rltui.session.hyperparameters import differing_settings, value_text
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_tags
 from tests.tui.hand import open_app, read_at_once
@@ -74,7 +74,7 @@ def test_what_differs_from_other_runs_comes_first() -> None:
         ["extra", "–", "True"],
     ]
     assert "nothing" in shown(one, one)[1]
-    assert differing([Settings(one).values, Settings(a_view("mute")).values]) == []
+    assert differing_settings([Settings(one).values, Settings(a_view("mute")).values]) == []
     assert "no hyperparameters: mute" in shown(one, a_view("mute"))[1]
 
 
@@ -119,7 +119,7 @@ def test_numbers_are_as_people_write_them() -> None:
 def test_the_main_differences_stand_first_and_what_a_run_lacks_last() -> None:
     one = a_view(output="a", extra=1, lr=1e-6)
     other = a_view("b", output="b", lr=1e-5)
-    assert differing([Settings(one).values, Settings(other).values]) == [
+    assert differing_settings([Settings(one).values, Settings(other).values]) == [
         "lr",
         "output",
         "extra",

@@ -35,6 +35,17 @@ def test_a_chart_names_the_levels_of_its_limits() -> None:
     assert "bad limit   ≥ 10 % of start" in told
 
 
+def test_a_metric_that_is_ok_has_its_bad_limit_in_words_and_in_the_chart() -> None:
+    run = the_run(None)
+    low, bad = run.verdict.limits(TAG)[0], run.verdict.bad_limits(TAG)[0]
+    assert run.verdict.tag_level(TAG) is Level.OK
+    assert low is not None
+    assert bad is not None
+    assert bad < low
+    words = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
+    assert "bad limit   ≥ 10 % of start" in words
+
+
 def test_a_limit_far_from_the_curve_leaves_its_scale_alone() -> None:
     run = the_run(None)
     limits = chart_of(run, TAG, VIEW).limits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rltui.present.chart.chart_model import Chart
@@ -11,6 +13,7 @@ from rltui.present.screens.metric_chart import chart_lines, chart_of
 from rltui.present.screens.overlays import with_others
 from rltui.present.screens.view import View
 from rltui.session import RunView
+from rltui.session.groups import Sweep
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_clock
 
@@ -110,6 +113,23 @@ def test_a_chart_is_drawn_again_when_a_marked_run_grows() -> None:
     assert chart_lines(one, TAG, view, 60, 14) is not before
 
 
+def test_a_legend_follows_hyperparameters_and_glyphs() -> None:
+    names = "one-run-of-many-with-a-long-name", "two-runs-of-many-with-a-long-name"
+    batches = [
+        a_batch(steps(1, {TAG: [1.0] * 9}), run=run, source=f"{run}/events.0", hparams={"lr": lr})
+        for run, lr in zip(names, (1, 2), strict=True)
+    ]
+    one, two = a_session(*batches, clock=grpo_clock()).runs()
+    view = View(marked=marked([two]))
+    assert [o.label for o in chart(one, view).overlays] == ["1 lr 2"]
+    restarted = a_batch({}, run=names[1], source="two/events.1", order=1, hparams={"lr": 3})
+    assert two.hyperparameters.take(restarted)
+    assert [o.label for o in chart(one, view).overlays] == ["1 lr 3"]
+    assert two.hyperparameters.take(replace(restarted, hparams={"lr": 1}))
+    assert "…" in chart(one, view).overlays[0].label
+    assert "…" not in chart(one, replace(view, marker="ascii")).overlays[0].label
+
+
 def labels_of(names: str, **parameters: list[object]) -> list[str]:
     """The labels of runs with the given names and hyperparameters."""
     batches = [
@@ -122,7 +142,7 @@ def labels_of(names: str, **parameters: list[object]) -> list[str]:
         for n, name in enumerate(names.split())
     ]
     runs = {r.name: r for r in a_session(*batches).runs()}
-    return list(run_labels([runs[n] for n in names.split()], 30))
+    return list(run_labels(Sweep([runs[n] for n in names.split()]), 30))
 
 
 def test_a_label_names_the_hyperparameters_that_differ() -> None:

@@ -8,11 +8,13 @@ from rltui.core.batch import LogTail
 from rltui.core.level import Level
 from rltui.present.kit.line import line_width, plain
 from rltui.present.kit.prose import whole_clauses
+from rltui.present.output.json_document import check_document
 from rltui.present.output.text_report import check_text
-from rltui.present.screens.diagnosis import check_items, worst_story
+from rltui.present.screens.checks import check_items
+from rltui.present.screens.diagnosis import worst_story
 from rltui.present.screens.explain import explain_tag
 from rltui.present.screens.findings_detail import detail_lines
-from rltui.present.screens.findings_list import CauseId, finding_entries
+from rltui.present.screens.findings_list import CauseId, EndingId, finding_entries
 from rltui.present.screens.story import check_facts, next_step, story_lines
 from rltui.present.screens.view import View
 from rltui.session import RunView
@@ -65,6 +67,38 @@ def test_a_setting_far_from_usual_is_a_likely_cause() -> None:
     assert "learning rate" not in dict(check_facts(run, story, VIEW.glyphs))["check first"]
 
 
+@pytest.mark.parametrize(("rate", "lower"), [(0.5, True), (1e-6, False)])
+def test_the_advice_about_a_likely_cause_is_the_same_everywhere(rate: float, lower: bool) -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/lr"] = [rate] * 60
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    session = a_session(a_batch(steps(1, tags)), clock=grpo_clock())
+    (run,) = session.runs()
+    text = " ".join(
+        "\n".join(plain(x) for x in explain_tag(run, "actor/ppo_kl", VIEW, 300)).split()
+    )
+    advice = "Lower the learning rate or lengthen its warm-up, and resume before the first symptom."
+    assert (next_step(run) == advice) is lower
+    assert next_step(run) in text
+    assert f"next step: {next_step(run)}" in check_text(session)
+    (story,) = check_document(session)["runs"][0]["diagnoses"]
+    assert story["advice"] == next_step(run)
+
+
+def test_a_question_that_the_log_answers_is_no_first_check() -> None:
+    for rates, first in (([1e-6] * 60, False), ([1e-6, 2e-6] * 30, True)):
+        tags = grpo_tags(60, 1, None)
+        tags["actor/lr"] = rates
+        tags["actor/grad_norm"] = [1.0, 1.1] * 19 + [1.0] + [400.0] * 21
+        (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
+        story = worst_story(run)
+        assert story is not None
+        assert story.symptom.id == "gradient_explosion"
+        facts = dict(check_facts(run, story, VIEW.glyphs))
+        assert ("(did it change at this step?)" in facts["check first"]) is first
+        assert ("(it never changed)" in facts["then"]) is not first
+
+
 def test_the_likely_cause_has_its_mark_in_its_own_row() -> None:
     run = a_run([0.5] * 60)
     assert run.verdict.tag_level("actor/lr") is Level.BAD
@@ -74,6 +108,8 @@ def test_the_likely_cause_has_its_mark_in_its_own_row() -> None:
     assert "✖ learning rate" in plain(entry.draw(False)[0])
     detail = [plain(x) for x in detail_lines(run, CauseId("actor/lr"), VIEW, 80, 30)]
     assert any("likely cause" in x for x in detail)
+    assert any(x.startswith("next step") for x in detail)
+    assert "more lines: m" in plain(detail_lines(run, CauseId("actor/lr"), VIEW, 80, 6)[-1])
     assert a_run([1e-6] * 60).verdict.tag_level("actor/lr") is not Level.BAD
 
 
@@ -88,6 +124,19 @@ def test_a_check_shows_what_it_was_when_it_was_worst() -> None:
     assert (item.then, item.level) == ((20, 1.4), Level.BAD)
     facts = " ".join(text for _, text in check_facts(run, story, VIEW.glyphs))
     assert "0.0200 now, 1.40 at 20 ✖" in facts
+
+
+def test_a_past_value_beyond_a_limit_is_no_finding() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    tags["actor/pg_clipfrac"][39] = 0.9
+    (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
+    story = worst_story(run)
+    assert story is not None
+    item = next(i for i in check_items(run, story) if i.tag == "actor/pg_clipfrac")
+    assert item.then is not None
+    assert item.then[1] == pytest.approx(0.9)
+    assert item.level is run.verdict.tag_level("actor/pg_clipfrac") is Level.OK
 
 
 def test_what_began_a_story_and_is_over_is_named_but_not_acted_on() -> None:
@@ -116,7 +165,13 @@ def test_a_crash_without_a_finding_has_its_own() -> None:
     (run,) = session.runs()
     assert run.verdict.crash is not None
     assert "Cap the tokens per rank" in next_step(run)
-    assert "next step: " in check_text(session)
+    text = check_text(session)
+    assert text.count("next step: ") == 1
+    assert f"next step: {next_step(run)}" in text
+    lines = detail_lines(run, EndingId(run.verdict.crash.reason), VIEW, 200, 40)
+    detail = " ".join(" ".join(plain(x) for x in lines).split())
+    assert detail.count(next_step(run)) == 1
+    assert run.verdict.crash.advice not in detail
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from rltui.present.kit.line import line_width, plain
 from rltui.present.screens.tabs import TAB_BY_ID, tab_line, tab_named, tabs_of
 from rltui.present.screens.view import View
 from rltui.session import RunView
-from tests.fakes import a_session, grpo_batch, grpo_clock
+from tests.builders import a_batch, steps
+from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +38,16 @@ def test_bad_tabs_stay_longest(run: RunView) -> None:
     assert bad
     _, spots = tab_line(run, "other", View(), 50)
     assert {*bad, "other"} <= {s.id for s in spots}
+
+
+def test_all_stays_where_a_tab_without_a_key_is_bad() -> None:
+    tags = grpo_tags(60) | {"actor/lr": [1e-6] * 20 + [float("nan")] * 40}
+    (run,) = a_session(a_batch(steps(1, tags))).runs()
+    extra = [t.category for t in tabs_of(run) if t.category and not t.key]
+    assert max(run.verdict.category_level(c) for c in extra) >= Level.WATCH
+    for width in range(50, 150):
+        _, spots = tab_line(run, "overview", View(), width)
+        assert "all" in {s.id for s in spots}, width
 
 
 @pytest.mark.parametrize(

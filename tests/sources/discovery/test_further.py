@@ -28,7 +28,7 @@ def noise(size: int) -> bytes:
 
 
 def chatty(path: Path, rows: int = 4, between: int = 300_000, row: str = ROW) -> Path:
-    """Rows with so many bytes of other output before each of them and after the last one."""
+    """Rows with ``between`` bytes of other output before each of them and after the last one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(
         b"".join(noise(between) + row.format(n).encode() for n in range(1, rows + 1))

@@ -399,6 +399,26 @@ async def test_a_notice_covers_the_footer_alone_until_the_next_one(rich: tuple[A
         await hand.settle()
         assert hand.lines[:-1] == before[:-1]
         assert "a long word" in hand.footer
+        hand.app.say("short")
+        await hand.settle()
+        assert hand.footer.strip("▌ ") == "short"
+
+
+async def test_a_notice_keeps_off_the_line_that_takes_text(rich: tuple[Any, ...]) -> None:
+    reader = FakeReader()
+    app = RltuiApp(a_session(*rich, reader=reader, clock=grpo_clock()), a_look())
+    async with driving(app, size=(80, 24), notifications=True) as pilot:
+        hand = Hand(app, pilot, reader)
+        await hand.settle()
+        await hand.press("colon", *"theme ")
+        typed = hand.footer
+        assert typed.startswith(" :theme")
+        hand.app.say("2 runs now")
+        await hand.settle()
+        assert hand.footer == typed
+        assert "2 runs now" in hand.lines[-2]
+        await hand.press("escape")
+        assert "2 runs now" in hand.footer
 
 
 # -- commands, copy ------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rltui.core.batch import Note
 from rltui.core.level import Level
 from rltui.session.choice import Choice
@@ -15,7 +17,7 @@ from tests.builders import LOGDIR, a_batch
 from tests.commands.conftest import write_jsonl
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.driving import driving
-from tests.tui.hand import Hand, a_look, open_app
+from tests.tui.hand import Hand, a_look, open_app, read_at_once
 
 
 def several() -> tuple[Any, ...]:
@@ -241,3 +243,34 @@ async def test_c_leads_back_to_the_given_reference(tmp_path: Path) -> None:
         assert session.reference.run is session.views[hand.ids[0]]
         await hand.press("c")
         assert session.reference.run is given is not None
+
+
+async def test_a_run_named_like_a_reference_from_elsewhere_is_another_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_at_once(monkeypatch)
+    past = write_jsonl(tmp_path / "past" / "calm.jsonl", grpo_tags(60, collapse=None))
+    (past.parent / "config.yaml").write_text("lr: 0.003\n")
+    batches = grpo_batch(60), grpo_batch(30, run=past.name, collapse=None, total=200)
+    async with open_app(*batches, choice=Choice(reference=str(past))) as hand:
+        session = hand.app.session
+        given = session.reference.run
+        assert given is not None
+        assert given.key in session.views
+        for pause in ((), ("p",)):
+            await hand.press(*pause)
+            assert "the others are compared with it" not in hand.text
+            hand.runs.items.put(given.key)
+            await hand.press("H")
+            assert "Differs from calm.jsonl" in hand.text
+            assert "0.003" in hand.text, "what lies beside the reference"
+            await hand.press("escape")
+
+
+async def test_the_reference_stays_the_same_run_while_the_view_is_paused() -> None:
+    async with open_app(*several()) as hand:
+        await hand.press("j", "c", "p")
+        assert "paused" in hand.text
+        assert "the others are compared with it" in hand.text
+        await hand.press("p")
+        assert "the others are compared with it" in hand.text

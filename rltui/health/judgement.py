@@ -1,0 +1,121 @@
+"""The badge of a tag: level, limits and their words at its newest row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rltui.catalogue.model import TagInfo
+from rltui.core.block import FloatArray
+from rltui.core.level import Level
+from rltui.core.template import parse
+from rltui.health.detectors.extent import Extent
+from rltui.health.detectors.signal import Rows, Signal
+from rltui.health.model import Judgement
+from rltui.health.rule import Rule, Variant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """One variant of a rule on the rows of one tag, with the answers of its detector."""
+
+    rule: Rule
+    variant: Variant
+    info: TagInfo
+    rows: Rows
+    walls: FloatArray
+    signals: Mapping[Level, Signal]
+
+
+def judgement(case: Evaluation, level: Level) -> Judgement:
+    """Level and limits of the tag at its newest row; limits in the unit of the log. Without them
+    where the tag gets no badge for being ok."""
+    variant, words = case.variant, case.variant.words
+    if level is Level.OK and not variant.badge_ok:
+        return Judgement(level)
+    first = Level.WATCH if Level.WATCH in case.signals else Level.BAD
+    low, high = _limits(case, first)
+    values = _values(case, first, _names(words.healthy) | _names(words.healthy_short))
+    bad: dict[str, float | None] = {}
+    worse: tuple[float | None, float | None] = (None, None)
+    if first is Level.WATCH and Level.BAD in variant.levels:
+        bad = _values(case, Level.BAD, _names(words.healthy))
+        worse = _beyond((low, high), _limits(case, Level.BAD))
+    bad_low, bad_high = case.info.logged_limits(*worse)
+    return Judgement(
+        level, *case.info.logged_limits(low, high), (case.rule.id,),
+        _if_known(words.healthy, values), _if_known(words.healthy_short, values), values,
+        bad if _if_known(words.healthy, bad) else {},
+        pending=level is Level.OK and is_pending(case, low, high),
+        bad_low=bad_low, bad_high=bad_high, limit_level=first,
+    )  # fmt: skip
+
+
+def draws_limits(signal: Signal) -> bool:
+    """Whether the newest row has a limit to show."""
+    sides = (s for s in (signal.low, signal.high) if s is not None and len(s))
+    return any(math.isfinite(side[-1]) for side in sides)
+
+
+def is_pending(case: Evaluation, low: float | None, high: float | None) -> bool:
+    """Whether the newest row is beyond a limit, of any level."""
+    x = float(case.rows.x[-1])
+    outside = (high is not None and x > high) or (low is not None and x < low)
+    return outside or any(bool(s.beyond[-1]) for s in case.signals.values())
+
+
+def numbers(variant: Variant, level: Level, row: int, names: Set[str]) -> dict[str, float]:
+    """Those of these names that are parameters, with the size that windows have at a row."""
+    given, known = variant.levels[level], variant.detector.parameters
+    values = {n: given.get(n, known[n].default) for n in known if n in names}
+    return {
+        name: float(value.at(row + 1) if isinstance(value, Extent) else value or 0.0)
+        for name, value in values.items()
+    }
+
+
+def finite(value: float) -> float | None:
+    """The value; None for NaN and infinity."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _limits(case: Evaluation, level: Level) -> tuple[float | None, float | None]:
+    """(low, high) of a level at the newest row, in units of the metric."""
+    signal = case.signals.get(level)
+    if signal is None:
+        return None, None
+    low = None if signal.low is None else finite(signal.low[-1])
+    high = None if signal.high is None else finite(signal.high[-1])
+    return low, high
+
+
+def _beyond(
+    watch: tuple[float | None, float | None], bad: tuple[float | None, float | None]
+) -> tuple[float | None, float | None]:
+    """The bad limits that lie beyond those of ``watch``."""
+    (low, high), (bad_low, bad_high) = watch, bad
+    below = low is not None and bad_low is not None and bad_low < low
+    above = high is not None and bad_high is not None and bad_high > high
+    return bad_low if below else None, bad_high if above else None
+
+
+def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, float | None]:
+    """The numbers of these names for a level, at the newest row."""
+    signal, (low, high) = case.signals.get(level), _limits(case, level)
+    facts = {} if signal is None else signal.facts
+    values: dict[str, float | None] = {n: finite(facts[n][-1]) for n in names if n in facts}
+    values |= numbers(case.variant, level, case.rows.count - 1, names)
+    limit = high if high is not None else low
+    return {**values, "low": low, "high": high, "now": float(case.rows.x[-1]), "limit": limit}
+
+
+@lru_cache(maxsize=512)
+def _names(template: str) -> frozenset[str]:
+    return frozenset(part.name for part in parse(template) if not isinstance(part, str))
+
+
+def _if_known(template: str, values: Mapping[str, float | None]) -> str:
+    """The template, or nothing when a number of it is missing."""
+    return "" if any(values.get(name) is None for name in _names(template)) else template

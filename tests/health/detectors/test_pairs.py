@@ -1,0 +1,24 @@
+"""Detectors that compare a metric with a second one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rltui.health.detectors.pairs import flat_beside
+from rltui.health.detectors.signal import Rows
+
+
+@pytest.mark.parametrize("broken", [None, 7, 600])
+def test_the_usual_step_is_the_median_of_those_so_far(broken: int | None) -> None:
+    """Of few rows as of many, and where a step is not known."""
+    x = np.random.default_rng(3).normal(size=1_200)
+    if broken is not None:
+        x[broken] = np.nan
+    with np.errstate(invalid="ignore"):
+        limit = flat_beside(Rows(x, np.arange(len(x)), {}), rise=0.1, noise=1.0).threshold
+        steps = np.abs(np.diff(x))
+        look = 1
+        while look < len(x):
+            assert np.array_equal(limit[look], np.median(steps[:look]), equal_nan=True), look
+            look = max(look + 1, int(look * 1.1))
