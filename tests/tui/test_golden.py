@@ -41,6 +41,8 @@ async def _screen(name: str) -> Hand:
     width, height = name.rpartition("-")[2].split("x")
     runs = (grpo_batch(60, total=200), grpo_batch(30, run="calm", collapse=None))
     async with open_app(*runs, size=(int(width), int(height))) as hand:
+        hand.app.pump.age()  # now, not when the machine finds time for it
+        await hand.settle()
         await hand.press("enter", *SCREENS[name])
         hand.kept = hand.strips  # type: ignore[attr-defined]
         return hand
