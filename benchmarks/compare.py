@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.data import NAME, START, encode, file_header, make, scalar
 from benchmarks.live import DOWN, STEP, Row, pressed, watch
-from benchmarks.machine import describe, median, short, table
+from benchmarks.machine import median, report, short
 from benchmarks.read import directory_of
 from benchmarks.terminal import Program
 from rltui.demo.course import Course
@@ -116,15 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with directory_of(chosen.data) as directory:
         rows = list(opening(directory, chosen.scale, chosen.times))
         rows += keys_with_marks(directory, chosen.scale, chosen.keys)
-    command = f"python -m benchmarks.compare {' '.join(given)}".strip()
-    lines = [
-        f"Command: `{command}`",
-        "",
-        *describe(),
-        "",
-        *table(["what", "measured", "goal"], rows),
-    ]
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write(report(f"python -m benchmarks.compare {' '.join(given)}", rows))
 
 
 if __name__ == "__main__":

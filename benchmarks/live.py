@@ -37,7 +37,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import NAME, append_step, encode_steps, file_header, make, scalar, tag_names
-from benchmarks.machine import describe, median, percentile, short, table
+from benchmarks.machine import median, percentile, report, short
 from benchmarks.read import directory_of
 from benchmarks.terminal import Program, quiet_home
 from rltui.demo.course import Course
@@ -332,15 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 except (TimeoutError, RuntimeError) as problem:
                     rows.append((name, "failed: " + str(problem).splitlines()[0], ""))
                     sys.stderr.write(f"{name}: {problem}\n")
-    command = f"python -m benchmarks.live {' '.join(given)}".strip()
-    lines = [
-        f"Command: `{command}`",
-        "",
-        *describe(),
-        "",
-        *table(["what", "measured", "goal"], rows),
-    ]
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write(report(f"python -m benchmarks.live {' '.join(given)}", rows))
 
 
 if __name__ == "__main__":

@@ -61,6 +61,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return lines
 
 
+def report(command: str, rows: Iterable[Sequence[str]]) -> str:
+    """What a benchmark prints: its command, the machine, and (what, measured, goal) rows."""
+    head = [f"Command: `{command.strip()}`", "", *describe(), ""]
+    return "\n".join([*head, *table(["what", "measured", "goal"], rows)]) + "\n"
+
+
 def median(values: Iterable[float]) -> float:
     """The median; NaN of nothing."""
     found = list(values)

@@ -250,7 +250,8 @@ def _then(items: list[CheckItem]) -> int:
 def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
     if item.tag is None:
         return [("not logged".rjust(10 + (spark + 1 if spark else 0)), MUTED)]
-    look = _look(item) if item.level >= Level.WATCH else STRONG
+    now = run.verdict.tag_level(item.tag)  # the badge may be about another time
+    look = style(LEVEL_TOKEN[now], bold=True) if now >= Level.WATCH else STRONG
     line: Line = [(numbers.aligned(item.value), look)]
     if spark:
         judged = item.level is not Level.UNKNOWN

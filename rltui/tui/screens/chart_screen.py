@@ -64,7 +64,7 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
 
     def action_comparison(self) -> None:
         """Show the marked runs side by side, at this metric."""
-        from rltui.tui.screens.comparison import open_comparison
+        from rltui.tui.screens.open_comparison import open_comparison
 
         at = None if self.tag is None else (self.run, self.tag)
         open_comparison(self.shell, self.session, self.open_elsewhere, at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
@@ -35,7 +35,6 @@ from rltui.session import RunView, Session
 from rltui.tui.screens.chart_options import ChartOptions
 from rltui.tui.screens.chart_screen import Then
 from rltui.tui.screens.screen import LEAST, ListScreen, compare
-from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
@@ -46,44 +45,10 @@ if TYPE_CHECKING:
 #: Shows a run, and goes on there.
 Open = Callable[[RunView, Then], object]
 
-_NAME = "comparison"
 #: From this width two charts stand side by side.
 _TWO_CHARTS = 150
 #: Lines of the sentences on groups.
 _WORDS = 2
-
-
-def open_comparison(
-    shell: ShellApp[Any],
-    session: Session,
-    opens: Open,
-    at: tuple[RunView, str] | None = None,
-    *,
-    grouped: bool = False,
-) -> None:
-    """Show the marked runs side by side, or all; ``at`` is a run and the tag to begin with.
-    ``grouped``: by the first grouping that there is."""
-    runs = compared_runs(session.runs(), shell.view)
-    if len(runs) < 2:
-        reading = session.reading() is not None
-        shell.say("the runs are being read" if reading else "there is no other run to compare with")
-        return
-    text = "" if len(shell.view.marked) > 1 else shell.state.runs_filter
-    passing = runs_matching(runs, text)
-    if at is not None and at[0] not in passing:
-        text = ""
-    elif len(passing) < 2:
-        shell.say(f"the filter shows {len(passing)} of {len(runs)} runs; Esc clears it")
-        return
-    if not shell.is_screen_installed(_NAME):  # kept: making a screen takes time
-        shell.install_screen(ComparisonScreen(session), _NAME)
-    screen = shell.get_screen(_NAME, ComparisonScreen)
-    if screen in shell.screen_stack:  # below the metric that it opened
-        screen.begin(screen.opens, at, screen.status.filter)
-        shell.pop_screen()
-        return
-    screen.begin(opens, at, text, grouped=grouped)
-    shell.push_screen(screen)
 
 
 class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
@@ -124,7 +89,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     def begin(
         self, opens: Open, at: tuple[RunView, str] | None, text: str, *, grouped: bool = False
     ) -> None:
-        """Before the screen is shown: see :func:`open_comparison`. The order stays what it was."""
+        """Before the screen is shown; see ``open_comparison``. The order stays what it was."""
         self.opens, self._filter = opens, text
         for status in self.query(Status):
             status.filter = text

@@ -178,7 +178,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def action_comparison(self, *, grouped: bool = False) -> None:
         """Show the marked runs side by side, or all."""
-        from rltui.tui.screens.comparison import open_comparison
+        from rltui.tui.screens.open_comparison import open_comparison
 
         open_comparison(self.shell, self._session, self._open_and, grouped=grouped)
 
