@@ -51,7 +51,7 @@ def test_the_main_help_names_every_command(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("arguments", [[], ["watch"]])
-def test_without_a_path_and_a_terminal_it_tells_what_could_be_watched(
+def test_without_a_path_and_a_terminal_it_lists_what_could_be_watched(
     arguments: list[str],
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,

@@ -140,7 +140,7 @@ def test_empty_places_are_defaults(tmp_path: Path, text: str) -> None:
         ("view: [\n", "2:1", "not valid YAML"),
     ],
 )
-def test_mistakes_are_told_with_line_and_column(
+def test_mistakes_are_reported_with_line_and_column(
     tmp_path: Path, text: str, where: str, says: str
 ) -> None:
     message = str(fails(tmp_path, text))

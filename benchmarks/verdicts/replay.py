@@ -23,6 +23,7 @@ from rltui.health.rule import Rule
 from rltui.session import Session
 from rltui.session.documents import open_catalogue, open_rules
 from rltui.session.meaning import Interpreter
+from rltui.session.naming import Naming
 from rltui.session.run import RunView
 from rltui.store import Store
 
@@ -110,7 +111,7 @@ class Judge:
             path = Path(f"/{logged.name}/{number}.{form}")
             source = SourceInfo(path, form, number, 1, 1, 1, 0.0)
             store.apply(Batch(key, path.parent, source, items, hparams=hyper))
-        view = RunView(store.runs[key], "", self._catalogue)
+        view = RunView(store.runs[key], Naming(), self._catalogue)
         view.hyperparameters.values.update(logged.hyperparameters)
         self._interpreter.interpret(view)
         assert view.recognition is not None

@@ -51,7 +51,10 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     """Options that select what is read and how it is interpreted."""
     parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
     parser.add_argument(
-        "--run", dest="run_glob", metavar="GLOB", help="only runs whose name matches"
+        "--run",
+        dest="run_glob",
+        metavar="GLOB",
+        help="only runs whose name or first folder matches",
     )
     parser.add_argument("--framework", metavar="ID", help="read tags as this framework writes them")
     parser.add_argument(

@@ -17,7 +17,6 @@ from rltui.commands.command import (
     open_session,
 )
 from rltui.core.errors import UsageError
-from rltui.core.text import clean
 
 if TYPE_CHECKING:
     from rltui.session import RunView, Session
@@ -70,7 +69,7 @@ def _only_run(session: Session) -> RunView | None:
     """The run to replay, None when there is none that can be. Raises UsageError for several."""
     runs = [r for r in session.runs() if r.points.last_step is not None]
     if len(runs) > 1:
-        names = ", ".join(clean(r.key.name) for r in runs[:_MOST_NAMES])
+        names = ", ".join(r.name for r in runs[:_MOST_NAMES])
         more = ", ..." if len(runs) > _MOST_NAMES else ""
         raise UsageError(
             f"replay shows one run, and there are {len(runs)}: choose with --run ({names}{more})"

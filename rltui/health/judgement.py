@@ -35,9 +35,13 @@ def judgement(case: Evaluation, level: Level) -> Judgement:
     variant, words = case.variant, case.variant.words
     if level is Level.OK and not variant.badge_ok:
         return Judgement(level)
-    first = Level.WATCH if Level.WATCH in case.signals else Level.BAD
+    stricter = _bad_is_stricter(case)
+    first = Level.BAD if stricter or Level.WATCH not in case.signals else Level.WATCH
     low, high = _limits(case, first)
     values = _values(case, first, _names(words.healthy) | _names(words.healthy_short))
+    if stricter:  # not by the parameter that usually is the threshold
+        threshold = finite(case.signals[first].threshold[-1])
+        values |= dict.fromkeys(values.keys() & variant.detector.strict.keys(), threshold)
     bad: dict[str, float | None] = {}
     worse: tuple[float | None, float | None] = (None, None)
     if first is Level.WATCH and Level.BAD in variant.levels:
@@ -99,6 +103,17 @@ def _beyond(
     below = low is not None and bad_low is not None and bad_low < low
     above = high is not None and bad_high is not None and bad_high > high
     return bad_low if below else None, bad_high if above else None
+
+
+def _bad_is_stricter(case: Evaluation) -> bool:
+    """Whether the newest row is beyond a limit for bad that lies inside of that for watch: a value
+    that fell fast has to recover farther than one that crept there."""
+    signal = case.signals.get(Level.BAD)
+    if signal is None or not signal.beyond[-1]:
+        return False
+    (low, high), (bad_low, bad_high) = _limits(case, Level.WATCH), _limits(case, Level.BAD)
+    below = low is not None and bad_low is not None and bad_low > low
+    return below or (high is not None and bad_high is not None and bad_high < high)
 
 
 def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, float | None]:

@@ -10,6 +10,7 @@ from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
 from rltui.session.hold import Hold
 from rltui.session.judging import Judging
+from rltui.session.naming import is_called
 from rltui.session.run import RunView
 
 #: A path read whole: the runs below it.
@@ -53,8 +54,8 @@ class Wanted:
             return None
         path = _resolved(Path(self._name).expanduser())
         for run in runs:
-            named = self._name in (run.name, run.key.name)
-            if run.infos and not run.data.files.reading and (named or _lies_at(run, path)):
+            known = is_called(run, self._name) or _lies_at(run, path)
+            if run.infos and not run.data.files.reading and known:
                 self._name = None
                 return run
         return None

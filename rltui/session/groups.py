@@ -99,11 +99,14 @@ class Sweep:
         self.runs = tuple(runs)
         self._tables = [r.hyperparameters.values for r in runs]
         self._algorithms = [_algorithm(r) for r in runs]
+        self._names = [r.name for r in runs]
 
     def holds_for(self, runs: Sequence[RunView]) -> bool:
-        """Whether it is of these runs, and none has other hyperparameters or another algorithm by
-        now."""
+        """Whether it is of these runs, and none has other hyperparameters, another algorithm or
+        another name by now."""
         if self.runs != tuple(runs) or self._algorithms != [_algorithm(r) for r in runs]:
+            return False
+        if self._names != [r.name for r in runs]:
             return False
         pairs = zip(runs, self._tables, strict=True)
         return all(r.hyperparameters.values is t for r, t in pairs)
@@ -119,7 +122,7 @@ class Sweep:
     def groupings(self) -> list[Grouping]:
         """The ways to group the runs: by name if that folds seeds, then by each hyperparameter
         that some of them share and others do not, the fewest groups first."""
-        names = [folded_name(r.name) for r in self.runs]
+        names = [folded_name(n) for n in self._names]
         found = [self._by("name", names, names)]
         for setting in self.settings:
             if _LENGTHS.search(setting):

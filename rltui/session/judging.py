@@ -52,6 +52,8 @@ class Judging:
         self._dirty: dict[RunKey, None] = {}
         """In the order in which they are judged."""
         self._not_before = -math.inf
+        self._took = 0.0
+        """Seconds that the verdicts in the making have taken, in all their slices."""
         self.unfinished = False
         """Whether judging stopped because it had taken long: there is more to do at once."""
 
@@ -125,9 +127,11 @@ class Judging:
             else:
                 put_off[key] = None
                 self.unfinished = True
+        end = self._clock.monotonic()
+        self._took += 0.0 if resting else end - begun
         if judged and not self.unfinished:
-            end = self._clock.monotonic()
-            self._not_before = end + min(_REST_S, _REST * (end - begun))
+            self._not_before = end + min(_REST_S, _REST * self._took)
+            self._took = 0.0
         if verdicts:
             self._dirty = {**put_off, **{k: None for k in self._dirty if self._waits(k)}}
         return frozenset(judged)

@@ -8,16 +8,13 @@ from rltui.core.batch import RunKey
 from rltui.health.model import Report
 from rltui.health.muting import MutedFinding, without_muted
 from rltui.session.hyperparameters import Hyperparameters
+from rltui.session.naming import Naming
 from rltui.session.pins import Pins
 from rltui.session.progress import Progress
 from rltui.session.texts import Texts
 from rltui.session.verdict import Doubts, Verdict
-from rltui.sources.discovery.grouping import NAMELESS
 from rltui.store import RunData, Series
 from rltui.store.series_cache import SeriesCache
-
-#: Directories that many frameworks give the same name.
-_NAMELESS = NAMELESS | {"run", "runs"}
 
 
 class RunView:
@@ -27,11 +24,10 @@ class RunView:
     it is the one record of a run: what was logged, what it means, how it is judged.
     """
 
-    def __init__(self, data: RunData, logdir_label: str, catalogue: Catalogue) -> None:
+    def __init__(self, data: RunData, naming: Naming, catalogue: Catalogue) -> None:
         self.data = data
         self.catalogue = catalogue
-        self.logdir_label = logdir_label
-        """Name of the logdir for people."""
+        self._naming = naming
         self.sample: RunData | None = None
         """A sample of large files, shown until they have been read; never judged."""
         self.hyperparameters = Hyperparameters()
@@ -61,7 +57,7 @@ class RunView:
 
     def twin(self) -> RunView:
         """Another record of the same run, with caches of its own."""
-        other = RunView(self.data, self.logdir_label, self.catalogue)
+        other = RunView(self.data, self._naming, self.catalogue)
         other.become(self)
         return other
 
@@ -95,15 +91,8 @@ class RunView:
 
     @property
     def name(self) -> str:
-        """Name for people: the path below the logdir.
-
-        The logdir's own name for the logdir itself, and in front of a generic name.
-        """
-        if self.key.name == "." or self.key.name.startswith(".#"):
-            return self.logdir_label + self.key.name[1:]
-        if self.key.name.lower() in _NAMELESS:
-            return f"{self.logdir_label}/{self.key.name}"
-        return self.key.name
+        """Name for people: see :meth:`~rltui.session.naming.Naming.name_of`."""
+        return self._naming.name_of(self.key)
 
     @property
     def step_word(self) -> str:

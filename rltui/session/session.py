@@ -11,7 +11,6 @@ from rltui.config import Config
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
-from rltui.core.text import clean
 from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
 from rltui.session.choice import Choice, check_choice
@@ -22,6 +21,7 @@ from rltui.session.judging import Judging
 from rltui.session.meaning import Interpreter
 from rltui.session.memory import Memory
 from rltui.session.mutes import Mutes
+from rltui.session.naming import Naming, logdir_labels
 from rltui.session.pins import Pins
 from rltui.session.replay import Replay
 from rltui.session.run import RunView
@@ -60,8 +60,9 @@ class Session:
         config, choice = config or Config(), choice or Choice()
         self.clock = clock or SystemClock()
         self.logdirs = tuple(logdirs)
-        self.labels = tuple(_label(p) for p in self.logdirs)
+        self.labels = logdir_labels(self.logdirs)
         """Names of the logdirs for people."""
+        self._naming = Naming(self.labels)
         self._views: dict[RunKey, RunView] = {}
         self._hold: Hold | None = None
         self.busy = False
@@ -312,7 +313,8 @@ class Session:
         if view is None:
             data = self._store.runs[key]
             data.memory.on_missing = lambda: self._missing(key)
-            view = self._views[key] = RunView(data, self.labels[key.logdir], self._catalogue)
+            self._naming.add(key)
+            view = self._views[key] = RunView(data, self._naming, self._catalogue)
             view.pins = self.pins
             view.texts = Texts(self._text_limit)
             view.mutes = self.mutes.names
@@ -342,12 +344,3 @@ def _read_apart(path: Path, config: Config, choice: Choice) -> list[RunView]:
     session.scan()
     session.read_all()
     return session.runs()
-
-
-def _label(path: Path) -> str:
-    """Name of a logdir for people; that of the directory when the path is ``.`` or a link."""
-    try:
-        name = path.resolve().name
-    except (OSError, ValueError, RuntimeError):  # no such path can exist: the scan reports it
-        name = path.name
-    return clean(name or str(path))

@@ -208,7 +208,8 @@ class PointTable:
 
     def _build(self, tag: str, changed_at: int, known: _Kept | None) -> _Kept:
         having = [s for s in ranked(self.lineages) if s.has(tag)]
-        having.sort(key=lambda s: s.guesses(tag))
+        if len(having) > 1:
+            having.sort(key=lambda s: s.guesses(tag))
         if not having:
             return _Kept(Series.empty(tag), changed_at, False)
         best, first = having[0], having[0].series(tag)

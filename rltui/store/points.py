@@ -14,6 +14,8 @@ Points = tuple[IntArray, FloatArray, ValueArray]
 
 #: Spare room of a growing array, as a fraction of its length, and at least this many points.
 _SPARE, _SPARE_LEAST = 8, 64
+#: Up to this many values are compared as bytes: numpy takes longer to begin.
+_FEW = 64
 
 
 def no_points() -> Points:
@@ -68,6 +70,8 @@ def is_prefix(points: Points, of: Points) -> bool:
 def _same_bits(array: NDArray[np.generic], other: NDArray[np.generic]) -> bool:
     if array.dtype != other.dtype:
         return False
+    if len(array) <= _FEW:
+        return array.tobytes() == other.tobytes()
     bits = f"i{array.dtype.itemsize}"  # NaN equals itself, which saves two passes
     return np.array_equal(array.view(bits), other.view(bits))
 

@@ -67,7 +67,7 @@ def test_rounds_and_tables(tmp_path: Path) -> None:
     assert "no C compiler" in text
 
 
-def test_failures_are_told(tmp_path: Path) -> None:
+def test_failures_are_reported(tmp_path: Path) -> None:
     made = data.make(tmp_path, "c", 0.002)
     assert "tbparse failed on set c: gone" in report(
         [Result(made, failed={"tbparse": "gone"})], None, ""

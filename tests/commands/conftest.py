@@ -60,9 +60,9 @@ def well(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ill(tmp_path: Path) -> Path:
+def bad_logs(tmp_path: Path) -> Path:
     """A log directory with a collapsed, a healthy and a NaN run."""
-    logdir = tmp_path / "ill"
+    logdir = tmp_path / "bad_logs"
     write_jsonl(logdir / "a" / "collapsed.jsonl", grpo_tags(60, collapse=30))
     write_jsonl(logdir / "b" / "calm.jsonl", grpo_tags(60))
     broken = grpo_tags(60)

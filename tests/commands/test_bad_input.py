@@ -111,10 +111,10 @@ def test_a_logdir_that_cannot_be_looked_at(
 
 
 def test_an_unreadable_directory_among_good_ones_is_passed_over(
-    cli: Cli, ill: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, bad_logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "scandir", refuse(os.scandir, ill / "a"))
-    result = cli("check", ill, "--json", "--fail-on", "never")
+    monkeypatch.setattr(os, "scandir", refuse(os.scandir, bad_logs / "a"))
+    result = cli("check", bad_logs, "--json", "--fail-on", "never")
     assert result.code == 0
     assert [r["run"] for r in json.loads(result.out)["runs"]] == ["b/calm", "nan"]
 
@@ -257,7 +257,7 @@ def test_a_broken_theme_says_where(cli: Cli, well: Path, tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("text", ["keys:\n  qiut: [q]\n"])
-def test_wrong_keys_in_the_config_are_told(
+def test_wrong_keys_in_the_config_are_reported(
     cli: Cli, well: Path, tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rltui.tui.app.RltuiApp.run", lambda self, **_: None)

@@ -231,43 +231,43 @@ def tags_of(cli: Cli, logs: Path, *arguments: str) -> set[str]:
     return {p[1] for p in from_csv(result.out)}
 
 
-def test_globs_add_up(cli: Cli, ill: Path) -> None:
-    assert tags_of(cli, ill, "--tag", "actor/ent*", "--tag", "critic/score/m[ai]*") == {
+def test_globs_add_up(cli: Cli, bad_logs: Path) -> None:
+    assert tags_of(cli, bad_logs, "--tag", "actor/ent*", "--tag", "critic/score/m[ai]*") == {
         "actor/entropy",
         "critic/score/max",
         "critic/score/min",
     }
 
 
-def test_a_tag_full_of_glob_characters_and_a_metric(cli: Cli, logs: Path, ill: Path) -> None:
+def test_a_tag_full_of_glob_characters_and_a_metric(cli: Cli, logs: Path, bad_logs: Path) -> None:
     assert tags_of(cli, logs, "--tag", "[a-z]*") >= {"[a-z]*", "loss"}
-    assert tags_of(cli, ill, "--tag", "entropy") == {"actor/entropy"}
+    assert tags_of(cli, bad_logs, "--tag", "entropy") == {"actor/entropy"}
 
 
-def test_an_unknown_tag_names_the_nearest(cli: Cli, ill: Path, tmp_path: Path) -> None:
+def test_an_unknown_tag_names_the_nearest(cli: Cli, bad_logs: Path, tmp_path: Path) -> None:
     out = tmp_path / "points.csv"
-    result = cli("export", ill, "--tag", "actor/entropy", "--tag", "actor/ppo_kk", "-o", out)
+    result = cli("export", bad_logs, "--tag", "actor/entropy", "--tag", "actor/ppo_kk", "-o", out)
     assert (result.code, result.out) == (2, "")
     assert "no logged tag or metric 'actor/ppo_kk'; did you mean 'actor/ppo_kl'?" in result.err
     assert not out.exists()
 
 
-def test_only_the_runs_that_were_asked_for(cli: Cli, ill: Path) -> None:
-    points = from_csv(cli("export", ill, "--run", "*/calm").out)
+def test_only_the_runs_that_were_asked_for(cli: Cli, bad_logs: Path) -> None:
+    points = from_csv(cli("export", bad_logs, "--run", "*/calm").out)
     assert {p[0] for p in points} == {"b/calm"}
 
 
-def test_nothing_to_export_is_3(cli: Cli, ill: Path, tmp_path: Path) -> None:
+def test_nothing_to_export_is_3(cli: Cli, bad_logs: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     out = tmp_path / "points.csv"
-    for arguments in ([tmp_path / "empty"], [ill, "--run", "nope"]):
+    for arguments in ([tmp_path / "empty"], [bad_logs, "--run", "nope"]):
         result = cli("export", *arguments, "-o", out)
         assert (result.code, result.out) == (3, "")
         assert "no readable log" in result.err
         assert not out.exists()
 
 
-def test_what_could_not_be_read_is_told(cli: Cli, logs: Path) -> None:
+def test_what_could_not_be_read_is_reported(cli: Cli, logs: Path) -> None:
     with (logs / "lines.jsonl").open("ab") as file:
         file.write(b'{"step": 6, "data": {broken\n')
     result = cli("export", logs)
@@ -278,12 +278,14 @@ def test_what_could_not_be_read_is_told(cli: Cli, logs: Path) -> None:
 # -- where to ------------------------------------------------------------------------------
 
 
-def test_the_ending_of_the_file_chooses_the_format(cli: Cli, ill: Path, tmp_path: Path) -> None:
+def test_the_ending_of_the_file_chooses_the_format(
+    cli: Cli, bad_logs: Path, tmp_path: Path
+) -> None:
     for name, first in (("x.csv", b"run,"), ("x.JSONL", b'{"run"'), ("x.ndjson", b'{"run"')):
-        result = cli("export", ill, "-o", tmp_path / name)
+        result = cli("export", bad_logs, "-o", tmp_path / name)
         assert (result.code, result.out, result.err) == (0, "", "")
         assert (tmp_path / name).read_bytes().startswith(first)
-    cli("export", ill, "--format", "csv", "-o", tmp_path / "y.jsonl")
+    cli("export", bad_logs, "--format", "csv", "-o", tmp_path / "y.jsonl")
     assert (tmp_path / "y.jsonl").read_bytes().startswith(b"run,")
 
 
@@ -309,14 +311,14 @@ def test_nor_through_a_link(cli: Cli, logs: Path, tmp_path: Path) -> None:
     assert not (logs / "x.csv").exists()
 
 
-def test_places_that_cannot_be_written(cli: Cli, ill: Path, tmp_path: Path) -> None:
+def test_places_that_cannot_be_written(cli: Cli, bad_logs: Path, tmp_path: Path) -> None:
     for place, words in (
         (tmp_path, "is a directory"),
         (tmp_path / "gone" / "x.csv", "no such directory"),
         (tmp_path / ("x" * 300 + ".csv"), "cannot be written"),
         ("a\0b", "cannot be written"),
     ):
-        result = cli("export", ill, "-o", place)
+        result = cli("export", bad_logs, "-o", place)
         assert (result.code, result.out) == (2, ""), place
         assert words in result.err
 
@@ -351,8 +353,8 @@ def test_permissions_of_the_file(tmp_path: Path) -> None:
         os.umask(mask)
 
 
-def test_a_device_is_written_and_stays_a_device(cli: Cli, ill: Path) -> None:
-    assert cli("export", ill, "-o", "/dev/null").code == 0
+def test_a_device_is_written_and_stays_a_device(cli: Cli, bad_logs: Path) -> None:
+    assert cli("export", bad_logs, "-o", "/dev/null").code == 0
     assert not Path("/dev/null").is_file()
 
 
@@ -394,21 +396,21 @@ def test_parquet_through_a_pipe(tmp_path: Path) -> None:
 
 
 def test_without_pyarrow_it_says_what_to_install(
-    cli: Cli, ill: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, bad_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rltui.present.output.parquet.find_spec", lambda name: None)
-    result = cli("export", ill, "-o", tmp_path / "x.parquet")
+    result = cli("export", bad_logs, "-o", tmp_path / "x.parquet")
     assert (result.code, result.out) == (2, "")
     assert "pip install 'rltui[parquet]'" in result.err
     assert not (tmp_path / "x.parquet").exists()
 
 
 def test_parquet_is_not_printed_on_a_terminal(
-    cli: Cli, ill: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, bad_logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rltui.present.output.parquet.find_spec", lambda name: object())
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    result = cli("export", ill, "--format", "parquet")
+    result = cli("export", bad_logs, "--format", "parquet")
     assert (result.code, result.out) == (2, "")
     assert "-o FILE" in result.err
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,7 @@ def test_only_the_runs_that_were_asked_for(cli: Cli, curves: Path) -> None:
     assert cli("plot", curves, "below/zero", "--run", "three").code == 3
 
 
-def test_log_axis_of_negative_values_is_told_in_words(cli: Cli, curves: Path) -> None:
+def test_log_axis_of_negative_values_is_explained_in_words(cli: Cli, curves: Path) -> None:
     result = cli("plot", curves, "below/zero", "--log")
     assert (result.code, result.out) == (0, "below/zero: no positive value for a log axis\n")
 
@@ -126,7 +127,7 @@ def test_a_log_axis_of_the_smallest_numbers(cli: Cli, tmp_path: Path) -> None:
     assert sum("\u2800" < c < "\u2900" for c in tiny.out) > 20
 
 
-def test_nothing_finite_is_told_in_words(cli: Cli, curves: Path) -> None:
+def test_nothing_finite_is_explained_in_words(cli: Cli, curves: Path) -> None:
     assert cli("plot", curves, "all/nan").out == "all/nan: no finite value\n"
 
 
@@ -196,10 +197,10 @@ def test_runs_that_cannot_be_grouped_are_an_error(cli: Cli, tmp_path: Path) -> N
     assert cli("plot", seeds(tmp_path / "two", 2), "loss", "--group-by", "name").code == 2
 
 
-def test_more_runs_than_colours_are_the_lowest_and_highest(cli: Cli, tmp_path: Path) -> None:
+def test_of_many_runs_the_best_and_the_last_have_lines(cli: Cli, tmp_path: Path) -> None:
     out = cli("plot", seeds(tmp_path, 10), "loss", "--size", "70x15").out
-    assert "5 more: lowest, highest" in out
-    assert out.count("_s") == 5
+    assert "5 more as a band: lowest, highest" in out
+    assert re.findall(r"[ab]_s\d", out) == ["a_s0", "a_s1", "b_s2", "b_s3", "b_s4"]
 
 
 def test_the_x_axis_counts_time_or_tokens(cli: Cli, tmp_path: Path) -> None:

@@ -26,14 +26,14 @@ def test_runs_side_by_side_begin_with_the_best(cli: Cli, sweep: Path) -> None:
     head, best, *_ = result.out.splitlines()
     assert result.code == 0
     assert head.split()[:4] == ["run", "step", "verdict", "reward"]
-    assert best.startswith("high_s4")
+    assert best.startswith("grpo_high_s4")
     assert "0.810 *" in best
     assert "* the best" in result.out
 
 
 def test_differences_of_groups_are_in_words(cli: Cli, sweep: Path) -> None:
     out = cli("snapshot", sweep, "--group-by", "name").out
-    assert out.splitlines()[1].split()[:2] == ["high_s*", "4"]
+    assert out.splitlines()[1].split()[:2] == ["grpo_high_s*", "4"]
     assert "larger than the spread over runs explains (chance alone: 3 %; 4 and 4 runs)" in out
 
 

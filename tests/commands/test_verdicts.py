@@ -29,10 +29,10 @@ def test_a_healthy_run_exits_with_0(cli: Cli, well: Path) -> None:
     assert "✔ calm" in result.out
 
 
-def test_a_bad_run_exits_with_1_and_says_what_and_since_when(cli: Cli, ill: Path) -> None:
-    result = cli("check", ill)
+def test_a_bad_run_exits_with_1_and_says_what_and_since_when(cli: Cli, bad_logs: Path) -> None:
+    result = cli("check", bad_logs)
     assert (result.code, result.err) == (1, "")
-    assert "✖ a/collapsed" in result.out
+    assert "✖ a (verl GRPO" in result.out
     assert "entropy collapse, since" in result.out
     for words in ("check first: ", "then: ", "usual causes: ", "next step: "):
         assert words in result.out
@@ -40,8 +40,8 @@ def test_a_bad_run_exits_with_1_and_says_what_and_since_when(cli: Cli, ill: Path
 
 
 @pytest.mark.parametrize(("limit", "code"), [("bad", 1), ("watch", 1), ("never", 0)])
-def test_fail_on(cli: Cli, ill: Path, limit: str, code: int) -> None:
-    assert cli("check", ill, "--fail-on", limit).code == code
+def test_fail_on(cli: Cli, bad_logs: Path, limit: str, code: int) -> None:
+    assert cli("check", bad_logs, "--fail-on", limit).code == code
 
 
 def test_fail_on_watch_is_stricter_than_bad(cli: Cli, tmp_path: Path) -> None:
@@ -74,16 +74,16 @@ def test_a_directory_without_logs_is_still_a_json_document(cli: Cli, tmp_path: P
     assert (document["level"], document["runs"]) == ("unknown", [])
 
 
-def test_only_runs_whose_name_matches(cli: Cli, ill: Path) -> None:
-    document = strict(cli("check", ill, "--json", "--run", "b/*").out)
+def test_only_runs_whose_name_matches(cli: Cli, bad_logs: Path) -> None:
+    document = strict(cli("check", bad_logs, "--json", "--run", "b/*").out)
     assert [r["run"] for r in document["runs"]] == ["b/calm"]
-    assert cli("check", ill, "--run", "b/*").code == 0
-    assert cli("check", ill, "--run", "zzz").code == 3
+    assert cli("check", bad_logs, "--run", "b/*").code == 0
+    assert cli("check", bad_logs, "--run", "zzz").code == 3
 
 
-def test_several_logdirs_are_kept_apart(cli: Cli, well: Path, ill: Path) -> None:
-    document = strict(cli("check", well, ill, "--json").out)
-    assert document["logdirs"] == [str(well), str(ill)]
+def test_several_logdirs_are_kept_apart(cli: Cli, well: Path, bad_logs: Path) -> None:
+    document = strict(cli("check", well, bad_logs, "--json").out)
+    assert document["logdirs"] == [str(well), str(bad_logs)]
     assert [(r["logdir"], r["run"]) for r in document["runs"]] == [
         (0, "calm"),
         (1, "a/collapsed"),
@@ -212,8 +212,8 @@ def check_run(run: dict[str, Any], *, metrics: bool) -> None:
         assert metric["last"] is None or set(metric["last"]) == {"step", "wall_time", "value"}
 
 
-def test_check_json_has_exactly_the_documented_keys(cli: Cli, ill: Path) -> None:
-    document = strict(cli("check", ill, "--json").out)
+def test_check_json_has_exactly_the_documented_keys(cli: Cli, bad_logs: Path) -> None:
+    document = strict(cli("check", bad_logs, "--json").out)
     assert set(document) == TOP
     assert document["schema"] == "rltui.check/1"
     assert document["level"] == "bad"
@@ -222,8 +222,8 @@ def test_check_json_has_exactly_the_documented_keys(cli: Cli, ill: Path) -> None
         check_run(run, metrics=False)
 
 
-def test_snapshot_json_adds_the_metrics(cli: Cli, ill: Path) -> None:
-    result = cli("snapshot", ill, "--json")
+def test_snapshot_json_adds_the_metrics(cli: Cli, bad_logs: Path) -> None:
+    result = cli("snapshot", bad_logs, "--json")
     document = strict(result.out)
     assert (result.code, result.err) == (0, "")
     assert set(document) == TOP
@@ -233,8 +233,8 @@ def test_snapshot_json_adds_the_metrics(cli: Cli, ill: Path) -> None:
         assert {m["tag"] for m in run["metrics"]} >= set(grpo_tags(1))
 
 
-def test_numbers_that_are_not_finite_are_null_and_counted(cli: Cli, ill: Path) -> None:
-    document = strict(cli("snapshot", ill, "--json", "--run", "nan").out)
+def test_numbers_that_are_not_finite_are_null_and_counted(cli: Cli, bad_logs: Path) -> None:
+    document = strict(cli("snapshot", bad_logs, "--json", "--run", "nan").out)
     metrics = {m["tag"]: m for m in document["runs"][0]["metrics"]}
     loss = metrics["actor/pg_loss"]
     assert (loss["count"], loss["nonfinite"]) == (60, 20)
@@ -276,9 +276,9 @@ def test_resolved_findings_set_neither_level_nor_exit_code(cli: Cli, tmp_path: P
     assert cli("check", tmp_path / "logs", "--fail-on", "watch").code == 0
 
 
-def test_check_and_snapshot_agree(cli: Cli, ill: Path) -> None:
-    check = strict(cli("check", ill, "--json").out)
-    snapshot = strict(cli("snapshot", ill, "--json").out)
+def test_check_and_snapshot_agree(cli: Cli, bad_logs: Path) -> None:
+    check = strict(cli("check", bad_logs, "--json").out)
+    snapshot = strict(cli("snapshot", bad_logs, "--json").out)
     for one, other in zip(check["runs"], snapshot["runs"], strict=True):
         assert (one["level"], one["findings"]) == (other["level"], other["findings"])
 

@@ -317,7 +317,7 @@ def test_the_writer_stops_in_the_middle_of_a_wait(tmp_path: Path) -> None:
         writer.start()
 
 
-def test_the_writer_tells_what_went_wrong(tmp_path: Path) -> None:
+def test_the_writer_reports_what_went_wrong(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("a file where the directory should be")
     writer = DemoWriter(DemoRun(tmp_path / "run", "healthy", 3), wait=lambda seconds: False)
     writer.start()

@@ -113,13 +113,13 @@ def test_seeds_of_two_settings(tmp_path: Path) -> None:
     assert len({r.name.rpartition("_")[0] for r in runs}) == 2
     bad = [r.name for r in runs if r.verdict.level is Level.BAD]
     assert bad == ["lr-3e-6_seed-3"]
-    sound = [r for r in runs if r.name not in bad]
+    healthy = [r for r in runs if r.name not in bad]
 
     def reward(run: RunView) -> float:
         return float(run.series("critic/score/mean").values[-50:].mean())
 
-    lower = [reward(r) for r in sound if "1e-6" in r.name]
-    higher = [reward(r) for r in sound if "3e-6" in r.name]
+    lower = [reward(r) for r in healthy if "1e-6" in r.name]
+    higher = [reward(r) for r in healthy if "3e-6" in r.name]
     assert max(lower) < min(higher)
     assert len(set(lower)) == 4
     with pytest.raises(UsageError, match="several runs"):

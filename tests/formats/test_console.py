@@ -203,7 +203,7 @@ def steps_of(text: str, tag: str = "train/loss") -> list[int]:
     return whole
 
 
-def test_the_bar_behind_a_row_tells_its_step() -> None:
+def test_the_bar_behind_a_row_gives_its_step() -> None:
     """The bar before it lags."""
     text = bar(0, 80) + "\r" + " " * 40
     for step in (5, 10, 15, 20):
@@ -292,7 +292,7 @@ def test_training_that_begins_again_without_a_bar() -> None:
     assert restarts(text) == [3]
 
 
-def test_ms_swift_tells_the_step() -> None:
+def test_ms_swift_gives_the_step() -> None:
     text = (
         "{'loss': 0.71, 'token_acc': 0.8, 'epoch': 0.1, 'global_step/max_steps': '5/200', "
         "'percentage': '2.50%', 'elapsed_time': '12s', 'memory(GiB)': 20.1}\n"
@@ -568,7 +568,7 @@ def test_a_second_training_with_epochs_begins_anew() -> None:
     assert restarts(text + text) == [15]
 
 
-def test_the_plan_is_not_told_while_it_is_not_sure() -> None:
+def test_the_plan_is_not_shown_while_it_is_uncertain() -> None:
     text = "".join(f"Epoch {e} step {s}/30 loss=0.5\n" for e in (1, 2) for s in (15, 30))
     assert [s for s, _ in values(text)["loss"]] == [15, 30, 45, 60]
     assert decode(text)[0].hparams == {}

@@ -123,7 +123,7 @@ def test_llama_factory_has_the_tags_of_transformers() -> None:
 
 
 @pytest.mark.parametrize("key", ["global_step/max_steps", "iteration"])
-def test_ms_swift_tells_steps_as_fractions(key: str) -> None:
+def test_ms_swift_logs_steps_as_fractions(key: str) -> None:
     row = {
         "loss": 0.7,
         "eval_loss": 0.6,

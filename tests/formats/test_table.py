@@ -77,7 +77,7 @@ def test_ray_progress_has_the_tags_of_its_event_file() -> None:
     assert not [t for t in found if t.rpartition("/")[2] in ("trial_id", "pid", "date", "hostname")]
 
 
-def test_ray_counts_env_steps_where_they_are_told_and_leaves_gaps_out() -> None:
+def test_ray_counts_env_steps_where_they_are_logged_and_leaves_gaps_out() -> None:
     head = "training_iteration,timesteps_total,time_total_s,episode_reward_mean,info/learner/loss"
     found = values(f"{head},config/lr\n1,0,0.5,nan,nan,1\n2,4000,1.5,3,0.5,1\n")
     assert found["ray/tune/episode_reward_mean"] == [(4000, 3.0)]
@@ -122,7 +122,7 @@ def test_a_monitor_that_another_process_went_on_with_has_no_times_from_there() -
         assert [w for _, w, _ in found] == [1780000010, 1780000020, -1, -1, 1780000001]
 
 
-def test_a_monitor_row_without_a_length_tells_the_time_nevertheless() -> None:
+def test_a_monitor_row_without_a_length_gives_the_time_nevertheless() -> None:
     data = b'#{"t_start": 1780000000.0}\nr,l,t\n1,5,10\n1,x,20\n1,5,15\n'
     for piece in (None, 1, 50):
         found = encode.points_of(decode(data, "monitor.csv", piece=piece))["monitor/r"]

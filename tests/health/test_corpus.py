@@ -100,7 +100,7 @@ def test_a_healthy_run_is_left_alone(label: Label) -> None:
 
 
 @pytest.mark.parametrize("label", [v for v in LABELS if not v.healthy], ids=lambda v: v.path)
-def test_a_sick_run_is_not_called_ill_of_something_else(label: Label) -> None:
+def test_a_sick_run_is_not_blamed_for_something_else(label: Label) -> None:
     allowed = label.tolerated | label.sick.keys() | UNLABELLED
     alarms = [sentences.summary(f) for f in _findings(label.path) if f.rule not in allowed]
     assert alarms == []

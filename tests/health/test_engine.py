@@ -45,7 +45,7 @@ class TestLife:
         assert report.findings == ()
         assert report.level is Level.OK
 
-    def test_fires_after_hold_and_tells_since_the_first_row(self) -> None:
+    def test_fires_after_hold_and_reports_since_the_first_row(self) -> None:
         finding = sole(judge(only("entropy_collapse"), entropy="3.8x30 0.1x6"))
         assert finding.state is FindingState.FIRING
         assert finding.level is Level.BAD
@@ -131,7 +131,7 @@ class TestNan:
 
 
 class TestBadges:
-    def test_ok_tells_the_limit(self) -> None:
+    def test_ok_gives_the_limit(self) -> None:
         tag = judge(clipfrac__policy="0.05x20").tags["clipfrac.policy"]
         assert tag.level is Level.OK
         assert sentences.healthy(tag) == "≤ 0.2"
@@ -312,7 +312,7 @@ class TestBroken:
         values = {"entropy": parse_series("3x30"), "clipfrac.policy": parse_series("0.5x30")}
         return Engine([broken, *only("clipfrac_high")]).evaluate(*case_run(values), 0.0)
 
-    def test_is_told(self, report: Report) -> None:
+    def test_is_reported(self, report: Report) -> None:
         (finding,) = [f for f in report.findings if f.error]
         assert finding.rule == "entropy_collapse"
         assert finding.error == "ZeroDivisionError: by zero"

@@ -184,7 +184,7 @@ def test_unreadable_series_is_a_failed_case(tmp_path: Path, text: str) -> None:
     assert "cannot read" in result.message
 
 
-def test_failed_case_tells_what_was_found(tmp_path: Path) -> None:
+def test_failed_case_reports_what_was_found(tmp_path: Path) -> None:
     rules = load(tmp_path, GOOD.replace("expect: watch", "expect: bad"))
     (result,) = [r for r in run_cases(rules) if r.rule == "mine"]  # type: ignore[arg-type]
     assert result.message == "expected bad, found watch"

@@ -79,8 +79,8 @@ def test_what_is_left_keeps_its_level_and_a_story_of_its_own() -> None:
     for name in names(run):
         report = without_muted(run.report, run.infos, {name})
         assert report.level is max((f.level for f in report.firing()), default=Level.OK)
-        told = [f for d in report.diagnosed.diagnoses for f in d.findings]
-        assert all(f in report.findings for f in told)
+        diagnosed = [f for d in report.diagnosed.diagnoses for f in d.findings]
+        assert all(f in report.findings for f in diagnosed)
         stories = report.diagnosed.stories()
         assert sum(map(len, stories)) == len(report.diagnosed.diagnoses)
 

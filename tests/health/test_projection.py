@@ -51,7 +51,7 @@ def test_noise_widens_the_band_around_the_truth() -> None:
     ],
     ids=["flat", "away from it", "too far ahead", "there already", "few rows", "to and fro"],
 )
-def test_nothing_is_foretold_without_a_clear_trend_to_a_limit(
+def test_nothing_is_predicted_without_a_clear_trend_to_a_limit(
     values: list[float], limits: dict[str, float]
 ) -> None:
     assert projected(values, **limits) is None
@@ -65,7 +65,7 @@ def test_white_noise_is_hardly_ever_a_trend(seed: int, rows: int) -> None:
     assert found is None or found.earliest > rows
 
 
-def test_noise_foretells_nothing_in_99_of_100_series() -> None:
+def test_noise_predicts_nothing_in_99_of_100_series() -> None:
     rng = np.random.default_rng(7)
     series = [rng.normal(1.0, 0.1, 120).tolist() for _ in range(200)]
     assert sum(projected(v, low=0.6, high=1.4) is not None for v in series) <= 2

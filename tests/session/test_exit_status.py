@@ -41,7 +41,7 @@ def state(*batches: Batch) -> RunState:
     return run.progress.state
 
 
-def test_a_crash_is_told_with_its_reason() -> None:
+def test_a_crash_is_reported_with_its_reason() -> None:
     run = judged(a_console(*OOM))
     assert run.progress is not None
     assert run.progress.state is RunState.CRASHED
@@ -95,7 +95,7 @@ def test_a_job_without_rows_stays_crashed_while_its_points_are_out_of_memory() -
     assert again.exit_status == run.progress.exit_status
 
 
-def test_the_console_that_was_written_last_tells() -> None:
+def test_the_console_that_was_written_last_decides() -> None:
     first = a_console(*OOM, modified=START)
     again = replace(
         a_batch(

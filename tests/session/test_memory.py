@@ -161,7 +161,7 @@ def test_the_death_of_an_unloaded_run_is_seen() -> None:
     assert gone.progress.state is RunState.CRASHED
 
 
-def test_points_that_are_in_no_file_any_more_are_told() -> None:
+def test_points_that_are_in_no_file_any_more_are_reported() -> None:
     session, reader, _ = live("a", "b", "c")
     gone = next(v for v in session.runs() if v.data.memory.unloaded)
     reader.given.clear()

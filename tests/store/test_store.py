@@ -201,7 +201,7 @@ def test_a_writer_that_says_where_it_starts_supersedes_all_tags() -> None:
     assert run.last_step == 3
 
 
-def test_a_told_start_at_the_head_of_a_later_file() -> None:
+def test_a_reported_start_at_the_head_of_a_later_file() -> None:
     run = a_run({"a": [1, 2, 3, 4], "b": [1, 2, 3, 4]})
     run.apply(a_batch(Restart(2), steps(3, {"a": [30]}), source="events.1", order=1))
     assert xy(run.series("a")) == [(1, 1), (3, 30)]

@@ -182,7 +182,7 @@ def test_a_store_that_begins_anew_restarts(writer: Writer) -> None:
     assert values_of(*read_all(follower))["train/loss"] == [(3, 3 / 8)]
 
 
-def test_a_deleted_store_is_told_once_and_may_come_back(writer: Writer, tmp_path: Path) -> None:
+def test_a_deleted_store_is_reported_once_and_may_come_back(writer: Writer, tmp_path: Path) -> None:
     writer.log("r", rows(1, 3))
     _, follower = opened(writer)
     polls = read_all(follower)
@@ -231,7 +231,7 @@ def test_two_followers_of_one_run_do_not_disturb_each_other(writer: Writer) -> N
     assert len(values_of(*polls)["reward"]) == 60
 
 
-def test_a_run_that_is_unreadable_is_told_once(writer: Writer) -> None:
+def test_a_run_that_is_unreadable_is_reported_once(writer: Writer) -> None:
     writer.log("r", rows(1, 3))
     clock = ManualClock()
     _, follower = opened(writer, clock)

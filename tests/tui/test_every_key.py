@@ -133,35 +133,36 @@ async def test_the_picker_says_that_a_log_must_be_chosen() -> None:
             hand.app.clear_notifications()
             await hand.press(name)
             assert hand.notices == elsewhere(name, PICKER, KEYS)
-            assert hand.notices.endswith("choose a log first (Enter)")
+            assert hand.notices.endswith("works once a log is open: press Enter first")
 
 
 def test_a_key_without_a_meaning_says_nothing() -> None:
     assert elsewhere("f9", LIST, KEYS) == ""
     assert elsewhere("v", LIST, KEYS) == ""
     words = elsewhere("v", FINDINGS, KEYS)
-    assert words == "v: grid of charts; open a tab of metrics first (2-8)"
-    assert elsewhere("r", RUNS, KEYS) == "r: list of runs; this is it"
+    assert words == "v (grid of charts) works in a tab of metrics: press 2-8 first"
+    assert elsewhere("r", RUNS, KEYS) == "r (list of runs) is open already"
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("C", "C: runs side by side"),
-        ("space", "Space: mark rows for one chart"),
-        ("tab", "Tab: next section"),
+        ("C", "C (runs side by side)"),
+        ("space", "Space (mark rows for one chart)"),
+        ("tab", "Tab (next section)"),
     ],
 )
 def test_in_the_grid_a_key_of_the_table_leads_there(name: str, words: str) -> None:
-    assert elsewhere(name, GRID, KEYS) == f"{words}; show the table first (v)"
+    assert elsewhere(name, GRID, KEYS) == f"{words} works in the table: press v first"
 
 
 def test_the_way_names_the_keys_of_the_user() -> None:
     own: dict[str, tuple[str, ...]] = {"grid": ("V",), "table": ("V",), "close": ("f10",)}
     table = keys_of(replace(Config(), keys=own))
-    assert elsewhere("tab", GRID, table) == "Tab: next section; show the table first (V)"
-    assert elsewhere("comma", LIST, table).endswith("; open the grid of a tab first (V)")
-    assert elsewhere("V", LOG, table).endswith("; close this first (f10)")
-    assert covered("tail", OVERLAY, table) == "t: tail of the console log; close this first (f10)"
+    assert elsewhere("tab", GRID, table) == "Tab (next section) works in the table: press V first"
+    assert elsewhere("comma", LIST, table).endswith(" works in the grid of a tab: press V first")
+    assert elsewhere("V", LOG, table).endswith(" works once this is closed: press f10 first")
+    words = covered("tail", OVERLAY, table)
+    assert words == "t (tail of the console log) works once this is closed: press f10 first"
     table = keys_of(replace(Config(), keys={"close": ()}))
-    assert elsewhere("v", LOG, table).endswith("; close this first")
+    assert elsewhere("v", LOG, table).endswith(" works once this is closed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from rltui.health.detectors.windows import (
 
 #: Up to this many numbers are kept in order one by one: numpy takes longer to begin.
 _FEW = 500
+#: The steps of series of at most this many rows are kept.
+_KEPT_ROWS = 2048
 
 
 @detector(
@@ -278,7 +281,21 @@ def _gain_since(reward: FloatArray | None, since: IntArray, n: int) -> FloatArra
 
 def _median_step(x: FloatArray) -> FloatArray:
     """(n,) median distance between neighbours in the rows so far; renewed each time their number
-    has grown by a tenth."""
+    has grown by a tenth. Not to be changed: all scores are compared with one reward, so that the
+    steps of short series are kept for a while."""
+    if len(x) > _KEPT_ROWS:
+        return _found_median_step(x)
+    return _kept_median_step(np.asarray(x, dtype=np.float64).tobytes())
+
+
+@lru_cache(maxsize=64)
+def _kept_median_step(values: bytes) -> FloatArray:
+    out = _found_median_step(np.frombuffer(values))
+    out.flags.writeable = False
+    return out
+
+
+def _found_median_step(x: FloatArray) -> FloatArray:
     steps, out, look = np.abs(np.diff(x)), np.zeros(len(x)), 1
     known = bool(np.isfinite(steps[:_FEW]).all())
     few = steps[:_FEW].tolist() if known else []

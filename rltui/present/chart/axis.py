@@ -39,7 +39,7 @@ class Scale:
         with np.errstate(all="ignore"):
             at = np.log10(values) if self.log else values
             share = (at / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
-        return np.clip(share, -9.0, 10.0)
+        return np.minimum(np.maximum(share, -9.0), 10.0)
 
     def row(self, value: float, down: int = 4) -> int | None:
         """The row (from the bottom) of a value, None when it is outside of the plot.

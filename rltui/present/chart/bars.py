@@ -1,7 +1,8 @@
-"""Findings as bars below a plot: one name per line, beside its bars and never inside of them."""
+"""Findings as bars below a plot: one line for each name, which stands left of its bars."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,8 +14,8 @@ from rltui.present.chart.span import Span
 from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, TEXT, Line, Style, plain, style
 
-#: Cells left of a bar in which the beginning of its name says enough.
-_ENOUGH = 12
+#: What the names may take from the plot: a share of the whole width, and cells.
+_NAMES_SHARE, _NAMES_MOST = 0.4, 26
 
 _Part = tuple[int, str, Style]
 
@@ -45,9 +46,17 @@ def groups_in(bars: Sequence[Bar], span: Span) -> list[Group]:
     return [Group(tuple(same)) for same in found.values()]
 
 
-def rows_of(group: Group, span: Span, glyphs: GlyphSet) -> int:
-    """Lines that a group takes: 2 where its name has no room beside its bars."""
-    return 1 if _beside(group, span, glyphs) is not None else 2
+def names_width(bars: Sequence[Bar], span: Span, glyphs: GlyphSet) -> int:
+    """Cells left of the plot with which every name fits left of its bars, within reason;
+    ``span`` is that of a plot without regard to names."""
+    room, needed = span.left + span.cells, 0
+    for group in groups_in(bars, span):
+        since = max(group.bars[0].since, span.x0)
+        share = (since - span.x0) / (span.x1 - span.x0) if span.x1 > span.x0 else 0.0
+        if share < 1:
+            name = cell_width(_name(group, glyphs)) + 1
+            needed = max(needed, math.ceil((name - share * room) / (1 - share)))
+    return min(needed, _NAMES_MOST, int(span.width * _NAMES_SHARE))
 
 
 def bar_lines(
@@ -55,19 +64,11 @@ def bar_lines(
 ) -> list[Line]:
     """At most ``rows`` lines of the most important groups, in their order.
 
-    A name without room beside its bars gets a line of its own while there are lines, else it is
-    cut, or stands for them where too little would be left. Unless ``named`` the names are blank.
-    The lowest line with room for it counts the groups that are left out.
+    A name without room left of its bars ends in an ellipsis; unless ``named`` there are none. The
+    lowest line with room for it counts the groups that are left out.
     """
     ranked = sorted(groups, key=lambda g: g.rank)[: max(0, rows)]
-    spare, tall = rows - len(ranked), set()
-    for group in ranked:
-        if spare > 0 and rows_of(group, span, glyphs) == 2:
-            tall.add(group.title)
-            spare -= 1
-    lines: list[Line] = []
-    for group in (g for g in groups if g in ranked):
-        lines += _lines_of(group, span, glyphs, tall=group.title in tall, named=named)
+    lines = [_line_of(g, span, glyphs, named=named) for g in groups if g in ranked]
     left = len(groups) - len(ranked)
     for at in reversed(range(len(lines) if named and left else 0)):
         noted = _noted(lines[at], f"+{left} more", span.width)
@@ -85,52 +86,22 @@ def _noted(line: Line, note: str, width: int) -> Line | None:
         if text.strip():
             parts.append((at, text.rstrip(), look))
         at += cell_width(text)
-    text, room = plain(line).ljust(width), cell_width(note) + 1
+    text, room = plain(line).ljust(width), cell_width(note) + 2
     gap = width - room if text.endswith(" " * (room + 1)) else text.find(" " * (room + 1))
-    return place(width, [*parts, (gap + 1, note, MUTED)]) if gap >= 0 else None
+    return place(width, [*parts, (gap + 2, note, MUTED)]) if gap >= 0 else None
 
 
-def _cut(name: str, room: int, glyphs: GlyphSet) -> str:
-    """As many whole words of a name as fit, where these say enough; else its beginning."""
-    if cell_width(name) <= room:
-        return name
-    words = fit(name, room, ellipsis="").rpartition(" ")[0]
-    if cell_width(words) >= _ENOUGH // 2:
-        return words + glyphs.ellipsis
-    return fit(name, room, ellipsis=glyphs.ellipsis)
-
-
-def _lines_of(group: Group, span: Span, glyphs: GlyphSet, *, tall: bool, named: bool) -> list[Line]:
-    name = glyphs.text(safe(group.title))
-    look = MUTED if all(b.over for b in group.bars) else TEXT
+def _line_of(group: Group, span: Span, glyphs: GlyphSet, *, named: bool) -> Line:
     parts = [_bar(bar, span, glyphs) for bar in group.bars]
-    at = _beside(group, span, glyphs)
-    if at is not None:
-        words = [(at, name, look)] if named else []
-        return [place(span.width, [*parts, *words])]
-    first, body, bar_look = parts[0]
-    if tall:
-        begin = max(0, min(first, span.width - cell_width(name)))
-        name = fit(name, span.width - begin, ellipsis=glyphs.ellipsis)
-        above = place(span.width, [(begin, name, look)] if named else [])
-        return [above, place(span.width, parts)]
-    if not named:
-        return [place(span.width, parts)]
-    if first >= _ENOUGH:
-        return [place(span.width, [*parts, (0, _cut(name, first - 1, glyphs), look)])]
-    begin = max(0, min(first, span.width - cell_width(name) - 2))
-    name = fit(name, span.width - begin - 2, ellipsis=glyphs.ellipsis)
-    return [place(span.width, [(begin, body[:1], bar_look), (begin + 2, name, look)])]
+    if named:
+        look = MUTED if all(b.over for b in group.bars) else TEXT
+        room = min(at for at, _, _ in parts) - 1
+        parts.append((0, fit(_name(group, glyphs), room, ellipsis=glyphs.ellipsis), look))
+    return place(span.width, parts)
 
 
-def _beside(group: Group, span: Span, glyphs: GlyphSet) -> int | None:
-    """Where the whole name fits on the line of its bars, None for nowhere."""
-    width = cell_width(glyphs.text(safe(group.title)))
-    parts = [_bar(bar, span, glyphs) for bar in group.bars]
-    if width + 1 <= min(at for at, _, _ in parts):
-        return 0
-    end = max(at + len(body) for at, body, _ in parts)
-    return end + 1 if end + 1 + width <= span.width else None
+def _name(group: Group, glyphs: GlyphSet) -> str:
+    return glyphs.text(safe(group.title))
 
 
 def _bar(bar: Bar, span: Span, glyphs: GlyphSet) -> _Part:

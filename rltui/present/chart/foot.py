@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rltui.core.text import cell_width
 from rltui.present.chart.axis import x_ticks
-from rltui.present.chart.bars import bar_lines, groups_in, rows_of
+from rltui.present.chart.bars import bar_lines, groups_in
 from rltui.present.chart.chart_model import Chart, Mark
 from rltui.present.chart.plot_cells import place, safe
 from rltui.present.chart.span import Span
@@ -46,7 +46,7 @@ def _label_line(
     ticks: Sequence[tuple[float, str]],
     parts: Sequence[_Part],
 ) -> Line:
-    """The labels of the x axis, and the unit at the right end or where it hides none of them."""
+    """The labels of the x axis, and the unit right of them, else below the labels of the y axis."""
     placed: list[_Part] = list(parts)
     for x, label in ticks:
         label = glyphs.text(label)
@@ -55,10 +55,9 @@ def _label_line(
             placed.append((begin, label, MUTED))
     unit = glyphs.text(safe(chart.x_unit))
     end = span.left + span.cells - cell_width(unit)
-    last = max((at for at, _, _ in placed), default=0)
     beside = max((at + len(text) + 1 for at, text, _ in placed), default=end)
-    for begin in (end, beside, last - cell_width(unit) - 2):
-        fits = span.left <= begin <= span.width - cell_width(unit)
+    for begin in (end, beside, span.left - 1 - cell_width(unit)):
+        fits = 0 <= begin <= span.width - cell_width(unit)
         if unit and fits and not _near(begin, unit, placed):
             return place(span.width, [*placed, (begin, unit, MUTED)])
     return place(span.width, placed)
@@ -84,11 +83,9 @@ def foot_lines(chart: Chart, span: Span, glyphs: GlyphSet, rows: int) -> list[Li
     return lines
 
 
-def wanted_rows(chart: Chart, span: Span, glyphs: GlyphSet) -> int:
+def wanted_rows(chart: Chart, span: Span) -> int:
     """Lines that the bars and marks in view would take, within reason."""
-    groups = groups_in(chart.bars, span)
-    lanes = sum(rows_of(g, span, glyphs) for g in groups)
-    return min(_MOST_LANES, lanes) + bool(_marks_in(chart, span))
+    return min(_MOST_LANES, len(groups_in(chart.bars, span))) + bool(_marks_in(chart, span))
 
 
 def _marks_in(chart: Chart, span: Span) -> list[Mark]:

@@ -142,12 +142,12 @@ def _gaps(plot: Plot, raw: Points) -> None:
 
 def _outside(plot: Plot, columns: Columns) -> None:
     """``^`` and ``v`` where values leave the plot."""
-    canvas = plot.canvas
-    at = columns.at[columns.inside].astype(np.intp)
-    if not len(at):
+    canvas, scale = plot.canvas, plot.scale
+    if not scale.log and (columns.high <= scale.high).all() and (columns.low >= scale.low).all():
         return
-    high = plot.scale.share(columns.high[columns.inside])
-    low = plot.scale.share(columns.low[columns.inside])
+    at = columns.at[columns.inside].astype(np.intp)
+    high = scale.share(columns.high[columns.inside])
+    low = scale.share(columns.low[columns.inside])
     slack = 0.03
     for column in set((at[high > 1 + slack] // 2).tolist()):
         canvas.put(0, column, plot.glyphs.above, _OUTSIDE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,13 +22,15 @@ from rltui.present.kit.line import (
     Style,
     Token,
     fit_line,
-    line_width,
     style,
 )
+from rltui.present.kit.names import distinct
 
 #: Lines that a chart needs to spare one for its legend, and two.
 _LEGEND_FROM, _TWO_FROM = 8, 16
 _GAP = 3
+#: Cells before a name in the legend, at most, and of a name, at least.
+_SAMPLE, _LEAST_NAME = 4, 7
 _BAND_SAMPLE = "⢕ "
 #: Cells from one sign of a line to the next.
 _SIGN_EACH = 36
@@ -86,48 +88,92 @@ def draw_signs(plot: Plot, lines: Sequence[DrawnLine]) -> None:
 
 def legend_height(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> int:
     """Lines of the legend in a chart of ``width`` x ``height`` cells: two where there is room."""
-    named = bool(chart.label) or any(o.label for o in chart.overlays)
-    if not (chart.overlays and named) or chart.ends or height < _LEGEND_FROM:
+    items = _items(chart, glyphs)
+    if not (chart.overlays and items) or chart.ends or height < _LEGEND_FROM:
         return 0
-    needed = sum(line_width(i) + _GAP for i in _items(chart, glyphs))
+    needed = sum(i.cells + _GAP for i in items)
     return 2 if height >= _TWO_FROM and needed > width - _GAP else 1
 
 
 def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphSet) -> list[Line]:
     """The names of the lines in their colours from the column ``left`` on, in ``count`` lines;
-    those without room are counted."""
+    names are cut where they do not fit, and those without room are counted."""
     items = _items(chart, glyphs)
+    rows, rest = _rows(items, width - left, count)
+    if rest and count:
+        rows, rest = _rows(_cut(items, width - left, count, glyphs), width - left, count)
     lines: list[Line] = []
-    for number in range(count):
+    for row in rows:
         line: Line = [(" " * left, TEXT)]
-        room = width - left
-        while items:
-            used, last = line_width(items[0]), number == count - 1
-            counted = cell_width(f"+{len(items) - 1}") + _GAP if last and len(items) > 1 else 0
-            if len(line) > 1 and used + counted > room:
-                break
-            line += [*items.pop(0), (" " * _GAP, TEXT)]
-            room -= used + _GAP
-        if items and number == count - 1:
-            line.append((f"+{len(items)}", MUTED))
-        lines.append(fit_line(line, width, ellipsis=glyphs.ellipsis))
-    return lines
+        for item in row:
+            line += [(item.sample, item.look), (item.name, TEXT), (" " * _GAP, TEXT)]
+        lines.append(line)
+    if rest and lines:
+        lines[-1].append((f"+{rest}", MUTED))
+    return [fit_line(x, width, ellipsis=glyphs.ellipsis) for x in lines]
 
 
-def _items(chart: Chart, glyphs: GlyphSet) -> list[Line]:
-    """The entries of the legend: a sample of the line, and its name."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Item:
+    """An entry of the legend."""
+
+    sample: str
+    """Of the line, with its sign."""
+    look: Style
+    name: str
+
+    @property
+    def cells(self) -> int:
+        return cell_width(self.sample) + cell_width(self.name)
+
+    @property
+    def is_band(self) -> bool:
+        return self.look.fg is Token.BAND
+
+
+def _items(chart: Chart, glyphs: GlyphSet) -> list[_Item]:
     own = chart.curve
     found = []
     if chart.label:
-        look = style(own.token if own.known else Token.MUTED)
-        found.append((chart.label, look, "" if own.sign else "*"))
-    found += [(o.label, style(o.token), "" if o.sign else "+") for o in chart.overlays if o.label]
+        token = own.token if own.known else Token.MUTED
+        found.append((chart.label, token, own.sign, "*"))
+    found += [(o.label, o.token, o.sign, "+") for o in chart.overlays if o.label]
     items = []
-    for label, look, char in found:
-        sample = f"{char} " if char else ""  # a label begins with its sign
-        if look.fg is Token.BAND:
+    for label, token, sign, char in found:
+        if token is Token.BAND:
             sample = ": " if glyphs.ascii else _BAND_SAMPLE
-        elif not glyphs.ascii:
-            sample = f"{glyphs.bar} "
-        items.append([(sample, look), (glyphs.text(safe(label)), TEXT)])
+        elif glyphs.ascii:
+            sample = f"{sign or char} "
+        else:
+            sample = f"{glyphs.bar} {sign} " if sign else f"{glyphs.bar} "
+        items.append(_Item(sample, style(token), glyphs.text(safe(label))))
     return items
+
+
+def _rows(items: Sequence[_Item], room: int, count: int) -> tuple[list[list[_Item]], int]:
+    """The items in ``count`` lines of ``room`` cells, and how many have no place."""
+    rows: list[list[_Item]] = [[] for _ in range(count)]
+    row, used = 0, 0
+    for n, item in enumerate(items):
+        more = len(items) - n - 1
+        while row < count:
+            counted = cell_width(f"+{more}") + _GAP if more and row == count - 1 else 0
+            if not rows[row] or used + item.cells + counted <= room:
+                break
+            row, used = row + 1, 0
+        if row == count:
+            return rows, more + 1
+        rows[row].append(item)
+        used += item.cells + _GAP
+    return rows, 0
+
+
+def _cut(items: Sequence[_Item], room: int, count: int, glyphs: GlyphSet) -> list[_Item]:
+    """The items with names that are short enough for all to have a place, if that can be."""
+    in_line = -(-len(items) // count)
+    named = [i for i in items if not i.is_band]
+    band = sum(i.cells + _GAP for i in items if i.is_band)
+    each = min(room // in_line, (room - band) // max(1, min(in_line - (band > 0), len(named))))
+    cells = max(_LEAST_NAME, each - _GAP - _SAMPLE)
+    names = iter(distinct(tuple(i.name for i in named), cells, glyphs.ellipsis))
+    return [i if i.is_band else replace(i, name=next(names)) for i in items]

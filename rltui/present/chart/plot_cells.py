@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,21 +63,28 @@ class Canvas:
             and not bool(self.lines[row, begin:end].any())
         )
 
-    def row(self, index: int) -> Line:
-        """One row as spans of equal style."""
-        text = self.codes[index].astype("<u4").tobytes().decode("utf-32-le")
-        looks = self._looks[index]
-        cuts: list[int] = [0, *(np.flatnonzero(looks[1:] != looks[:-1]) + 1).tolist(), self.width]
-        tinted = bool(self.tint[index])
-        line: Line = []
-        for begin, end in itertools.pairwise(cuts):
-            wanted = self._styles[int(looks[begin])]
-            if tinted and wanted.bg is None and not wanted.reverse:
-                wanted = style(
-                    wanted.fg, bg=Token.TINT, bold=wanted.bold, underline=wanted.underline
-                )
-            line.append((text[begin:end], wanted))
-        return line
+    def rows(self) -> list[Line]:
+        """The rows as spans of equal style."""
+        text = self.codes.astype("<u4", copy=False).tobytes().decode("utf-32-le")
+        looks, begins = self._looks, np.ones((self.height, self.width), dtype=np.bool_)
+        begins[:, 1:] = looks[:, 1:] != looks[:, :-1]
+        starts = np.flatnonzero(begins)
+        wanted = looks.ravel()[starts].tolist()
+        cuts = [*starts.tolist(), len(text)]
+        tinted = [_tinted(s) for s in self._styles] if self.tint.any() else []
+        grounds = [tinted if t else self._styles for t in self.tint.tolist()]
+        lines: list[Line] = [[] for _ in range(self.height)]
+        for look, begin, end in zip(wanted, cuts, cuts[1:], strict=False):
+            row = begin // self.width
+            lines[row].append((text[begin:end], grounds[row][look]))
+        return lines
+
+
+def _tinted(wanted: Style) -> Style:
+    """A style on the ground of the healthy range."""
+    if wanted.bg is not None or wanted.reverse:
+        return wanted
+    return style(wanted.fg, bg=Token.TINT, bold=wanted.bold, underline=wanted.underline)
 
 
 def safe(text: str) -> str:

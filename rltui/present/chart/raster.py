@@ -13,8 +13,9 @@ CodeArray = NDArray[np.uint32]
 RESOLUTION = {"braille": (2, 4), "block": (1, 2), "ascii": (1, 1)}
 BLANK = 0x20
 _EMPTY_BRAILLE = 0x2800
-#: (4, 2) bit of each dot of a braille cell.
-_BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], dtype=np.uint32)
+#: (256,) code point of a braille cell by the bits of its dots.
+_BRAILLE = np.arange(_EMPTY_BRAILLE, _EMPTY_BRAILLE + 256, dtype=np.uint32)
+_BRAILLE[0] = BLANK
 _HALVES = np.array([BLANK, ord("▀"), ord("▄"), ord("█")], dtype=np.uint32)
 
 
@@ -62,8 +63,9 @@ def encode(raster: BoolArray, marker: str, *, char: str = "*") -> CodeArray:
     if marker == "block":
         halves: CodeArray = _HALVES[raster[0::2] + 2 * raster[1::2].astype(np.intp)]
         return halves
-    bits: CodeArray = np.zeros((raster.shape[0] // 4, raster.shape[1] // 2), dtype=np.uint32)
-    for (down, across), bit in np.ndenumerate(_BITS):  # a sum over four axes takes longer
-        bits |= raster[down::4, across::2] * bit
-    filled: CodeArray = np.where(bits == 0, np.uint32(BLANK), bits + np.uint32(_EMPTY_BRAILLE))
-    return filled
+    dots = raster.view(np.uint8)
+    left, right = dots[:, 0::2], dots[:, 1::2]
+    both = left | right << 3
+    bits = both[0::4] | both[1::4] << 1 | both[2::4] << 2 | left[3::4] << 6 | right[3::4] << 7
+    braille: CodeArray = _BRAILLE[bits]
+    return braille

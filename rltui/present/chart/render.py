@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.present.chart.axis import Scale
+from rltui.present.chart.bars import names_width
 from rltui.present.chart.chart_model import Bar, Chart, Curve, Limit, Mark, Overlay
 from rltui.present.chart.continuation import draw_continuation
 from rltui.present.chart.foot import axis_lines, foot_lines, wanted_rows
@@ -122,21 +123,18 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     if cross is not None:
         draw_readout(plot, cross, _readout(chart, cross))
     span = Span(frame.left, frame.plot_width, width, *window, newest=_newest(chart, window))
-    row, value = _margin(plot, shown) if frame.margin else (0, None)
-    lines = [
-        _row(plot, scale, frame, value if y == row else None, y) for y in range(frame.plot_height)
-    ]
+    lines = _plot_lines(plot, frame, _margin(plot, shown) if frame.margin else (0, None))
+    below: list[Line] = []
     if frame.axis_rows:
         label = None if cross is None else _x_text(chart, cross)
-        lines += axis_lines(chart, span, glyphs, cross, label)
-    lines += foot_lines(chart, span, glyphs, frame.foot_rows)
-    blank: Line = [(" " * width, TEXT)]
-    lines += [blank] * (height - len(lines))
-    lines = lines[:height]
-    lines = [*legend_lines(chart, frame.left, width, named, glyphs), *lines]
+        below += axis_lines(chart, span, glyphs, cross, label)
+    below += foot_lines(chart, span, glyphs, frame.foot_rows)
+    below += [[(" " * width, TEXT)]] * (height - len(lines) - len(below))
+    below = below[: max(0, height - len(lines))]
     if strip:
-        lines += strip_lines(chart, ready.raw, whole_run(chart, ready), span, glyphs)
-    return [fit_line(line, width, ellipsis=glyphs.ellipsis) for line in lines]
+        below += strip_lines(chart, ready.raw, whole_run(chart, ready), span, glyphs)
+    below = [fit_line(line, width, ellipsis=glyphs.ellipsis) for line in below]
+    return [*legend_lines(chart, frame.left, width, named, glyphs), *lines[:height], *below]
 
 
 def _newest(chart: Chart, window: tuple[float, float]) -> float | None:
@@ -157,7 +155,7 @@ def _layout(
     room = height - axis_rows
     labels = _LABELS if chart.label_width is None else chart.label_width
     rough = Span(labels + 1, max(1, width - labels - 1 - _MARGIN), width, *window)
-    foot = max(0, min(room // 3, wanted_rows(chart, rough, glyphs), room - _MIN_ROWS))
+    foot = max(0, min(room // 3, wanted_rows(chart, rough), room - _MIN_ROWS))
     rows = room - foot
     margin = chart.margin_width
     if margin is None:
@@ -165,12 +163,15 @@ def _layout(
         if chart.overview:  # the words of the strip, and columns that stay when one zooms
             margin = max(margin, _MARGIN)
     # the y range needs the curve in dot columns, the number of columns needs the labels
-    expected = _LABELS if chart.label_width is None else chart.label_width
+    expected = labels
+    if foot and chart.bar_names and chart.label_width is None:
+        expected = max(labels, names_width(chart.bars, rough, glyphs) - 1)
     guess = max(1, width - expected - 1 - margin)
     shown = show(ready, window, 2 * guess)
     scale, note = y_scale(chart, shown, window, rows)
-    labels = max((len(text) for _, text in scale.ticks), default=0)
-    labels = max(labels, _LABELS) if chart.label_width is None else chart.label_width
+    if chart.label_width is None:
+        expected = max(expected, max((len(text) for _, text in scale.ticks), default=0))
+    labels = expected
     left = labels + 1
     if width - left - margin < _MIN_COLUMNS:
         margin = 0
@@ -202,26 +203,31 @@ def _margin(plot: Plot, shown: Shown) -> tuple[int, tuple[str, Style] | None]:
     return row, (plot.glyphs.text(numbers.value(numbers.on_scale(value, size))), look)
 
 
-def _row(
-    plot: Plot, scale: Scale, frame: _Frame, value: tuple[str, Style] | None, row: int
-) -> Line:
-    """One line of the plot: label, axis, cells, newest value."""
-    glyphs = plot.glyphs
-    line: Line = []
-    if frame.left:
-        label = dict(scale.ticks).get(frame.plot_height - 1 - row)
-        cells = frame.left - 1
-        text = glyphs.text(label or "")[:cells].rjust(cells)
-        if text:
-            line.append((text, MUTED))
-        ticked = label is not None and frame.axis_rows > 0
-        line.append((glyphs.tick_left if ticked else glyphs.vertical, RULE))
-    line.extend(plot.canvas.row(row))
-    if value is not None:
-        text, look = value
-        line.append((glyphs.newest, STRONG))
-        line.append((text[: frame.margin - 1], look))
-    return line
+def _plot_lines(
+    plot: Plot, frame: _Frame, newest: tuple[int, tuple[str, Style] | None]
+) -> list[Line]:
+    """The lines of the plot: label, axis, cells, the newest value in its row."""
+    glyphs, labels = plot.glyphs, dict(plot.scale.ticks)
+    row, value = newest
+    lines = []
+    for y, cells in enumerate(plot.canvas.rows()):
+        line: Line = []
+        if frame.left:
+            label = labels.get(frame.plot_height - 1 - y)
+            text = glyphs.text(label or "")[: frame.left - 1].rjust(frame.left - 1)
+            if text:
+                line.append((text, MUTED))
+            ticked = label is not None and frame.axis_rows > 0
+            line.append((glyphs.tick_left if ticked else glyphs.vertical, RULE))
+        line += cells
+        if frame.margin:
+            right: Line = []
+            if value is not None and y == row:
+                text, look = value
+                right = [(glyphs.newest, STRONG), (text[: frame.margin - 1], look)]
+            line += fit_line(right, frame.margin, ellipsis=glyphs.ellipsis)
+        lines.append(line)
+    return lines
 
 
 def reading_at(chart: Chart, x: float) -> Reading | None:

@@ -15,8 +15,8 @@ from rltui.present.kit.line import STAGE_TOKENS, TITLE, Line, Style, Token, styl
 #: What fills a cell from below, by eighths.
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 #: Fills where there is nothing but ascii, or no colour, by part; the last one is that of all
-#: other parts.
-LETTERS = "#=+-.,"
+#: other parts. None is a badge, or the line of the usual level.
+LETTERS = "#=%:.,"
 _BLANK = 255
 
 

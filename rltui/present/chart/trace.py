@@ -117,8 +117,8 @@ def _smooth_finite(values: FloatArray, weight: float) -> FloatArray:
 
 def decimate(data: Points, x0: float, x1: float, width: int) -> Columns:
     """The points of the window ``x0`` to ``x1`` gathered into ``width`` dot columns."""
-    begin = max(0, int(np.searchsorted(data.x, x0, side="left")) - 1)
-    end = int(np.searchsorted(data.x, x1, side="right")) + 1
+    begin = max(0, int(data.x.searchsorted(x0, side="left")) - 1)
+    end = int(data.x.searchsorted(x1, side="right")) + 1
     x, y = data.x[begin:end], data.y[begin:end]
     finite = np.isfinite(y)
     index: IntArray | None = None
@@ -134,9 +134,9 @@ def decimate(data: Points, x0: float, x1: float, width: int) -> Columns:
 def column_bounds(x: FloatArray, x0: float, x1: float, width: int) -> IntArray:
     """(width + 1,) index into ``x`` of the first point of each dot column, and the end."""
     unit = (x1 - x0) / max(1, width - 1)
-    bounds = np.searchsorted(x, x0 + (np.arange(width + 1) - 0.5) * unit, side="left")
-    bounds[0] = np.searchsorted(x, x0, side="left")
-    bounds[-1] = np.searchsorted(x, x1, side="right")
+    bounds = x.searchsorted(x0 + (np.arange(width + 1) - 0.5) * unit, side="left")
+    bounds[0] = x.searchsorted(x0, side="left")
+    bounds[-1] = x.searchsorted(x1, side="right")
     if unit <= 0:  # one single step: at the right edge, where the newest belongs
         bounds[:-1] = bounds[0]
     out: IntArray = np.maximum.accumulate(bounds)
@@ -185,24 +185,24 @@ def extents(
     Each column takes the dots of its points, and half of the way to either neighbour. Dots beyond
     the scale lie on its edge, or with ``cut`` are left out.
     """
-    low, high = np.full(width, np.nan), np.full(width, np.nan)
     if not len(columns.at):
-        return low, high
+        return np.full(width, np.nan), np.full(width, np.nan)
     top = height - 1
-    ends = scale.share(np.stack([columns.first, columns.last])) * top
-    edge = _edges(columns, ends[0], ends[1], width)
+    places = np.array([columns.first, columns.last, columns.low, columns.high])
+    first, last, *bounds = scale.share(places) * top
+    edge = _edges(columns, first, last, width)
     left, right = edge[:-1], edge[1:]
-    middle = np.rint((left + right) / 2)
-    low[:], high[:] = middle, middle
-    bounds = scale.share(np.stack([columns.low, columns.high])) * top
+    low = np.rint((left + right) / 2)
+    high = low.copy()
     own = columns.at[columns.inside].astype(np.intp)
-    low[own], high[own] = np.rint(bounds[:, columns.inside])
+    low[own], high[own] = (np.rint(bound[columns.inside]) for bound in bounds)
     low = np.fmin(low, np.ceil(np.fmin(left, right)))
     high = np.fmax(high, np.ceil(np.fmax(left, right)) - 1)
     if cut:
         beyond = (high < 0) | (low > top)
         low[beyond], high[beyond] = np.nan, np.nan
-    return np.clip(low, 0, top), np.clip(high, 0, top)
+    # np.clip takes longer than both for so few
+    return np.minimum(np.maximum(low, 0), top), np.minimum(np.maximum(high, 0), top)
 
 
 def _edges(columns: Columns, first: FloatArray, last: FloatArray, width: int) -> FloatArray:
@@ -211,12 +211,15 @@ def _edges(columns: Columns, first: FloatArray, last: FloatArray, width: int) ->
     if len(columns.at) < 2:
         return edge
     place = np.arange(width + 1) - 0.5
-    segment = np.searchsorted(columns.at, place, side="left") - 1
-    good = (segment >= 0) & (segment < len(columns.at) - 1)
-    good[good] &= ~columns.broken[segment[good]]
-    s = segment[good]
-    share = (place[good] - columns.at[s]) / (columns.at[s + 1] - columns.at[s])
-    edge[good] = last[s] + (first[s + 1] - last[s]) * share
+    # the places between the first column and the last one
+    begin, end = (int(x) for x in place.searchsorted(columns.at[[0, -1]], side="right"))
+    inner = place[begin:end]
+    s = columns.at.searchsorted(inner, side="left") - 1
+    share = (inner - columns.at[s]) / (columns.at[s + 1] - columns.at[s])
+    line = last[s] + (first[s + 1] - last[s]) * share
+    if columns.broken.any():
+        line[columns.broken[s]] = np.nan
+    edge[begin:end] = line
     return edge
 
 

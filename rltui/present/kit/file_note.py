@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rltui.core.batch import Note
-from rltui.core.text import clean
+from rltui.core.level import Level
+from rltui.core.text import clean, fit_middle
 from rltui.present.kit import numbers
-from rltui.present.kit.line import MUTED, Line, Token, style
+from rltui.present.kit.glyph import GlyphSet
+from rltui.present.kit.line import MUTED, Line, Token, fit_line, style
 from rltui.present.kit.prose import hard_wrap
 
 #: Notes that a screen shows; the others are counted.
@@ -18,6 +20,20 @@ def note_text(note: Note, path: str) -> str:
     """What is wrong with a file, and where in it."""
     at = "" if note.offset is None else f" at byte {numbers.exact(note.offset)}"
     return f"{clean(path)}{at}: {note.message}"
+
+
+def troubles_in(notes: Sequence[Note]) -> list[Note]:
+    """The notes about files that could not be read as they are."""
+    return [n for n in notes if n.level >= Level.WATCH]
+
+
+def trouble_line(notes: Sequence[Note], width: int, glyphs: GlyphSet) -> Line:
+    """The newest of these notes in one line, and the number of the others."""
+    more, ellipsis = f"  and {len(notes) - 1} more" if len(notes) > 1 else "", glyphs.ellipsis
+    name = fit_middle(clean(notes[-1].path.name), max(12, width // 3), ellipsis=ellipsis)
+    badge = (f"{glyphs.badge(Level.WATCH)} ", style(Token.WATCH, bold=True))
+    text = (glyphs.text(f"{name}: {notes[-1].message}"), style(Token.WATCH))
+    return [*fit_line([badge, text], width - len(more), ellipsis=ellipsis), (more, MUTED)]
 
 
 def note_lines(notes: Sequence[Note], width: int) -> list[Line]:

@@ -12,6 +12,8 @@ from rltui.core.text import cell_width, fit, fit_middle
 
 #: Shares of the cells given to the end of a name, in the order in which they are tried.
 _TAILS = (2 / 3, 1 / 3, 0.95, 0.0)
+#: Characters between the words of a name.
+_SEPARATORS = "/-_. "
 #: Parts that are tried for all names together, and at least for each of many, before a number
 #: takes their place: the time stays linear in the names.
 _MOST_PARTS, _FEWEST_PARTS = 5000, 8
@@ -28,7 +30,7 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
     """
     if all(cell_width(n) <= width for n in names):
         return names
-    shown = _without_common(names, ellipsis)
+    shown = _without_common(names, width, ellipsis)
     if all(cell_width(n) <= width for n in shown):
         return shown
     tries = [_without_shared(names, width, ellipsis)]
@@ -83,16 +85,32 @@ def _parts_of(name: str, width: int, ellipsis: str) -> Iterator[str]:
                 yield head + tail
 
 
-def _without_common(names: Sequence[str], ellipsis: str) -> tuple[str, ...]:
-    """The names without the whole words at either end that all have in common."""
+def _without_common(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
+    """The names without the whole words at either end that all have in common, but for those
+    before the part that differs which fit into ``width``."""
     if len(set(names)) < 2:
         return tuple(names)
     head = _whole_words(_common(min(names), max(names)))
     rest = [n[head:] for n in names]
     ends = [n[::-1] for n in rest]
     tail = _whole_words(_common(min(ends), max(ends)))
-    before, after = ellipsis if head else "", ellipsis if tail else ""
+    after = ellipsis if tail else ""
+    longest = max(cell_width(n[: len(n) - tail]) for n in rest)
+    head = _kept_from(names[0][:head], width - longest - cell_width(ellipsis + after))
+    rest = [n[head:] for n in names]
+    before = ellipsis if head else ""
     return tuple(before + n[: len(n) - tail] + after for n in rest)
+
+
+def _kept_from(common: str, room: int) -> int:
+    """Where the last whole words of ``common`` begin that ``room`` cells hold."""
+    start = end = len(common)
+    while end:
+        end = max(common.rfind(c, 0, end - 1) for c in _SEPARATORS) + 1
+        if cell_width(common[end:]) > room:
+            break
+        start = end
+    return start
 
 
 def _without_shared(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
@@ -129,7 +147,7 @@ def _common(first: str, second: str) -> str:
 
 def _whole_words(common: str) -> int:
     """Characters up to the last separator; fewer than four are not worth an ellipsis."""
-    end = max((common.rfind(c) for c in "/-_. "), default=-1) + 1
+    end = max(common.rfind(c) for c in _SEPARATORS) + 1
     return end if end >= 4 else 0
 
 

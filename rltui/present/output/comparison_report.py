@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Callable, Sequence
 
 from rltui.core.errors import UsageError
@@ -10,11 +9,12 @@ from rltui.core.text import cell_width, pad
 from rltui.core.yaml_document import nearest
 from rltui.present.kit import numbers
 from rltui.present.output.markdown import escaped
-from rltui.present.screens.comparison import Column, Comparison, Row, onset_words, window_words
-from rltui.present.screens.comparison_chart import ends_words, group_words
+from rltui.present.screens.comparison import Column, Comparison, Row, window_words
+from rltui.present.screens.comparison_words import ends_words, group_words
 from rltui.present.screens.view import View
 from rltui.session import RunView
 from rltui.session.groups import Grouping, Sweep
+from rltui.session.naming import is_called
 
 #: Metrics of the table: the headline and the first vital signs.
 _MOST_METRICS = 6
@@ -25,7 +25,7 @@ def compared(runs: Sequence[RunView], names: Sequence[str]) -> list[RunView]:
     without a run."""
     found: dict[RunView, None] = {}
     for name in names:
-        matching = [r for r in runs if name == r.name or fnmatch.fnmatchcase(r.name, name)]
+        matching = [r for r in runs if is_called(r, name)]
         if not matching:
             raise UsageError(f"no run {name!r}", hint=nearest(name, [r.name for r in runs]))
         found.update(dict.fromkeys(matching))
@@ -84,7 +84,7 @@ def _contents(
     for row in ordered:
         last = row.runs[0].progress.last_step if row.runs[0].progress else None
         count = str(len(row.runs)) if by else numbers.step(last)
-        cells = [row.name, count, onset_words(row)]
+        cells = [row.name, count, comparison.verdict_words(row)]
         rows.append(cells + [_cell(comparison, row, m) for m in metrics])
     notes = [] if first is None else [group_words(comparison, ordered, first, r) for r in ordered]
     notes = list(dict.fromkeys(n for n in [*notes, ends_words(comparison)] if n))

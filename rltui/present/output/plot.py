@@ -7,7 +7,6 @@ decimated to twice the width, and the figure is cleared before and after.
 from __future__ import annotations
 
 import fnmatch
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,10 +17,13 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.text import cell_width
 from rltui.present.chart.axis import decades, round_ticks, x_ticks
 from rltui.present.chart.render import smooth
+from rltui.present.kit.line import RUN_TOKENS
 from rltui.present.kit.names import distinct
-from rltui.present.screens.marks import setting_words, slot_sign
+from rltui.present.screens.comparison import Comparison
+from rltui.present.screens.marks import run_labels, slot_sign
 from rltui.present.screens.mean_band import Points, bundle
 from rltui.present.screens.overlays import points_of
+from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import KINDS
 from rltui.session import RunView
 from rltui.session.groups import Grouping, Sweep
@@ -160,15 +162,6 @@ def _left_out(curves: Sequence[_Curve]) -> str:
     return f"log y leaves out what is not above 0: {count:,} of {every:,} points\n" if count else ""
 
 
-def _labels(runs: Sequence[RunView]) -> list[str]:
-    """The names of runs, after that of the directory where another run has the same, and the
-    hyperparameters in which they differ."""
-    names = Counter(r.name for r in runs)
-    shown = [r.name if names[r.name] == 1 else f"{r.logdir_label}/{r.name}" for r in runs]
-    pairs = zip(shown, setting_words(Sweep(runs)), strict=True)
-    return [f"{name} ({words})" if words else name for name, words in pairs]
-
-
 def _x_label(runs: Sequence[RunView], axis: str) -> str:
     if axis == "step":
         return "row" if {r.step_word for r in runs} == {"row"} else "step"
@@ -227,17 +220,21 @@ class _Drawn:
 
 
 def _of_runs(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[_Drawn]:
-    """A line for each run; of more runs than colours the first ones, and the lowest and highest
-    of the rest."""
-    labels = _labels(runs)
-    own = runs if len(runs) <= len(_COLOURS) else runs[: len(_COLOURS) - 1]
+    """A line for each run; of more runs than colours those that a comparison draws, the best and
+    the last, and the lowest and highest of the rest."""
+    labels = dict(zip(runs, run_labels(Sweep(runs)), strict=True))
+    own, others = list(runs), []
+    if len(runs) > len(_COLOURS):
+        rows = Comparison(runs, View(), tag=(runs[0], tag)).rows
+        own = [run for row in rows if row.slot < len(RUN_TOKENS) for run in row.runs]
+        others = [run for run in runs if run not in own]
     drawn = [
-        _Drawn(_curve(*points, shape), labels[n], _COLOURS[n], slot_sign(n))
-        for n, points in enumerate(_lines(own, tag, shape))
+        _Drawn(_curve(*points, shape), labels[run], _COLOURS[n], slot_sign(n))
+        for n, (run, points) in enumerate(zip(own, _lines(own, tag, shape), strict=True))
     ]
-    rest = bundle(_lines(runs[len(own) :], tag, shape))
+    rest = bundle(_lines(others, tag, shape))
     if rest is not None:
-        label = f"{len(runs) - len(own)} more: lowest, highest"
+        label = f"{len(others)} more as a band: lowest, highest"
         for n, values in enumerate(rest.extremes()):
             curve = _curve(rest.x, values, shape)
             drawn.append(_Drawn(curve, "" if n else label, _COLOURS[-1], marker="dot"))

@@ -81,7 +81,7 @@ class CheckItem:
         return bool(self.hint) and not self.is_effect
 
 
-#: Look of what stands out, whatever the badge of its metric.
+#: Look of what stands out although its metric is ok.
 _STANDING_OUT = style(LEVEL_TOKEN[Level.WATCH], bold=True)
 
 _ITEMS: RunCache[str, list[CheckItem]] = RunCache()
@@ -225,7 +225,8 @@ def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> l
             parts.reverse()
         words = "  ".join(x for x in (*parts, item.hint) if x)
         text = fit(glyphs.text(words), max(0, room), ellipsis=glyphs.ellipsis)
-        line.append((text, _STANDING_OUT if item.hint else TEXT))
+        stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
+        line.append((text, _STANDING_OUT if stands_out else TEXT))
         lines.append([*fit_line(line, width - line_width(right)), *right])
     return lines
 

@@ -12,9 +12,10 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
+from rltui.health.model import Finding
 from rltui.present.kit import numbers
 from rltui.present.kit.line import RUN_TOKENS
-from rltui.present.screens.marks import differing_parts, slot_of
+from rltui.present.screens.marks import slot_of
 from rltui.present.screens.overlays import compared_tag
 from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.view import View
@@ -33,6 +34,9 @@ _AT_END: RunCache[str, float | None] = RunCache()
 _NO_SLOT = -1
 #: Lines that go to the last of many rows; the others go to the best.
 _LAST = 2
+
+#: States that are an alarm by themselves, and another one that is worth a word.
+_ALARMING, _FINISHED = frozenset({"stalled", "crashed", "cancelled", "log deleted"}), "finished"
 
 ORDERS = ("metric", "name", "verdict")
 
@@ -91,15 +95,19 @@ class Comparison:
     ) -> None:
         """``by``: title of the grouping, empty for none; ``tag``: a run and one of its tags,
         which becomes the first column if it is not among the vital signs; ``before``: an earlier
-        comparison, whose knowledge of the hyperparameters and colours are kept where they hold."""
+        comparison, whose knowledge of the hyperparameters, colours and order of columns are kept
+        where they hold."""
         self.runs = tuple(r for r in runs if r.infos)
         known: Sweep | None = None if before is None else before.sweep
         self.sweep: Sweep = known if known and known.holds_for(self.runs) else Sweep(self.runs)
         """How the runs differ in their hyperparameters."""
         groupings = self.sweep.groupings
         self.grouping: Grouping | None = next((g for g in groupings if g.title == by), None)
-        self.columns = _columns(self.runs, tag)
+        columns = _columns(self.runs, tag)
+        kept = None if before is None or before.runs != self.runs else before.columns
+        self.columns: list[Column] = _in_order(columns, self.runs, kept or [])
         self.rows = _rows(self.runs, self.grouping, view)
+        self._verdicts: dict[RowId, str] = {}
         self._best: dict[Column, float | None] = {}
         self._numbers: dict[tuple[RowId, Column], FloatArray] = {}
         if any(r.slot == _NO_SLOT for r in self.rows):
@@ -142,6 +150,12 @@ class Comparison:
         found = self.numbers_of(row, column)
         return float(found.mean()) if len(found) else None
 
+    def verdict_words(self, row: Row) -> str:
+        """See :func:`verdict_words`."""
+        if row.id not in self._verdicts:
+            self._verdicts[row.id] = verdict_words(row)
+        return self._verdicts[row.id]
+
     def best(self, column: Column) -> float | None:
         """The best value of the rows; None where no direction is better or all are equal."""
         if column not in self._best:
@@ -180,22 +194,40 @@ def window_words() -> str:
     return f"means over the last {numbers.percent(group_limits().last_share)} of each run"
 
 
-def onset_words(row: Row) -> str:
-    """The verdict of a row: since when a run is not ok, how many of a group are not."""
+def verdict_words(row: Row) -> str:
+    """The verdict of a row: since when a run is not ok, and its state where that says more; how
+    many of a group are not."""
     if len(row.runs) > 1:
-        found = sum(r.verdict.level is row.level for r in row.runs)
-        every = found == len(row.runs)
-        word = "not judged" if row.level is Level.UNKNOWN else row.level.word
-        return word if every else f"{found} of {len(row.runs)} {word}"
+        return _group_words(row)
     run = row.runs[0]
-    if run.verdict.crash is not None:
-        return run.verdict.crash.kind.value
-    firing = run.report.firing() if run.report else ()
-    if firing and all(f.tag is None for f in firing):
-        return firing[0].title  # about the state of the run: stalled
-    since = [f.since_step for f in firing if f.level is row.level and f.since_step is not None]
-    word = "not judged" if row.level is Level.UNKNOWN else row.level.word
-    return f"{word} since {numbers.step(min(since))}" if since else word
+    state, found = run.verdict.state_word, _alarms(run)
+    if found:
+        level = worst(f.level for f in found)
+        since = [f.since_step for f in found if f.level is level and f.since_step is not None]
+        words = f"{level.word} since {numbers.step(min(since))}" if since else level.word
+        return f"{words}, {state}" if state in (*_ALARMING, _FINISHED) else words
+    if state in _ALARMING:
+        return state
+    words = _level_word(row.level)
+    return f"{words}, {state}" if state == _FINISHED else words
+
+
+def _group_words(row: Row) -> str:
+    worst_runs = [r for r in row.runs if r.verdict.level is row.level]
+    states = {"" if _alarms(r) else r.verdict.state_word for r in worst_runs}
+    word = states.pop() if len(states) == 1 and states <= _ALARMING else _level_word(row.level)
+    return (
+        word if len(worst_runs) == len(row.runs) else f"{len(worst_runs)} of {len(row.runs)} {word}"
+    )
+
+
+def _alarms(run: RunView) -> list[Finding]:
+    """The findings that fire and are about a metric, not about the state of the run."""
+    return [f for f in run.report.firing() if f.tag is not None] if run.report else []
+
+
+def _level_word(level: Level) -> str:
+    return "not judged" if level is Level.UNKNOWN else level.word
 
 
 def compared_runs(runs: Sequence[RunView], view: View) -> list[RunView]:
@@ -206,24 +238,17 @@ def compared_runs(runs: Sequence[RunView], view: View) -> list[RunView]:
 
 def _rows(runs: Sequence[RunView], grouping: Grouping | None, view: View) -> list[Row]:
     if grouping is not None:
-        names = [g.name for g in grouping.groups]
-        names = differing_parts(names) if grouping.title == "name" else names
-        return [
-            Row(g.name, name, g.runs, _NO_SLOT)
-            for g, name in zip(grouping.groups, names, strict=True)
-        ]
+        return [Row(g.name, g.name, g.runs, _NO_SLOT) for g in grouping.groups]
     slots = [slot_of(view.marked, r) for r in runs]
-    names = differing_parts([r.name for r in runs])
     every = None not in slots
     return [
-        Row(run.key, name, (run,), slot if every and slot is not None else _NO_SLOT)
-        for run, name, slot in zip(runs, names, slots, strict=True)
+        Row(run.key, run.name, (run,), slot if every and slot is not None else _NO_SLOT)
+        for run, slot in zip(runs, slots, strict=True)
     ]
 
 
 def _columns(runs: Sequence[RunView], tag: tuple[RunView, str] | None) -> list[Column]:
-    """The vital signs of all runs, in the order of the first that has each: the headline, then
-    those in which the runs differ."""
+    """The vital signs of all runs, in the order of the first that has each."""
     columns: list[Column] = []
     seen: set[tuple[RunKey, str]] = set()
     wanted = [tag] if tag is not None and tag[1] in tag[0].infos else []
@@ -234,7 +259,24 @@ def _columns(runs: Sequence[RunView], tag: tuple[RunView, str] | None) -> list[C
         tags = {r.key: t for r in runs if (t := compared_tag(run, vital, r)) is not None}
         columns.append(Column(run.infos[vital], tags))
         seen.update(tags.items())
+    return columns
+
+
+def _in_order(
+    columns: list[Column], runs: Sequence[RunView], before: Sequence[Column]
+) -> list[Column]:
+    """The headline, then those in which the runs differ. The same columns stay in the order that
+    they had ``before``: finding it takes time, and columns that move cannot be read."""
+    places = {_first_tag(c): n for n, c in enumerate(before)}
+    same = places.keys() == {_first_tag(c) for c in columns}
+    if same and columns and not places[_first_tag(columns[0])]:
+        return sorted(columns, key=lambda c: places[_first_tag(c)])
     return [*columns[:1], *sorted(columns[1:], key=lambda c: not _differs(c, runs))]
+
+
+def _first_tag(column: Column) -> tuple[RunKey, str]:
+    """A run and a tag that no other column has."""
+    return next(iter(column.tags.items()))
 
 
 def _differs(column: Column, runs: Sequence[RunView]) -> bool:

@@ -1,49 +1,41 @@
-"""The chart of a comparison: the row at the cursor over the others, and what the groups show."""
+"""The charts of a comparison: the row at the cursor over the others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from rltui.present.chart.chart_model import XY, Overlay
 from rltui.present.chart.render import Chart, Curve, render
-from rltui.present.kit import numbers
 from rltui.present.kit.line import MUTED, RULE, RUN_TOKENS, TITLE, Line, Token
-from rltui.present.kit.names import distinct
 from rltui.present.screens.comparison import Column, Comparison, Row
+from rltui.present.screens.entries import beside, indented
 from rltui.present.screens.marks import run_labels, slot_sign
 from rltui.present.screens.mean_band import bundle
 from rltui.present.screens.overlays import Trace, band_of, trace_of
 from rltui.present.screens.view import View, missing_on
 from rltui.present.screens.x_axis import KINDS, Axis, axes_of, axis_of
 from rltui.session import RunView
-from rltui.session.difference import difference
-from rltui.session.groups import setting_of
 
-#: Runs whose last steps differ by more than this factor are said to end apart.
-_APART = 1.1
-#: Cells of a name in the legend.
-_NAME = 24
-#: Hyperparameters in the sentence on a run.
-_MOST_SETTINGS = 6
+#: From this width two charts stand side by side.
+_TWO_CHARTS = 150
 
 
 class Curves:
-    """The curves of a comparison, each made once."""
+    """The curves and charts of a comparison, each made once."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
         rows = comparison.rows
+        names = [r.name for r in rows]
         if comparison.grouping is None:
-            names = run_labels(comparison.sweep, _NAME)
-        else:
-            names = distinct(tuple(r.name for r in rows), _NAME)
+            names = run_labels(comparison.sweep)
         self.names = {r.id: name for r, name in zip(rows, names, strict=True)}
         """The names in the legend."""
         self._curves: dict[object, Curve | None] = {}
         self._bands: dict[object, tuple[XY, XY] | None] = {}
+        self._charts: dict[object, list[Line]] = {}
 
     def of(self, row: Row, metric: Column, axis: Axis, view: View) -> Curve | None:
         """The curve of a run, or the mean of a group with its band; None without points."""
@@ -69,6 +61,31 @@ class Curves:
             self._bands[key] = band_of(points)
         return self._bands[key]
 
+    def chart(
+        self, metric: Column, here: Row | None, view: View, width: int, height: int
+    ) -> list[Line]:
+        """See :func:`comparison_chart`."""
+        key = (metric, here, view, width, height)
+        if key not in self._charts:
+            self._charts[key] = comparison_chart(self, metric, here, view, width, height)
+        return self._charts[key]
+
+
+def comparison_charts(
+    curves: Curves, chosen: int, here: Row | None, view: View, width: int, height: int
+) -> list[Line]:
+    """The chart of the metric ``chosen``, and beside it the next one where there is room."""
+    metrics = curves.comparison.columns[chosen : chosen + 2]
+    margin = 2 if width >= 110 else 1
+    if not metrics:
+        return []
+    if width < _TWO_CHARTS or len(metrics) < 2:
+        width -= margin + 1
+        return indented(curves.chart(metrics[0], here, view, width, height), margin)
+    half = (width - margin - 4) // 2
+    first, second = (curves.chart(m, here, view, half, height) for m in metrics)
+    return indented(beside(first, second, half, 3, height), margin)
+
 
 def comparison_chart(
     curves: Curves, metric: Column, here: Row | None, view: View, width: int, height: int
@@ -84,8 +101,7 @@ def comparison_chart(
         found = curves.of(row, metric, axis, view)
         if found is not None:
             sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
-            label = f"{sign} {words(curves.names[row.id])}"
-            band = found.low, found.high
+            label, band = words(curves.names[row.id]), (found.low, found.high)
             lines.append(Overlay(found.x, found.y, token, label, sign, *band, found.mean))
     own = None if here is None else curves.of(here, metric, axis, view)
     if own is None:
@@ -95,7 +111,7 @@ def comparison_chart(
         own = replace(own, token=token, sign=slot_sign(here.slot))
     chart = Chart(
         curve=own,
-        label="" if here is None else f"{slot_sign(here.slot)} {words(curves.names[here.id])}",
+        label="" if here is None else words(curves.names[here.id]),
         overlays=sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)),
         envelope=curves.band(metric, here, axis, view),
         x_kind=axis.kind,
@@ -176,55 +192,3 @@ def _trace(run: RunView, metric: Column, axis: Axis, view: View) -> Trace | None
     if tag is None or found is None:
         return None
     return found.scaled(run.infos[tag].factor_to(metric.info))
-
-
-def group_words(
-    comparison: Comparison, rows: Sequence[Row], metric: Column, here: Row | None
-) -> str:
-    """Whether the group at the cursor differs from the best one (the best from the second), in
-    words; empty without groups."""
-    ranked = [r for r in rows if len(comparison.numbers_of(r, metric))]
-    if comparison.grouping is None or here is None or len(ranked) < 2 or here not in ranked:
-        return ""
-    other = ranked[0] if here is not ranked[0] else ranked[1]
-    first, second = (here, other) if here is ranked[0] else (other, here)
-    a, b = comparison.numbers_of(first, metric), comparison.numbers_of(second, metric)
-    found = difference(a, b)
-    if found is None:
-        return ""
-    sign = "+" if found.difference > 0 else "-"
-    size = f"{sign} {numbers.value(abs(found.difference))}" if found.difference else "no difference"
-    facts = f"{first.name} against {second.name}: {size} in {metric.title}"
-    chance = f"chance alone: {numbers.percent(found.chance)}"
-    runs = f"{len(a)} and {len(b)} runs"
-    if found.is_real:
-        verdict = f"larger than the spread over runs explains ({chance}; {runs})"
-    elif found.can_tell:
-        verdict = f"no larger than the spread over runs ({chance}; {runs})"
-    elif found.chance <= found.rarest * 1.001 and len(a) + len(b) > 2:
-        verdict = f"the runs do not overlap, but {runs} are too few to be sure ({chance})"
-    else:
-        verdict = f"{runs} are too few to tell"
-    return f"{facts}; {verdict}"
-
-
-def settings_words(comparison: Comparison, here: Row | None) -> str:
-    """The hyperparameters in which the runs differ, with the values of the row at the cursor;
-    empty where none is logged."""
-    if here is None or comparison.grouping is not None:
-        return ""
-    names = [n for n in comparison.sweep.settings if setting_of(here.runs[0], n)]
-    if not names:
-        return ""
-    shown = [f"{n} {setting_of(here.runs[0], n)}" for n in names[:_MOST_SETTINGS]]
-    more = len(names) - len(shown)
-    return f"{here.name}: {', '.join(shown)}" + (f" and {more} more" if more else "")
-
-
-def ends_words(comparison: Comparison) -> str:
-    """That the runs did not get equally far; empty when they did."""
-    last = [r.progress.last_step for r in comparison.runs if r.progress is not None]
-    known = [s for s in last if s]
-    if not known or max(known) < _APART * min(known):
-        return ""
-    return f"the runs are at steps {numbers.step(min(known))} to {numbers.step(max(known))}"

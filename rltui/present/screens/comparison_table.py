@@ -27,7 +27,6 @@ from rltui.present.screens.comparison import (
     Comparison,
     Row,
     RowId,
-    onset_words,
     window_words,
 )
 from rltui.present.screens.entries import Entry, longest, with_margin
@@ -36,6 +35,8 @@ from rltui.present.screens.view import View
 
 #: Cells of a metric: the value, the sign of the best, a blank; more for a long title.
 _METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20
+#: Cells of the verdict, at most.
+_VERDICT = 28
 #: Cells of the difference, beside the metric that is chosen.
 _DIFFERENCE = 13
 
@@ -63,7 +64,8 @@ class TableLayout:
 def table_layout(comparison: Comparison, chosen: int, width: int) -> TableLayout:
     """The columns at ``width``; the metric ``chosen`` is always visible."""
     margin = 2 if width >= 110 else 1
-    verdict = 18 if width >= 100 else 0
+    most = _VERDICT if width >= 120 else 18 if width >= 100 else 0
+    verdict = min(most, longest([*map(comparison.verdict_words, comparison.rows), "verdict"]) + 2)
     step = 8 if width >= 80 else 0
     difference = _DIFFERENCE if width >= 60 else 0
     names = longest([r.name for r in comparison.rows], 8) + 1
@@ -134,10 +136,12 @@ def table_entries(
 
     def entry(row: Row) -> Entry[RowId]:
         def draw(cursor: bool) -> list[Line]:
-            line = _head_of_row(row, names[row.id], layout, view, cursor)
+            line = _head_of_row(
+                row, names[row.id], comparison.verdict_words(row), layout, view, cursor
+            )
             for index, cells in layout.visible:
                 metric = comparison.columns[index]
-                line += _value(comparison.value(row, metric), best[index], cells, view)
+                line += _value(comparison.value(row, metric), best[index], cells, view, cursor)
                 if index == chosen and layout.difference:
                     text = _beside(comparison, row, metric)
                     line.append(column(view.glyphs.text(text), layout.difference, MUTED))
@@ -150,7 +154,9 @@ def table_entries(
     return [entry(r) for r in rows]
 
 
-def _head_of_row(row: Row, name: str, layout: TableLayout, view: View, cursor: bool) -> Line:
+def _head_of_row(
+    row: Row, name: str, verdict: str, layout: TableLayout, view: View, cursor: bool
+) -> Line:
     glyphs, level = view.glyphs, row.level
     alarm = level >= Level.WATCH
     look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
@@ -159,9 +165,11 @@ def _head_of_row(row: Row, name: str, layout: TableLayout, view: View, cursor: b
         (f"{slot_sign(row.slot)} ", slot_look(row.slot)),
         (f"{glyphs.badge(level)} ", badge),
     ]
-    line.append(column(glyphs.text(name), layout.name, look, ellipsis=glyphs.ellipsis))
+    name = fit(glyphs.text(name), layout.name - 1, ellipsis=glyphs.ellipsis)
+    # the blanks have a look of their own: with 16 colours the name at the cursor is reversed
+    line += [(name, look), (" " * (layout.name - cell_width(name)), TEXT)]
     if layout.verdict:
-        words = glyphs.text(onset_words(row))
+        words = glyphs.text(verdict)
         mild = style(LEVEL_TOKEN[level]) if alarm else MUTED
         line.append(column(words, layout.verdict, mild, ellipsis=glyphs.ellipsis))
     if layout.step:
@@ -171,9 +179,11 @@ def _head_of_row(row: Row, name: str, layout: TableLayout, view: View, cursor: b
     return line
 
 
-def _value(value: float | None, best: float | None, width: int, view: View) -> Line:
+def _value(value: float | None, best: float | None, width: int, view: View, cursor: bool) -> Line:
     is_best = best is not None and value == best
-    look = style(Token.STRONG, bold=True) if is_best else STRONG if best is None else TEXT
+    # in the row at the cursor bold is the look of the name, which 16 colours reverse
+    strong = style(Token.STRONG, bold=not cursor)
+    look = strong if is_best else STRONG if best is None else TEXT
     text = numbers.aligned(value)
     if is_best:
         text = f"{text.rstrip()}*"
@@ -219,5 +229,5 @@ def comparison_text(comparison: Comparison, rows: list[Row]) -> str:
     lines = [[*heads, *(m.title for m in comparison.columns)]]
     for row in rows:
         values = [comparison.value(row, m) for m in comparison.columns]
-        lines.append([row.name, onset_words(row), *(numbers.value(v) for v in values)])
+        lines.append([row.name, comparison.verdict_words(row), *(numbers.value(v) for v in values)])
     return "\n".join("\t".join(line) for line in lines)

@@ -151,7 +151,7 @@ def finding_line(
 def no_verdict(run: RunView) -> str:
     if run.verdict.crash is not None:
         return "died before its first row: no verdict"
-    return "no verdict before the run has been read"
+    return "judging…" if run.infos else "no verdict before the run has been read"
 
 
 def calm_lines(run: RunView, width: int, view: View) -> list[Line]:

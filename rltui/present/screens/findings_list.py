@@ -10,6 +10,7 @@ from rltui.health.model import Finding, FindingState, Report, Skipped
 from rltui.health.projection import Projection
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.present.kit import sentences
+from rltui.present.kit.file_note import note_lines, troubles_in
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -138,6 +139,9 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
     if ahead := projections(run):
         entries += _head("Ahead", "if the trend continues", entries, view, width, margin)
         entries += [_ahead_entry(run, p, width, margin, view) for p in ahead]
+    if troubles := troubles_in(run.data.files.notes):
+        entries += _head("Trouble reading", str(len(troubles)), entries, view, width, margin)
+        entries.append(fixed(*indented(note_lines(troubles, width), margin)))
     if report.skipped:
         entries += _head("Not judged", str(len(report.skipped)), entries, view, width, margin)
         entries += [_skipped_entry(run, s, width, margin, view) for s in report.skipped]

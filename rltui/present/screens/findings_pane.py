@@ -5,6 +5,7 @@ from __future__ import annotations
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
 from rltui.present.kit import sentences
+from rltui.present.kit.file_note import trouble_line, troubles_in
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -99,10 +100,17 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
     lines += [cause] if cause else []
     lines += ending_lines(run, width, view, 3 if height >= 10 else 1)
     if not report.findings:
-        return [*lines, *calm_lines(run, width, view)]
+        return [*lines, *calm_lines(run, width, view), *file_lines(run, width, view)]
     story = story_lines(run, view, width, height * 2 // 5 if height >= 5 else 0)
-    lines += _listed(run, width, height - len(lines) - len(story), view)
-    return [*lines, *story]
+    troubles = file_lines(run, width, view)
+    lines += _listed(run, width, height - len(lines) - len(story) - len(troubles), view)
+    return [*lines, *troubles, *story]
+
+
+def file_lines(run: RunView, width: int, view: View) -> list[Line]:
+    """One line about the files of a run that could not be read as they are; empty for none."""
+    troubles = troubles_in(run.data.files.notes)
+    return [trouble_line(troubles, width, view.glyphs)] if troubles else []
 
 
 def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:

@@ -33,7 +33,7 @@ from rltui.present.kit.names import distinct
 from rltui.present.screens.grid_layout import MARGIN, GridLayout
 from rltui.present.screens.metric_chart import chart_of
 from rltui.present.screens.metric_columns import short_titles
-from rltui.present.screens.metric_rows import Row
+from rltui.present.screens.metric_rows import Row, with_value
 from rltui.present.screens.overlays import has_others, versions, with_others
 from rltui.present.screens.run_cache import RunCache
 from rltui.present.screens.view import View
@@ -73,16 +73,40 @@ class Pace:
     """How many charts may be drawn now, so that a key need not wait for all of them."""
 
     def __init__(self) -> None:
-        self.left: float = math.inf
-        """Charts that may still be drawn; those that are drawn already do not count."""
-        self.waiting = False
-        """Whether any had to wait."""
-        self.before: dict[str, list[Line]] = {}
-        """Tag -> what is shown until its chart is drawn."""
+        self.waiting: frozenset[str] = frozenset()
+        """Tags whose charts have to wait."""
+        self._most: float = math.inf
+        self._before: dict[str, list[Line]] = {}
+        """Tag -> what is shown until its chart is drawn; what was drawn last stands last."""
 
-    def begin(self, left: float) -> None:
-        """Before the charts in sight are drawn."""
-        self.left, self.waiting = left, False
+    def begin(self, most: float) -> None:
+        """Before the charts in sight are drawn, at most ``most`` of them."""
+        self._most = most
+
+    def choose(self, missing: Sequence[str], cursor: str | None) -> None:
+        """Which of the charts that are not drawn yet have to wait: not the one at the cursor, and
+        not those that were drawn the longest ago."""
+        if len(missing) <= self._most:
+            self.waiting = frozenset()
+            return
+        drawn = {tag: n for n, tag in enumerate(self._before)}
+        queue = sorted(missing, key=lambda tag: (tag != cursor, drawn.get(tag, -1)))
+        self.waiting = frozenset(queue[int(self._most) :])
+
+    def keep(self, tag: str, block: list[Line]) -> None:
+        """Note what is shown of a tag."""
+        if self._before.get(tag) is not block:
+            self._before.pop(tag, None)
+            self._before[tag] = block
+
+    def before(self, tag: str, height: int) -> list[Line]:
+        """What is shown of a tag until its chart is drawn."""
+        block = self._before.get(tag, [])
+        return block if len(block) == height else [[]] * height
+
+    def forget(self) -> None:
+        """Show nothing in place of what waits."""
+        self._before.clear()
 
 
 def grid_lines(
@@ -97,20 +121,26 @@ def grid_lines(
     """The charts of ``rows``, those in sight, with the crosshair at the step ``cross`` in all;
     ``pace`` says how many of them, None for all."""
     pace = pace or Pace()
-    rows = rows[: layout.places]
+    rows = [r if r.value is not None else with_value(run, r) for r in rows[: layout.places]]
     names = _names(run, rows, view, layout.width)
     columns: list[list[Line]] = [[] for _ in range(layout.columns)]
     # every line is as wide as its chart: to measure all of them takes as long as a chart
     margin, blank = (" " * MARGIN, TEXT), [(" " * layout.pitch, TEXT)]
-    for place, (row, name) in enumerate(zip(rows, names, strict=True)):
-        line, column = divmod(place, layout.columns)
-        below = layout.axis if place + layout.columns >= len(rows) else 0
-        frame = _Frame(layout.width, layout.heights[line] - 1 - layout.gap + below, below)
+    frames = [_frame(layout, place, len(rows)) for place in range(len(rows))]
+    keys = [_plot_key(run, row, view, frame) for row, frame in zip(rows, frames, strict=True)]
+    missing = [r.tag for r, key in zip(rows, keys, strict=True) if not _PLOTS.has(run, key)]
+    pace.choose(missing, cursor)
+    for place, (row, name, frame) in enumerate(zip(rows, names, frames, strict=True)):
         title = _title(run, row, name, cross, view, layout.width)
-        block = _paced(run, row, cross, view, frame, pace)
-        columns[column].append(_head(title, view, layout.width, cursor=row.tag == cursor))
-        columns[column] += [[margin, *line] if line else blank for line in block]
-        columns[column] += [] if below else [blank] * layout.gap
+        if row.tag in pace.waiting:
+            block = pace.before(row.tag, frame.height)
+        else:
+            block = _chart(run, row, cross, view, frame)
+            pace.keep(row.tag, block)
+        column = columns[place % layout.columns]
+        column.append(_head(title, view, layout.width, cursor=row.tag == cursor))
+        column += [[margin, *line] if line else blank for line in block]
+        column += [] if frame.axis else [blank] * layout.gap
     total = sum(layout.heights) + layout.axis
     return [
         [span for c in columns for span in (c[y] if y < len(c) else blank)] for y in range(total)
@@ -131,18 +161,11 @@ def _head(title: Line, view: View, width: int, *, cursor: bool) -> Line:
     return [(bar, style(Token.ACCENT, bold=True)), *with_ground(fit_line(title, width), Token.SEL)]
 
 
-def _paced(
-    run: RunView, row: Row, cross: int | None, view: View, frame: _Frame, pace: Pace
-) -> list[Line]:
-    """The chart of a metric if there is time for it, else what was there before."""
-    if not _PLOTS.has(run, _plot_key(run, row, view, frame)):
-        if pace.left <= 0:
-            pace.waiting = True
-            before = pace.before.get(row.tag, [])
-            return before if len(before) == frame.height else [[]] * frame.height
-        pace.left -= 1
-    block = pace.before[row.tag] = _chart(run, row, cross, view, frame)
-    return block
+def _frame(layout: GridLayout, place: int, count: int) -> _Frame:
+    """The cells of the chart at a place, of ``count``."""
+    below = layout.axis if place + layout.columns >= count else 0
+    height = layout.heights[place // layout.columns] - 1 - layout.gap + below
+    return _Frame(layout.width, height, below)
 
 
 def _chart(run: RunView, row: Row, cross: int | None, view: View, frame: _Frame) -> list[Line]:
@@ -174,19 +197,10 @@ def _plot(run: RunView, row: Row, view: View, frame: _Frame) -> _Plot:
     width, height = frame.width, frame.height
 
     def draw() -> _Plot:
-        chart = chart_of(run, row.tag, view, band=row.band)
+        chart = chart_of(run, row.tag, view, band=row.band, small=True)
         if has_others(row.tag, view):
             chart = with_others(chart, run, row.tag, view)
-        chart = replace(
-            chart,
-            bars=(),
-            marks=(),
-            limits=(),
-            ends=True,
-            newest=False,
-            x_axis=frame.axis > 0,
-            label_width=_LABELS,
-        )
+        chart = replace(chart, newest=False, x_axis=frame.axis > 0, label_width=_LABELS)
         lines = render(chart, width, height, view.glyphs)
         return _Plot(lines, height - frame.axis, chart)
 

@@ -99,7 +99,8 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
     """The verdict chip: the only filled block of alarm colour on the screen."""
     glyphs, report = view.glyphs, run.report
     if report is None and run.verdict.crash is None:
-        return [(f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED)]
+        what = glyphs.text("judging…") if run.infos else "not judged"
+        return [(f"{glyphs.badge(Level.UNKNOWN)} {what}", MUTED)]
     found, exit_level = marks(run), run.verdict.exit_level
     bad = found[Level.BAD] - (exit_level is Level.BAD)
     if bad or run.verdict.crash is None:

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from rltui.core.batch import RunKey
-from rltui.core.text import cell_width
 from rltui.present.kit.line import MUTED, RUN_TOKENS, Style, style
-from rltui.present.kit.names import distinct
 from rltui.session import RunView
 from rltui.session.groups import Sweep, setting_of
 from rltui.session.hyperparameters import last_part
@@ -77,48 +75,18 @@ def slot_look(slot: int) -> Style:
     return style(RUN_TOKENS[slot], bold=True) if slot < len(RUN_TOKENS) else MUTED
 
 
-def run_labels(sweep: Sweep, width: int, ellipsis: str = "…") -> tuple[str, ...]:
-    """What distinguishes each run of a sweep, in at most ``width`` cells: the values of the main
-    hyperparameters that differ, the part of the name in which they differ, or both."""
-    names = differing_parts([r.name for r in sweep.runs])
-    for most in range(_MOST_SETTINGS, 0, -1):
-        settings = setting_words(sweep, most)
-        if all(settings) and len(set(settings)) == len(names):
-            labels = settings
-        else:
-            pairs = zip(names, settings, strict=True)
-            labels = [" ".join(x for x in pair if x) for pair in pairs]
-        if all(cell_width(x) <= width for x in labels):
-            return tuple(labels)
-    return distinct(tuple(names), width, ellipsis)
-
-
-def setting_words(sweep: Sweep, most: int = _MOST_SETTINGS) -> list[str]:
-    """For each run of a sweep the main hyperparameters in which they differ, ``most`` of them;
-    empty texts where there are none but those that the names hold."""
+def run_labels(sweep: Sweep) -> list[str]:
+    """The name of each run of a sweep, and its values of the main hyperparameters in which the
+    runs differ, but for those that the names hold: "fox (lr 1e-6)"."""
     runs = sweep.runs
-    found = list(islice((n for n in sweep.settings if not _is_named(runs, n)), most))
-    return [
-        ", ".join(f"{last_part(n)} {setting_of(r, n) or 'not set'}" for n in found) for r in runs
-    ]
+    found = list(islice((n for n in sweep.settings if not _is_named(runs, n)), _MOST_SETTINGS))
+    labels = []
+    for run in runs:
+        values = (f"{last_part(n)} {setting_of(run, n) or 'not set'}" for n in found)
+        labels.append(f"{run.name} ({', '.join(values)})" if found else run.name)
+    return labels
 
 
 def _is_named(runs: Sequence[RunView], setting: str) -> bool:
     """Whether the name of every run holds its value of a hyperparameter."""
     return all((value := setting_of(r, setting)) and value in r.name for r in runs)
-
-
-def differing_parts(names: Sequence[str]) -> list[str]:
-    """The names from the first whole word on in which they differ."""
-    if len(set(names)) < 2:
-        return list(names)
-    low, high = min(names), max(names)
-    pairs = zip(low, high, strict=False)
-    shared = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(low), len(high)))
-    begin = max((low.rfind(c, 0, shared) for c in "/-_. "), default=-1) + 1
-    while begin and any(n[begin : begin + 1].isdigit() for n in names):
-        if low[begin - 1] not in "-_ ":
-            break  # else a number keeps its word: lr-1e-6, seed_3
-        begin = max((low.rfind(c, 0, begin - 1) for c in "/-_. "), default=-1) + 1
-    rest = [n[begin:] for n in names]
-    return rest if all(rest) else list(names)

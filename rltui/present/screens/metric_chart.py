@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rltui.core.level import Level
-from rltui.health.model import FindingState, Judgement
+from rltui.health.model import FindingState
 from rltui.health.projection import Projection
+from rltui.present.chart.bars import names_width
 from rltui.present.chart.chart_model import XY, Continuation
 from rltui.present.chart.render import Bar, Chart, Curve, Limit, Mark, render, smooth
+from rltui.present.chart.span import Span
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
 from rltui.present.screens.ahead import projection_of, steps_words
@@ -90,19 +92,31 @@ def chart_lines(
 
     def draw() -> list[Line]:
         alone = not (stacked or small) and zoom == WHOLE_RUN
-        chart = chart_of(run, tag, view, band=band, zoom=zoom, ahead=alone)
+        chart = chart_of(run, tag, view, band=band, zoom=zoom, ahead=alone, small=small)
         if has_others(tag, view):
             chart = with_others(chart, run, tag, view)
+        if stacked:
+            labels = _stacked_labels(chart, width, view)
+            chart = replace(chart, label_width=labels, margin_width=_STACKED_MARGIN)
         if small:
-            chart = replace(chart, bars=(), marks=(), limits=(), x_axis=x_axis, ends=True)
+            chart = replace(chart, x_axis=x_axis)
         chart = replace(chart, bar_names=timeline == "named", overview=overview)
         if timeline == "none":
             chart = replace(chart, bars=(), marks=())
-        if stacked:
-            chart = replace(chart, label_width=_STACKED_LABELS, margin_width=_STACKED_MARGIN)
         return render(chart, width, height, view.glyphs)
 
     return _LINES.get(run, key, draw)
+
+
+def _stacked_labels(chart: Chart, width: int, view: View) -> int:
+    """Cells of the y labels, which leave room for the names of the bars: the charts of a run that
+    stand below each other have the same bars, whether they show them or not."""
+    first, last = chart.first, chart.end if chart.end is not None else chart.last
+    if first is None or last is None:
+        return _STACKED_LABELS
+    left = _STACKED_LABELS + 1
+    span = Span(left, max(1, width - left - _STACKED_MARGIN), width, first, last)
+    return max(_STACKED_LABELS, names_width(chart.bars, span, view.glyphs) - 1)
 
 
 def chart_of(
@@ -113,8 +127,10 @@ def chart_of(
     band: tuple[str, str] | None = None,
     zoom: Zoom = WHOLE_RUN,
     ahead: bool = False,
+    small: bool = False,
 ) -> Chart:
-    """The request for the chart of one tag, with ``ahead`` also where its trend leads."""
+    """The request for the chart of one tag, with ``ahead`` also where its trend leads. A ``small``
+    one lacks bars, marks, limits and all but the ends of the y axis."""
     series, judgement = run.shown(tag), run.verdict.judgement(tag)
     axis = axis_of(run, series, view.axis)
     to_x = axis.place
@@ -124,14 +140,13 @@ def chart_of(
     ]
     judged = bool(judgement.rules) or judgement.level is not Level.UNKNOWN
     low, high = run.verdict.limits(tag)
-    worse = run.verdict.bad_limits(tag)
     # averages, quantiles and readings need every point, and so does a part that is enlarged
     exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
     ends = None
     if run.points.first_step is not None:
         first, last, _ = span_of(run, tag)
         ends = to_x(first), to_x(last)
-    marks, marks_title = _marks(run, tag, to_x)
+    marks, marks_title = ([], "marks") if small else _marks(run, tag, to_x)
     projection = projection_of(run, tag) if ahead and axis.kind == "step" else None
     return Chart(
         curve=_curve(run, series, band, levels, axis, judged, exact, view.axis),
@@ -147,11 +162,12 @@ def chart_of(
         clip=view.outliers,
         healthy=(low, high) if low is not None or high is not None else None,
         ahead=_continuation(series, projection, run.infos[tag].sign),
-        limits=_limits((low, high), worse, judgement, projection),
+        limits=() if small else _limits(run, tag, (low, high), projection),
         restarts=[to_x(int(s)) for s in series.restarts],
-        bars=_bars(run, tag, to_x),
+        bars=() if small else _bars(run, tag, to_x),
         marks=marks,
         marks_title=marks_title,
+        ends=small,
         crosshair=None if zoom.crosshair is None else to_x(zoom.crosshair),
     )
 
@@ -226,12 +242,10 @@ def _ghost(run: RunView, series: Series, axis: Axis, axis_name: str) -> XY | Non
 _Ends = tuple[float | None, float | None]
 
 
-def _limits(
-    ends: _Ends, worse: _Ends, judgement: Judgement, projection: Projection | None
-) -> list[Limit]:
+def _limits(run: RunView, tag: str, ends: _Ends, projection: Projection | None) -> list[Limit]:
     """The lines of the healthy range and, where the curve comes that far, of what is bad; that
     which is going to be crossed says when."""
-    out = []
+    judgement, worse, out = run.verdict.judgement(tag), run.verdict.bad_limits(tag), []
     for value, bad, above in zip(ends, worse, (False, True), strict=True):
         if value is None:
             continue

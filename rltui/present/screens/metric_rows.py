@@ -89,15 +89,17 @@ def section_of(title: str, rows: Iterable[Row]) -> Section:
 #: Devices in the order of their sections, as the catalogue labels them.
 _DEVICES = ("GPU", "host", "process", "disk", "network")
 
-_SECTIONS: RunCache[tuple[str, str, tuple[str, ...]], list[Section]] = RunCache()
+_SECTIONS: RunCache[tuple[str, str, tuple[str, ...], bool], list[Section]] = RunCache()
 _OVERVIEW: RunCache[None, list[Section]] = RunCache()
 _FAMILY_ENDS: RunCache[None, dict[str, dict[str, str]]] = RunCache()
 
 
-def make_row(run: RunView, tag: str, band: tuple[str, str] | None = None) -> Row:
-    """The row of one tag."""
+def make_row(
+    run: RunView, tag: str, band: tuple[str, str] | None = None, *, valued: bool = True
+) -> Row:
+    """The row of one tag, ``valued``: with its newest value, for which its points are read."""
     verdict = run.verdict
-    value = newest_of(run, run.shown(tag))
+    value = newest_of(run, run.shown(tag)) if valued else None
     judgement, level = verdict.judgement(tag), verdict.tag_level(tag)
     return Row(tag, run.infos[tag], level, judgement, value, band)
 
@@ -110,7 +112,12 @@ def newest_of(run: RunView, series: Series) -> float | None:
     return numbers.on_scale(value, extent_of(run, series).size)
 
 
-def fold(run: RunView, tags: Iterable[str]) -> list[Row]:
+def with_value(run: RunView, row: Row) -> Row:
+    """The row with its newest value."""
+    return replace(row, value=newest_of(run, run.shown(row.tag)))
+
+
+def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[Row]:
     """Rows of ``tags`` in catalogue order; ``*/mean,max,min`` become one row with a band."""
     ordered = sorted(tags, key=lambda t: (run.infos[t].order, run.infos[t].title, t))
     families: dict[str, dict[str, str]] = {}
@@ -125,34 +132,36 @@ def fold(run: RunView, tags: Iterable[str]) -> list[Row]:
             low, high = members[_LOW], members[_HIGH]
             bands[members[_CENTRE]] = (low, high)
             hidden.update(t for t in (low, high) if run.verdict.judgement(t).level < Level.WATCH)
-    return [make_row(run, t, bands.get(t)) for t in ordered if t not in hidden]
+    return [make_row(run, t, bands.get(t), valued=valued) for t in ordered if t not in hidden]
 
 
-def tab_sections(run: RunView, tab: str, text: str = "") -> list[Section]:
-    """The sections of a tab, after the filter ``text``; kept until the run changes."""
-    key = (tab, text, run.pins.tags)
-    return list(_SECTIONS.get(run, key, lambda: _matching_sections(run, tab, text)))
+def tab_sections(run: RunView, tab: str, text: str = "", *, valued: bool = True) -> list[Section]:
+    """The sections of a tab, after the filter ``text``; kept until the run changes. Rows that are
+    not ``valued`` may lack their newest value."""
+    key = (tab, text, run.pins.tags, valued)
+    return list(_SECTIONS.get(run, key, lambda: _matching_sections(run, tab, text, valued)))
 
 
-def _matching_sections(run: RunView, tab: str, text: str) -> list[Section]:
-    sections = _tab_sections(run, tab)
+def _matching_sections(run: RunView, tab: str, text: str, valued: bool) -> list[Section]:
+    sections = _tab_sections(run, tab, valued)
     if text:
         sections = [section_of(s.title, (r for r in s.rows if matches(r, text))) for s in sections]
     return [s for s in sections if s.rows]
 
 
-def _tab_sections(run: RunView, tab: str) -> list[Section]:
+def _tab_sections(run: RunView, tab: str, valued: bool) -> list[Section]:
     if tab == FINDINGS:
         return []
     if tab == OVERVIEW:
         return [*_pinned_sections(run), *_without_pinned(run, overview_sections(run))]
     if tab == ALL:
-        return [section_of("All", (make_row(run, t) for t in _by_category(run)))]
+        rows = [make_row(run, t, valued=valued) for t in _by_category(run)]
+        return [section_of("All", rows)]
     category = Category(tab)
     tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
     if category is Category.SYSTEM:
         return device_sections(run, tags)
-    return [section_of(category_title(category), fold(run, tags))]
+    return [section_of(category_title(category), fold(run, tags, valued=valued))]
 
 
 def _pinned_sections(run: RunView) -> list[Section]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -22,9 +21,7 @@ from rltui.session import RunView
 from rltui.session.groups import Sweep
 from rltui.store import Series
 
-#: Cells of a name in a legend.
-_NAME = 24
-_LABELS: RunCache[object, tuple[str, ...]] = RunCache()
+_LABELS: RunCache[object, list[str]] = RunCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,31 +109,25 @@ def others_of(run: RunView, tag: str, view: View, *, exact: bool = False) -> Oth
         line = line.scaled(marked.run.infos[found].factor_to(run.infos[tag]))
         if marked.slot < len(RUN_TOKENS):
             sign = slot_sign(marked.slot)
-            label, token = f"{sign} {name}", RUN_TOKENS[marked.slot]
-            lines.append(Overlay(*line.points, token, label, sign, mean=line.mean))
+            token = RUN_TOKENS[marked.slot]
+            lines.append(Overlay(*line.points, token, name, sign, mean=line.mean))
         else:
             rest.append(line.mean or line.points)
     shared = shared_lines(run, tag, view, exact=exact)
-    label, sign, token = _own(run, names[0], view)
+    label, (sign, token) = names[0], _own(run, view)
     if shared and not lines and not rest:
-        label, sign, token = (
-            row_label(run, tag, view),
-            slot_sign(view.shared.index(tag)),
-            Token.STRONG,
-        )
+        label, sign, token = row_label(run, tag), _row_sign(tag, view), Token.STRONG
     lines += shared
     if rest:
         lines.append(_band_label(len(rest)))
     return Others(label, sign, token, tuple(lines), band_of(rest)) if lines else Others()
 
 
-def _labels(run: RunView, view: View) -> tuple[str, ...]:
+def _labels(run: RunView, view: View) -> list[str]:
     """What names the run and the marked others in a legend."""
     runs = [run, *(m.run for m in view.marked if m.run is not run)]
-    ellipsis = view.glyphs.ellipsis
-    key = ellipsis, *((r.key, r.hyperparameters.version) for r in runs)
-    make = partial(run_labels, Sweep(runs), _NAME, ellipsis)
-    return _LABELS.get(run, key, make)
+    key = tuple((r.key, r.name, r.hyperparameters.version) for r in runs)
+    return _LABELS.get(run, key, lambda: run_labels(Sweep(runs)))
 
 
 def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> list[Overlay]:
@@ -152,15 +143,19 @@ def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> 
     for other, token in zip(tags, free, strict=False):
         line = trace_of(run, other, view, exact=exact)
         if line is not None and has_own_axis(run, other) == own_axis:
-            sign, label = slot_sign(view.shared.index(other)), row_label(run, other, view)
+            label, sign = row_label(run, other), _row_sign(other, view)
             lines.append(Overlay(*line.points, token, label, sign, mean=line.mean))
     return lines
 
 
-def row_label(run: RunView, tag: str, view: View) -> str:
+def row_label(run: RunView, tag: str) -> str:
     """The name of a row in a legend, with its unit."""
     info = run.infos[tag]
-    return f"{slot_sign(view.shared.index(tag))} {info.title} {info.unit}".rstrip()
+    return f"{info.title} {info.unit}".rstrip()
+
+
+def _row_sign(tag: str, view: View) -> str:
+    return slot_sign(view.shared.index(tag))
 
 
 def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
@@ -187,24 +182,23 @@ def marks_legend(run: RunView, view: View, width: int) -> Line:
     others = [m for m in view.marked if m.run is not run]
     names, nothing = _labels(run, view), np.empty(0)
     entries = [
-        Overlay(nothing, nothing, RUN_TOKENS[m.slot], f"{slot_sign(m.slot)} {name}")
+        Overlay(nothing, nothing, RUN_TOKENS[m.slot], name, slot_sign(m.slot))
         for m, name in zip(others, names[1:], strict=True)
         if m.slot < len(RUN_TOKENS)
     ]
     if len(entries) < len(others):
         entries.append(_band_label(len(others) - len(entries)))
-    label, sign, token = _own(run, names[0], view)
-    chart = Chart(Curve(nothing, nothing, token=token, sign=sign), label, entries)
+    sign, token = _own(run, view)
+    chart = Chart(Curve(nothing, nothing, token=token, sign=sign), names[0], entries)
     return legend_lines(chart, 0, width, 1, view.glyphs)[0]
 
 
-def _own(run: RunView, name: str, view: View) -> tuple[str, str, Token]:
-    """Label, sign and colour of the run whose chart it is."""
+def _own(run: RunView, view: View) -> tuple[str, Token]:
+    """Sign and colour of the run whose chart it is."""
     slot = slot_of(view.marked, run)
     if slot is None:
-        return name, "", Token.STRONG
-    sign = slot_sign(slot)
-    return f"{sign} {name}", sign, (*RUN_TOKENS, Token.STRONG)[min(slot, len(RUN_TOKENS))]
+        return "", Token.STRONG
+    return slot_sign(slot), (*RUN_TOKENS, Token.STRONG)[min(slot, len(RUN_TOKENS))]
 
 
 def _band_label(count: int) -> Overlay:

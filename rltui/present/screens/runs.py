@@ -7,7 +7,7 @@ from rltui.core.level import Level
 from rltui.core.text import pad
 from rltui.health.model import Finding
 from rltui.present.kit import numbers, sentences
-from rltui.present.kit.file_note import note_text
+from rltui.present.kit.file_note import trouble_line, troubles_in
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -94,7 +94,7 @@ def _written(run: RunView) -> float:
 
 def _searched_words(run: RunView) -> str:
     known, progress = run.recognition, run.progress
-    words = [run.name, run.verdict.level.word]
+    words = [run.name, run.key.name, run.verdict.level.word]
     if known is not None:
         words += [known.framework, known.title, known.algorithm or ""]
     if progress is not None:
@@ -143,7 +143,8 @@ class RunRows:
         return entries
 
     def _entry(self, run: RunView) -> Entry[RunKey]:
-        below = _below(run, self._view, self._reading)
+        room = self._width - self._columns.left - self._columns.mark - 6
+        below = _below(run, self._view, room, self._reading)
         if run is self._reference:
             gap: Line = [("   ", TEXT)] if below else []
             below = [("the others are compared with it", MUTED), *gap, *below]
@@ -242,22 +243,24 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     return line
 
 
-def _below(run: RunView, view: View, share: float | None) -> Line:
-    """The second line: why it died, the worst finding, or why there is nothing to judge."""
+def _below(run: RunView, view: View, width: int, share: float | None) -> Line:
+    """The second line: why it died, the worst finding, why there is nothing to judge, or a file
+    that cannot be read."""
+    troubles = troubles_in(run.data.files.notes)
     if run.data.files.reading:
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
     crashed = crashed_line(run, view)
     if crashed:
         return crashed
     if not run.infos:
-        notes = [n for n in run.data.files.notes if n.level >= Level.WATCH]
-        if notes:
-            text = view.glyphs.text(note_text(notes[-1], notes[-1].path.name))
-            return [(text, style(Token.WATCH))]
+        if troubles:
+            return trouble_line(troubles, width, view.glyphs)
         size = sum(s.size for s in run.data.files.sources.values())
         return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
     firing = [r for r in finding_rows(run) if r.is_firing]
-    return _worst_line(run, firing, view) if firing else []
+    if firing:
+        return _worst_line(run, firing, view)
+    return trouble_line(troubles, width, view.glyphs) if troubles else []
 
 
 def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:

@@ -149,7 +149,7 @@ def sample_entries(
 def no_samples_words(root: Path) -> str:
     """What to do to get samples."""
     return (
-        f"No texts in the logs and no samples below {clean(str(root))}. Read are texts of "
+        f"No texts in the logs and no samples below {clean(str(root))}. rltui reads the texts of "
         "TensorBoard and W&B, TRL's completions (log_completions=True), verl's "
         "trainer.rollout_data_dir, the rollouts of prime-rl, completions.jsonl of ms-swift, and "
         "tables of W&B."

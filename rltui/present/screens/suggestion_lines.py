@@ -21,6 +21,7 @@ from rltui.present.kit.line import (
     plain,
     style,
 )
+from rltui.present.kit.names import distinct
 from rltui.present.screens.entries import Entry, fixed, with_margin
 from rltui.present.screens.view import View
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
@@ -88,6 +89,7 @@ class SuggestionRows:
         self._runs = 12 if width >= 46 else 0
         self._age = 10 if width >= 34 else 0
         self._wide = width >= 110
+        self._writers = 0
         self._path = self._formats = 0
 
     def entries(self, shown: Sequence[Suggestion], runs_title: str) -> list[Entry[Path]]:
@@ -110,8 +112,8 @@ class SuggestionRows:
     def _divide(self, shown: Sequence[Suggestion], title: str) -> None:
         """Give paths, below a ``title``, and formats the cells that they need, and paths the
         first claim."""
-        writers = 24 if self._wide else 0
-        rest = self._width - self._left - 3 - self._runs - self._age - writers
+        self._writers = 24 if self._wide and any(o.writers for o in shown) else 0
+        rest = self._width - self._left - 3 - self._runs - self._age - self._writers
         names = [title, *(self._path_display.name(o) for o in shown)]
         path = max(map(cell_width, names)) + 2
         kinds = max(cell_width(_kinds(o)) for o in shown) + 2
@@ -125,14 +127,17 @@ class SuggestionRows:
     ) -> list[Entry[Path]]:
         above: list[Line] = [[]] if self._roomy or not first else []
         head: Entry[Path] = fixed(*above, self._head(title, heads=first))
-        return [head, *(self._entry(o) for o in suggestions)]
+        names = tuple(self._path_display.name(o) for o in suggestions)
+        cut = distinct(names, self._path - 1, self._view.glyphs.ellipsis)
+        return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
 
     def _head(self, title: str, *, heads: bool) -> Line:
         """The title of a section and a rule; in the first one the column heads stand in it."""
         columns = [(title, self._path + 2)]
         if heads:
-            columns += [("holds", self._runs + self._formats), ("newest", self._age)]
-            columns += [("written by", self._width)] if self._wide else []
+            newest = self._age if self._writers else self._width
+            columns += [("holds", self._runs + self._formats), ("newest", newest)]
+            columns += [("written by", self._width)] if self._writers else []
         line: Line = []
         for name, cells in columns if heads else [(title, self._width)]:
             if cells:
@@ -145,12 +150,12 @@ class SuggestionRows:
     def _rule(self, cells: int) -> str:
         return self._view.glyphs.rule * max(0, cells) + " "
 
-    def _entry(self, suggestion: Suggestion) -> Entry[Path]:
+    def _entry(self, suggestion: Suggestion, name: str) -> Entry[Path]:
         writers = _writer_spans(suggestion)
         two = bool(writers) and not self._wide
 
         def draw(cursor: bool) -> list[Line]:
-            line = self._line(suggestion, cursor)
+            line = self._line(suggestion, name, cursor)
             lines = [[*line, *writers]] if self._wide else [line]
             lines += [[("    ", TEXT), *writers]] if two else []
             cells, left = self._width - self._left - 1, self._left
@@ -159,13 +164,10 @@ class SuggestionRows:
 
         return Entry(suggestion.path, draw, 1 + two)
 
-    def _line(self, suggestion: Suggestion, here: bool) -> Line:
+    def _line(self, suggestion: Suggestion, name: str, here: bool) -> Line:
         glyphs = self._view.glyphs
         live = self._now - suggestion.modified < _LIVE_S
         glyph = glyphs.live if live else glyphs.stalled if suggestion.writers else glyphs.dot
-        name = fit_middle(
-            self._path_display.name(suggestion), self._path - 1, ellipsis=glyphs.ellipsis
-        )
         line: Line = [
             (f"{glyph} ", style(Token.OK) if live else MUTED),
             (pad(name, self._path), STRONG if live or here else TEXT),

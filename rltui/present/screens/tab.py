@@ -15,7 +15,7 @@ from rltui.present.screens.entries import Entry, beside, fixed, indented
 from rltui.present.screens.events import event_lines
 from rltui.present.screens.finding_rows import finding_rows
 from rltui.present.screens.findings import calm_lines, heading
-from rltui.present.screens.findings_pane import findings_pane, short_lines
+from rltui.present.screens.findings_pane import file_lines, findings_pane, short_lines
 from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import died_lines
 from rltui.present.screens.metric_chart import Zoom, chart_lines
@@ -82,8 +82,8 @@ def tab_layout(tab: str, width: int, height: int, rows: int) -> TabLayout:
         return TabLayout(2, cells, cells + 4, side, room - below, below, headed)
     cells = max(10, width - 2)
     below = 0
-    if headed and width >= 60 and height >= 17:
-        least = 10 if height < 30 else 15
+    if headed and width >= 60 and height >= 15:
+        least = 7 if height < 17 else 10 if height < 30 else 15
         below = max(least, room - max(rows, 1))
     return TabLayout(1, cells, width, 0, max(1, room - below), below, headed)
 
@@ -132,10 +132,11 @@ def overview_entries(
         entries.append(entry)
     spare = layout.list_height - len(entries)
     wide = layout.side or layout.rows >= _LIST_WIDE
-    below = spare - (step is not None and spare >= _BELOW_AND_STEP)
+    below = spare - (2 if step is not None and spare >= _BELOW_AND_STEP else 0)
     lines = _below_overview(run, view, layout.rows, below) if wide else []
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
-        lines = [step, *lines]
+        apart = layout.side and len(lines) + 1 < spare
+        lines = [*([[]] if apart else []), step, *lines]
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
 
 
@@ -157,8 +158,9 @@ def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
         return []
-    lines = short_lines(run, width, view, 5 if height >= 20 else 3)
-    return lines or calm_lines(run, width, view)[:1]
+    troubles = file_lines(run, width, view)
+    lines = short_lines(run, width, view, (5 if height >= 20 else 3) - len(troubles))
+    return [*(lines or calm_lines(run, width, view)[:1]), *troubles]
 
 
 def shown_of(sections: list[Section], total: int, tab: str) -> str:
@@ -243,15 +245,13 @@ def side_lines(
     room = height - len(lines)
     if room < 7 or cursor not in run.infos:
         return lines
-    companions = _companions(run, cursor)
-    if width >= _TWO_CHARTS and companions:
-        if room >= _TWO_ROWS and len(companions) > 2:
-            top = _side_by_side(run, view, width, (room - 1) // 2, [cursor, companions[0]])
-            low = _side_by_side(
-                run, view, width, (room - 1) // 2, companions[1:3], ("none", "none")
-            )
+    others = companions(run, cursor)
+    if width >= _TWO_CHARTS and others:
+        if room >= _TWO_ROWS and len(others) > 2:
+            top = _side_by_side(run, view, width, (room - 1) // 2, [cursor, others[0]])
+            low = _side_by_side(run, view, width, (room - 1) // 2, others[1:3], ("none", "none"))
             return [*lines, *top, [], *low]
-        return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, companions[0]])]
+        return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, others[0]])]
     # the first paint, before there is a verdict, does not wait for it
     ready = room >= 31 and run.report is not None
     linked = [r.tag for r in related(run, cursor) if r.is_link][:2] if ready else []
@@ -297,7 +297,7 @@ def _side_by_side(
     return beside(left, right, each, 3, height)
 
 
-def _companions(run: RunView, cursor: str) -> list[str]:
+def companions(run: RunView, cursor: str) -> list[str]:
     """Vital signs to see beside the one at the cursor: the worst first, then in their order."""
     rows = [r for s in overview_sections(run) for r in s.rows if r.tag != cursor]
     return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]

@@ -12,6 +12,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.present.chart.axis import nice_ceil
+from rltui.present.chart.bars import names_width
 from rltui.present.chart.foot import axis_lines, foot_lines
 from rltui.present.chart.span import Span as PlotSpan
 from rltui.present.chart.stack import Stack, bar_line, stack_cells
@@ -54,6 +55,8 @@ TIMING = "timing"
 _QUANTILE, _SQUEEZED = 0.95, 1.5
 #: Stages below this share of the step are not worth a word.
 _NAMED_SHARE = 0.05
+#: Cells of the bar on Overview, at least.
+_BAR = 70
 #: Cells that the names of other times have more than those of metrics.
 _LONGER = 6
 
@@ -151,7 +154,8 @@ def _shares(run: RunView, found: Anatomy) -> list[tuple[str, float, int]]:
 
 
 def step_line(run: RunView, view: View, width: int) -> Line | None:
-    """One step in one line, for Overview: its time and its longest stages; None without any."""
+    """One step in one line, for Overview: its time and a bar of its stages, or where that is too
+    short for their names the longest of them; None without any."""
     found = anatomy(run)
     if found is None or math.isnan(found.whole.now):
         return None
@@ -160,6 +164,8 @@ def step_line(run: RunView, view: View, width: int) -> Line | None:
     for text, look in slowed:
         line += [("  ", TEXT), (text, look)]
     begin = line_width(line)
+    if width - begin - 2 >= _BAR:
+        return [*line, ("  ", TEXT), *bar_line(_shares(run, found), width - begin - 2, view.glyphs)]
     for label, share, _ in _shares(run, found):
         text = view.glyphs.text(("  " if line_width(line) == begin else ", ") + label)
         if share < _NAMED_SHARE or line_width(line) + cell_width(text) > width:
@@ -220,8 +226,8 @@ def stacked_lines(
     return _PLOTS.get(run, key, lambda: _stacked(run, found, view, width, height, shares))
 
 
-#: Cells of the y labels, and of the margin at the right.
-_LABELS = 7
+#: Cells of the y labels, at least; of the heading beside its note.
+_LABELS, _HEADING = 7, 14
 
 
 def _stacked(
@@ -229,12 +235,14 @@ def _stacked(
 ) -> list[Line]:
     tag = found.total or found.parts[0].tag
     places, (first, last, end) = _places(run, found, tag, view)
-    cells = width - _LABELS - 1
-    unit = "% of the step" if shares else "seconds"
-    note = f"{unit}, stacked, each column its slowest step"
-    head = heading("Every step", width, view, note)
+    usual = None if shares or math.isnan(found.whole.usual) else found.whole.usual
+    head = _every_step(usual, view, width, shares)
     chart = chart_of(run, tag, view)
-    span = PlotSpan(_LABELS + 1, cells, width, first, end, last)
+    span = PlotSpan(_LABELS + 1, width - _LABELS - 1, width, first, end, last)
+    if height > 9:
+        left = max(span.left, names_width(chart.bars, span, view.glyphs))
+        span = replace(span, left=left, cells=width - left)
+    cells = span.cells
     bars = foot_lines(chart, span, view.glyphs, max(0, min(3, height - 9)))
     rows = height - 3 - len(bars)
     if cells < 10 or rows < 3:
@@ -247,15 +255,23 @@ def _stacked(
     heights = np.nansum(parts, axis=0)
     regular = heights[~found.is_rare[np.maximum(columns, 0)]]
     top = 100.0 if shares else _top(regular if regular.any() else heights)
-    usual = None if shares or math.isnan(found.whole.usual) else found.whole.usual
     plot = stack_cells(Stack(parts, colours, top, usual), rows, view.glyphs)
     ticks = _ticks(top, rows)
     lines = [head]
     for n, cells_of_row in enumerate(plot):
         label = ticks.get(rows - 1 - n, "")
         edge = view.glyphs.tick_left if label else view.glyphs.vertical
-        lines.append([(f"{label:>{_LABELS}}", MUTED), (edge, RULE), *cells_of_row])
+        lines.append([(f"{label:>{span.left - 1}}", MUTED), (edge, RULE), *cells_of_row])
     return [*lines, *axis_lines(chart, span, view.glyphs, None, None), *bars]
+
+
+def _every_step(usual: float | None, view: View, width: int, shares: bool) -> Line:
+    """The heading of the plot, which names the line of the usual level where there is room."""
+    note = f"{'% of the step' if shares else 'seconds'}, stacked, each column its slowest step"
+    if usual is not None:
+        more = f"{note}, {view.glyphs.limit} usual {numbers.duration(usual, tenths=True)}"
+        note = more if cell_width(more) + _HEADING < width else note
+    return heading("Every step", width, view, note)
 
 
 def _top(heights: FloatArray) -> float:

@@ -38,7 +38,7 @@ class LogSearch:
         watching: Watching,
         run_glob: str | None = None,
     ) -> None:
-        """``run_glob`` selects runs by name."""
+        """``run_glob`` selects runs by name or by their first folder."""
         self._finder = finder
         self._logdirs = logdirs
         self._clock = clock
@@ -101,7 +101,8 @@ class LogSearch:
         return directories or stores or self._finder.unfinished
 
     def _wanted(self, run: RunFiles) -> bool:
-        return self._run_glob is None or fnmatchcase(run.key.name.rstrip("/"), self._run_glob)
+        wanted, name = self._run_glob, run.key.name.rstrip("/")
+        return wanted is None or any(fnmatchcase(n, wanted) for n in (name, name.partition("/")[0]))
 
     def _refused(self, found: Discovery) -> tuple[Note, ...]:
         more = found.refused_count - len(found.refused)

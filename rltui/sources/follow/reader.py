@@ -53,9 +53,9 @@ class Reader:
         ends: EndSigns | None = None,
         waits: bool = False,
     ) -> None:
-        """``run_glob`` selects runs by name; ``pipe`` is the file descriptor that the logdir
-        ``-`` means; ``ends`` knows the logs of jobs that died before their first row; ``waits``:
-        a named file that is empty is no error."""
+        """``run_glob`` selects runs by name or by their first folder; ``pipe`` is the file
+        descriptor that the logdir ``-`` means; ``ends`` knows the logs of jobs that died before
+        their first row; ``waits``: a named file that is empty is no error."""
         logdirs = tuple(Path(p) for p in logdirs)
         self._clock = clock or SystemClock()
         self._options = Options(verify, tuple(step_keys)) if step_keys else Options(verify)

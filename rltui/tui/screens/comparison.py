@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
-from rltui.present.kit.line import MUTED, Line
-from rltui.present.kit.prose import paragraph
+from rltui.present.kit.line import Line
 from rltui.present.screens.comparison import ORDERS, Column, Comparison, Row, RowId, compared_runs
-from rltui.present.screens.comparison_chart import (
-    Curves,
-    comparison_chart,
-    ends_words,
-    group_words,
-    settings_words,
-)
+from rltui.present.screens.comparison_chart import Curves, comparison_charts
 from rltui.present.screens.comparison_table import (
     comparison_header,
     comparison_text,
@@ -25,7 +18,7 @@ from rltui.present.screens.comparison_table import (
     table_head,
     table_layout,
 )
-from rltui.present.screens.entries import beside, indented
+from rltui.present.screens.comparison_words import count_of_lines, lines_of_words
 from rltui.present.screens.keys import COMPARISON
 from rltui.present.screens.marks import toggled
 from rltui.present.screens.runs import runs_matching
@@ -44,11 +37,6 @@ if TYPE_CHECKING:
 
 #: Shows a run, and goes on there.
 Open = Callable[[RunView, Then], object]
-
-#: From this width two charts stand side by side.
-_TWO_CHARTS = 150
-#: Lines of the sentences on groups.
-_WORDS = 2
 
 
 class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
@@ -83,8 +71,6 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._rows: list[Row] = []
         self._chart_waits = False
         """Whether the chart will be drawn after the next paint."""
-        self._charts: dict[object, list[Line]] = {}
-        """What was drawn of the present comparison."""
 
     def begin(
         self, opens: Open, at: tuple[RunView, str] | None, text: str, *, grouped: bool = False
@@ -157,7 +143,6 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         if key == self._made_for:
             return
         self._made_for = key
-        self._charts.clear()
         reference = session.reference.run
         self._comparison = Comparison(runs, view, self._by, self._at, reference, self._comparison)
         self._curves = Curves(self._comparison)
@@ -175,7 +160,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         """Share the lines out: the table gets what it needs, up to half."""
         width, height = self.size
         bare = width < LEAST[0] or height < LEAST[1]
-        words = 0 if bare or height < 12 else self._word_lines()
+        words = 0 if bare or height < 12 else count_of_lines(self._comparison, width)
         gap = 1 if height >= 30 else 0
         self.query_one("#head").styles.margin = (gap, 0, 0, 0)
         room = height - 3 - words - gap
@@ -185,13 +170,6 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self.query_one("#words").styles.height = words
         self.query_one("#words").display = words > 0
         self.status.display = not bare
-
-    def _word_lines(self) -> int:
-        """Lines of the sentences below the table."""
-        comparison = self._comparison
-        if comparison.grouping is not None:
-            return _WORDS
-        return 1 if comparison.sweep.settings or ends_words(comparison) else 0
 
     def _update_lines(self) -> None:
         """Draw again what stands around the list: the words at once, the chart after the next
@@ -220,41 +198,14 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         return [table_head(self._comparison, self._chosen, layout, self.shell.view)]
 
     def _draw_chart(self, width: int, height: int) -> list[Line]:
-        """The chosen metric, and beside it the next one where there is room."""
-        columns = self._comparison.columns[self._chosen :]
-        margin = 2 if width >= 110 else 1
-        if width < _TWO_CHARTS or len(columns) < 2:
-            return indented(self._chart(columns, 0, width - margin - 1, height), margin)
-        half = (width - margin - 4) // 2
-        first, second = (self._chart(columns, n, half, height) for n in (0, 1))
-        return indented(beside(first, second, half, 3, height), margin)
-
-    def _chart(self, columns: list[Column], index: int, width: int, height: int) -> list[Line]:
-        if index >= len(columns):
-            return []
-        view, here, metric = self.shell.view, self._here, columns[index]
-        key = (metric, self.items.cursor, view, width, height)
-        if key not in self._charts:
-            drawn = comparison_chart(self._curves, metric, here, view, width, height)
-            self._charts[key] = drawn
-        return self._charts[key]
+        view = self.shell.view
+        return comparison_charts(self._curves, self._chosen, self._here, view, width, height)
 
     def _draw_words(self, width: int, height: int) -> list[Line]:
-        """Whether groups differ, and what makes runs hard to compare."""
-        metric, comparison = self._metric, self._comparison
+        metric, comparison, view = self._metric, self._comparison, self.shell.view
         if metric is None:
             return []
-        by_metric = comparison.ordered("metric", metric)
-        here = self._here
-        found = (
-            group_words(comparison, by_metric, metric, here),
-            settings_words(comparison, here),
-            ends_words(comparison),
-        )
-        text = self.shell.view.glyphs.text("; ".join(x for x in found if x))
-        margin = 2 if width >= 110 else 1
-        lines = paragraph(text, width - margin - 1, MUTED, limit=height) if text else []
-        return indented(lines, margin)
+        return lines_of_words(comparison, metric, self._here, view, width, height)
 
     # -- moving ----------------------------------------------------------------------------
 

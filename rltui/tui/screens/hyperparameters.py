@@ -70,7 +70,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
     def text(self, width: int) -> list[Line]:
         tables = [self._settings(r) for r in self._runs()]
         view, text = self.shell.view, self.status.filter
-        values = [(t.run.hyperparameters.values, t.beside) for t in tables]
+        values = [(t.head, t.run.hyperparameters.values, t.beside) for t in tables]
         made_of = (width, text, view.marker, values)
         if self._drawn is None or self._drawn[0] != made_of:
             lines = setting_lines(tables[0], tables[1:], view, width, text)

@@ -108,7 +108,8 @@ class MetricsPane(Horizontal):
             rows.chosen = self._chosen.get(tab)
             rows.forget()
         self._tab, self._arrangement = tab, arrangement
-        self._sections = tab_sections(run, tab, text)
+        # the charts out of sight need no values: a live run would read all of its new points
+        self._sections = tab_sections(run, tab, text, valued=not arrangement.is_grid)
         view = shell_of(self).view
         if self._sections and (other or not self._settled):
             self._first = first_to_look_at(run, tab, self._sections)

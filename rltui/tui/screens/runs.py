@@ -13,6 +13,7 @@ from rltui.present.screens.clipboard import run_text
 from rltui.present.screens.header import runs_header
 from rltui.present.screens.keys import RUNS
 from rltui.present.screens.marks import toggled
+from rltui.present.screens.run_preview import preview_height, preview_lines
 from rltui.present.screens.runs import RunRows, runs_shown
 from rltui.present.screens.waiting import tiny_lines, waiting_lines
 from rltui.session import RunView, Session
@@ -51,6 +52,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         yield Lines(self._header, id="header")
         yield Lines(lambda *_: [] if self._rows is None else [self._rows.head()], id="head")
         yield LineList[RunKey](id="runs")
+        yield Lines(self._preview, id="preview")
         yield Lines(self._instead, id="instead")
         status = Status(self.footer, self._note)
         status.filter = self.shell.state.runs_filter
@@ -88,10 +90,36 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             hidden = len(session.views) - len(self._shown)
             view, share = self.shell.view, session.reading()
             self._rows = RunRows(self._shown, view, width, share, session.reference.run)
-            self.items.show(self._rows.entries(hidden))
-        for lines in self.query(Lines):
-            lines.update()
+            entries = self._rows.entries(hidden)
+            room = height - 4 - sum(e.height for e in entries)
+            self._make_room(preview_height(width, room) if share is None else 0)
+            self.items.show(entries)
+        else:
+            self._make_room(0)
+        for name in ("#header", "#head", "#instead"):
+            self.query_one(name, Lines).update()
+        self.status.update()
         self._settle()
+
+    def _make_room(self, lines: int) -> None:
+        """Give the preview ``lines`` under the list. The list is seen before it."""
+        preview = self.query_one("#preview", Lines)
+        preview.styles.height = lines or 1
+        preview.display = lines > 0
+        if lines:
+            self.call_after_refresh(preview.update)
+
+    def _preview(self, width: int, height: int) -> list[Line]:
+        run = self._session.views.get(self.items.cursor) if self.items.cursor else None
+        if run is None:
+            return []
+        self._session.look_at(run)
+        return preview_lines(run, self.shell.view, width, height)
+
+    def on_line_list_moved(self) -> None:
+        preview = self.query_one("#preview", Lines)
+        if preview.display:
+            self.call_after_refresh(preview.update)
 
     def _header(self, width: int, _: int) -> list[Line]:
         session = self._session

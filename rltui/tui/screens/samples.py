@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 
@@ -11,7 +12,7 @@ from rltui.present.kit.line import MUTED, TITLE, Line
 from rltui.present.kit.prose import paragraph
 from rltui.present.screens.entries import Entry, fixed, indented
 from rltui.present.screens.header import run_header
-from rltui.present.screens.keys import SAMPLES
+from rltui.present.screens.keys import SAMPLES, Key
 from rltui.present.screens.samples import (
     ORDERS,
     SIDE_BY_SIDE,
@@ -32,6 +33,11 @@ from rltui.tui.screens.screen import LEAST, ListScreen
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
+
+#: Keys that need a sample, another step and another kind.
+_OF_SAMPLES = ("up", "down", "first", "last", "half_up", "half_down", "enter", "filter",
+               "sample_order", "copy")  # fmt: skip
+_OF_STEPS, _OF_KINDS = ("earlier", "later"), ("previous_kind", "next_kind")
 
 
 class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
@@ -71,7 +77,42 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         return "Samples"
 
     def state_words(self) -> str:
-        return ORDERS[self._order]
+        return "" if self._is_empty else ORDERS[self._order]
+
+    @property
+    def _is_empty(self) -> bool:
+        """Whether the search found nothing."""
+        return self._browser.kinds is not None and not self._browser.kinds
+
+    @property
+    def keys(self) -> list[Key]:
+        """Without those that have nothing to act on."""
+        browser = self._browser
+        if browser.kinds is None:
+            return super().keys
+        idle = [
+            *(_OF_SAMPLES if self._is_empty else ()),
+            *(_OF_STEPS if len(browser.steps) < 2 else ()),
+            *(_OF_KINDS if len(browser.kinds) < 2 else ()),
+        ]
+        return [k for k in super().keys if k.action not in idle]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether an action works here now: not one whose key is left out."""
+        listed = {k.action for k in self.keys}
+        known = any(k.action == action for k in super().keys)
+        return (not known or action in listed) and super().check_action(action, parameters)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that no binding took: say why it does nothing."""
+        left_out = (k for k in super().keys if k not in self.keys)
+        key = next((k for k in left_out if event.key in k.keys), None)
+        if key is None or self.takes_text:
+            return  # Textual calls the handler of the class above as well
+        event.stop()
+        what = "kind" if key.action in _OF_KINDS else "step"
+        none = self._is_empty or key.action in _OF_SAMPLES
+        self.shell.say("no texts or samples to show" if none else f"there is no other {what}")
 
     def _note(self) -> str:
         return f"{len(self._list.shown())} of {len(self._list.rows)}"
@@ -128,13 +169,14 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
             self.status.filter,
             browser.note,
         )
-        wide = width >= SIDE_BY_SIDE
+        wide = width >= SIDE_BY_SIDE and not self._is_empty
         self.query_one("#panes").set_class(wide, "-wide")
         left = max(44, width * 2 // 5) if wide else width
         self.items.styles.width = left
         self.items.styles.height = "1fr" if wide or height < 12 else max(4, (height - 4) // 2)
         self.status.display = self.query_one("#head").display = not bare
-        self.query_one("#text").display = not bare and (wide or height >= 12)
+        self.items.display = not self._is_empty
+        self.query_one("#text").display = not bare and (wide or height >= 12 or self._is_empty)
         margin = 2 if wide else 1
         self.items.show(sample_entries(self._list, self.shell.view, left - 1, margin))
         self._show_text(width - left - 3 if wide else width - 3)
@@ -147,11 +189,13 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         lines: list[Line] = []
         row, browser = self._row(), self._browser
         found = browser.sample(row) if row is not None else None
-        if browser.kinds is not None and not browser.kinds:
-            lines = paragraph(no_samples_words(browser.root), max(20, width), MUTED)
+        if self._is_empty:
+            words = no_samples_words(browser.root)
+            lines = paragraph(self.shell.view.glyphs.text(words), max(20, min(width, 100)), MUTED)
         elif found is not None:
             lines = self._lines_of(found, max(10, width))
-        entries: list[Entry[None]] = [fixed(x) for x in indented(lines, 1)]
+        margin = 2 if self._is_empty else 1
+        entries: list[Entry[None]] = [fixed(x) for x in indented(lines, margin)]
         self.query_one("#text", LineList).show(entries)
 
     def _lines_of(self, sample: Sample | str, width: int) -> list[Line]:
@@ -167,7 +211,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         return [run_header(self._run, self.shell.view, width, self._session.reading())]
 
     def _head(self, width: int) -> list[Line]:
-        return indented(samples_head(self._list, self.shell.view, width - 3), 2)
+        head = samples_head(self._list, self.shell.view, width - 3)
+        return indented(head[:1] if self._is_empty else head, 2)
 
     def on_line_list_moved(self) -> None:
         self.query_one("#text", LineList).scroll_to(y=0, animate=False)

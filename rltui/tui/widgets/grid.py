@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from textual import events
 from textual.geometry import Size
 from textual.message import Message
+from textual.timer import Timer
 
 from rltui.present.kit.line import Line
 from rltui.present.screens.entries import indented
@@ -22,6 +23,9 @@ from rltui.tui.widgets.lines import Lines
 
 #: Charts that are drawn between two keys; fewer where marked runs are in them.
 _SLICE, _SLICE_MARKED = 4, 1
+#: Rows of a log that follow each other within this time are a stream, seconds. In a stream each
+#: paint draws one of so many parts of the charts: each is as old as so many paints at most.
+_STREAM_S, _PARTS = 1.5, 3
 #: Lines that a grid needs to spare one for the names of marked runs.
 _LEGEND_FROM = 12
 
@@ -54,6 +58,12 @@ class Grid(Lines):
         """The first chart that was drawn."""
         self._scheduled = False
         """Whether the next ones will be drawn after the next paint."""
+        self._in_turn = False
+        """Whether those that wait are to wait for the next rows, or the end of the stream."""
+        self._stream: Timer | None = None
+        """Runs out at the end of the stream."""
+        self._version = -1
+        """Of the run that is shown."""
         self._view: View | None = None
         self.cross: int | None = None
         """The step at the crosshair."""
@@ -67,12 +77,30 @@ class Grid(Lines):
         if run is not self._run:
             self.cross = None
         if run is not self._run or layout != self._layout:
-            self._pace.before.clear()
+            self._pace.forget()
         slowly = other or run is not self._run or view is not self._view
+        news = run.version != self._version
         self._run, self._rows, self._layout, self._view = run, rows, layout, view
+        self._version = run.version
         if slowly:
-            self._slice = 0
+            self._slice, self._in_turn = 0, False
+        elif news:
+            self._follow_stream()
         self.update()
+
+    def _follow_stream(self) -> None:
+        """After new rows: all charts are drawn after a quiet spell, some of them in a stream."""
+        if self._stream is None:
+            self._stream = self.set_timer(_STREAM_S, self._end_stream)
+            return
+        self._stream.reset()
+        if self.cross is None and (self._in_turn or self._slice == math.inf):
+            shown = min(self._layout.places, len(self._rows))
+            self._slice, self._in_turn = -(-shown // _PARTS), True
+
+    def _end_stream(self) -> None:
+        self._stream, self._in_turn = None, False
+        self._go_on()
 
     def _go_on(self) -> None:
         """Draw some of the charts that had to wait."""
@@ -83,6 +111,8 @@ class Grid(Lines):
 
     def update(self) -> None:
         self._reveal()
+        if self._in_turn and self.cross is not None:  # which is the same in all of them
+            self._slice, self._in_turn = math.inf, False
         super().update()
 
     def follow(self) -> None:
@@ -137,7 +167,7 @@ class Grid(Lines):
     def _draw_charts(self, width: int, _height: int) -> list[Line]:
         first, pace = self._top * self._layout.columns, self._pace
         if first != self._first:
-            self._first, self._slice = first, 0
+            self._first, self._slice, self._in_turn = first, 0, False
         pace.begin(self._slice)
         lines = grid_lines(
             self._run,
@@ -149,7 +179,9 @@ class Grid(Lines):
             pace,
         )
         if not pace.waiting:
-            self._slice = math.inf
+            self._slice, self._in_turn = math.inf, False
+        elif self._in_turn:
+            self._slice = 0
         elif not self._scheduled:
             self._scheduled = True
             self.call_after_refresh(self._go_on)

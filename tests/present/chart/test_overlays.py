@@ -93,6 +93,24 @@ def test_the_legend_stands_above_the_plot_and_counts_what_has_no_room() -> None:
     assert shown >= 2
 
 
+def test_names_are_cut_in_a_legend_before_any_is_left_out() -> None:
+    names = [f"exp_grpo_qwen_7b_learning_rate_1e-6_s{n}" for n in range(6)]
+    others = [
+        Overlay(X, OWN.y + n, t, name, str(n))
+        for n, (t, name) in enumerate(zip(RUN_TOKENS, names[1:], strict=True), 2)
+    ]
+    nothing = np.zeros(0)
+    rest = Overlay(nothing, nothing, Token.BAND, "3 more as a band")
+    chart = Chart(Curve(X, OWN.y, sign="1"), label=names[0], overlays=[*others, rest])
+    for width, height in ((110, 12), (120, 20), (70, 20)):
+        lines = draw(chart, width=width, height=height)
+        legend = " ".join(plain(x) for x in lines[: 1 + (height >= 16)])
+        assert all(f"{n + 1} …" in legend and f"s{n}" in legend for n in range(6)), legend
+        assert "3 more as a band" in legend
+    wide = " ".join(plain(x) for x in draw(chart, width=200, height=20)[:2])
+    assert all(name in wide for name in names)
+
+
 def test_a_high_chart_has_two_lines_for_its_legend() -> None:
     others = [Overlay(X, OWN.y + n, t, f"seed {n}") for n, t in enumerate(RUN_TOKENS)]
     lines = draw(Chart(OWN, label="mine", overlays=others), width=60, height=20)

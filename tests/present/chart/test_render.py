@@ -351,7 +351,7 @@ def test_bars_stand_in_one_order_and_the_own_one_is_kept() -> None:
 
 @pytest.mark.parametrize(
     ("last", "newest", "shown"),
-    [(100, True, "0 50 100 step"), (90, True, "0 50 step"), (100, False, "0 50 step 100")],
+    [(100, True, "0 50 100 step"), (90, True, "0 50 step"), (100, False, "step 0 50 100")],
 )
 def test_the_unit_hides_no_label(last: int, newest: bool, shown: str) -> None:
     chart = Chart(Curve([0, last], [0.0, 1.0]), x_unit="step", newest=newest)

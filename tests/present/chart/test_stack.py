@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rltui.core.level import Level
 from rltui.present.chart.stack import LETTERS, Stack, bar_line, stack_cells
 from rltui.present.kit.glyph import ASCII, BRAILLE
 from rltui.present.kit.line import STAGE_TOKENS, Line, Token, line_width, plain
@@ -68,3 +69,4 @@ def test_a_bar_of_nothing_is_empty() -> None:
 
 def test_every_colour_has_a_letter() -> None:
     assert len(LETTERS) == len(STAGE_TOKENS) == len(set(LETTERS))
+    assert not set(LETTERS) & {ASCII.limit, ASCII.rule, *map(ASCII.badge, Level)}

@@ -34,7 +34,7 @@ NAMES = st.lists(st.lists(WORDS, min_size=1, max_size=6).map("-".join), min_size
             18,
             ("category math…rate", "category code…rate", "entropy"),
         ),
-        (("probs differ, max", "probs differ, std"), 12, ("…max", "…std")),
+        (("probs differ, max", "probs differ, std"), 12, ("…differ, max", "…differ, std")),
         (
             ("probs differ, max", "probs differ, std", "entropy"),
             12,

@@ -77,7 +77,7 @@ def test_a_cliff_is_said_in_words_and_its_limit_fits() -> None:
     assert finding.limit == pytest.approx(0.3 * 3.8)
 
 
-def test_a_spike_tells_its_peak_and_what_it_is_now() -> None:
+def test_a_spike_names_its_peak_and_what_it_is_now() -> None:
     (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x1 1x3")
     assert "1 → 300 at step 41, 300 times the usual; bad limit 50 times, now 1" in summary(finding)
     (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x1 1x40")

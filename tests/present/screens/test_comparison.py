@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rltui.present.kit.line import Token, style
 from rltui.present.output.plot import PlotOptions, plot_text
 from rltui.present.screens.comparison import Comparison
 from rltui.present.screens.comparison_chart import Curves
@@ -129,3 +130,24 @@ def test_heads_end_where_the_numbers_do() -> None:
     end = head.index(title) + len(title)
     assert line[end - 10 : end].strip()
     assert line[end:].startswith(" ") or line[end] == "*"
+
+
+def test_columns_stay_in_place_while_the_same_runs_grow() -> None:
+    runs = of_rewards(0.1, 0.2)
+    before = Comparison(runs, View())
+    before.columns.append(before.columns.pop(1))
+    runs[0].version += 1
+    keys = [c.info.tag for c in Comparison(runs, View(), before=before).columns]
+    assert keys == [c.info.tag for c in before.columns]
+    found = Comparison(runs, View(), tag=(runs[0], "actor/ppo_kl"), before=before).columns
+    assert found[0].info.tag == "actor/ppo_kl"
+
+
+def test_one_cell_alone_is_reversed_in_the_row_at_the_cursor() -> None:
+    """With 16 colours, bold on the ground of the cursor is reversed."""
+    runs = of_rewards(0.1, 0.2)
+    comparison = Comparison(runs, View())
+    layout = table_layout(comparison, 0, 120)
+    entries = table_entries(comparison, comparison.rows, 0, layout, View(), 120)
+    chosen = style(Token.STRONG, bg=Token.SEL, bold=True)
+    assert [text for text, look in entries[1].draw(True)[0] if look is chosen] == ["r1_x"]

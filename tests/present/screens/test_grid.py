@@ -173,6 +173,33 @@ def test_charts_appear_a_few_at_a_time_and_the_former_ones_stay_until_then() -> 
     assert drawn(len(rows), other) == texts(draw(run, rows, view=other)) != whole
 
 
+def test_charts_of_a_stream_are_drawn_in_turn_and_that_at_the_cursor_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = a_session(grpo_batch(60)).runs()[0]
+    rows, drawn, render = actor(run), list[str](), grid.chart_of
+
+    def counted(run: RunView, tag: str, *rest: Any, **more: Any) -> Any:
+        drawn.append(tag)
+        return render(run, tag, *rest, **more)
+
+    monkeypatch.setattr(grid, "chart_of", counted)
+    layout, pace = grid_layout(160, 41, len(rows)), Pace()
+    tags = [r.tag for r in rows]
+    grid_lines(run, rows, tags[-1], None, VIEW, layout, pace)
+    assert drawn == tags
+    turns = []
+    for _ in range(3):
+        drawn.clear()
+        run.version += 1
+        pace.begin(3)
+        grid_lines(run, rows, tags[-1], None, VIEW, layout, pace)
+        turns.append(list(drawn))
+    assert len(tags) == 7
+    assert turns == [[*tags[n : n + 2], tags[-1]] for n in (0, 2, 4)]
+    assert pace.waiting == set(tags[:4])
+
+
 def test_marked_runs_are_drawn_in_every_chart() -> None:
     tags = {"actor/entropy": [1.0] * 30, "actor/grad_norm": [2.0] * 30}
     batches = [a_batch(steps(1, tags), run=n, source=f"{n}/e") for n in ("a", "b", "c")]
@@ -233,3 +260,24 @@ def test_a_short_tab_has_small_charts_below_its_list(run: RunView) -> None:
     few = texts(below_lines(run, rows[0].tag, VIEW, layout, 20, rows))
     assert not any("│" in x for x in few), "no room beside what is known of the row"
     assert max(len(x.rstrip()) for x in few) > 0
+
+
+def test_a_grid_reads_the_points_of_the_charts_in_sight_alone(
+    run: RunView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = [r for s in tab_sections(run, "all") for r in s.rows]
+    layout = grid_layout(80, 20, len(whole))
+    assert layout.places < len(whole)
+    read, shown = set[str](), RunView.shown
+
+    def counted(self: RunView, tag: str) -> Any:
+        read.add(tag)
+        return shown(self, tag)
+
+    run.version += 1
+    monkeypatch.setattr(RunView, "shown", counted)
+    rows = [r for s in tab_sections(run, "all", valued=False) for r in s.rows]
+    assert read == set()
+    lines = draw(run, rows, size=(80, 20))
+    assert read == {r.tag for r in rows[: layout.places]}
+    assert texts(lines) == texts(draw(run, whole, size=(80, 20)))

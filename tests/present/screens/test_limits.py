@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.level import Level
+from rltui.present.kit import sentences
 from rltui.present.kit.line import plain
 from rltui.present.kit.numbers import short
 from rltui.present.screens.explain import explain_tag
 from rltui.present.screens.metric_chart import chart_lines, chart_of
 from rltui.present.screens.view import View
 from rltui.session import RunView
+from tests.builders import a_batch, a_block
 from tests.fakes import a_session, grpo_batch, grpo_clock
 
 VIEW, TAG = View(), "actor/entropy"
@@ -30,9 +32,9 @@ def test_a_chart_names_the_levels_of_its_limits() -> None:
     assert names == [f"watch < {short(low)}", f"bad < {short(bad)}"]
     drawn = "\n".join(plain(x) for x in chart_lines(run, TAG, VIEW, 78, 14))
     assert all(name in drawn for name in names)
-    told = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
-    assert "watch limit ≥ 15 % of start" in told
-    assert "bad limit   ≥ 10 % of start" in told
+    words = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
+    assert "watch limit ≥ 15 % of start" in words
+    assert "bad limit   ≥ 10 % of start" in words
 
 
 def test_a_metric_that_is_ok_has_its_bad_limit_in_words_and_in_the_chart() -> None:
@@ -44,6 +46,17 @@ def test_a_metric_that_is_ok_has_its_bad_limit_in_words_and_in_the_chart() -> No
     assert bad < low
     words = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
     assert "bad limit   ≥ 10 % of start" in words
+
+
+def test_after_a_fast_fall_the_limit_is_the_one_that_holds() -> None:
+    fall = a_block({TAG: [3.8] * 30 + [0.9] * 10, "actor/ppo_kl": [0.01] * 40})
+    run = a_session(a_batch(fall), clock=grpo_clock()).runs()[0]
+    assert run.verdict.tag_level(TAG) is Level.BAD
+    assert [x.text for x in chart_of(run, TAG, VIEW).limits] == ["bad < 1.14"]
+    assert sentences.healthy(run.verdict.judgement(TAG)) == "≥ 30 % of start"
+    words = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
+    assert "≥ 30 % of start" in words
+    assert "15 %" not in words
 
 
 def test_a_limit_far_from_the_curve_leaves_its_scale_alone() -> None:

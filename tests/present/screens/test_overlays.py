@@ -8,7 +8,7 @@ import numpy as np
 
 from rltui.present.chart.chart_model import Chart
 from rltui.present.kit.line import Token, plain
-from rltui.present.screens.marks import Marked, differing_parts, run_labels, toggled
+from rltui.present.screens.marks import Marked, run_labels, toggled
 from rltui.present.screens.metric_chart import chart_lines, chart_of
 from rltui.present.screens.overlays import with_others
 from rltui.present.screens.view import View
@@ -47,7 +47,7 @@ def chart(run: RunView, view: View, tag: str = TAG) -> Chart:
 def test_marked_runs_are_lines_in_their_colours() -> None:
     one, two, three = runs_of(1.0, 2.0, 3.0)
     found = chart(one, View(marked=marked([two, three])))
-    assert [o.label for o in found.overlays] == ["1 s2", "2 s3"]
+    assert [(o.sign, o.label) for o in found.overlays] == [("1", "exp_s2"), ("2", "exp_s3")]
     assert [o.token for o in found.overlays] == [Token.RUN_1, Token.RUN_2]
     assert [float(o.y[0]) for o in found.overlays] == [2.0, 3.0]
     assert found.envelope is None
@@ -56,8 +56,8 @@ def test_marked_runs_are_lines_in_their_colours() -> None:
 def test_a_marked_run_is_not_drawn_twice_in_its_own_chart() -> None:
     one, two = runs_of(1.0, 2.0)
     found = chart(one, View(marked=marked([one, two])))
-    assert found.label == "1 s1"
-    assert [o.label for o in found.overlays] == ["2 s2"]
+    assert (found.curve.sign, found.label) == ("1", "exp_s1")
+    assert [(o.sign, o.label) for o in found.overlays] == [("2", "exp_s2")]
     assert (found.curve.sign, found.curve.token) == ("1", Token.RUN_1)
     (three,) = runs_of(3.0)
     unmarked = chart(three, View(marked=marked([two])))
@@ -93,8 +93,8 @@ def test_marked_rows_share_a_chart() -> None:
     (run,) = runs_of(1.0)
     view = View(shared=(TAG, "actor/grad_norm"))
     found = chart(run, view)
-    assert found.label == "1 entropy nats"
-    assert [o.label for o in found.overlays] == ["2 gradient norm"]
+    assert (found.label, found.curve.sign) == ("entropy nats", "1")
+    assert [(o.label, o.sign) for o in found.overlays] == [("gradient norm", "2")]
     other = chart(run, View(shared=("actor/grad_norm", "no/such")))
     assert other.overlays == ()
 
@@ -113,21 +113,20 @@ def test_a_chart_is_drawn_again_when_a_marked_run_grows() -> None:
     assert chart_lines(one, TAG, view, 60, 14) is not before
 
 
-def test_a_legend_follows_hyperparameters_and_glyphs() -> None:
-    names = "one-run-of-many-with-a-long-name", "two-runs-of-many-with-a-long-name"
+def test_a_legend_follows_hyperparameters() -> None:
+    names = "one", "two"
     batches = [
         a_batch(steps(1, {TAG: [1.0] * 9}), run=run, source=f"{run}/events.0", hparams={"lr": lr})
         for run, lr in zip(names, (1, 2), strict=True)
     ]
     one, two = a_session(*batches, clock=grpo_clock()).runs()
     view = View(marked=marked([two]))
-    assert [o.label for o in chart(one, view).overlays] == ["1 lr 2"]
+    assert [o.label for o in chart(one, view).overlays] == ["two (lr 2)"]
     restarted = a_batch({}, run=names[1], source="two/events.1", order=1, hparams={"lr": 3})
     assert two.hyperparameters.take(restarted)
-    assert [o.label for o in chart(one, view).overlays] == ["1 lr 3"]
+    assert [o.label for o in chart(one, view).overlays] == ["two (lr 3)"]
     assert two.hyperparameters.take(replace(restarted, hparams={"lr": 1}))
-    assert "…" in chart(one, view).overlays[0].label
-    assert "…" not in chart(one, replace(view, marker="ascii")).overlays[0].label
+    assert [o.label for o in chart(one, view).overlays] == ["two"]
 
 
 def labels_of(names: str, **parameters: list[object]) -> list[str]:
@@ -142,36 +141,18 @@ def labels_of(names: str, **parameters: list[object]) -> list[str]:
         for n, name in enumerate(names.split())
     ]
     runs = {r.name: r for r in a_session(*batches).runs()}
-    return list(run_labels(Sweep([runs[n] for n in names.split()]), 30))
+    return run_labels(Sweep([runs[n] for n in names.split()]))
 
 
-def test_a_label_names_the_hyperparameters_that_differ() -> None:
+def test_a_label_is_the_name_and_the_hyperparameters_that_differ() -> None:
     rates: list[object] = [1e-6, 1e-5]
     beta: list[object] = [0.1, 0.1]
-    assert labels_of("wild-owl calm-fox", **{"optim.lr": rates, "beta": beta}) == [
-        "lr 1e-6",
-        "lr 1e-5",
-    ]
-
-
-def test_seeds_of_one_setting_keep_their_names_in_a_label() -> None:
-    assert labels_of("x_a x_b x_c", lr=[1e-6, 1e-6, 1e-5], seed=[1, 2, 3]) == [
-        "a lr 1e-6",
-        "b lr 1e-6",
-        "c lr 1e-5",
-    ]
-
-
-def test_a_label_names_fewer_hyperparameters_where_more_have_no_room() -> None:
-    found = labels_of("x_first x_second x_third", a_long_weight=[1, 1, 2], another_weight=[1, 2, 2])
-    assert found == ["first a_long_weight 1", "second a_long_weight 1", "third a_long_weight 2"]
+    found = labels_of("wild-owl calm-fox", **{"optim.lr": rates, "beta": beta})
+    assert found == ["wild-owl (lr 1e-6)", "calm-fox (lr 1e-5)"]
+    found = labels_of("x_a x_b x_c", lr=[1e-6, 1e-6, 1e-5], seed=[1, 2, 3])
+    assert found == ["x_a (lr 1e-6)", "x_b (lr 1e-6)", "x_c (lr 1e-5)"]
 
 
 def test_what_a_name_says_is_not_said_twice() -> None:
-    assert labels_of("grpo_lr1e-6 grpo_lr1e-5", lr=[1e-6, 1e-5]) == ["lr1e-6", "lr1e-5"]
-
-
-def test_a_number_keeps_the_word_that_it_belongs_to() -> None:
-    assert differing_parts(["a_lr-1e-6_s-1", "a_lr-3e-6_s-1"]) == ["lr-1e-6_s-1", "lr-3e-6_s-1"]
-    assert differing_parts(["optim.lr 1e-6", "optim.lr 1e-5"]) == ["lr 1e-6", "lr 1e-5"]
-    assert differing_parts(["sweep/1", "sweep/2"]) == ["1", "2"]
+    names = ["grpo_lr1e-6", "grpo_lr1e-5"]
+    assert labels_of(" ".join(names), lr=[1e-6, 1e-5]) == names

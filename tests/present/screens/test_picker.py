@@ -227,8 +227,8 @@ def test_whatever_is_found_fits_and_is_harmless(size: tuple[int, int], marker: s
 
 
 def test_as_text_every_offer_is_one_harmless_line() -> None:
-    told = suggestions_text(some(), AROUND, NOW)
-    assert [x.split()[0] for x in told.splitlines()] == [
+    listed = suggestions_text(some(), AROUND, NOW)
+    assert [x.split()[0] for x in listed.splitlines()] == [
         "/data/exp1.jsonl",
         "~/proj/runs",
         "~/proj",

@@ -130,7 +130,7 @@ def test_stages_are_letters_without_colours() -> None:
     found = anatomy_or_fail(run)
     lines = stacked_lines(run, found, view, 100, 20, shares=False)
     assert {"#", "="} <= set("".join(plain(x)[8:] for x in lines[1:-2]))
-    assert set("#=+") <= set(plain(step_lines(run, found, view, 100)[1]))
+    assert set("#=%") <= set(plain(step_lines(run, found, view, 100)[1]))
     row = next(x for e in stage_entries(run, stage_rows(run, found), stage_columns(100), view, 2)
                for x in e.draw(False))  # fmt: skip
     assert plain(row).split()[0] in "#=+-.,"

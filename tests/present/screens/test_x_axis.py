@@ -72,7 +72,7 @@ def test_most_of_the_screen_stays_when_a_step_is_added() -> None:
 
 def test_bars_that_go_on_end_at_the_newest_step() -> None:
     curve = Curve(np.arange(50), np.arange(50.0))
-    bar = Bar("ill", Level.BAD, 10)
+    bar = Bar("bad", Level.BAD, 10)
     lines = render(Chart(curve, first=0, last=49, end=98, bars=[bar]), 60, 16, GLYPHS)
     (bars,) = [plain(line) for line in lines if "━" in plain(line)]
     axis = next(plain(line) for line in lines if "└" in plain(line))
@@ -80,14 +80,14 @@ def test_bars_that_go_on_end_at_the_newest_step() -> None:
 
 
 def seconds_beside_iterations(
-    rows: int = 60, ill: int = 60, other: str = "Train/mean_reward/time"
+    rows: int = 60, nan_from: int = 60, other: str = "Train/mean_reward/time"
 ) -> RunView:
-    """Losses by iteration and a tag by second, four to an iteration, which is NaN from ``ill``."""
+    """Losses by iteration and a tag by second, four to an iteration, NaN from ``nan_from`` on."""
     walls = [START + 4.0 * n for n in range(rows)]
     tags = ("Loss/surrogate", "Loss/value", "Loss/x")
     losses = {t: [float(n) for n in range(rows)] for t in tags}
     main = a_block(losses, steps=range(rows), walls=walls)
-    returns = [float(n) if n < ill else math.nan for n in range(rows)]
+    returns = [float(n) if n < nan_from else math.nan for n in range(rows)]
     seconds = a_block({other: returns}, steps=[4 * n for n in range(rows)], walls=walls)
     (run,) = a_session(a_batch(main, seconds)).runs()
     return run
@@ -114,7 +114,7 @@ def test_the_chart_of_a_tag_with_its_own_axis_spans_it() -> None:
 
 
 def test_a_finding_on_another_axis_is_a_bar_of_its_own_chart_only() -> None:
-    run = seconds_beside_iterations(ill=50, other="Loss/entropy")
+    run = seconds_beside_iterations(nan_from=50, other="Loss/entropy")
     assert run.report is not None
     assert [(f.tag, f.since_step) for f in run.report.findings] == [("Loss/entropy", 200)]
     bars = {t: chart_of(run, t, View()).bars for t in ("Loss/surrogate", "Loss/entropy")}

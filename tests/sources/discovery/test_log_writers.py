@@ -105,7 +105,7 @@ open("moved.jsonl", "w").close()
 
 
 @linux
-def test_of_workers_that_inherit_a_file_the_first_is_told(tmp_path: Path) -> None:
+def test_of_workers_that_inherit_a_file_the_first_is_named(tmp_path: Path) -> None:
     code = """
 import os, sys
 f = open("x.jsonl", "w")

@@ -315,7 +315,7 @@ def test_a_log_that_a_process_writes_elsewhere(here: Path, tmp_path: Path) -> No
 
 
 @linux
-def test_a_process_is_told_with_what_was_found_anyway(here: Path) -> None:
+def test_a_process_is_named_with_what_was_found_anyway(here: Path) -> None:
     (here / "runs").mkdir()
     with running(WRITE, cwd=here / "runs") as pid:
         found = [o for o in suggested(here, proc=Path("/proc")) if o.here]

@@ -80,7 +80,7 @@ def test_budget_and_progress(tmp_path: Path) -> None:
     assert batches[-1].source.records == 2 * 199
 
 
-def test_a_run_without_scalars_is_told(tmp_path: Path) -> None:
+def test_a_run_without_scalars_is_reported(tmp_path: Path) -> None:
     events(tmp_path / "run")
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "x.tfevents.1").touch()
@@ -301,7 +301,7 @@ def test_files_that_are_no_logs_do_not_wake(tmp_path: Path) -> None:
     assert reader._wake_ups.changed == {file}
 
 
-def test_deleted_file_is_told(tmp_path: Path, started: Start) -> None:
+def test_deleted_file_is_reported(tmp_path: Path, started: Start) -> None:
     file = write(tmp_path / "x.tfevents.1", range(1, 3))
     reader = started(Reader([tmp_path], watch=FAST))
     collect(reader, lambda b: steps(b) == [1, 2])
@@ -312,7 +312,7 @@ def test_deleted_file_is_told(tmp_path: Path, started: Start) -> None:
     ]
 
 
-def test_a_file_that_is_written_anew_is_told_once(tmp_path: Path, started: Start) -> None:
+def test_a_file_that_is_written_anew_is_reported_once(tmp_path: Path, started: Start) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text('{"step": 1, "loss": 1}\n{"step": 2, "loss": 1}\n')
     reader = started(Reader([tmp_path], watch=FAST))
@@ -418,7 +418,7 @@ def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
     assert reader.walks <= 3
 
 
-def test_what_the_system_tells_does_not_pile_up(tmp_path: Path) -> None:
+def test_what_the_system_reports_does_not_pile_up(tmp_path: Path) -> None:
     file = write(tmp_path / "x.tfevents.1", range(1, 3))
     reader = Reader([tmp_path], watch=FAST)
     reader.scan()

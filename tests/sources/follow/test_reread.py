@@ -103,7 +103,7 @@ def test_files_that_the_store_does_not_know_are_left_out(logdir: Path) -> None:
     assert {b.source.path for b in again} == {f.path for f in run.files[1:]}
 
 
-def test_trouble_is_told(logdir: Path) -> None:
+def test_trouble_is_reported(logdir: Path) -> None:
     run = discover([logdir]).runs[0]
     batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
     sources = sources_of(batches)

@@ -50,7 +50,7 @@ def test_a_slow_writer_stays_hot_for_ten_of_its_intervals() -> None:
 
 
 @pytest.mark.parametrize(("reports", "pause"), [(True, 5.0), (False, 0.25)])
-def test_a_file_that_the_system_tells_of_is_polled_rarely_unless_others_may_write_it(
+def test_a_file_that_the_system_reports_is_polled_rarely_unless_others_may_write_it(
     reports: bool, pause: float
 ) -> None:
     schedule = Schedule(Intervals(0.25, 5.0), lambda directory: reports)
@@ -103,7 +103,7 @@ def test_files_become_due_together() -> None:
     assert schedule.due(100.25) == []
 
 
-def test_a_file_that_the_system_tells_of_is_polled_rarely() -> None:
+def test_a_file_that_the_system_reports_is_polled_rarely() -> None:
     """Until it grows without a report: then inotify does not work there."""
     schedule = Schedule(Intervals(0.25, 5.0))
     schedule.add(A, 100.0, 0.0, newest=True)

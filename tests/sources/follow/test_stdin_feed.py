@@ -67,7 +67,7 @@ def test_all_of_it_is_read_to_its_end(pipe: Pipe) -> None:
     assert not batches[-1].more
 
 
-def test_the_end_of_the_log_is_told(pipe: Pipe) -> None:
+def test_the_end_of_the_log_is_reported(pipe: Pipe) -> None:
     text = console(3) + "Traceback (most recent call last):\nRuntimeError: boom\n"
     *_, last = written(pipe, text).read_all()
     assert last.tail is not None
@@ -79,7 +79,7 @@ def test_json_lines(pipe: Pipe) -> None:
     assert steps(list(written(pipe, rows).read_all())) == list(range(5))
 
 
-def test_what_is_no_log_is_told(pipe: Pipe) -> None:
+def test_what_is_no_log_is_reported(pipe: Pipe) -> None:
     *_, last = written(pipe, "hello\nworld\n").read_all()
     assert [n.message for n in last.notes] == ["no rows of metrics came through it"]
 
@@ -208,7 +208,7 @@ def test_what_nobody_takes_is_dropped_at_last(pipe: Pipe, monkeypatch: pytest.Mo
     assert dropped > 3 << 20
 
 
-def test_dropped_bytes_are_told(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dropped_bytes_are_reported(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PipeReader, "take_dropped", lambda _: 1234)
     *_, last = written(pipe, console(3)).read_all()
     (note,) = {n.message for n in last.notes}

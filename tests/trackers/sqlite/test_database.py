@@ -109,7 +109,7 @@ def test_an_open_transaction_neither_stops_us_nor_is_seen(tmp_path: Path) -> Non
     assert values_of(*read_all(follower)) == {"a": [(2, 2.0)]}
 
 
-def test_a_locked_database_is_told_once_and_read_later(tmp_path: Path) -> None:
+def test_a_locked_database_is_reported_once_and_read_later(tmp_path: Path) -> None:
     store = MlflowDatabase(tmp_path)
     store.log("r", [(1, {"a": 1.0})])
     clock = ManualClock()
@@ -343,7 +343,7 @@ def test_a_damaged_end_does_not_hide_what_is_before(tmp_path: Path) -> None:
     assert "damaged pages" in texts_of(*polls)[0]
 
 
-def test_noise_is_told_and_a_good_file_is_read_again(tmp_path: Path) -> None:
+def test_noise_is_reported_and_a_good_file_is_read_again(tmp_path: Path) -> None:
     store = MlflowDatabase(tmp_path)
     store.log("r", [(1, {"a": 1.0})])
     clock = ManualClock()

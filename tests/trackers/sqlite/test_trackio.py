@@ -81,7 +81,7 @@ def test_runs(tmp_path: Path, ids: bool) -> None:
         assert values_of(*read_all(tracker.follow(store.path, run.part))) == {"a": [(1, 1.0)]}
 
 
-def test_settings_that_change_are_told(tmp_path: Path) -> None:
+def test_settings_that_change_are_reported(tmp_path: Path) -> None:
     store = TrackioDatabase(tmp_path)
     store.log("r", [(1, {"a": 1.0})])
     follower = tracker_of(store).follow(store.path, "r")

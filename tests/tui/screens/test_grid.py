@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from textual import events
 
+from rltui.present.screens import grid
+from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import grpo_batch, grpo_tags
 from tests.tui.hand import Hand, open_app
@@ -192,6 +194,40 @@ async def test_new_rows_reach_every_chart_and_leave_cursor_and_crosshair(
         assert hand.text != before
 
 
+async def test_a_stream_of_rows_draws_charts_in_turn_and_its_end_the_others(
+    sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, chart_of = set[str](), grid.chart_of
+
+    def counted(run: RunView, tag: str, *rest: Any, **more: Any) -> Any:
+        drawn.add(tag)
+        return chart_of(run, tag, *rest, **more)
+
+    async with open_app(*sick, size=(160, 45)) as hand:
+        await hand.press("3", "v", "g")
+        monkeypatch.setattr(grid, "chart_of", counted)
+        monkeypatch.setattr("rltui.tui.widgets.grid._STREAM_S", 3600.0)
+        run, tags = hand.run.run, set(hand.ids)
+
+        async def news() -> set[str]:
+            drawn.clear()
+            run.version += 1
+            hand.run.update()
+            await hand.settle()
+            return set(drawn)
+
+        assert await news() == tags, "after a quiet spell all are drawn"
+        turns = [await news() for _ in range(3)]
+        assert [len(t) for t in turns] == [3, 3, 3]
+        assert all(hand.cursor in t for t in turns)
+        assert set().union(*turns) == tags
+        drawn.clear()
+        hand.run.metrics.grid._end_stream()
+        await hand.settle()
+        assert drawn == tags - turns[-1], "at the end of the stream the others follow"
+        assert await news() == tags
+
+
 async def test_another_run_has_no_crosshair_of_this_one() -> None:
     async with open_app(grpo_batch(60), grpo_batch(30, run="calm"), size=(120, 36)) as hand:
         await hand.press("enter", "3", "v", "full_stop", "r", "down", "enter", "3")
@@ -203,7 +239,7 @@ async def test_marked_runs_are_named_above_the_charts() -> None:
     batches = [grpo_batch(60, run=f"exp_{n}", collapse=None) for n in "abc"]
     async with open_app(*batches, size=(160, 45)) as hand:
         await hand.press("space", "space", "g", "enter", "3", "v")
-        assert hand.lines[3].split() == ["━", "1", "a", "━", "2", "b"]
+        assert hand.lines[3].split() == ["━", "1", "exp_a", "━", "2", "exp_b"]
         assert hand.text.count("1") > 5, "on each line"
         grid = hand.run.metrics.grid
         last = grid._layout.heights[0]  # of the first row: the line of the names is above it
@@ -213,4 +249,4 @@ async def test_marked_runs_are_named_above_the_charts() -> None:
         await hand.settle()
         assert hand.cursor == hand.ids[1]
         await hand.press("r", "g", "space", "space", "g", "enter")
-        assert "━ 1 a" not in hand.text
+        assert "━ 1 exp_a" not in hand.text

@@ -13,7 +13,7 @@ from rltui.core.batch import Note
 from rltui.core.level import Level
 from rltui.session.choice import Choice
 from rltui.tui.app import RltuiApp
-from tests.builders import LOGDIR, a_batch
+from tests.builders import LOGDIR, a_batch, a_block
 from tests.commands.conftest import write_jsonl
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.driving import driving
@@ -31,7 +31,7 @@ def several() -> tuple[Any, ...]:
 async def test_several_runs_open_on_the_list() -> None:
     async with open_app(*several()) as hand:
         assert hand.runs.is_current
-        assert all(n in hand.text for n in ("bad/run", "calm", "young"))
+        assert all(n in hand.text for n in ("bad", "calm", "young"))
         await hand.press("enter")
         assert hand.run.run.key.name == "bad/run"
         await hand.press("r", "j", "enter")
@@ -274,3 +274,38 @@ async def test_the_reference_stays_the_same_run_while_the_view_is_paused() -> No
         assert "the others are compared with it" in hand.text
         await hand.press("p")
         assert "the others are compared with it" in hand.text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_a_corrupt_file_beside_a_good_one_is_named(size: tuple[int, int]) -> None:
+    note = Note(Path("events.\x1b[31m.corrupt"), 0, Level.WATCH, "corrupt record")
+    loss = a_block({"train/loss": [1.0, 0.5, 0.3] * 5})
+    good = a_batch(loss, run="good", notes=(note,))
+    async with open_app(good, grpo_batch(60, run="bad/run"), size=size) as hand:
+        assert "corrupt record" in hand.text
+        assert "\x1b" not in hand.text
+        await hand.press("j", "enter")
+        assert hand.run.run.name == "good"
+        assert "▲ ev" in hand.text
+        assert "corrupt record" in hand.text
+        await hand.press("9")
+        assert "Trouble reading" in hand.text
+
+
+async def test_under_a_short_list_is_what_is_known_of_the_run_at_the_cursor() -> None:
+    async with open_app(*several(), size=(160, 45)) as hand:
+        assert "Enter opens it" in hand.text
+        assert "check first" in hand.text, "what to do about the bad run"
+        assert "reading" not in hand.text
+        await hand.press("j")
+        assert "check first" not in hand.text
+        assert "nothing to report" in hand.text
+        await hand.press("slash", *"zzz")
+        assert "Enter opens it" not in hand.text, "no run is left"
+
+
+@pytest.mark.parametrize(("size", "runs"), [((80, 24), 3), ((109, 50), 3), ((120, 36), 30)])
+async def test_without_room_the_list_has_all_of_it(size: tuple[int, int], runs: int) -> None:
+    batches = [grpo_batch(30, run=f"run {n}") for n in range(runs)]
+    async with open_app(*batches, size=size) as hand:
+        assert "Enter opens it" not in hand.text

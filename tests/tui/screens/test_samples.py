@@ -232,3 +232,24 @@ async def test_a_real_session_beside_a_screen_that_reads(
         await hand.settle()
         await hand.press("T")
         assert "mean reward 0.500" in hand.text
+
+
+async def test_without_samples_no_key_is_offered_that_needs_one(tmp_path: Path) -> None:
+    async with at(tmp_path) as hand:
+        await hand.press("T")
+        assert "No texts in the logs" in hand.text
+        assert "chars" not in hand.text
+        assert hand.lines[-1].split() == ["?", "help", "q", "close", "Esc", "back"]
+        for key in ("o", "slash", "enter", "left", "right_square_bracket", "y", "j"):
+            hand.app.clear_notifications()
+            await hand.press(key)
+            assert hand.notices == "no texts or samples to show", key
+
+
+async def test_keys_of_other_kinds_are_offered_where_there_are_some(logdir: Path) -> None:
+    async with at(logdir) as hand:
+        await hand.press("T")
+        assert "kind" not in hand.lines[-1]
+        assert "step" in hand.lines[-1]
+        await hand.press("right_square_bracket")
+        assert hand.notices == "there is no other kind"
