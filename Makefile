@@ -7,7 +7,8 @@ T ?= tests
 OUT ?= build/pictures
 
 .DEFAULT_GOAL := help
-.PHONY: help check static test packaging lint format types walls docs pictures bench lowest rooms
+.PHONY: help check static test packaging lint format types walls docs pictures bench lowest rooms \
+	lock install dist audit sbom mutants
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,3 +64,34 @@ lowest: ## the tests with the oldest dependencies that pyproject allows (needs u
 	uv pip install --quiet --python .venv-lowest/bin/python \
 		--constraint .venv-lowest/lowest.txt --editable '.[dev]'
 	.venv-lowest/bin/python -m pytest -q -n $(N)
+
+LOCK = uv pip compile --no-config --quiet --universal --python-version 3.10 --generate-hashes \
+	--no-annotate --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
+
+lock: ## what CI installs, with hashes, for every Python (needs uv); newest: make lock UPGRADE=1
+	$(LOCK) pyproject.toml --output-file .ci/lock/runtime.txt
+	$(LOCK) pyproject.toml --all-extras --constraint .ci/lock/runtime.txt \
+		--output-file .ci/lock/dev.txt
+	$(LOCK) --group pyproject.toml:tools --output-file .ci/lock/tools.txt
+
+install: ## the locked dependencies and this checkout, into the environment of PYTHON
+	$(PYTHON) -m pip install --require-hashes --requirement .ci/lock/dev.txt
+	$(PYTHON) -m pip install --no-deps --no-build-isolation --editable .
+
+.venv-tools: .ci/lock/tools.txt
+	$(PYTHON) -m venv .venv-tools
+	.venv-tools/bin/python -m pip install --quiet --require-hashes --requirement $<
+	touch $@
+
+dist: ## wheel and sdist into dist, the same bytes for the same commit
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PYTHON) -m build --no-isolation --outdir dist
+
+audit: .venv-tools ## known vulnerabilities of the locked dependencies
+	.venv-tools/bin/python scripts/audit.py .ci/lock/*.txt
+
+sbom: dist .venv-tools ## bill of materials of the wheel, beside it in dist (CycloneDX)
+	PATH="$(CURDIR)/.venv-tools/bin:$$PATH" PYTHON=$(PYTHON) .ci/sbom dist/*.whl dist/rltui.cdx.json
+
+mutants: ## what the tests of tail, framing, lineage, engine, text miss (needs mutmut): M=tail
+	$(PYTHON) scripts/mutants.py $(M)

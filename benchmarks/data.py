@@ -132,24 +132,40 @@ def frame(payload: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of record: the bytes behind the step, around a float when it has one."""
+    """One kind of record: the bytes behind the step, in parts with a float between any two."""
 
-    before: bytes
-    after: bytes = b""
-    number: bool = True
+    parts: tuple[bytes, ...]
+
+    @property
+    def numbers(self) -> int:
+        """Scalars of a record."""
+        return len(self.parts) - 1
+
+    @property
+    def size(self) -> int:
+        """Bytes behind the step."""
+        return sum(map(len, self.parts)) + 4 * self.numbers
 
 
 def scalar(tag: str) -> Kind:
     """What ``add_scalar`` of torch writes."""
     value = message(1, tag.encode()) + b"\x15"
-    return Kind(_opened(value, 4))
+    return Kind((_opened(value, 4), b""))
+
+
+def merged(tags: Sequence[str]) -> Kind:
+    """One summary with several values, as TF1's ``merge_all`` and writers of JAX make it."""
+    values = [message(1, tag.encode()) + b"\x15" for tag in tags]
+    opened = [b"\x0a" + varint(len(value) + 4) + value for value in values]
+    size = sum(len(value) + 4 for value in opened)
+    return Kind((b"\x2a" + varint(size) + opened[0], *opened[1:], b""))
 
 
 def tensor(tag: str) -> Kind:
     """What ``tf.summary.scalar`` of TF2 writes."""
     value = message(1, tag.encode()) + b"\x42\x0a\x08\x01\x12\x00\x2a\x04"
     after = message(9, message(1, message(1, b"scalars")) + b"\x20\x01")
-    return Kind(_opened(value, 4 + len(after)), after)
+    return Kind((_opened(value, 4 + len(after)), after))
 
 
 def _opened(value: bytes, left: int) -> bytes:
@@ -161,14 +177,14 @@ def _opened(value: bytes, left: int) -> bytes:
 def _histogram(tag: str) -> Kind:
     content = b"\x09" + bytes(8) + message(6, bytes(240)) + message(7, bytes(240))
     value = message(1, tag.encode()) + message(5, content)
-    return Kind(message(5, message(1, value)), number=False)
+    return Kind((message(5, message(1, value)),))
 
 
 def _text(tag: str) -> Kind:
     content = b"\x08\x07\x12\x04\x12\x02\x08\x01" + message(8, b"What is 6 times 7? " * 60)
     about = message(9, message(1, message(1, b"text")))
     value = message(1, tag.encode()) + message(8, content) + about
-    return Kind(message(5, message(1, value)), number=False)
+    return Kind((message(5, message(1, value)),))
 
 
 def file_header() -> bytes:
@@ -178,12 +194,16 @@ def file_header() -> bytes:
 
 
 def encode(kinds: Sequence[Kind], which: Ints, steps: Ints, walls: Floats, values: Floats) -> bytes:
-    """Records in this order: kind number, step, wall time and value of each, arrays (n,)."""
+    """Records in this order: kind number, step, wall time and value of each, arrays (n,).
+
+    ``values`` is (n, m) for kinds of m numbers.
+    """
+    values = values.reshape(len(steps), -1)
     widths = np.zeros(len(steps), np.int64)
     for bits in range(0, 63, 7):
         widths += steps >> bits > 0
     length = np.where(widths > 0, widths + 1, 0)
-    fixed = np.array([len(k.before) + len(k.after) + 4 * k.number for k in kinds])
+    fixed = np.array([k.size for k in kinds])
     sizes = 16 + 9 + length + fixed[which]
     ends = np.cumsum(sizes)
     out = np.empty(int(ends[-1]), np.uint8)
@@ -201,7 +221,7 @@ def _records(
 ) -> NDArray[np.uint8]:
     """Records (n, bytes) of one kind whose steps take ``width`` bytes."""
     step_field = b"\x10" + bytes(width) if width else b""
-    blank = b"\x09" + bytes(8) + step_field + kind.before + bytes(4 * kind.number) + kind.after
+    blank = b"\x09" + bytes(8) + step_field + bytes(4).join(kind.parts)
     rows = np.empty((len(steps), len(blank) + 16), np.uint8)
     rows[:] = np.frombuffer(frame(blank), np.uint8)
     changed = list(range(1, 9))
@@ -210,10 +230,13 @@ def _records(
         last = byte == width - 1
         rows[:, 22 + byte] = (steps >> (7 * byte)) & 0x7F | (0 if last else 0x80)
         changed.append(10 + byte)
-    if kind.number:
-        place = 9 + len(step_field) + len(kind.before)
-        rows[:, 12 + place : 16 + place] = values.astype("<f4").view(np.uint8).reshape(-1, 4)
+    place = 9 + len(step_field)
+    for number, part in enumerate(kind.parts[:-1]):
+        place += len(part)
+        column = values[:, number].astype("<f4")
+        rows[:, 12 + place : 16 + place] = column.view(np.uint8).reshape(-1, 4)
         changed += range(place, place + 4)
+        place += 4
     crc = np.full(len(steps), _crc(blank), np.uint32)
     for place in changed:
         crc ^= _effect(len(blank) - 1 - place)[rows[:, 12 + place]]
@@ -227,7 +250,10 @@ def _records(
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some rows of a log: arrays (n,) of kind number, step, wall time and value."""
+    """Some records of a log: arrays (n,) of kind number, step, wall time and value.
+
+    ``values`` is (n, m) for records of m numbers.
+    """
 
     which: Ints
     steps: Ints
@@ -285,10 +311,17 @@ def _odd_ones(steps: int) -> Iterator[Part]:
         yield Part(part.which, part.steps - behind, part.walls, part.values)
 
 
+def _merged(tags: int, steps: int) -> Iterator[Part]:
+    """One record of all tags at every step."""
+    rng, step = np.random.default_rng(7), np.arange(steps)
+    walls = START + 0.5 * step + rng.random(steps) / 10
+    yield Part(np.zeros(steps, np.int64), step, walls, curves(rng, tags, 0, steps, steps))
+
+
 def _write(path: Path, kinds: Sequence[Kind], parts: Iterator[Part]) -> int:
     """Write an event file; returns the number of scalars."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    numbers = np.array([k.number for k in kinds])
+    numbers = np.array([k.numbers for k in kinds])
     points = 0
     with path.open("wb") as file:
         file.write(file_header())
@@ -344,6 +377,10 @@ def _make_y(root: Path, steps: int) -> int:
     return _write(root / "run" / NAME, [scalar(t) for t in tag_names(50)], _odd_ones(steps))
 
 
+def _make_w(root: Path, steps: int) -> int:
+    return _write(root / "run" / NAME, [merged(tag_names(10))], _merged(10, steps))
+
+
 def _make_j(root: Path, steps: int) -> int:
     return _lines(root / "run.jsonl", steps, 6)
 
@@ -367,6 +404,7 @@ SHAPES: dict[str, Shape] = {
     "m": Shape("150 tags each step, 50 each 20th, histograms, texts", 5_000, _make_m),
     "x": Shape("random tags in random order, mixed steps", 1_000, _make_x),
     "y": Shape("50 tags, one of them sometimes at another step", 5_800, _make_y),
+    "w": Shape("10 tags, all in one record a step", 100_000, _make_w),
     "j20": Shape("JSON lines, 200 keys", 20_000, _make_j, events=False),
     "j100": Shape("JSON lines, 200 keys", 100_000, _make_j, events=False),
 }

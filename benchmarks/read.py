@@ -152,8 +152,8 @@ def readers_of(made: Made, floor: Path | None, chosen: Sequence[str] | None) -> 
         needed = _NEEDS.get(name)
         if needed is not None and find_spec(needed) is None:
             continue
-        if name == FLOOR and (floor is None or made.name == "t"):
-            continue  # the pass in C knows torch's scalars only
+        if name == FLOOR and (floor is None or made.name in "tw"):
+            continue  # the pass in C knows records of one simple value only
         if chosen is None or name in chosen:
             yield name
 

@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from rltui import __version__
@@ -131,4 +132,5 @@ def _guarded(options: argparse.Namespace) -> int:
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write(f"rltui: {_harmless(text)}\n")
+    with suppress(OSError):  # a terminal that is gone
+        sys.stderr.write(f"rltui: {_harmless(text)}\n")

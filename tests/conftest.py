@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +30,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Short ids that are the same in every worker of pytest-xdist."""
     return short_id(val)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_arrive() -> None:
+    """Programs that tests start inherit what is ignored: in the background of a shell that is
+    SIGINT, below nohup SIGHUP."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, usual)
 
 
 @pytest.fixture
@@ -54,6 +67,13 @@ def tmp_logdir(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def _empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def _garbage_is_collected() -> Iterator[None]:
+    """Commands that end with their process leave what they read to nobody."""
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,8 @@ _FOLDERS = re.compile(r"(?<![^-\s'\"=:])/(?:[\w.+~-]+/)+")
 def short_id(value: object) -> str | None:
     """The id of one argument; None leaves it to pytest, which is right for numbers and flags.
 
-    Texts are cut, paths give their name, records give what they are called.
+    Texts are cut, paths give their name, records give what they are called, pairs of numbers
+    (sizes of a screen) read 80x24.
     """
     if isinstance(value, bytes):
         value = value.decode("latin-1")
@@ -26,6 +27,8 @@ def short_id(value: object) -> str | None:
         return _cut(value)
     if isinstance(value, int) and abs(value) > 10**_PART:
         return f"{str(value)[:4]}..."
+    if isinstance(value, tuple) and value and all(type(x) is int for x in value):
+        return _cut("x".join(map(str, value)))
     if isinstance(value, PurePath):
         return _cut(value.name)
     for attribute in ("id", "name"):

@@ -27,6 +27,8 @@ class Unnamed:
         (b"\xff\xfe", "blank"),
         (Path("/tmp/logs/run.log"), "run.log"),
         (10**400, "1000..."),
+        ((80, 24), "80x24"),
+        ((80, "a"), None),
     ],
 )
 def test_short_id(value: object, shown: str | None) -> None:

@@ -116,16 +116,17 @@ def sdist(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def installed(wheel: Path, base: Path) -> Path:
     """A fresh environment with ``wheel`` in it; dependencies come from the one that runs this."""
-    if find_spec("pip") is None:
-        cannot("pip is not installed")
     target = base / "venv"
-    venv.create(target, with_pip=False, symlinks=True)
+    outer = find_spec("pip") is not None
+    if not outer and find_spec("ensurepip") is None:
+        cannot("pip is not installed")
+    venv.create(target, with_pip=not outer, symlinks=True)
     python = target / "bin" / "python"
     site = Path(
         run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], base).strip()
     )
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps"]
-    run([*pip, wheel], base)
+    pip = [sys.executable, "-m", "pip", "--python", python] if outer else [python, "-m", "pip"]
+    run([*pip, "install", "--quiet", "--no-deps", wheel], base)
     # After the installation, so that pip does not take rltui of the outer environment for it;
     # a .pth file ranks behind the environment's own packages.
     (site / "outer.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
@@ -136,6 +137,21 @@ def check(bin_dir: Path, root: Path, cwd: Path) -> None:
     cwd.mkdir()
     assert run([bin_dir / "rltui", "--version"], cwd).strip() == f"rltui {__version__}"
     run([bin_dir / "python", "-c", CHECK, root], cwd)
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_the_same_source_gives_the_same_bytes(
+    kind: str, request: pytest.FixtureRequest, source: Path, tmp_path: Path
+) -> None:
+    """In another directory, with other times and another umask."""
+    other = shutil.copytree(source, tmp_path / "other place" / "tree")
+    for path in (other, *other.rglob("*")):
+        path.chmod(path.stat().st_mode & 0o700)
+        os.utime(path, (1.6e9, 1.6e9))
+    first: Path = request.getfixturevalue(kind)
+    again = build(kind, other, tmp_path / "dist")
+    assert again.name == first.name
+    assert again.read_bytes() == first.read_bytes()
 
 
 def test_wheel_holds_what_the_program_needs(wheel: Path) -> None:

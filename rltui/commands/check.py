@@ -20,6 +20,7 @@ from rltui.commands.command import (
     open_session,
     report_notes,
 )
+from rltui.commands.departure import departing
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
 
 if TYPE_CHECKING:
@@ -98,11 +99,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     if options.follow:
-        return _open_and_check(options)
+        return departing(lambda _: _open_and_check(options), sys.stdout)
     gc.disable()  # what is read is needed to the end: nothing is garbage
     try:
         return _open_and_check(options)
     finally:
+        gc.freeze()  # nor need the collector scan it at the end of the process
         gc.enable()
 
 

@@ -54,7 +54,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--run",
         dest="run_glob",
         metavar="GLOB",
-        help="only runs whose name or first folder matches",
+        help="only the run of this name, or runs whose name, path or first folder matches",
     )
     parser.add_argument("--framework", metavar="ID", help="read tags as this framework writes them")
     parser.add_argument(

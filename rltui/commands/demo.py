@@ -6,9 +6,11 @@ import argparse
 import contextlib
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from rltui.commands.command import Command, Exit, add_screen, number_in, open_config
+from rltui.commands.departure import Departure, departing
 
 #: Steps of a whole run.
 _TOTAL_STEPS = 400
@@ -35,10 +37,10 @@ def _run(options: argparse.Namespace) -> int:
         for scenario in SCENARIOS.values():
             sys.stdout.write(f"{scenario.id:18} {scenario.summary}\n")
         return Exit.OK
-    return _watch(options)
+    return departing(partial(_watch, options), sys.stderr)
 
 
-def _watch(options: argparse.Namespace) -> int:
+def _watch(options: argparse.Namespace, departure: Departure) -> int:
     from rltui.commands.watch import need_terminal, show
     from rltui.demo import SCENARIOS, DemoWriter, demo_runs
     from rltui.session import Session
@@ -55,7 +57,7 @@ def _watch(options: argparse.Namespace) -> int:
             for writer in [DemoWriter(run) for run in runs]:
                 stack.callback(writer.stop)
                 writer.start(options.speed)
-            return show(Session([logdir], config), config)
+            return show(Session([logdir], config), config, departure)
 
 
 COMMAND = Command(

@@ -68,9 +68,10 @@ def _run(options: argparse.Namespace) -> int:
         target = check_target(target, options.logdirs)
     with kept_open(0):
         session = open_session(options)
-        session.read_all()
+        session.read_all(judge=False)
     runs = [r for r in session.runs() if r.data.tags]
     if not runs:
+        session.finish()  # the verdict says why a job died
         return nothing_readable(options, session)
     tags = _chosen(runs, options.tags) if options.tags else None
     report_notes((n for n in session.troubles() if n.level >= Level.WATCH), _MOST_NOTES)
@@ -120,8 +121,7 @@ def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO) -> None:
     lines = csv_lines if form == "csv" else json_lines
     if form == "csv":
         out.write(CSV_HEAD)
-    for part in rows:
-        out.write(lines(part))
+    out.writelines(lines(rows))
 
 
 COMMAND = Command(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rltui.commands.command import (
@@ -16,6 +18,7 @@ from rltui.commands.command import (
     open_config,
     open_session,
 )
+from rltui.commands.departure import Departure, departing
 from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,6 +50,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    return departing(partial(_replay, options), sys.stderr)
+
+
+def _replay(options: argparse.Namespace, departure: Departure) -> int:
     from rltui.commands.watch import need_terminal, reading, show
 
     need_terminal("replay")
@@ -62,7 +69,7 @@ def _run(options: argparse.Namespace) -> int:
     playing = to is None or options.speed is not None
     session.replay.goto(run, first if playing else to)
     session.replay.judge()
-    return show(session, config, ReplayStart(options.speed or _SPEED, to, playing))
+    return show(session, config, departure, ReplayStart(options.speed or _SPEED, to, playing))
 
 
 def _only_run(session: Session) -> RunView | None:

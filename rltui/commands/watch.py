@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from rltui.commands.command import (
     open_config,
     open_session,
 )
+from rltui.commands.departure import Departure, departing, say_last
 from rltui.commands.standard_input import is_piped, kept_open, take_pipe
 from rltui.core.errors import UsageError
 from rltui.core.text import cell_width, clean, fit
@@ -47,24 +49,30 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     if not options.logdirs and not has_terminal():
         return _list_suggestions()
+    return departing(partial(_until_left, options), sys.stderr)
+
+
+def _until_left(options: argparse.Namespace, departure: Departure) -> int:
     if is_piped(options):
-        return _watch_pipe(options)
+        return _watch_pipe(options, departure)
     need_terminal("watch")
     config = open_config(options)
     if not options.logdirs:
-        return _pick_and_watch(options, config)
-    return _watch(_opened(options, config), config, remembers=True)[0]
+        return _pick_and_watch(options, config, departure)
+    return _watch(_opened(options, config), config, departure, remembers=True)[0]
 
 
-def _pick_and_watch(options: argparse.Namespace, config: Config) -> int:
+def _pick_and_watch(options: argparse.Namespace, config: Config, departure: Departure) -> int:
     """Let the user pick and watch by turns; there is one session at a time."""
     chosen: Path | None = None
     while True:
-        code, chosen = _pick(config, chosen)
+        code, chosen = _pick(config, departure, chosen)
         if chosen is None:
             return code
         options.logdirs = [chosen]
-        code, back = _watch(_opened(options, config), config, from_picker=True, remembers=True)
+        code, back = _watch(
+            _opened(options, config), config, departure, from_picker=True, remembers=True
+        )
         if not back:
             return code
         gc.unfreeze()
@@ -97,14 +105,14 @@ def reading(what: str) -> Iterator[None]:
         write(" " * cell_width(line))
 
 
-def _watch_pipe(options: argparse.Namespace) -> int:
+def _watch_pipe(options: argparse.Namespace, departure: Departure) -> int:
     """Standard input is a log; the keys come from the terminal."""
     with kept_open(0):  # until the terminal takes its place
         options.pipe = take_pipe()
     with kept_open(options.pipe):
         need_terminal("watch")
         config = open_config(options)
-        return show(open_session(options, config), config)
+        return show(open_session(options, config), config, departure)
 
 
 def _path_display() -> PathDisplay:
@@ -135,20 +143,19 @@ def _list_suggestions() -> int:
     return Exit.USAGE
 
 
-def _pick(config: Config, before: Path | None) -> tuple[int, Path | None]:
+def _pick(config: Config, departure: Departure, before: Path | None) -> tuple[int, Path | None]:
     """Exit code, and the path that the user chose on a screen; None when they left it.
     ``before`` is what they chose the last time: the cursor is there."""
     from rltui.core.clock import SystemClock
     from rltui.sources.discovery.suggestions import LogdirFinder
-    from rltui.tui.departure import Departure
     from rltui.tui.picker_app import PickerApp
 
     paths = _path_display()
     finder = LogdirFinder(paths.directory, os.environ, paths.home)
     app = PickerApp(finder.find, paths, SystemClock(), _look(config), before)
-    with Departure(app.exit) as departure:
+    with departure.ending_by(app.exit):
         chosen = app.run(mouse=mouse_of(config))
-    return departure.code or app.return_code or Exit.OK, None if departure.code else chosen
+    return app.return_code or Exit.OK, None if departure.code else chosen
 
 
 def has_terminal() -> bool:
@@ -165,14 +172,17 @@ def need_terminal(verb: str) -> None:
         )
 
 
-def show(session: Session, config: Config, replay: ReplayStart | None = None) -> int:
+def show(
+    session: Session, config: Config, departure: Departure, replay: ReplayStart | None = None
+) -> int:
     """Run the app over a session; one line with the verdict stays in the scrollback."""
-    return _watch(session, config, replay=replay)[0]
+    return _watch(session, config, departure, replay=replay)[0]
 
 
 def _watch(
     session: Session,
     config: Config,
+    departure: Departure,
     *,
     from_picker: bool = False,
     replay: ReplayStart | None = None,
@@ -182,7 +192,6 @@ def _watch(
     from rltui.present.output.text_report import verdict_line
     from rltui.tui.app import RltuiApp
     from rltui.tui.command_history import CommandHistory
-    from rltui.tui.departure import Departure, say_last
     from rltui.tui.remembered import RememberedView
 
     look = _look(config)
@@ -193,11 +202,16 @@ def _watch(
     app.history = CommandHistory.of_user(os.environ)
     gc.freeze()  # modules and documents stay: the collector need not scan them again
     sys.setswitchinterval(_SWITCH_S)
-    with Departure(app.exit) as departure:
+
+    def rescue() -> str:
+        app.remember()
+        return verdict_line(session) + "\n"
+
+    with departure.ending_by(app.exit, rescue):
         back = bool(app.run(mouse=mouse_of(config)))
         if not back:
             say_last(verdict_line(session) + "\n")
-    return departure.code or app.return_code or Exit.OK, back and not departure.code
+    return app.return_code or Exit.OK, back and not departure.code
 
 
 def _look(config: Config) -> Look:

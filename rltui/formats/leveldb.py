@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from struct import Struct
 from zlib import crc32
 
@@ -68,6 +69,10 @@ class RecordReader:
         """Whether the last chunk was broken and an intact one is being searched."""
         self._block, self._searched = -1, 0
         """The newest broken block, and the bytes checked in it."""
+        self._tried = 0
+        """Position in the file up to which chunks have been searched."""
+        self._ends: list[tuple[int, int]] = []
+        """Heap of where what may be a chunk ends and begins, if it is not checked yet."""
         self._parts: list[bytes] | None = None
         """The chunks of the unfinished record."""
         self._size = 0
@@ -179,6 +184,7 @@ class RecordReader:
         kind = "zeros where a record should be" if zeros else "broken chunk"
         self._complain(self._base + pos, kind)
         self._lost, self._parts, self._gap = True, None, True
+        self._tried, self._ends = self._base + pos + 1, []
         block = (self._base + pos) // BLOCK_BYTES
         if block != self._block:
             self._block, self._searched = block, 0
@@ -190,25 +196,47 @@ class RecordReader:
     def _search(self, data: bytes, pos: int, block_end: int) -> tuple[int, bool]:
         """(position of the next intact chunk or block, whether still lost)."""
         end = len(data)
-        candidates = _KIND.finditer(data, pos + _CHUNK - 1, min(block_end, end))
-        for match in candidates if self._searched <= _MAX_SEARCH else ():
-            start = match.start() - _CHUNK + 1
-            crc, length, kind = CHUNK_HEADER.unpack_from(data, start)
-            stop = start + _CHUNK + length
-            if stop > block_end:
-                continue
-            if stop > end:
-                self._need = stop - start
-                return start, True
-            self._searched += length
-            if crc32(data[start + _CHUNK : stop], _SEED[kind]) == crc:
-                return start, False
-            if self._searched > _MAX_SEARCH:
-                break
+        found = self._intact(data, block_end)
+        if found >= 0:
+            return found, False
         if end >= block_end:
             return block_end, False
         if self._searched > _MAX_SEARCH:
             self._need = block_end - pos
             return pos, True
-        self._need = _CHUNK
-        return max(pos, end - _CHUNK + 1), True
+        rest = min((start for _, start in self._ends), default=self._tried) - self._base
+        self._need = max(_CHUNK, end - rest + 1)
+        return rest, True
+
+    def _intact(self, data: bytes, block_end: int) -> int:
+        """Position of the intact chunk that ends first, or -1.
+
+        What is only a part of a record may look like the header of a long chunk: complete chunks
+        behind it do not wait for its end. Chunks are checked in the order of their ends, so that
+        nothing depends on how the bytes were split.
+        """
+        base, end = self._base, len(data)
+        if self._searched > _MAX_SEARCH:
+            return -1
+        begin = self._tried - base
+        for match in _KIND.finditer(data, begin + _CHUNK - 1, min(block_end, end)):
+            start = match.start() - _CHUNK + 1
+            found = self._check(data, start + _CHUNK - 1)
+            if found >= 0 or self._searched > _MAX_SEARCH:
+                return found
+            stop = start + _CHUNK + CHUNK_HEADER.unpack_from(data, start)[1]
+            if stop <= block_end:
+                heappush(self._ends, (base + stop, base + start))
+        self._tried = max(self._tried, base + end - _CHUNK + 1)
+        return self._check(data, end)
+
+    def _check(self, data: bytes, end: int) -> int:
+        """Check the possible chunks that end up to ``end``; position of the first intact one."""
+        ends, base = self._ends, self._base
+        while ends and ends[0][0] <= base + end and self._searched <= _MAX_SEARCH:
+            stop, start = (place - base for place in heappop(ends))
+            crc, length, kind = CHUNK_HEADER.unpack_from(data, start)
+            self._searched += length
+            if crc32(data[start + _CHUNK : stop], _SEED[kind]) == crc:
+                return start
+        return -1

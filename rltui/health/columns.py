@@ -3,6 +3,7 @@ them, and what they compute of them."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
@@ -14,6 +15,19 @@ from rltui.health.detectors.signal import Rows
 from rltui.health.rule import Variant
 from rltui.store.series import Series
 
+#: Sets of steps for which the values of a tag beside them are kept; most tags share one.
+_MOST_BESIDE = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Beside:
+    """The values of one tag at the steps of another."""
+
+    steps: IntArray
+    x: FloatArray
+    """The newest value at or before each step; NaN if none yet."""
+    kept: dict[Hashable, FloatArray] = field(default_factory=dict)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
@@ -23,6 +37,7 @@ class Column:
     steps: IntArray
     walls: FloatArray
     kept: dict[Hashable, FloatArray] = field(default_factory=dict)
+    beside: deque[_Beside] = field(default_factory=lambda: deque(maxlen=_MOST_BESIDE))
 
 
 #: Tag, and whether its non-finite rows are left out -> its values, for one pass over a run.
@@ -38,22 +53,26 @@ def judged_rows(
 ) -> tuple[Rows, FloatArray]:
     """The rows of a tag as a variant reads them, and their wall times."""
     own = _column(info, series, columns, finite=not variant.detector.all_rows)
-    aligned = {}
+    aligned: dict[str, _Beside] = {}
     for role, (other, other_info) in others.items():
         found = _column(other_info, other, columns, finite=True)
         if len(found.x):
-            aligned[role] = _beside(own, found, other_info.tag)
-    return Rows(own.x, own.steps, aligned, own.kept), own.walls
+            aligned[role] = _beside(own.steps, found)
+    others_x = {role: beside.x for role, beside in aligned.items()}
+    kept_of = {role: beside.kept for role, beside in aligned.items()}
+    return Rows(own.x, own.steps, others_x, own.kept, kept_of), own.walls
 
 
-def _beside(own: Column, other: Column, tag: str) -> FloatArray:
-    """The newest value of another tag at or before each row; NaN if none yet."""
-    key = ("beside", tag)
-    if key not in own.kept:
-        position = np.searchsorted(other.steps, own.steps, side="right")
-        newest = other.x[np.maximum(position - 1, 0)]
-        own.kept[key] = np.where(position > 0, newest, np.nan)
-    return own.kept[key]
+def _beside(steps: IntArray, other: Column) -> _Beside:
+    """The values of another tag at these steps."""
+    for known in other.beside:
+        if len(known.steps) == len(steps) and np.array_equal(known.steps, steps):
+            return known
+    position = np.searchsorted(other.steps, steps, side="right")
+    newest = other.x[np.maximum(position - 1, 0)]
+    found = _Beside(steps, np.where(position > 0, newest, np.nan))
+    other.beside.append(found)
+    return found
 
 
 def _column(info: TagInfo, series: Series, columns: Columns, *, finite: bool) -> Column:

@@ -93,9 +93,11 @@ def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
     for level, parameters in sorted(variant.levels.items()):
         mild = out.get(Level.WATCH)
         if mild is not None and not mild.silent and not mild.beyond.any():
-            stricter = detector.is_stricter(parameters, variant.levels[Level.WATCH])
             shown = variant.badge_ok and draws_limits(mild)
-            if not shown and (stricter or not detector.may_find(rows, parameters)):
+            if not shown and (
+                detector.is_stricter(parameters, variant.levels[Level.WATCH])
+                or not detector.may_find(rows, parameters)
+            ):
                 continue
         out[level] = detector.run(rows, **parameters)
     return out

@@ -3,28 +3,37 @@ at a path."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from rltui.core.batch import RunKey
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
 from rltui.session.hold import Hold
 from rltui.session.judging import Judging
-from rltui.session.naming import is_called
+from rltui.session.naming import Naming
 from rltui.session.run import RunView
 
 #: A path read whole: the runs below it.
 Read = Callable[[Path], list[RunView]]
 
+#: Names of runs in a message.
+_MOST_NAMES = 10
+
 
 class Wanted:
     """The reference run that was asked for, until it is there. Main thread only."""
 
-    def __init__(self, name: str | None, logdirs: Iterable[Path], read: Read) -> None:
+    def __init__(
+        self, name: str | None, logdirs: Iterable[Path], naming: Naming, read: Read
+    ) -> None:
         """``read`` reads what lies at a path that is not among the logdirs."""
         self._name = name
         self._logdirs = tuple(logdirs)
+        self._naming = naming
         self._read = read
+        self._several: list[RunView] = []
+        """The runs that the name means, when these are more than one."""
 
     @property
     def waits(self) -> bool:
@@ -39,8 +48,9 @@ class Wanted:
             return None
         found = [r for r in self._read(path) if r.infos]
         if len(found) != 1:
-            names = ", ".join(r.name for r in found[:10]) or "none"
-            raise UsageError(f"--reference {path}: one run is needed, and there are: {names}")
+            raise UsageError(
+                f"--reference {path}: one run is needed, and there are: {_listed(found)}"
+            )
         self._name = None
         return found[0]
 
@@ -48,24 +58,40 @@ class Wanted:
         logdirs = [_resolved(p) for p in self._logdirs]
         return any(d is not None and (d == path or d in path.parents) for d in logdirs)
 
-    def find(self, runs: Iterable[RunView]) -> RunView | None:
-        """The run of this name or path that has been read; once."""
+    def find(self, runs: Mapping[RunKey, RunView]) -> RunView | None:
+        """The run of this name or path that has been read; once. None while more than one run may
+        be meant."""
         if self._name is None:
             return None
-        path = _resolved(Path(self._name).expanduser())
-        for run in runs:
-            known = is_called(run, self._name) or _lies_at(run, path)
-            if run.infos and not run.data.files.reading and known:
-                self._name = None
-                return run
-        return None
+        keys = self._naming.called(self._name)
+        if not keys:
+            path = _resolved(Path(self._name).expanduser())
+            keys = [key for key, run in runs.items() if _lies_at(run, path)]
+        if not all(key in runs and not runs[key].data.files.reading for key in keys):
+            return None
+        found = [runs[key] for key in sorted(keys) if runs[key].infos]
+        self._several = found[1:] and found
+        if len(found) != 1:
+            return None
+        self._name = None
+        return found[0]
 
     def missing(self, runs: Iterable[RunView]) -> UsageError:
-        """What to say when everything has been read and it was not there."""
+        """What to say when everything has been read and no single run was found."""
+        if self._several:
+            return UsageError(
+                f"--reference {self._name}: one run is needed, and there are: "
+                f"{_listed(self._several)}"
+            )
         names = [r.name for r in runs]
         hint = nearest(str(self._name), names)
         message = f"--reference {self._name}: no run of this name, and no log of a single run"
         return UsageError(message, hint=hint)
+
+
+def _listed(runs: Sequence[RunView]) -> str:
+    more = ", ..." if len(runs) > _MOST_NAMES else ""
+    return ", ".join(r.name for r in runs[:_MOST_NAMES]) + more or "none"
 
 
 class ReferenceRun:
@@ -104,7 +130,7 @@ class ReferenceRun:
         UsageError when there is no run, or more than one."""
         self._take(self._wanted.read_apart())
 
-    def find(self, runs: Iterable[RunView]) -> None:
+    def find(self, runs: Mapping[RunKey, RunView]) -> None:
         """Take the run that was named, once it has been read."""
         self._take(self._wanted.find(runs))
 

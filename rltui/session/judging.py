@@ -53,7 +53,8 @@ class Judging:
         """In the order in which they are judged."""
         self._not_before = -math.inf
         self._took = 0.0
-        """Seconds that the verdicts in the making have taken, in all their slices."""
+        """Seconds that the verdicts in the making have taken, in all their slices; what else
+        happens in between does not count."""
         self.unfinished = False
         """Whether judging stopped because it had taken long: there is more to do at once."""
 
@@ -85,7 +86,7 @@ class Judging:
             reference = Reference(view.data, view.infos, view.name, Alignment(align), tokens)
         self.prepare().compare(reference)
         self._reference = view
-        self._not_before = -math.inf
+        self._not_before, self._took = -math.inf, 0.0
         self.mark(self._views)
 
     def swap(self, other: Callable[[RunView], RunView]) -> None:
@@ -122,15 +123,13 @@ class Judging:
                 continue
             if view.report is not None and resting:
                 put_off[key] = None
-            elif not (judged and enough()) and self._evaluate(view, at, enough):
+            elif not (judged and enough()) and self._timed_evaluate(view, at, enough):
                 judged.add(key)
             else:
                 put_off[key] = None
                 self.unfinished = True
-        end = self._clock.monotonic()
-        self._took += 0.0 if resting else end - begun
         if judged and not self.unfinished:
-            self._not_before = end + min(_REST_S, _REST * self._took)
+            self._not_before = self._clock.monotonic() + min(_REST_S, _REST * self._took)
             self._took = 0.0
         if verdicts:
             self._dirty = {**put_off, **{k: None for k in self._dirty if self._waits(k)}}
@@ -150,6 +149,12 @@ class Judging:
         view.progress = progress(points, view.infos, hyper, roles, now, limits, seen_live=seen_live)
         self._note_stall(view)
         return not data.files.reading and view.recognition is not None
+
+    def _timed_evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
+        begun = self._clock.monotonic()
+        done = self._evaluate(view, now, enough)
+        self._took += self._clock.monotonic() - begun
+        return done
 
     def _evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
         """Judge a run; returns False if there was not enough time for it."""

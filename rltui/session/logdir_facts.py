@@ -14,7 +14,7 @@ from rltui.formats import Options
 from rltui.health.job_log import JobLogs
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, RunFiles
-from rltui.sources.follow.inotify import Notifier
+from rltui.sources.follow.notifier import Notifier
 
 
 @dataclass(frozen=True, slots=True)

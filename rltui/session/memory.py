@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from rltui.core import heap
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.level import Level, RunState
 from rltui.session.run import RunView
@@ -18,6 +19,8 @@ from rltui.store import RunData
 
 #: Bytes to read before the budget is checked again.
 _STEP = 32 << 20
+#: Bytes read after which a walk over the heap is worth its milliseconds.
+_MUCH = 8 << 20
 
 #: A run that was shown within this many seconds is on the screen.
 _SHOWN_S = 3.0
@@ -57,6 +60,7 @@ class Memory:
         """When a run last grew after it had been read, monotonic seconds."""
         self._read = 0
         self._checked = 0
+        self._released = 0
         self.over = False
         """Whether more than the budget is held, because nothing more can be unloaded."""
 
@@ -69,6 +73,11 @@ class Memory:
     def is_full(self) -> bool:
         """Whether enough was read since the last check that the budget may be exceeded."""
         return self._read - self._checked >= min(_STEP, self._budget // 8)
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether more than the budget is held."""
+        return sum(v.data.table.nbytes for v in self._views.values()) > self._budget
 
     def shown(self, key: RunKey, now: float) -> None:
         """Note that a screen shows a run. ``now``: monotonic seconds."""
@@ -145,6 +154,13 @@ class Memory:
     def took(self, batch: Batch) -> None:
         """Count what was read."""
         self._read += sum(b.nbytes for b in batch.blocks)
+
+    def release(self) -> None:
+        """Give back what reading and judging needed in passing, if much was read since the last
+        time."""
+        if self._read - self._released > _MUCH:
+            self._released = self._read
+            heap.release()
 
     def enforce(self, now: float) -> bool:
         """Unload runs until the budget is met; whether any was. ``now``: monotonic seconds."""

@@ -3,57 +3,137 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TypeVar
 
 from rltui.core.batch import RunKey
 from rltui.core.text import clean
 from rltui.sources.discovery.grouping import NAMELESS
 
-if TYPE_CHECKING:
-    from rltui.session.run import RunView
+T = TypeVar("T")
 
 #: Directories that many frameworks give the same name.
 _NAMELESS = NAMELESS | {"run", "runs"}
 
 
 class Naming:
-    """Names the runs of some logdirs, each by the part of its path that distinguishes it."""
+    """Names the runs of some logdirs, each by the part of its path that distinguishes it.
 
-    def __init__(self, labels: Sequence[str] = ()) -> None:
-        """``labels``: the names of the logdirs."""
+    Names depend on every run that was found, whichever of them are read. The reader's thread and
+    the main thread may both add runs.
+    """
+
+    def __init__(self, labels: Sequence[str] = (), chosen: str | None = None) -> None:
+        """``labels``: the names of the logdirs; ``chosen``: the name or glob of the runs to
+        read, None for all."""
         self._labels = tuple(labels)
-        self._heads: Counter[str] = Counter()
-        """First folder -> runs below it, in all logdirs."""
-        self._paths: Counter[str] = Counter()
+        self._chosen = chosen
+        self._lock = Lock()
+        self._names: Mapping[RunKey, str] = {}
+        self._wanted: frozenset[RunKey] = frozenset()
+
+    def choose(self, keys: Collection[RunKey]) -> frozenset[RunKey]:
+        """Take into account every run that was found; returns those to read. A run that was
+        chosen once remains so, whatever it is called later."""
+        with self._lock:
+            self._add(keys)
+            names = {key: self.names_of(key) for key in keys}
+            self._wanted |= {*(names if self._chosen is None else called(self._chosen, names))}
+            return self._wanted
 
     def add(self, key: RunKey) -> None:
-        """Take a run into account, once."""
-        self._heads[_head(self._path(key))] += 1
-        self._paths[key.name] += 1
+        """Take a run into account that is read."""
+        with self._lock:
+            self._add((key,))
+            self._wanted |= {key}
+
+    def _add(self, keys: Collection[RunKey]) -> None:
+        if not all(key in self._names for key in keys):
+            self._names = _unique_names((*self._names, *keys), self._labels)
 
     def name_of(self, key: RunKey) -> str:
         """The first folder below the logdir where no other run lies in it, else the whole path.
 
         The name of the logdir stands for the logdir itself, and in front of a generic name and
-        of one that a run of another logdir has.
+        of one that another run has.
         """
-        path = self._path(key)
-        head = _head(path)
-        if path != key.name or head == path or head.lower() in _NAMELESS:
-            return path
-        alone = self._heads[head] == 1 < len(self._heads)
-        return head if alone else path
+        return self._names.get(key) or _full_path(key, self._labels)
 
-    def _path(self, key: RunKey) -> str:
-        label = self._labels[key.logdir] if key.logdir < len(self._labels) else ""
-        if key.name == "." or key.name.startswith(".#"):
-            return label + key.name[1:]
-        if label and (key.name.lower() in _NAMELESS or self._paths[key.name] > 1):
-            return f"{label}/{key.name}"
-        return key.name
+    def names_of(self, key: RunKey) -> tuple[str, ...]:
+        """What a run answers to: its name, its path below the logdir, the first folder of that,
+        and its path with the name of the logdir."""
+        path = key.name.rstrip("/")
+        return (self.name_of(key), path, _head(path), _full_path(key, self._labels))
+
+    def called(self, text: str) -> list[RunKey]:
+        """The runs to read that ``text`` means, no glob: see :func:`called`."""
+        return called(text, {k: self.names_of(k) for k in sorted(self._wanted)}, globs=False)
+
+
+def called(text: str, names: Mapping[T, Sequence[str]], *, globs: bool = True) -> list[T]:
+    """Those that ``text`` means: the one of this name, which is the first of its ``names``, else
+    all that answer to it or, with ``globs``, match it."""
+    exact = [item for item, (name, *_) in names.items() if name == text]
+    return exact or [
+        item
+        for item, known in names.items()
+        if any(text == name or (globs and fnmatchcase(name, text)) for name in known)
+    ]
+
+
+def _unique_names(keys: Iterable[RunKey], labels: Sequence[str]) -> dict[RunKey, str]:
+    """A name for each run: a short one where no other run has it, else its path with the name of
+    the logdir, and a number where the logdirs have one name, too."""
+    names = _short_names(dict.fromkeys(keys), labels)
+    full: set[RunKey] = set()
+    while True:
+        given = Counter(names.values())
+        alike = {key for key, name in names.items() if given[name] > 1} - full
+        if not alike:
+            break
+        full |= alike
+        names |= {key: _full_path(key, labels) for key in alike}
+    taken = set(names.values())
+    for key in sorted(key for key in full if given[names[key]] > 1):
+        number = 1
+        while (name := f"{names[key]} ({number})") in taken:
+            number += 1
+        names[key] = name
+        taken.add(name)
+    return names
+
+
+def _short_names(keys: Collection[RunKey], labels: Sequence[str]) -> dict[RunKey, str]:
+    """The first folder of each run, or its path; two runs may have the same."""
+    count = Counter(key.name for key in keys)
+    paths = {}
+    for key in keys:
+        ambiguous = key.name.lower() in _NAMELESS or count[key.name] > 1
+        paths[key] = _full_path(key, labels) if ambiguous or _is_logdir(key) else key.name
+    heads = Counter(map(_head, paths.values()))
+    names = {}
+    for key, path in paths.items():
+        head = _head(path)
+        alone = heads[head] == 1 < len(heads)
+        short = path == key.name and head.lower() not in _NAMELESS and alone
+        names[key] = head if short else path
+    return names
+
+
+def _is_logdir(key: RunKey) -> bool:
+    """Whether a run is the logdir itself, or a part of its files."""
+    return key.name == "." or key.name.startswith(".#")
+
+
+def _full_path(key: RunKey, labels: Sequence[str]) -> str:
+    """The path of a run with the name of its logdir in front."""
+    label = labels[key.logdir] if key.logdir < len(labels) else ""
+    if _is_logdir(key):
+        return label + key.name[1:] or key.name
+    return f"{label}/{key.name}" if label else key.name
 
 
 def _head(path: str) -> str:
@@ -84,8 +164,3 @@ def _parts(path: Path) -> list[str]:
         found = path
     names = [clean(x) for x in found.parts if x != found.anchor]
     return names or [clean(str(path))]
-
-
-def is_called(run: RunView, text: str) -> bool:
-    """Whether ``text`` is the name of a run, its path below the logdir, or a glob of either."""
-    return any(text == n or fnmatchcase(n, text) for n in (run.name, run.key.name))

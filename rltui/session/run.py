@@ -95,6 +95,11 @@ class RunView:
         return self._naming.name_of(self.key)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """All that it answers to, its name first."""
+        return self._naming.names_of(self.key)
+
+    @property
     def step_word(self) -> str:
         """What its steps are called: "row" where the rows were counted for want of steps."""
         return "row" if self.points.table.counts_rows else "step"

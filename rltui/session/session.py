@@ -62,7 +62,7 @@ class Session:
         self.logdirs = tuple(logdirs)
         self.labels = logdir_labels(self.logdirs)
         """Names of the logdirs for people."""
-        self._naming = Naming(self.labels)
+        self._naming = Naming(self.labels, choice.run_glob)
         self._views: dict[RunKey, RunView] = {}
         self._hold: Hold | None = None
         self.busy = False
@@ -78,7 +78,7 @@ class Session:
         self._store = Store()
         self._memory = Memory(config.watch.memory_bytes, self._views, self._reader.read_again)
         apart = partial(_read_apart, config=config, choice=choice)
-        wanted = Wanted(choice.reference, self.logdirs, apart)
+        wanted = Wanted(choice.reference, self.logdirs, self._naming, apart)
         self.reference = ReferenceRun(wanted, self._judging, choice.align, lambda: self._hold)
         """The run that all others are compared with."""
         self.mutes = Mutes(lambda: (*self._views.values(), *self.views.values()))
@@ -99,7 +99,7 @@ class Session:
             clock=self.clock,
             verify=choice.verify,
             watch=config.watch,
-            run_glob=choice.run_glob,
+            choose=self._naming.choose,
             step_keys=(*words().step_keys, *self._catalogue.step_keys()),
             pipe=pipe,
             ends=JobLogs(),
@@ -119,17 +119,20 @@ class Session:
         self._reader.scan()
         self.reference.read_apart()
 
-    def read_all(self) -> None:
-        """Read every file to its end and judge every run (headless commands)."""
+    def read_all(self, *, judge: bool = True) -> None:
+        """Read every file to its end and judge every run (headless commands); without ``judge``
+        only where runs must be unloaded."""
         for batch in self._reader.read_all():
             self._apply(batch)
             if not batch.more and self._memory.is_full:
-                self._judging.judge()
+                if judge or self._memory.exceeded:
+                    self._judging.judge()
                 self._memory.enforce(self.clock.monotonic())
-        self.reference.find(self._views.values())
+        self.reference.find(self._views)
         if self.reference.waits:
             raise self.reference.missing(self.runs())
-        self._judging.judge()
+        if judge:
+            self._judging.judge()
 
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
@@ -166,10 +169,12 @@ class Session:
             if not self.busy or self.clock.monotonic() >= end:
                 break
         if self.reference.waits and changes:
-            self.reference.find(self._views.values())
+            self.reference.find(self._views)
         changes |= Changes(self._judging.judge(verdicts=verdicts, pace=self._live))
         if self._memory.is_full and self._memory.enforce(self.clock.monotonic()):
             changes |= Changes(frozenset(self._views))
+        if not (self.busy or self.unsettled):
+            self._memory.release()
         return changes
 
     def finish(self) -> None:

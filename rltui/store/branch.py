@@ -3,22 +3,29 @@
 A file is one branch until the writer declares a restart or the file is rewritten; then the next
 branch begins. Blocks with equal tags are merged as they arrive, so that a live run that is read
 row by row does not become a million tiny arrays; each point is copied at most log2(n) times.
+Once a tag of many rows is read, its blocks become one that grows: see :mod:`.growing_block`.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from rltui.core.block import Block, BoolArray
+from rltui.core import heap
+from rltui.core.block import Block, BoolArray, FloatArray
+from rltui.store.growing_block import GrowingBlock, without
 from rltui.store.points import Points, choose, concatenate, is_sorted
 
-#: Blocks of more rows than this are not merged any further: copying no longer pays off.
+#: Blocks of more rows than this are not merged any further: copying no longer pays off. As many
+#: points of a tag are worth a block that grows.
 _MERGE_ROWS = 4096
+#: Blocks of this size are worth the millisecond it takes to give their memory back.
+_RELEASE_BYTES = 1 << 22
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +71,18 @@ class Branch:
     """Where the points of each tag are."""
     not_finite: set[str] = field(default_factory=set)
     """Tags that have a NaN or infinite point."""
+    first_wall_time: float = math.nan
+    """Wall time of the first row; NaN where the log has none."""
+    last_wall_time: float = math.nan
+    """Wall time of the newest row; NaN where the log has none."""
+    earliest: float = math.inf
+    """Lowest wall time; infinite without any."""
+    latest: float = -math.inf
+    """Highest wall time."""
+    _growing: dict[int, GrowingBlock] = field(default_factory=dict)
+    """Index of a block -> the one that grows and is seen through it."""
+    _scattered: dict[str, int] = field(default_factory=dict)
+    """Tag whose blocks could not become one -> its points then."""
 
     def __deepcopy__(self, memo: object) -> Branch:
         """A copy that shares the blocks."""
@@ -73,27 +92,25 @@ class Branch:
             columns={tag: list(places) for tag, places in self.columns.items()},
             reaches={tag: replace(reach) for tag, reach in self.reaches.items()},
             not_finite=set(self.not_finite),
+            _growing={index: grown.copy() for index, grown in self._growing.items()},
+            _scattered=dict(self._scattered),
         )
-
-    @property
-    def first_wall_time(self) -> float:
-        """Wall time of the first row; NaN where the log has none."""
-        return float(self.blocks[0].wall_times[0]) if self.blocks else math.nan
-
-    @property
-    def last_wall_time(self) -> float:
-        """Wall time of the newest row; NaN where the log has none."""
-        return float(self.blocks[-1].wall_times[-1]) if self.blocks else math.nan
 
     @property
     def nbytes(self) -> int:
         """Bytes held by the points."""
-        return sum(b.nbytes for b in self.blocks)
+        fixed = (b.nbytes for i, b in enumerate(self.blocks) if i not in self._growing)
+        return sum(fixed) + sum(grown.nbytes for grown in self._growing.values())
 
     def count(self, tag: str) -> int:
         """Number of points of a tag."""
         reach = self.reaches.get(tag)
         return 0 if reach is None else reach.count
+
+    def grows(self, tag: str) -> bool:
+        """Whether all points of a tag lie in one block that grows."""
+        parts = self.columns.get(tag, ())
+        return len(parts) == 1 and parts[0][0] in self._growing
 
     def append(self, block: Block) -> None:
         """Add a block at the end."""
@@ -104,6 +121,7 @@ class Branch:
             self.begin = int(block.steps[0])
         self.first_step = low if self.first_step is None else min(self.first_step, low)
         self.last_step = high if self.last_step is None else max(self.last_step, high)
+        self._take_times(block.wall_times)
         self.not_finite.update(_not_finite(block))
         for tag, reach in _reaches(block, low, high):
             known = self.reaches.get(tag)
@@ -113,7 +131,34 @@ class Branch:
             known.count += reach.count
             known.first = min(known.first, reach.first)
             known.last = max(known.last, reach.last)
-        if self.blocks and _mergeable(self.blocks[-1], block):
+        rest = self._grow(block)
+        if rest.tags:
+            self._keep(rest)
+
+    def _take_times(self, walls: FloatArray) -> None:
+        if not self.blocks:
+            self.first_wall_time = float(walls[0])
+        self.last_wall_time = float(walls[-1])
+        there = walls[np.isfinite(walls)]
+        if len(there):
+            self.earliest = min(self.earliest, float(there.min()))
+            self.latest = max(self.latest, float(there.max()))
+
+    def _grow(self, block: Block) -> Block:
+        """Append what belongs to blocks that grow; returns the rest."""
+        rest = block
+        for index, grown in list(self._growing.items()):
+            if grown.takes(rest):
+                grown.append(rest)
+                self.blocks[index] = grown.block
+                rest = without(rest, grown.tags)
+            elif not set(grown.tags).isdisjoint(rest.tags):
+                del self._growing[index]  # later rows of some of its tags are elsewhere
+        return rest
+
+    def _keep(self, block: Block) -> None:
+        last = len(self.blocks) - 1
+        if self.blocks and last not in self._growing and _mergeable(self.blocks[last], block):
             self._merge_into_last(block)
             return
         index = len(self.blocks)
@@ -123,7 +168,11 @@ class Branch:
 
     def _merge_into_last(self, block: Block) -> None:
         self.blocks[-1] = _joined(self.blocks[-1], block)
-        while len(self.blocks) > 1 and _mergeable(self.blocks[-2], self.blocks[-1]):
+        while (
+            len(self.blocks) > 1
+            and len(self.blocks) - 2 not in self._growing
+            and _mergeable(self.blocks[-2], self.blocks[-1])
+        ):
             last = self.blocks.pop()
             self.blocks[-1] = _joined(self.blocks[-1], last)
             for tag in last.tags:
@@ -136,6 +185,7 @@ class Branch:
         Reads only the blocks that hold these points, newest first: a live run whose rows
         alternate between sets of tags has thousands of blocks.
         """
+        self._gather(tag)
         missing = self.count(tag) - start
         pieces: list[Points] = []
         for part in reversed(self.columns.get(tag, ())):
@@ -146,6 +196,39 @@ class Branch:
             missing -= len(piece[0])
             pieces.append(choose(piece, slice(surplus, None)) if surplus else piece)
         return concatenate(pieces[::-1])
+
+    def _gather(self, tag: str) -> None:
+        """Make one block that grows of all rows of a tag and of the tags beside it, if they have
+        many rows in several blocks and none of them is absent."""
+        parts, count = self.columns.get(tag, ()), self.count(tag)
+        if len(parts) < 2 or count < max(_MERGE_ROWS, 2 * self._scattered.get(tag, 0)):
+            return
+        places = [index for index, _ in parts]
+        blocks = [self.blocks[index] for index in places]
+        gone = {t for block in blocks for t in _partly_absent(block)}
+        if tag in gone:
+            self._scattered[tag] = count
+            return
+        beside = (t for t in blocks[0].tags if t not in gone)
+        tags = tuple(t for t in beside if [index for index, _ in self.columns[t]] == places)
+        grown = GrowingBlock(tags, blocks, count)
+        del blocks  # each is released as soon as it is copied
+        for index in places:
+            grown.append(self.blocks[index])
+            self._take_out(index, tags)
+        self._growing[len(self.blocks)] = grown
+        self.columns.update({t: [(len(self.blocks), i)] for i, t in enumerate(tags)})
+        self.blocks.append(grown.block)
+        if grown.nbytes > _RELEASE_BYTES:
+            heap.release()
+
+    def _take_out(self, index: int, tags: tuple[str, ...]) -> None:
+        """Drop some columns of a block."""
+        rest = without(self.blocks[index], tags)
+        self.blocks[index] = rest
+        for column, tag in enumerate(rest.tags):
+            places = self.columns[tag]
+            places[bisect_left(places, (index, -1))] = index, column
 
     def _part(self, part: tuple[int, int]) -> Points:
         block, column = self.blocks[part[0]], part[1]
@@ -174,6 +257,13 @@ def _reaches(block: Block, low: int, high: int) -> Iterator[tuple[str, Reach]]:
                 own = steps[there]
                 first, last = int(own.min()), int(own.max())
             yield tag, Reach(len(there), begin, first, last)
+
+
+def _partly_absent(block: Block) -> list[str]:
+    """The tags of a block that are absent in some of its rows."""
+    if block.absent is None:
+        return []
+    return [block.tags[column] for column in np.flatnonzero(block.absent.any(axis=0))]
 
 
 def _not_finite(block: Block) -> list[str]:

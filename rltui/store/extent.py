@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from rltui.core.block import Block, FloatArray
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
 from rltui.store.takeover import first_step, last_step, restarts
@@ -44,23 +41,17 @@ def extent_of(lineages: Mapping[str, Lineage], off_axis: Collection[str] = ()) -
     branches = [b for s in found for b in s.branches]
     firsts = (first_step(s.branches, off_axis) for s in stepped)
     lasts = (_last_step(s, off_axis) for s in stepped)
-    began = _wall_times(block for b in branches for block in b.blocks[:1])
+    timed = [b for b in branches if b.earliest <= b.latest]
     ended: dict[Path, float] = {}
-    for branch in branches:
-        for walls in _wall_times(branch.blocks[-8:]):
-            ended[branch.path] = max(ended.get(branch.path, -np.inf), float(np.nanmax(walls)))
+    for branch in timed:
+        ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
     return Extent(
         min((x for x in firsts if x is not None), default=None),
         max((x for x in lasts if x is not None), default=None),
         next((r for s in stepped if (r := restarts(_originals(s)))), ()),
-        min((float(np.nanmin(walls)) for walls in began), default=None),
+        min((b.earliest for b in timed), default=None),
         ended,
     )
-
-
-def _wall_times(blocks: Iterable[Block]) -> list[FloatArray]:
-    """The wall times of the blocks that have any."""
-    return [b.wall_times for b in blocks if np.isfinite(b.wall_times).any()]
 
 
 def ranked(lineages: Mapping[str, Lineage]) -> list[Lineage]:

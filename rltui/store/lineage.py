@@ -214,11 +214,14 @@ class Lineage:
             return False
         if np.promote_types(series.values.dtype, new[2].dtype) != series.values.dtype:
             return False
-        if known.growing is None:
-            known.growing = GrowingPoints(series.points, self._growing)
-            self._growing.append(known.growing)
-        known.growing.append(new)
-        known.series = series.extended(known.growing.points)
+        if branch.grows(series.tag) and known.taken == known.total == series.count:
+            known.series, known.growing = series.extended(branch.points(series.tag)), None
+        else:
+            if known.growing is None:
+                known.growing = GrowingPoints(series.points, self._growing)
+                self._growing.append(known.growing)
+            known.growing.append(new)
+            known.series = series.extended(known.growing.points)
         known.total, known.taken = total, branch.count(series.tag)
         return True
 

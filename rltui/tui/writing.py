@@ -79,8 +79,7 @@ def _content(
             raise UsageError("there is no chart here whose data could be written")
         run, tag = data
         yield CSV_HEAD
-        for points in export_rows([(run.key.name, run)], {tag: None}):
-            yield csv_lines(points)
+        yield from csv_lines(export_rows([(run.key.name, run)], {tag: None}))
         return
     if not rows:
         raise UsageError("this screen cannot be written")

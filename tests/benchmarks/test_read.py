@@ -23,7 +23,7 @@ def test_every_set_holds_the_points_that_it_says(name: str, tmp_path: Path) -> N
     assert data.make(tmp_path, name, 0.002) == made
 
 
-@pytest.mark.parametrize("name", ["a", "c", "t", "m", "x", "y"])
+@pytest.mark.parametrize("name", ["a", "c", "t", "m", "x", "y", "w"])
 def test_event_sets_have_right_checksums(name: str, tmp_path: Path) -> None:
     made = data.make(tmp_path, name, 0.004)
     batches = list(Reader([made.root], verify=True).read_all())

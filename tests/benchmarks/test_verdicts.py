@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import stat
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -106,7 +105,8 @@ def test_a_peer_is_read_generously(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "log.jsonl").write_text("{}\n")
     program = tmp_path / "doctor"
-    program.write_text(f"#!{sys.executable}\nprint({json.dumps(json.dumps({'findings': said}))})\n")
+    (tmp_path / "said").write_text(json.dumps({"findings": said}))
+    program.write_text(f"#!/bin/sh\ncat '{tmp_path}/said'\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     sick = Failure("kl_blowup", 1, None)
     label = Label(tmp_path / "run", "run", "verl", 10, False, (sick,), frozenset({"kl_blowup"}))

@@ -21,6 +21,7 @@ from rltui.core.batch import RunKey
 from rltui.files.output_target import target_file
 from rltui.present.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
 from rltui.session import Session
+from rltui.session.judging import Judging
 from tests.builders import LOGDIR, a_batch, a_block, a_source
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import a_session
@@ -198,13 +199,21 @@ def long_series(points: int, old: int = 0) -> Session:
     return a_session(*batches)
 
 
+def test_no_run_is_judged(cli: Cli, bad_logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[object] = []
+    monkeypatch.setattr(Judging, "judge", lambda *_, **__: judged.append(1))
+    monkeypatch.setattr("rltui.session.memory._STEP", 1)
+    assert cli("export", bad_logs).out.count("\n") > 10
+    assert judged == []
+
+
 @pytest.mark.parametrize("old", [0, CHUNK + 7])
 def test_long_series_come_in_pieces_without_a_seam(old: int) -> None:
     session = long_series(3 * CHUNK + 1, old)
     parts = list(export_rows([("x", session.runs()[0])]))
     assert len(parts) > 3
     assert max(len(p.steps) for p in parts) == CHUNK
-    text = b"".join(csv_lines(p) for p in parts).decode()
+    text = b"".join(csv_lines(parts)).decode()
     points = from_csv(",".join(COLUMNS) + "\n" + text)
     assert same([(".", *p[1:]) for p in points], of_store(session))
     assert sum(p[5] for p in points) == old
@@ -214,8 +223,8 @@ def test_text_of_a_row_of_each_kind() -> None:
     block = a_block({"t": [1.0, NAN]}, walls=[1.5, NAN])
     session = a_session(a_batch(block, run=RunKey(0, "r")))
     [rows] = export_rows(zip(export_names(session, session.runs()), session.runs(), strict=True))
-    assert csv_lines(rows) == b"r,t,1,1.5,1.0,false\nr,t,2,,nan,false\n"
-    assert json_lines(rows).splitlines() == [
+    assert list(csv_lines([rows])) == [b"r,t,1,1.5,1.0,false\nr,t,2,,nan,false\n"]
+    assert b"".join(json_lines([rows])).splitlines() == [
         b'{"run":"r","tag":"t","step":1,"wall_time":1.5,"value":1.0,"superseded":false}',
         b'{"run":"r","tag":"t","step":2,"wall_time":null,"value":null,"nonfinite":"nan",'
         b'"superseded":false}',

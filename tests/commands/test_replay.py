@@ -20,7 +20,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
     """Where the run stood, and how the replay begins, when the app would have opened."""
     seen: Shown = []
 
-    def show(session: Any, _: object, start: ReplayStart) -> int:
+    def show(session: Any, _: object, departure: object, start: ReplayStart) -> int:
         seen.append((session.replay.step, start))
         session.stop()
         return 0
@@ -64,6 +64,26 @@ def test_several_runs_must_be_chosen_from(
     assert "there are 2: choose with --run (a, b)" in capsys.readouterr().err
     assert main(["replay", str(logs), "--run", "b"]) == 0
     assert len(shown) == 1
+
+
+def test_every_name_that_is_printed_chooses_its_run(
+    shown: Shown, logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (logs / "a" / "metrics.jsonl").read_text()
+    first, second = tmp_path / "first", tmp_path / "second"
+    for place in (first / "a/logs/x", first / "a/eval", first / "b/logs", second / "b/logs"):
+        place.mkdir(parents=True)
+        (place / "metrics.jsonl").write_text(rows)
+    (second / "metrics.jsonl").write_text(rows)
+    assert main(["replay", str(first), str(second)]) == 2
+    error = capsys.readouterr().err
+    names = error.partition("--run (")[2].partition(")")[0].split(", ")
+    assert len(names) == 5, error
+    for name in names:
+        assert main(["check", str(first), str(second), "--run", name]) in (0, 1)
+        assert capsys.readouterr().out.split()[1].rstrip(":") == name
+        assert main(["replay", str(first), str(second), "--run", name]) == 0
+    assert len(shown) == len(names)
 
 
 def test_nothing_to_replay(

@@ -16,6 +16,7 @@ import pytest
 
 from rltui.commands import standard_input as piped
 from rltui.commands import watch
+from rltui.commands.departure import Departure
 from rltui.core.errors import UsageError
 from rltui.core.stdin import PIPE
 
@@ -114,7 +115,7 @@ def test_a_failure_after_the_pipe_was_taken(ends: Ends, monkeypatch: pytest.Monk
     popen: Any = subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", lambda *a, **k: heirs.append(popen(*a, **k)))
     with pytest.raises(UsageError):
-        watch._watch_pipe(Namespace(logdirs=[PIPE]))
+        watch._watch_pipe(Namespace(logdirs=[PIPE]), Departure(sys.stderr))
     os.close(ends.out)
     os.write(ends.into, ROW)
     os.close(ends.into)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcswidth, wcwidth
 
-from rltui.core.text import cell_width, clean, clean_bytes, fit, kept_clean, pad
+from rltui.core.text import cell_width, clean, clean_bytes, fit, fit_middle, kept_clean, pad
 
 #: Any code point, lone surrogates included: JSON can carry them.
 ANY = st.text(st.characters(exclude_categories=()))
@@ -98,7 +98,7 @@ def test_long_texts_are_cleaned_too() -> None:
 
 @pytest.mark.parametrize(
     ("text", "cells"),
-    [("abc", 3), ("大", 2), ("e\u0301", 1), ("", 0), ("✔▲✖", 3), ("☁\ufe0f", 2)],
+    [("abc", 3), ("a\x1b大", 3), ("大", 2), ("e\u0301", 1), ("", 0), ("✔▲✖", 3), ("☁\ufe0f", 2)],
 )
 def test_cell_width(text: str, cells: int) -> None:
     assert cell_width(text) == cells
@@ -132,6 +132,43 @@ def test_fit_says_that_something_is_lost() -> None:
     assert fit("大大大", 4) == "大…"
     assert fit("entropy", 4, ellipsis="...") == "e..."
     assert fit("entropy", 2, ellipsis="...") == ".."
+    assert fit("entropy", 1) == "…"
     assert fit("entropy", 0) == ""
     assert pad("ab", 4) == "ab  "
     assert pad("ab", 4, right=True) == "  ab"
+    assert pad("entropy", 4) == "ent…"
+    assert pad("entropy", 4, ellipsis=".") == "ent."
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "share", "cut"),
+    [
+        ("actor/entropy", 13, 2 / 3, "actor/entropy"),
+        ("actor/entropy", 12, 2 / 3, "act…/entropy"),
+        ("actor/entropy", 8, 2 / 3, "ac…tropy"),
+        ("actor/entropy", 7, 2 / 3, "actor/…"),
+        ("actor/entropy", 9, 0.5, "acto…ropy"),
+        ("actor/entropy", 9, 0.0, "actor/en…"),
+        ("actor/entropy", 9, 1.0, "…/entropy"),
+        ("大" * 9, 9, 2 / 3, "大…大大大"),
+        ("大" * 9, 10, 2 / 3, "大…大大大"),
+        ("abcdefghijklmnopqrstuvwxyz", 21, 0.55, "abcdefghi…pqrstuvwxyz"),
+    ],
+)
+def test_both_ends_are_kept(text: str, width: int, share: float, cut: str) -> None:
+    assert fit_middle(text, width, share) == cut
+
+
+def test_of_both_ends_the_end_gets_two_thirds() -> None:
+    assert fit_middle("actor/entropy", 10) == "act…ntropy"
+    assert fit_middle("actor/entropy", 10, ellipsis="..") == "ac..ntropy"
+    assert fit_middle("actor/entropy", 7, ellipsis="..") == "actor.."
+
+
+@given(ANY.map(clean), st.integers(-2, 30), st.floats(0, 1))
+def test_both_ends_never_exceed_their_place(text: str, width: int, share: float) -> None:
+    cut = fit_middle(text, width, share)
+    assert cell_width(cut) <= max(width, 0)
+    assert text.startswith(cut.partition("…")[0])
+    if cell_width(text) <= width:
+        assert cut == text

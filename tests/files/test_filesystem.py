@@ -15,7 +15,7 @@ LINE = "{id} 1 0:{id} / {point} rw,relatime shared:1 master:2 - {kind} {source} 
 def mounts(tmp_path: Path, *points: tuple[str, str]) -> Mounts:
     table = tmp_path / "mountinfo"
     lines = (
-        LINE.format(id=n, point=point, kind=kind, source=f"host:/{n}")
+        LINE.format(id=n, point=point.replace(" ", r"\040"), kind=kind, source=f"host:/{n}")
         for n, (point, kind) in enumerate(points)
     )
     table.write_text("\n".join(lines) + "\n")

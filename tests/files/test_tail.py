@@ -57,6 +57,40 @@ def test_budget(log: Path) -> None:
     assert [p.more for p in parts] == [True, True, True, False]
 
 
+def test_before_the_first_poll(log: Path) -> None:
+    tail = Tail(log)
+    assert (tail.offset, tail.size, tail.modified, tail.generation) == (0, 0, 0.0, 0)
+    assert not tail.gone
+    assert not tail.still()
+
+
+def test_still_while_nothing_changes(log: Path) -> None:
+    clock = ManualClock()
+    touch(log, 10**18)
+    tail = Tail(log, clock=clock)
+    tail.poll(60)
+    assert not tail.still(), "there is more to read"
+    tail.poll(BIG)
+    assert tail.still()
+    touch(log, 10**18 + 1)
+    assert not tail.still()
+    tail.poll(BIG)
+    assert tail.still()
+    log.unlink()
+    assert not tail.still()
+
+
+def test_not_still_within_a_tick_of_the_file_system(log: Path) -> None:
+    clock = ManualClock()
+    written(log, b"row\n", clock)
+    tail = Tail(log, clock=clock)
+    tail.poll(BIG)
+    assert not tail.still()
+    clock.advance(2.0)
+    tail.poll(BIG)
+    assert tail.still()
+
+
 def test_an_empty_file(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.touch()
@@ -143,8 +177,35 @@ def test_shorter_for_long_is_believed(log: Path) -> None:
     tail.poll(BIG)
     log.write_bytes(log.read_bytes()[:22])
     polls = [tail.poll(BIG) for _ in range(10)]
-    assert sum(p.restarted for p in polls) == 1
+    assert [n for n, p in enumerate(polls, 1) if p.restarted] == [8]
+    assert messages(polls[7]) == ["was truncated and written anew; read again from its start"]
     assert tail.generation == 1
+    log.write_bytes(log.read_bytes()[:11])
+    assert [tail.poll(BIG) for _ in range(7)] == [Polled()] * 7
+    assert tail.poll(BIG).restarted
+
+
+def test_shorter_twice_is_counted_anew(log: Path) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    whole = log.read_bytes()
+    for _ in range(3):
+        log.write_bytes(whole[:22])
+        assert [tail.poll(BIG) for _ in range(7)] == [Polled()] * 7
+        log.write_bytes(whole)
+        assert not tail.poll(BIG).restarted
+    assert tail.generation == 0
+
+
+def test_replaced_by_a_shorter_file(log: Path) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    other = log.with_name("other")
+    other.write_bytes(b"something else\n")
+    other.replace(log)
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted) == (b"something else\n", True)
+    assert messages(polled) == ["was replaced by another file; read again from its start"]
 
 
 def test_replaced_by_another_file(log: Path) -> None:
@@ -174,7 +235,9 @@ def test_deleted_and_created_again(log: Path) -> None:
     tail = Tail(log)
     tail.poll(BIG)
     log.unlink()
-    assert messages(tail.poll(BIG)) == ["was deleted or moved; what was read of it is kept"]
+    polled = tail.poll(BIG)
+    assert messages(polled) == ["was deleted or moved; what was read of it is kept"]
+    assert polled.changed
     assert tail.gone
     assert tail.poll(BIG) == Polled()
     log.write_bytes(b"again\n")
@@ -276,6 +339,19 @@ def test_trouble_that_comes_and_goes_does_not_flood(
     assert len(seen) == 2 * (6 + 2)
 
 
+def test_what_is_no_longer_noted_is_still_a_change(log: Path) -> None:
+    tail = Tail(log)
+    content = log.read_bytes()
+    for number in range(20):
+        log.write_bytes(content)
+        assert tail.poll(BIG).changed
+        log.unlink()
+        polled = tail.poll(BIG)
+        assert polled.changed
+        assert bool(polled.notes) == (number in (*range(6), 9))
+        assert tail.poll(BIG) == Polled()
+
+
 # -- documents, and files that are rewritten as a habit -----------------------------------------
 
 
@@ -304,6 +380,19 @@ def test_a_document_in_pieces_begins_anew_when_it_changes_in_between(log: Path) 
     assert [p.restarted for p in parts] == [True, False, False]
     assert [p.more for p in parts] == [True, False, False]
     assert not any(p.notes for p in parts)
+
+
+@pytest.mark.parametrize("size", [100, 3 << 19])
+def test_an_unchanged_document_that_came_in_pieces_is_not_read_again(log: Path, size: int) -> None:
+    clock = ManualClock()
+    written(log, b"0123456789" * (size // 10), clock)
+    tail = Tail(log, whole=True, clock=clock)
+    while tail.poll(size // 2).more:
+        pass
+    clock.advance(2.5)
+    assert tail.poll(BIG) == Polled()
+    assert tail.still()
+    assert tail.generation == 0
 
 
 def test_a_document_that_vanishes_and_returns(log: Path) -> None:
@@ -394,6 +483,62 @@ def test_the_same_head_and_end_but_another_middle(log: Path) -> None:
         assert polled.data == new + grown
 
 
+#: Where a fingerprint of MANY bytes has its last sample; others lie before it.
+MANY, LAST = 40_000, 36_864
+
+
+def with_another_sample(content: bytes) -> bytes:
+    return content[:LAST] + b"?" * 32 + content[LAST + 32 :]
+
+
+@pytest.mark.parametrize("more", [b"", b"more"], ids=["as long", "longer"])
+@pytest.mark.parametrize("why", ["replaced", "was short"])
+def test_all_samples_are_compared_where_there_is_a_reason(log: Path, why: str, more: bytes) -> None:
+    content = bytes(range(1, 251)) * (MANY // 250)
+    log.write_bytes(content)
+    tail = Tail(log)
+    tail.poll(BIG)
+    other = log
+    if why == "replaced":
+        other = log.with_name("other")
+    else:
+        log.write_bytes(content[:5000])
+        assert tail.poll(BIG) == Polled()
+    other.write_bytes(with_another_sample(content) + more)
+    other.replace(log)
+    polled = tail.poll(BIG)
+    assert (polled.restarted, len(polled.data)) == (True, MANY + len(more))
+
+
+def test_all_samples_are_compared_where_the_size_is_the_same(log: Path) -> None:
+    content = bytes(range(1, 251)) * (MANY // 250)
+    log.write_bytes(content)
+    tail = Tail(log)
+    tail.poll(BIG)
+    log.write_bytes(with_another_sample(content))
+    touch(log, 10**18)
+    assert tail.poll(BIG).restarted
+
+
+def test_growing_costs_few_reads(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log.write_bytes(bytes(range(1, 251)) * (MANY // 250))
+    tail = Tail(log)
+    tail.poll(BIG)
+    reads, real = [0], os.pread
+
+    def counted(*args: Any) -> bytes:
+        reads[0] += 1
+        return real(*args)
+
+    monkeypatch.setattr(os, "pread", counted)
+    for _ in range(5):
+        reads[0] = 0
+        with log.open("ab") as file:
+            file.write(b"row\n")
+        assert tail.poll(BIG).data == b"row\n"
+        assert reads == [4], "beginning, end, a sample, and what is new"
+
+
 def test_a_likeness_is_small_however_long_the_file() -> None:
     fingerprint = Fingerprint()
     for piece in range(64):
@@ -420,11 +565,48 @@ def test_zeros_at_the_end_wait_for_what_follows(log: Path) -> None:
     clock.advance(60)
     assert tail.poll(BIG) == Polled()
     written(log, b"row 1\n" + bytes(9000), clock)
-    assert (tail.poll(BIG).data, tail.poll(BIG).notes) == (b"", ())
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.notes) == (b"", ())
     written(log, b"row 3\n", clock, mode="ab")
     polled = tail.poll(BIG)
     assert (polled.data, polled.notes) == (bytes(9000) + b"row 3\n", ())
     assert tail.offset == log.stat().st_size
+    written(log, bytes(100), clock, mode="ab")
+    assert tail.poll(BIG).notes == ()
+    clock.advance(5.0)
+    assert len(tail.poll(BIG).notes) == 1, "another gap is another note"
+
+
+def test_zeros_amid_a_long_file_do_not_wait(log: Path) -> None:
+    log.write_bytes(b"row 1\n" + bytes(5000) + b"row 2\n")
+    tail = Tail(log)
+    assert [len(tail.poll(1000).data) for _ in range(6)] == [1000] * 5 + [12]
+
+
+def test_a_page_that_arrives_late_behind_rows_that_came_in_pieces(log: Path) -> None:
+    clock = ManualClock()
+    page = b"a line of text.\n" * 256
+    written(log, page, clock)
+    tail = Tail(log, clock=clock)
+    tail.poll(BIG)
+    written(log, page * 2 + bytes(4096) + page, clock)
+    assert tail.poll(100).data == page[:100]
+    assert tail.poll(BIG).data == page[100:]
+    clock.advance(1.0)
+    written(log, page * 4, clock)
+    assert tail.poll(BIG).data == page * 2
+
+
+def test_a_hole_in_a_file_that_began_anew_is_read_at_once(log: Path) -> None:
+    clock = ManualClock()
+    page = b"a line of text.\n" * 256
+    written(log, page, clock)
+    tail = Tail(log, clock=clock)
+    tail.poll(BIG)
+    written(log, b"Another" + page[7:] + bytes(4096) + page + bytes(20), clock)
+    polled = tail.poll(BIG)
+    assert (polled.restarted, len(polled.data)) == (True, 3 * 4096)
+    assert len(messages(polled)) == 2
 
 
 def test_a_page_that_arrives_late(log: Path) -> None:
@@ -451,10 +633,15 @@ def test_a_page_that_never_arrives(log: Path) -> None:
     tail.poll(BIG)
     written(log, page + b"row" + bytes(4093) + page, clock)
     assert tail.poll(BIG).data == b"row"
-    clock.advance(6.0)
+    clock.advance(4.9)
+    assert tail.poll(BIG) == Polled()
+    clock.advance(0.2)
     assert tail.poll(BIG).data == bytes(4093) + page
     written(log, page, clock, mode="ab")
     assert tail.poll(BIG).data == page
+    clock.advance(60.0)
+    written(log, bytes(4096) + page, clock, mode="ab")
+    assert tail.poll(BIG).data == b"", "the next gap gets its time, too"
 
 
 def test_an_old_hole_is_read_at_once(log: Path) -> None:
@@ -470,3 +657,16 @@ def test_levels_of_notes(log: Path) -> None:
     gone = tail.poll(BIG)
     log.write_bytes(b"first line\n" * 11)
     assert [n[0] for p in (gone, tail.poll(BIG)) for n in p.notes] == [Level.WATCH, Level.OK]
+
+
+def test_reads_that_are_cut_short_are_no_rewriting(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tail = Tail(log)
+    tail.poll(BIG)
+    with log.open("ab") as file:
+        file.write(b"more")
+    whole = os.pread
+    monkeypatch.setattr(os, "pread", lambda fd, length, at: whole(fd, min(length, 7), at))
+    polled = tail.poll(BIG)
+    assert (polled.data, polled.restarted, tail.generation) == (b"more", False, 0)

@@ -17,6 +17,7 @@ from rltui.core.batch import Restart
 from rltui.formats import FORMATS, Decoded
 from rltui.formats.console import Console
 from tests.formats import encode
+from tests.ids import path_id
 from tests.places import CORPORA
 
 pytestmark = pytest.mark.skipif(not CORPORA.is_dir(), reason=f"no corpora at {CORPORA}")
@@ -177,7 +178,7 @@ def test_a_resumed_training_in_one_file_and_in_two(run: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "log", sorted(p.relative_to(CORPORA) for p in CORPORA.glob("dev/**/stdout.log")), ids=str
+    "log", sorted(p.relative_to(CORPORA) for p in CORPORA.glob("dev/**/stdout.log")), ids=path_id
 )
 def test_logs_without_rows_are_not_claimed(log: Path) -> None:
     rows = {"verl", "trl", "trl_old_ppo", "sb3", "cleanrl"}

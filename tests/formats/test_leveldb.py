@@ -122,6 +122,24 @@ def test_zeros_in_the_middle(size: int) -> None:
         assert "zeros" in notes[0].message
 
 
+@pytest.mark.parametrize("size", [3, 300, 5000])
+def test_rows_behind_a_hole_come_as_soon_as_they_are_written(size: int) -> None:
+    """What is left of the record that the hole cut looks like the headers of long chunks."""
+    rest = b"\x00\x10\x01\x00\x20\x02" * 200
+    payloads = [b"first", bytes(size) + rest, *(b"row %d" % n for n in range(30))]
+    data = bytearray(log(FRAMING, payloads))
+    hole = 7 + 7 + len(payloads[0])
+    data[hole : hole + size] = bytes(size)
+    end = hole + 7 + len(payloads[1])
+    notes = NoteBook()
+    reader = RecordReader(FRAMING, notes)
+    assert [p for _, p in reader.feed(bytes(data[:end]))] == [b"first"]
+    for payload in payloads[2:]:
+        begin, end = end, end + 7 + len(payload)
+        assert [p for _, p in reader.feed(bytes(data[begin:end]))] == [payload]
+    assert [n.offset for n in notes.take()] == [hole]
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_damage_reads_the_same_in_any_pieces(data: st.DataObject) -> None:
@@ -133,6 +151,21 @@ def test_damage_reads_the_same_in_any_pieces(data: st.DataObject) -> None:
     whole = read(bytes(raw))
     places = data.draw(st.lists(st.integers(0, len(raw)), max_size=10))
     assert read(*cut(bytes(raw), places)) == whole
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_the_end_of_a_search_is_the_same_in_any_pieces(data: st.DataObject) -> None:
+    """Where so much looks like chunks that the search is given up."""
+    alike = st.integers(0, 3000).map(lambda size: b"." + struct.pack("<IHB", 7, size, 1) * 9)
+    payloads = data.draw(st.lists(st.one_of(alike, st.binary(max_size=90)), min_size=9))
+    raw = bytearray(log(FRAMING, payloads))
+    for place in data.draw(st.lists(st.integers(7, len(raw) - 1), min_size=1, max_size=5)):
+        raw[place] ^= 0x55
+    places = data.draw(st.lists(st.integers(0, len(raw)), max_size=10))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(leveldb, "_MAX_SEARCH", 4000)
+        assert read(*cut(bytes(raw), places)) == read(bytes(raw))
 
 
 def test_fragments_out_of_order() -> None:

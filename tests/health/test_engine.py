@@ -10,12 +10,15 @@ import pytest
 
 from rltui.catalogue.model import Category, Range, Recognition, Scenario, TagInfo
 from rltui.core.level import Level
+from rltui.health import engine as engine_module
 from rltui.health.cases import case_info, case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.model import Finding, FindingState, Report
+from rltui.health.reference import Alignment, Reference
 from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
 from rltui.present.kit import sentences
+from rltui.store import RunData
 from rltui.store.derived import Derived
 from tests.builders import START, a_batch, a_block, a_run, steps
 
@@ -289,6 +292,83 @@ class TestMemory:
     def test_a_run_that_was_never_judged_does_not_wait(self) -> None:
         assert not Engine(RULES).waiting(a_run({"x": [1.0]}).key)
 
+    def test_few_plans_are_kept(self) -> None:
+        engine = Engine(only("clipfrac_high"))
+        for number in range(40):
+            run = a_run({f"clip{number}": [0.5] * 20})
+            infos = {f"clip{number}": replace(case_info("clipfrac.policy"), tag=f"clip{number}")}
+            assert engine.evaluate(run, infos, RECOGNITION, 0.0).level is Level.BAD
+        assert len(engine._plans) == 32
+
+    def test_a_plan_serves_all_runs_of_a_sweep(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        engine = Engine(RULES)
+        infos = {"entropy": case_info("entropy"), "x": replace(case_info("x"), metric=None)}
+        engine.evaluate(a_run({"entropy": [3.0] * 20}), infos, RECOGNITION, 0.0)
+        monkeypatch.setattr("rltui.health.engine.make_plan", None)
+        sick = a_run({"entropy": [3.0] * 20 + [0.01] * 20})
+        assert engine.evaluate(sick, dict(infos), RECOGNITION, 0.0).level is Level.BAD
+
+    def test_a_plan_is_of_one_kind_of_training(self) -> None:
+        engine = Engine(only("entropy_collapse"))
+        infos = {"entropy": case_info("entropy")}
+        values = {"entropy": [3.0] * 20 + [0.01] * 20}
+        assert engine.evaluate(a_run(values), infos, RECOGNITION, 0.0).level is Level.BAD
+        other = replace(RECOGNITION, scenario=replace(RECOGNITION.scenario, id="sft"))
+        assert engine.evaluate(a_run(values), infos, other, 0.0).level is Level.UNKNOWN
+
+    def test_another_kind_of_training_is_noticed(self) -> None:
+        engine = Engine(only("entropy_collapse"))
+        infos = {"entropy": case_info("entropy")}
+        run = a_run({"entropy": [3.0] * 20 + [0.01] * 20})
+        assert engine.evaluate(run, infos, RECOGNITION, 0.0).level is Level.BAD
+        other = replace(RECOGNITION, scenario=replace(RECOGNITION.scenario, id="sft"))
+        assert engine.evaluate(run, infos, other, 0.0).findings == ()
+
+    def test_answers_outlive_new_tags(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Those for tags that mean the same; another meaning is judged again."""
+        run = a_run({"a": [0.5] * 20, "b": [0.5] * 20})
+        clip = case_info("clipfrac.policy")
+        infos = {"a": replace(clip, tag="a"), "b": replace(clip, tag="b")}
+        engine = Engine(only("clipfrac_high"))
+        before = engine.evaluate(run, infos, RECOGNITION, 0.0)
+        run.apply(a_batch({"c": [0.5] * 20}))
+        infos = {**infos, "b": replace(clip, tag="b", scale=0.1), "c": replace(clip, tag="c")}
+        judged: list[str] = []
+        real = engine_module.judge
+
+        def counted(*arguments: object) -> object:
+            judged.append(arguments[2].tag)  # type: ignore[attr-defined]
+            return real(*arguments)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(engine_module, "judge", counted)
+        after = engine.evaluate(run, infos, RECOGNITION, 0.0)
+        assert judged == ["b", "c"]
+        assert after.tags["a"] == before.tags["a"]
+        assert after == Engine(only("clipfrac_high")).evaluate(run, infos, RECOGNITION, 0.0)
+
+    def test_tags_that_are_added_in_place_are_all_judged_again(self) -> None:
+        """The old meanings are gone, so nothing can be compared with them."""
+        run = a_run({"a": [0.5] * 20})
+        infos: dict[str, TagInfo] = {"a": replace(case_info("clipfrac.policy"), tag="a")}
+        engine = Engine(only("clipfrac_high"))
+        assert engine.evaluate(run, infos, RECOGNITION, 0.0).level is Level.BAD
+        infos |= {"a": replace(case_info("x"), tag="a"), "b": replace(case_info("x"), tag="b")}
+        run.apply(a_batch({"b": [0.5] * 20}))
+        assert engine.evaluate(run, infos, RECOGNITION, 0.0).findings == ()
+
+    def test_columns_of_one_tag_do_not_serve_another(self) -> None:
+        """What is shared between the variants of a tag, in short runs and in long ones."""
+        clip, rows = case_info("clipfrac.policy"), 30
+        for count in (rows, 3000):
+            values = {"a": [0.01] * count, "b": [0.5] * count, "c": [0.01] * count}
+            infos = {t: replace(clip, tag=t) for t in values}
+            report = Engine(RULES).evaluate(a_run(values), infos, RECOGNITION, 0.0)
+            assert {t: report.tags[t].level for t in values} == {
+                "a": Level.OK,
+                "b": Level.BAD,
+                "c": Level.OK,
+            }
+
     def test_derived_tags_are_judged(self) -> None:
         run = a_run({"a": [1.0] * 30, "b": [0.5] * 30})
         derived = Derived("difference", "a", "b")
@@ -296,6 +376,73 @@ class TestMemory:
         infos = {derived.tag: replace(case_info("clipfrac.policy"), tag=derived.tag)}
         report = Engine(only("clipfrac_high")).evaluate(run, infos, RECOGNITION, 0.0)
         assert sole(report).tag == derived.tag
+
+
+class TestReference:
+    """Only rules that need one are judged again when the reference changes."""
+
+    def case(self, level: float) -> tuple[RunData, dict[str, TagInfo]]:
+        rng = np.random.default_rng(round(level * 100))
+        keys = ("entropy", "clipfrac.policy")
+        values = {k: level + 0.01 * rng.standard_normal(60) for k in keys}
+        run, infos, _ = case_run(values)
+        return run, dict(infos)
+
+    def reference(self, level: float) -> Reference:
+        run, infos = self.case(level)
+        return Reference(run, infos, f"at {level}", Alignment.STEP, ())
+
+    def test_a_reference_comes_and_goes(self) -> None:
+        run, infos = self.case(0.1)
+        engine = Engine(only("off_reference", "clipfrac_high"))
+        alone = engine.evaluate(run, infos, RECOGNITION, 0.0)
+        assert (alone.reference, alone.judged) == (None, ("clipfrac_high",))
+        engine.compare(self.reference(0.9))
+        compared = engine.evaluate(run, infos, RECOGNITION, 0.0)
+        assert compared.reference == "at 0.9"
+        assert {f.rule for f in compared.findings} == {"off_reference"}
+        engine.compare(self.reference(0.1))
+        alike = engine.evaluate(run, infos, RECOGNITION, 0.0)
+        assert (alike.reference, alike.findings) == ("at 0.1", ())
+        engine.compare(None)
+        assert engine.evaluate(run, infos, RECOGNITION, 0.0) == alone
+
+    def test_other_rules_are_not_judged_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        run, infos = self.case(0.1)
+        engine = Engine(only("off_reference", "clipfrac_high"))
+        first = self.reference(0.9)
+        engine.compare(first)
+        report = engine.evaluate(run, infos, RECOGNITION, 0.0)
+        judged: list[str] = []
+        real = engine_module.judge
+
+        def counted(*arguments: object) -> object:
+            judged.append(arguments[0].id)  # type: ignore[attr-defined]
+            return real(*arguments)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(engine_module, "judge", counted)
+        engine.compare(first)
+        assert engine.evaluate(run, infos, RECOGNITION, 0.0) is report
+        engine.compare(self.reference(0.5))
+        engine.evaluate(run, infos, RECOGNITION, 0.0)
+        assert set(judged) == {"off_reference"}
+
+    def test_the_reference_itself_is_not_compared(self) -> None:
+        run, infos = self.case(0.1)
+        engine = Engine(only("off_reference"))
+        engine.compare(Reference(run, infos, "itself", Alignment.STEP, ()))
+        report = engine.evaluate(run, infos, RECOGNITION, 0.0)
+        assert (report.reference, report.judged) == (None, ())
+
+    def test_another_engine_has_the_same_reference_and_no_memory(self) -> None:
+        run, infos = self.case(0.1)
+        engine = Engine(only("off_reference", "clipfrac_high"))
+        engine.compare(self.reference(0.9))
+        report = engine.evaluate(run, infos, RECOGNITION, 0.0)
+        other = engine.apart()
+        assert other.rules == engine.rules
+        assert other.advance(run, infos, RECOGNITION, 0.0, lambda: True) is None
+        assert other.evaluate(run, infos, RECOGNITION, 0.0) == report
 
 
 class TestBroken:

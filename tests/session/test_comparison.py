@@ -11,8 +11,9 @@ from rltui.core.level import Level
 from rltui.present.kit.sentences import summary
 from rltui.session import Session
 from rltui.session.choice import Choice
+from tests.builders import a_batch
 from tests.commands.conftest import write_jsonl
-from tests.fakes import grpo_tags
+from tests.fakes import FakeReader, a_session, grpo_tags
 
 GOOD = [0.1 + 0.8 * i / 59 for i in range(60)]
 WEAK = [0.1 + 0.2 * i / 59 for i in range(60)]
@@ -64,6 +65,28 @@ def test_a_run_that_learns_less_is_off_the_reference(logs: Path) -> None:
     assert (good.report.reference, weak.report.reference) == (None, "good")
     (finding,) = (f for f in weak.report.findings if f.rule == "off_reference")
     assert summary(finding).startswith(f"{finding.tag} ")
+
+
+def test_a_reference_of_several_runs_is_refused_with_their_names(logs: Path) -> None:
+    for name in ("one", "two"):
+        write(logs / "exp" / name / "x.jsonl", GOOD)
+    with pytest.raises(UsageError, match=r"exp: one run is needed, and there are: .*one.*two"):
+        read(logs, "exp")
+    with pytest.raises(UsageError, match="no run of this name"):
+        read(logs, "g*")
+    one = read(logs, "exp/one/x").reference.run
+    assert one is not None
+    assert one.key.name == "exp/one/x"
+
+
+def test_a_reference_of_several_runs_is_named_while_they_are_followed(logs: Path) -> None:
+    batches = [a_batch({"loss": [1.0]}, run=f"exp/{n}", source=f"exp/{n}/e") for n in "ab"]
+    session = a_session(reader=(reader := FakeReader()), choice=Choice(reference="exp"))
+    session.start()
+    reader.feed(*batches)
+    session.drain()
+    assert session.reference.run is None
+    assert "there are: exp/a, exp/b" in session.troubles()[0].message
 
 
 def test_the_reference_may_lie_elsewhere(logs: Path, tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_a_child_that_lives_on_holds_nobody_up(tmp_path: Path) -> None:
     os.mkfifo(ready)
     code = (
         "import subprocess, sys\n"
-        f"subprocess.Popen(['sh', '-c', 'exec cat {ready}'], start_new_session=True)\n"
+        f"subprocess.Popen(['cat', {str(ready)!r}], start_new_session=True)\n"
     )
     settings = HooksConfig(on_finding=(sys.executable, "-c", code), timeout_s=20.0)
     begun = time.monotonic()

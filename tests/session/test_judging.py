@@ -87,6 +87,43 @@ def test_the_rest_is_as_long_as_all_slices_together(
     assert 0.02 * slices < rest < 2.0, "a slice takes 0.03 s at least"
 
 
+def test_polls_with_nothing_to_judge_do_not_lengthen_the_rest(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rltui.session.judging._REST", 1.0)
+
+    def rest() -> float:
+        session.clock.advance(10.0)
+        session._judging.mark(session.views)
+        pulls(session)
+        return session._judging._not_before - session.clock.monotonic()
+
+    busy = rest()
+    session.clock.advance(10.0)
+    for _ in range(50):
+        session._judging.judge(pace=True)
+    assert rest() == pytest.approx(busy)
+
+
+def test_judging_anew_forgets_how_long_the_last_verdicts_took(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rltui.session.judging._REST", 1.0)
+
+    def rest(given_up: int) -> float:
+        session.reference.choose(None)
+        session._judging.judge()
+        for _ in range(given_up):
+            session.reference.choose(session.runs()[0])
+            session._judging.judge(pace=True)
+            assert session.judging
+        session.reference.choose(session.runs()[0])
+        pulls(session)
+        return session._judging._not_before - session.clock.monotonic()
+
+    assert rest(given_up=8) == pytest.approx(rest(given_up=0))
+
+
 def test_no_rule_waits_after_the_last_row(tmp_path: Path) -> None:
     def write(rows: int) -> None:
         values = [0.1 + 0.001 * (n % 7) for n in range(rows)]

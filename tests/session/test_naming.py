@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rltui.core.batch import RunKey
-from rltui.session.naming import Naming, is_called, logdir_labels
-from tests.builders import a_batch
-from tests.fakes import a_session
+from rltui.session.naming import Naming, called, logdir_labels
 
 
 def names_of(*keys: str | tuple[int, str], labels: tuple[str, ...] = ("logs", "more")) -> list[str]:
@@ -63,14 +63,68 @@ def test_logdirs_of_one_name_are_distinguished(paths: list[str], labels: tuple[s
     assert logdir_labels([Path(p) for p in paths]) == labels
 
 
-def test_a_run_answers_to_its_name_and_to_its_path() -> None:
-    batches = (a_batch({"loss": [1.0]}, run=f"{n}/tb", source=f"{n}/e") for n in "ab")
-    first, _ = a_session(*batches).runs()
-    assert first.name == "a"
-    assert [is_called(first, x) for x in ("a", "a/tb", "a*", "b", "tb")] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
+def test_a_run_answers_to_its_name_its_paths_and_its_first_folder() -> None:
+    naming = Naming(("logs",))
+    keys = [RunKey(0, name) for name in ("a/tb", "b/tb", "c/x", "c/y")]
+    naming.choose(keys)
+    names = {key: naming.names_of(key) for key in keys}
+    assert naming.name_of(keys[0]) == "a"
+    for text in ("a", "a/tb", "a*", "logs/a/tb"):
+        assert called(text, names) == keys[:1], text
+    assert called("c", names) == naming.called("c") == keys[2:]
+    assert called("tb", names) == []
+    assert called("a*", names, globs=False) == []
+
+
+def test_a_name_means_one_run_though_it_is_the_folder_of_others() -> None:
+    keys = [RunKey(0, name) for name in ("exp", "exp/eval", "exp/[1]")]
+    naming = Naming(("logs",))
+    naming.choose(keys)
+    for key in keys:
+        assert naming.called(naming.name_of(key)) == [key]
+
+
+FOLDERS = st.lists(st.sampled_from(["a", "b", "foo", "logs", "tb"]), min_size=1, max_size=3)
+PATHS = st.one_of(st.sampled_from([".", ".#2"]), FOLDERS.map("/".join))
+LABELS = st.sampled_from(["foo", "a", "a/b", "logs"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), PATHS), max_size=12, unique=True),
+    st.lists(LABELS, min_size=3, max_size=3),
+)
+def test_no_two_runs_have_one_name_and_each_name_chooses_its_run(
+    found: list[tuple[int, str]], labels: list[str]
+) -> None:
+    keys = [RunKey(*key) for key in found]
+    naming = Naming(labels)
+    naming.choose(keys)
+    names = [naming.name_of(key) for key in keys]
+    assert len(set(names)) == len(names), names
+    for key, name in zip(keys, names, strict=True):
+        chosen = Naming(labels, name)
+        assert chosen.choose(keys) == {key}
+        assert chosen.name_of(key) == name
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        ([(0, "."), (0, "foo")], ["foo", "foo/foo"]),
+        ([(0, "logs"), (0, "foo/logs")], ["foo/logs", "foo/foo/logs"]),
+        ([(1, "B/logs"), (2, "logs")], ["A/B/logs", "B/logs"]),
+    ],
+    ids=["logdir and run", "generic name", "two logdirs"],
+)
+def test_names_that_would_be_one_begin_with_the_logdir(
+    keys: list[tuple[int, str]], names: list[str]
+) -> None:
+    assert names_of(*keys, labels=("foo", "A", "B")) == names
+
+
+def test_a_run_once_chosen_stays_so() -> None:
+    tb, exp = RunKey(0, "exp/tb"), RunKey(0, "exp")
+    naming = Naming(("logs",), "exp")
+    assert naming.choose([tb, RunKey(0, "b")]) == {tb}
+    assert naming.choose([tb, exp]) == {tb, exp}

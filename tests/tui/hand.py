@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from rich.segment import Segment
@@ -149,11 +150,15 @@ async def open_app(
     hooks: HooksConfig | None = None,
     **options: Any,
 ) -> AsyncIterator[Hand]:
-    """The app over a session that has read ``batches``; the reader thread never runs."""
+    """The app over a session that has read ``batches``; the reader thread never runs.
+
+    Ages move when a test calls ``app.pump.age()``, not once a second of the machine's clock.
+    """
     reader = FakeReader()
     session = a_session(*batches, reader=reader, clock=clock or grpo_clock(), **options)
     app = RltuiApp(session, look or a_look(), hooks)
-    async with driving(app, size=size) as pilot:
-        hand = Hand(app, pilot, reader)
-        await hand.settle()
-        yield hand
+    with patch("rltui.tui.pump._AGE_INTERVAL_S", 1e6):
+        async with driving(app, size=size) as pilot:
+            hand = Hand(app, pilot, reader)
+            await hand.settle()
+            yield hand

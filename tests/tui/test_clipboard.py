@@ -38,7 +38,7 @@ def test_screen_gets_it_in_pieces() -> None:
 
 def test_tmux_gets_a_buffer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmux = tmp_path / "tmux"
-    tmux.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/called\ncat > {tmp_path}/buffer\n')
+    tmux.write_text(f'#!/bin/sh\necho "$@" > "{tmp_path}/called"\ncat > "{tmp_path}/buffer"\n')
     tmux.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     assert not load_tmux(TEXT, {})

@@ -35,13 +35,16 @@ from rltui.formats.tfevents.step_template import StepTemplate, TemplateCache
 
 #: Longer rows are returned in pieces instead of held back until they are complete.
 _MAX_HELD = 1 << 20
-#: A run of fewer records is not worth a template.
+#: A run of fewer scalars is not worth a template.
 _MIN_TEMPLATE = 4
 #: Bytes of new data that are joined with the unfinished rest of the previous data.
 _SEAM = 1 << 16
-#: Records read one by one before a scan is tried: at first, and after a scan.
+#: Scalars read one by one before a scan is tried: at first, and after a scan.
 _PATIENCE = 512
 _PATIENCE_AFTER_SCAN = 16
+#: A template pays if it matches this many scalars at a time, unless little data is left.
+_TEMPLATE_COST = 128
+_MUCH = 1 << 14
 #: Templates learned without any match, after which further records use up the patience even
 #: if a template is learned from them.
 _TRUST = 16
@@ -169,17 +172,17 @@ class TfEventsDecoder:
 
     def _record(self, data: bytes, pos: int, length: int, more: bool) -> int:
         """Decode at least the record at ``pos``; returns bytes consumed, 0 to wait for more."""
-        scalar = scalar_at(data, pos, length, self._plugins, self._verify)
-        if scalar is None:
+        span = scalar_at(data, pos, length, self._plugins, self._verify)
+        if span is None:
             return self._event(data, pos, length)
-        used = self._by_template(data, scalar, more)
+        used = self._by_template(data, span, more) if self._patience > 0 else None
         if used is None and self._patience <= 0:
             used = self._by_scan(data, pos)
-        return self._by_run(data, scalar, more) if used is None else used
+        return self._by_run(data, span, more) if used is None else used
 
-    def _by_template(self, data: bytes, scalar: ScalarSpan, more: bool) -> int | None:
+    def _by_template(self, data: bytes, span: ScalarSpan, more: bool) -> int | None:
         """Decode rows that equal a known template; None when none match, 0 to wait for more."""
-        key, start, end = (scalar.tag, scalar.length), scalar.start, len(data)
+        key, start, end = span.key, span.start, len(data)
         for template in (*self._own.get(key), *self._shared.get(key)):
             if template.size > end - start:
                 if more and template.size < _MAX_HELD:
@@ -192,33 +195,37 @@ class TfEventsDecoder:
                 self._step_group = match.step_group
                 pos += len(match.steps) * template.size
                 self._records += len(match.steps) * template.count
-                self._patience = min(_PATIENCE, self._patience + len(match.steps) * template.count)
                 self._trust = min(_TRUST, self._trust + len(match.steps))
             if pos > start:
+                gain = (pos - start) // template.size * template.scalars
+                if end - pos > _MUCH:
+                    gain -= _TEMPLATE_COST
+                self._patience = min(_PATIENCE, self._patience + gain)
                 return pos - start
         return None
 
-    def _by_run(self, data: bytes, scalar: ScalarSpan, more: bool) -> int:
+    def _by_run(self, data: bytes, span: ScalarSpan, more: bool) -> int:
         """Decode records one by one as long as they belong to the same row."""
-        run = collect_run(data, scalar, self._step_group, self._plugins, self._verify)
+        run = collect_run(data, span, self._step_group, self._plugins, self._verify)
         if run.torn and more and run.size < _MAX_HELD:
             return 0
         self._step_group = run.step_group
-        self._records += len(run.scalars)
-        if self._learn(data, run) and self._trust > 0:
+        self._records += len(run.spans)
+        scalars = run.scalars
+        if self._learn(data, run, len(scalars)) and self._trust > 0:
             self._trust -= 1
         else:
-            self._patience -= len(run.scalars)
-        if len(run.scalars) == 1:
-            step, wall = run.step_group.step, run.step_group.wall
-            self._sink.point(scalar.tag, step, wall, scalar.value, scalar.kind == DOUBLE)
+            self._patience -= len(scalars)
+        step, wall = run.step_group.step, run.step_group.wall
+        if len(scalars) == 1:
+            tag, kind, _, number = scalars[0]
+            self._sink.point(tag, step, wall, number, kind == DOUBLE)
             return run.size
         for kind, dtype in ((FLOAT, np.float32), (DOUBLE, np.float64)):
-            chosen = [s for s in run.scalars if s.kind == kind]
+            chosen = [s for s in scalars if s.kind == kind]
             if chosen:
                 layout = layout_of(tuple(s.tag for s in chosen), dtype)
-                values = [s.value for s in chosen]
-                self._sink.row(layout, run.step_group.step, run.step_group.wall, values)
+                self._sink.row(layout, step, wall, [s.number for s in chosen])
         return run.size
 
     def _by_scan(self, data: bytes, pos: int) -> int | None:
@@ -253,16 +260,16 @@ class TfEventsDecoder:
             for value in event.values
         )
 
-    def _learn(self, data: bytes, run: ScalarRun) -> bool:
+    def _learn(self, data: bytes, run: ScalarRun, scalars: int) -> bool:
         """Make a template from a run, unless it may be half a row of a known template."""
-        key = (run.scalars[0].tag, run.scalars[0].length)
-        if len(run.scalars) < _MIN_TEMPLATE or not StepTemplate.is_possible(run.scalars):
+        key = run.spans[0].key
+        if scalars < _MIN_TEMPLATE or not StepTemplate.is_possible(run.spans):
             return False
         if self._own.get(key) or self._shared.get(key):
             seen, self._sizes[key] = self._sizes.get(key), run.size
             if run.torn or seen != run.size:
                 return False
-        template = StepTemplate(data, run.scalars)
+        template = StepTemplate(data, run.spans)
         (self._shared if template.free else self._own).add(key, template)
         return True
 

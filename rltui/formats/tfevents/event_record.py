@@ -28,8 +28,9 @@ from rltui.formats.protobuf import (
 _DT_FLOAT, _DT_DOUBLE = 1, 2
 _F4, _F8, _U8 = Struct("<f"), Struct("<d"), Struct("<Q")
 _SESSION_START = 1
-#: Key of simple_value, and bytes of key and float.
-_SIMPLE_KEY, _SIMPLE_BYTES = 0x15, 5
+_SUMMARY_KEY, _VALUE_KEY, _TAG_KEY, _SIMPLE_KEY = 0x2A, 0x0A, 0x0A, 0x15
+#: Bytes of the key of simple_value and its float.
+_SIMPLE_BYTES = 5
 
 #: What a summary value turned out to be.
 FLOAT, DOUBLE, TENSOR, OTHER = "f4", "f8", "tensor", ""
@@ -63,7 +64,7 @@ class Event:
     values: list[Value] = field(default_factory=list)
     restart: bool = False
     plain: bool = True
-    """Whether it consists of wall time, step and one value in this order, as templates need."""
+    """Whether it consists of wall time, step and one summary in this order, as templates need."""
 
     @property
     def signed_bits(self) -> int:
@@ -71,32 +72,49 @@ class Event:
         return signed(self.wall_bits)
 
 
-def parse_simple(data: bytes, pos: int, length: int) -> tuple[bytes, int, int, int] | None:
-    """(tag, step, width of the step, position of the value) of a ``simple_value`` event.
+def parse_simple(
+    data: bytes, pos: int, length: int
+) -> tuple[int, int, list[tuple[bytes, int]]] | None:
+    """(step, width of the step, tag and position of each value) of a ``simple_value`` event.
 
-    None unless it is exactly wall time, step and one float value; :func:`parse_event` reads the
+    None unless it is exactly wall time, step and float values; :func:`parse_event` reads the
     others. Almost every record has this shape: this is the hot path.
     """
     end = pos + length
     if length < 20 or data[pos] != 0x09:
         return None
     at, step = pos + 9, 0
+    found: list[tuple[bytes, int]] = []
     try:
         if data[at] == 0x10:
             step, at = varint(data, at + 1, end)
             step = signed(step)
         width = max(0, at - pos - 10)
-        # summary, value and tag, each to the end of the payload
-        for key in b"\x2a\x0a\x0a":
-            if data[at] != key:
-                return None
-            size, at = varint(data, at + 1, end)
-            left = end - at - size
-        if left != _SIMPLE_BYTES or data[at + size] != _SIMPLE_KEY:
+        if data[at] != _SUMMARY_KEY:
             return None
+        size, at = varint(data, at + 1, end)
+        if size != end - at:
+            return None
+        while at < end:
+            # a value is its tag and its number; lengths of one byte are the rule
+            size, inner, tag = data[at + 1], at + 2, data[at + 3]
+            begin = at + 4
+            if (size | tag) & 0x80:
+                size, inner = varint(data, at + 1, end)
+                tag, begin = varint(data, inner + 1, end)
+            place = begin + tag
+            if (
+                data[at] != _VALUE_KEY
+                or data[inner] != _TAG_KEY
+                or inner + size != place + _SIMPLE_BYTES
+                or data[place] != _SIMPLE_KEY
+            ):
+                return None
+            found.append((data[begin:place], place + 1))
+            at = place + _SIMPLE_BYTES
     except (MalformedError, IndexError):
         return None
-    return data[at : at + size], step, width, at + size + 1
+    return (step, width, found) if at == end else None
 
 
 def parse_event(data: bytes, pos: int, length: int) -> Event:
@@ -119,7 +137,7 @@ def parse_event(data: bytes, pos: int, length: int) -> Event:
                 event.restart = integer_field(data, start, stop, 1) == _SESSION_START
     except (error, IndexError) as problem:
         raise MalformedError(str(problem)) from problem
-    event.plain = order in ([1, 2, 5], [1, 5]) and len(event.values) == 1
+    event.plain = order in ([1, 2, 5], [1, 5])
     return event
 
 

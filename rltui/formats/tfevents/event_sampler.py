@@ -70,8 +70,8 @@ def _header_before(data: bytes, place: int, leader: bytes) -> int:
     for pos in range(place - HEADER_BYTES, max(-1, place - _BEFORE_TAG), -1):
         length = valid_header(data, pos)
         if place - pos < length and pos + length + FRAME_BYTES <= len(data):
-            scalar = scalar_at(data, pos, length, {})
-            if scalar is not None and _tag_field(scalar.tag) == leader:
+            span = scalar_at(data, pos, length, {})
+            if span is not None and _tag_field(span.scalars[0].tag) == leader:
                 return pos
     return -1
 
@@ -87,14 +87,14 @@ def _first_step(head: bytes) -> tuple[int, bytes]:
         length = valid_header(head, pos)
         if length < 0 or pos + length + FRAME_BYTES > len(head):
             break
-        scalar = scalar_at(head, pos, length, {})
-        if scalar is not None:
+        span = scalar_at(head, pos, length, {})
+        if span is not None:
             seen += 1
-            if step is not None and scalar.step != step:
+            if step is not None and span.step != step:
                 if leader:
                     return pos - began, leader
-                began, leader = pos, _tag_field(scalar.tag)
-            step = scalar.step
+                began, leader = pos, _tag_field(span.scalars[0].tag)
+            step = span.step
         pos += length + FRAME_BYTES
     # a step that does not end within the head is at least as long as what was seen of it
     return (pos if step is not None else 0), leader

@@ -1,4 +1,4 @@
-"""Single scalar records, and runs of them, found one by one."""
+"""Records of nothing but scalars, and runs of them, found one by one."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from rltui.formats.tfevents.event_record import (
 from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, valid_header
 
 SCALARS = b"scalars"
+#: Bytes of a number.
+WIDTH = {FLOAT: 4, DOUBLE: 8}
 _F4, _F8, _I8 = Struct("<f"), Struct("<d"), Struct("<q")
 _MASK64 = (1 << 64) - 1
 #: Doubles of the years 2004 to 2038 that lie a second apart differ by this many units.
@@ -59,23 +61,37 @@ class StepGroup(NamedTuple):
 NO_GROUP = StepGroup(0, 0, False)
 
 
+class Scalar(NamedTuple):
+    """One number of a record."""
+
+    tag: bytes
+    kind: str
+    """FLOAT or DOUBLE."""
+    pos: int
+    """Its position in the buffer."""
+    number: float
+
+
 class ScalarSpan(NamedTuple):
-    """The position of one scalar record in the buffer, and its content."""
+    """The position of one record of scalars in the buffer, and its content."""
 
     start: int
     """Position of the record's header."""
     length: int
     """Bytes of the payload."""
-    tag: bytes
-    kind: str
-    value_pos: int
     step: int
     step_width: int
     bits: int
     """The wall time's double as a signed integer."""
-    value: float
+    scalars: tuple[Scalar, ...]
+    """At least one; no two have the same tag."""
     free: bool = True
-    """Whether the record alone shows that it is a scalar, without the records before it."""
+    """Whether the record alone shows that it has only scalars, without the records before it."""
+
+    @property
+    def key(self) -> tuple[bytes, int]:
+        """What a template for it is found by: the first tag and the payload's length."""
+        return self.scalars[0].tag, self.length
 
     @property
     def stop(self) -> int:
@@ -86,7 +102,7 @@ class ScalarSpan(NamedTuple):
 def scalar_at(
     data: bytes, pos: int, length: int, plugins: Mapping[bytes, bytes], verify: bool = False
 ) -> ScalarSpan | None:
-    """The record at ``pos`` when it is wall time, step and one float or double scalar.
+    """The record at ``pos`` when it is wall time, step and float or double scalars.
 
     ``plugins`` has the plugins that tags named earlier in the file. None for anything else,
     broken payloads included, and, with ``verify``, those with a wrong checksum.
@@ -101,29 +117,27 @@ def _scalar_at(
     payload = pos + HEADER_BYTES
     simple = parse_simple(data, payload, length)
     if simple is not None:
-        tag, step, width, place = simple
+        step, width, found = simple
         bits = _I8.unpack_from(data, payload + 1)[0]
-        number = _F4.unpack_from(data, place)[0]
-        return ScalarSpan(pos, length, tag, FLOAT, place, step, width, bits, number)
+        unpack = _F4.unpack_from
+        scalars = tuple([Scalar(tag, FLOAT, at, unpack(data, at)[0]) for tag, at in found])
+        span = ScalarSpan(pos, length, step, width, bits, scalars)
+        return span if _are_distinct(scalars) else None
     try:
         event = parse_event(data, payload, length)
     except MalformedError:
         return None
-    if not event.plain or not is_number(event.values[0], plugins):
+    if not event.plain or not all(is_number(value, plugins) for value in event.values):
         return None
-    value, bits = event.values[0], event.signed_bits
-    return ScalarSpan(
-        pos,
-        length,
-        value.tag,
-        value.kind,
-        value.pos,
-        event.step,
-        event.step_width,
-        bits,
-        number_at(data, value),
-        value.plugin == SCALARS,
-    )
+    scalars = tuple(Scalar(v.tag, v.kind, v.pos, number_at(data, v)) for v in event.values)
+    free = all(v.tensor is None or v.plugin == SCALARS for v in event.values)
+    span = ScalarSpan(pos, length, event.step, event.step_width, event.signed_bits, scalars, free)
+    return span if _are_distinct(scalars) else None
+
+
+def _are_distinct(scalars: tuple[Scalar, ...]) -> bool:
+    """Whether there are any and no two have the same tag."""
+    return len(scalars) == 1 or 0 < len({s.tag for s in scalars}) == len(scalars)
 
 
 def is_number(value: Value, plugins: Mapping[bytes, bytes]) -> bool:
@@ -141,46 +155,52 @@ def is_number(value: Value, plugins: Mapping[bytes, bytes]) -> bool:
 
 @dataclass(slots=True)
 class ScalarRun:
-    """Consecutive scalar records of one step group with distinct tags."""
+    """Consecutive records of scalars of one step group with distinct tags."""
 
     step_group: StepGroup
-    scalars: list[ScalarSpan] = field(default_factory=list)
+    spans: list[ScalarSpan] = field(default_factory=list)
     torn: bool = False
     """Whether it ended because the data ended."""
 
     @property
     def size(self) -> int:
         """Bytes from the first record to behind the last."""
-        return self.scalars[-1].stop - self.scalars[0].start
+        return self.spans[-1].stop - self.spans[0].start
+
+    @property
+    def scalars(self) -> list[Scalar]:
+        """The numbers of all records."""
+        return [scalar for span in self.spans for scalar in span.scalars]
 
 
 def collect_run(
     data: bytes,
-    scalar: ScalarSpan,
+    span: ScalarSpan,
     step_group: StepGroup,
     plugins: Mapping[bytes, bytes],
     verify: bool,
 ) -> ScalarRun:
-    """The run that begins with the intact record ``scalar``; ``step_group`` precedes it."""
-    run = ScalarRun(step_group.next(scalar.step, scalar.bits), [scalar])
-    step_group, width, tags, end = run.step_group, scalar.step_width, {scalar.tag}, len(data)
+    """The run that begins with the intact record ``span``; ``step_group`` precedes it."""
+    run = ScalarRun(step_group.next(span.step, span.bits), [span])
+    step_group, width, end = run.step_group, span.step_width, len(data)
+    tags = {scalar.tag for scalar in span.scalars}
     while True:
-        pos = scalar.stop
+        pos = span.stop
         length = valid_header(data, pos) if end - pos >= HEADER_BYTES else -1
         run.torn = end - pos < HEADER_BYTES or (length >= 0 and pos + length + FRAME_BYTES > end)
-        if length < 0 and len(run.scalars) > 1 and not is_intact(data, scalar.start, scalar.length):
-            run.scalars.pop()
+        if length < 0 and len(run.spans) > 1 and not is_intact(data, span.start, span.length):
+            run.spans.pop()
         if length < 0 or run.torn:
             return run
         following = scalar_at(data, pos, length, plugins, verify)
         if (
             following is None
-            or following.tag in tags
+            or not tags.isdisjoint(more := [scalar.tag for scalar in following.scalars])
             or following.step != step_group.step
             or following.step_width != width
             or not step_group.holds(following.bits)
         ):
             return run
-        scalar = following
-        tags.add(scalar.tag)
-        run.scalars.append(scalar)
+        span = following
+        tags.update(more)
+        run.spans.append(span)

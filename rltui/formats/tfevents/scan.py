@@ -1,8 +1,8 @@
 """Many records at once, in any order, for files whose steps do not repeat.
 
 Record headers are found with numpy and confirmed by their checksums; records of equal length
-with equal constant bytes have the same tag, and the fields of a tag are read as columns. Takes
-about 0.4 us per scalar in any order; templates are ten times faster where they match.
+with equal constant bytes have the same tags, and the fields of equal records are read as columns.
+Takes about 0.4 us per scalar in any order; templates are ten times faster where they match.
 """
 
 from __future__ import annotations
@@ -11,34 +11,35 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
+from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.formats.row_sink import Layout, layout_of
 from rltui.formats.tfevents.checksum import checksums_fit, is_intact
-from rltui.formats.tfevents.event_record import DOUBLE, FLOAT
+from rltui.formats.tfevents.event_record import DOUBLE
 from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, length_crc
+from rltui.formats.tfevents.record_shape import (
+    MAX_LENGTH,
+    ByteArray,
+    Shape,
+    by_layout,
+    by_width,
+    equal_rows,
+    shape_of,
+    shaped_alike,
+)
 from rltui.formats.tfevents.scalar_span import (
     NO_GROUP,
     SECOND_BITS,
+    WIDTH,
     ScalarSpan,
     StepGroup,
     scalar_at,
 )
 
-ByteArray = NDArray[np.uint8]
-
-#: Longer records are not scalars and end a scan.
-_MAX_LENGTH = 1 << 12
-#: Odd multipliers for the hash of a row, by Weyl's sequence of the golden ratio.
-_WEIGHTS = (np.arange(1, _MAX_LENGTH, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(
-    1
-)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """All points of one tag and dtype within a scan, in file order: arrays (n,)."""
+    """All points of one tag within a scan, in file order: arrays (n,)."""
 
     layout: Layout
     steps: IntArray
@@ -52,28 +53,55 @@ class Scan:
 
     columns: tuple[Column, ...]
     records: int
-    """Scalar records."""
+    """Records of scalars."""
     others: tuple[tuple[int, int], ...]
-    """(position, payload length) of records that are not plain scalars."""
+    """(position, payload length) of the other records."""
     stop: int
     """Position behind the last record."""
     step_group: StepGroup
 
 
 class _RecordTable:
-    """The fields of the records, filled length by length; one entry per record."""
+    """The fields of the records, filled length by length."""
 
     def __init__(self, count: int) -> None:
         self.step = np.zeros(count, np.int64)
         self.bits = np.zeros(count, np.int64)
-        self.number = np.zeros(count)
-        self.member = np.full(count, -1)
-        """Number of the tag and type in ``tags``; -1 for a record that is not a plain scalar."""
-        self.tags: dict[tuple[bytes, str], int] = {}
+        self.scalars = np.zeros(count, bool)
+        """Whether a record has been read and has only scalars."""
+        self.tags: dict[bytes, int] = {}
+        """Tag -> its number."""
+        self.doubles: set[bytes] = set()
+        """Tags of which a value is a double."""
+        self._records: list[IntArray] = []
+        self._members: list[IntArray] = []
+        self._numbers: list[FloatArray] = []
 
-    def number_of(self, scalar: ScalarSpan) -> int:
-        """The number of a record's tag and type."""
-        return self.tags.setdefault((scalar.tag, scalar.kind), len(self.tags))
+    def members_of(self, span: ScalarSpan) -> list[int]:
+        """The number of the tag of each scalar of a record."""
+        self.doubles.update(s.tag for s in span.scalars if s.kind == DOUBLE)
+        return [self.tags.setdefault(s.tag, len(self.tags)) for s in span.scalars]
+
+    def add(self, records: IntArray, steps: IntArray, bits: IntArray) -> None:
+        """The step and wall time of records (n,)."""
+        self.step[records], self.bits[records] = steps, bits
+        self.scalars[records] = True
+
+    def add_numbers(self, records: IntArray, members: IntArray, numbers: FloatArray) -> None:
+        """One scalar of each of the records (n,)."""
+        self._records.append(records)
+        self._members.append(members)
+        self._numbers.append(numbers)
+
+    def points(self, count: int) -> tuple[IntArray, IntArray, FloatArray]:
+        """Member, record and number of each scalar of the first ``count`` records: by member, in
+        the order of the file."""
+        members, records = np.concatenate(self._members), np.concatenate(self._records)
+        keys = members * len(self.step) + records
+        order = np.argsort(keys)
+        if count < len(self.step):
+            order = order[records[order] < count]
+        return members[order], records[order], np.concatenate(self._numbers)[order]
 
 
 def scan(
@@ -85,10 +113,10 @@ def scan(
     stops: Callable[[bytes, int, int], bool],
     verify: bool,
 ) -> Scan | None:
-    """Contiguous scalar records from ``pos`` on, within ``limit`` bytes.
+    """Contiguous records of scalars from ``pos`` on, within ``limit`` bytes.
 
-    ``stops(data, position, length)`` returns whether the scan must end before a record that is
-    not a plain scalar. None when nothing could be read.
+    ``stops(data, position, length)`` returns whether the scan must end before another record.
+    None when nothing could be read.
     """
     places, lengths = _chain(data, pos, min(len(data), pos + limit))
     if not len(places):
@@ -99,7 +127,7 @@ def scan(
         _read_length(data, places, group, length, plugins, table, verify)
     others: list[tuple[int, int]] = []
     count = len(places)
-    for index in np.flatnonzero(table.member < 0).tolist():
+    for index in np.flatnonzero(~table.scalars).tolist():
         place, length = int(places[index]), int(lengths[index])
         if stops(data, place, length):
             count = index
@@ -108,12 +136,13 @@ def scan(
     if not count:
         return None
     stop = int(places[count - 1] + lengths[count - 1]) + FRAME_BYTES
-    chosen = np.flatnonzero(table.member[:count] >= 0)
-    walls = np.zeros(len(places))
+    chosen = np.flatnonzero(table.scalars[:count])
+    columns: tuple[Column, ...] = ()
     if len(chosen):
+        walls = np.zeros(len(places))
         anchors, step_group = _group_walls(table.step[chosen], table.bits[chosen], step_group)
         walls[chosen] = anchors.view(np.float64)
-    columns = tuple(_columns(table, walls, count))
+        columns = tuple(_columns(table, walls, count))
     return Scan(columns, len(chosen), tuple(others), stop, step_group)
 
 
@@ -132,7 +161,7 @@ def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
     stored = np.zeros(len(places), np.int64)
     for byte in range(4):
         stored |= window[places + 8 + byte].astype(np.int64) << (8 * byte)
-    fit = lengths < _MAX_LENGTH
+    fit = lengths < MAX_LENGTH
     fit &= places + lengths + FRAME_BYTES <= len(window)
     places, lengths, stored = places[fit], lengths[fit], stored[fit]
     known, which = np.unique(lengths, return_inverse=True)
@@ -161,111 +190,70 @@ def _read_length(
     window: ByteArray = np.ndarray((len(data) - length + 1, length), np.uint8, data, 0, (1, 1))
     matrix = window[places[group] + HEADER_BYTES]
     broken = ~checksums_fit(data, places[group], length) if verify else None
-    for rows in _alike(matrix):
+    known: dict[int, tuple[ScalarSpan, Shape] | None] = {}
+
+    def parsed(row: int) -> tuple[ScalarSpan, Shape] | None:
+        if row not in known:
+            span = scalar_at(data, int(places[group[row]]), length, plugins, verify)
+            known[row] = None if span is None else (span, shape_of(span))
+        return known[row]
+
+    for rows in by_width(matrix):
         tries = _TRIES
         while len(rows):
-            place = int(places[group[rows[0]]])
-            scalar = scalar_at(data, place, length, plugins, verify)
-            if scalar is None or scalar.step_width > 8 or not tries:
-                if scalar is not None:
-                    _enter_one(scalar, int(group[rows[0]]), table)
+            first_row = parsed(int(rows[0]))
+            if first_row is None or first_row[0].step_width > 8 or not tries:
+                if first_row is not None:
+                    _enter_one(first_row[0], int(group[rows[0]]), table)
                 rows = rows[1:]
                 continue
-            tries -= 1
+            shape = first_row[1]
             part = matrix if len(rows) == len(matrix) else matrix[rows]
-            first, tag = _by_tag(part, scalar, place)
-            members = np.full(len(first), -1)
-            for number, row in enumerate(first.tolist()):
-                other = scalar_at(data, int(places[group[rows[row]]]), length, plugins, verify)
-                if other is not None and _shape(other) == _shape(scalar):
-                    members[number] = table.number_of(other)
-            same = _equal(part, first[tag], scalar, place) & (members >= 0)[tag]
+            alike = shaped_alike(part, shape)
+            if not alike.all():
+                part = part[alike]
+            chosen = rows[alike]
+            first, layout = by_layout(part, shape)
+            members = np.full((len(first), len(shape.numbers)), -1)
+            for number, row in enumerate(chosen[first].tolist()):
+                other = parsed(row)
+                if other is not None and other[1] == shape:
+                    members[number] = table.members_of(other[0])
+            same = equal_rows(part, first[layout], shape) & (members[:, 0] >= 0)[layout]
             if broken is not None:
-                same &= ~broken[rows]
-            whole = bool(same.all())
-            _enter(part if whole else part[same], group[rows[same]], scalar, place, table)
-            table.member[group[rows[same]]] = members[tag[same]]
-            rows = rows[~same]
+                same &= ~broken[chosen]
+            if not same.all():
+                part, layout, chosen = part[same], layout[same], chosen[same]
+                alike[alike] = same
+            _enter(part, group[chosen], shape, members[layout], table)
+            tries -= len(chosen) < _WORTH
+            rows = rows[~alike]
 
 
-#: Record shapes tried on the records of one length before they are read one by one.
-_TRIES = 16
-
-
-def _shape(scalar: ScalarSpan) -> tuple[str, int, int]:
-    """Two records of one length and shape have their fields at the same offsets."""
-    return scalar.kind, scalar.value_pos - scalar.start, scalar.step_width
-
-
-def _alike(matrix: ByteArray) -> list[IntArray]:
-    """Rows grouped by the width of their step and by whether they end in a simple value."""
-    if matrix.shape[1] < 20:
-        return [np.arange(len(matrix))]
-    width = (matrix[:, 9] == 0x10).astype(np.int64)
-    going = width.astype(bool)
-    for byte in range(10, 19):
-        going &= matrix[:, byte] >= 0x80
-        if not going.any():
-            break
-        width += going
-    kind = 2 * width + (matrix[:, -5] == 0x15)
-    return [np.flatnonzero(kind == k) for k in np.unique(kind).tolist()]
-
-
-def _by_tag(part: ByteArray, scalar: ScalarSpan, place: int) -> tuple[IntArray, IntArray]:
-    """The first row of each tag, and the number of each row's tag, by a hash of the bytes
-    behind the step without the value.
-
-    Only a guess: every row is compared afterwards with the first one of its tag.
-    """
-    begin = 9 + (1 + scalar.step_width if scalar.step_width else 0)
-    words = -(-(part.shape[1] - begin) // 8)
-    padded = np.zeros((len(part), 8 * words), np.uint8)
-    padded[:, : part.shape[1] - begin] = part[:, begin:]
-    value = scalar.value_pos - place - HEADER_BYTES - begin
-    padded[:, value : value + _SIZE[scalar.kind]] = 0
-    keys = padded.view(np.uint64) @ _WEIGHTS[:words]
-    _, first, tag = np.unique(keys, return_index=True, return_inverse=True)
-    return first, tag
-
-
-_SIZE = {FLOAT: 4, DOUBLE: 8}
-
-
-def _equal(part: ByteArray, like: IntArray, scalar: ScalarSpan, place: int) -> BoolArray:
-    """(n,) whether each row equals row ``like`` in all but time, step and value."""
-    mask = np.full(part.shape[1], 0xFF, np.uint8)
-    mask[1:9] = 0
-    mask[10 : 10 + scalar.step_width] = 0x80
-    value = scalar.value_pos - place - HEADER_BYTES
-    mask[value : value + _SIZE[scalar.kind]] = 0
-    differs = part[like]
-    differs ^= part
-    differs &= mask
-    same: BoolArray = np.logical_not(differs.any(axis=1))
-    return same
+#: Record shapes with few records that are tried, of one length, before they are read one by one.
+_TRIES, _WORTH = 16, 32
 
 
 def _enter(
-    part: ByteArray, records: IntArray, scalar: ScalarSpan, place: int, table: _RecordTable
+    part: ByteArray, records: IntArray, shape: Shape, members: IntArray, table: _RecordTable
 ) -> None:
-    """Store rows whose fields are at the same offsets as in ``scalar``."""
+    """Store rows (n,) of one shape; ``members`` is (n, m)."""
     step = np.zeros(len(part), np.int64)
-    for byte in range(scalar.step_width):
+    for byte in range(shape.step_width):
         step |= (part[:, 10 + byte] & 0x7F).astype(np.int64) << (7 * byte)
-    value = scalar.value_pos - place - HEADER_BYTES
-    size, word = (8, "<f8") if scalar.kind == DOUBLE else (4, "<f4")
-    table.step[records] = step
-    table.bits[records] = np.ascontiguousarray(part[:, 1:9]).view("<i8")[:, 0]
-    numbers = np.ascontiguousarray(part[:, value : value + size]).view(word)[:, 0]
-    table.number[records] = numbers
+    bits = np.ascontiguousarray(part[:, 1:9]).view("<i8")[:, 0]
+    table.add(records, step, bits)
+    for column, (kind, place) in enumerate(shape.numbers):
+        content = np.ascontiguousarray(part[:, place : place + WIDTH[kind]])
+        numbers = content.view(f"<{kind}")[:, 0].astype(np.float64)
+        table.add_numbers(records, members[:, column], numbers)
 
 
-def _enter_one(scalar: ScalarSpan, record: int, table: _RecordTable) -> None:
-    table.step[record] = scalar.step
-    table.bits[record] = scalar.bits
-    table.number[record] = scalar.value
-    table.member[record] = table.number_of(scalar)
+def _enter_one(span: ScalarSpan, record: int, table: _RecordTable) -> None:
+    table.add(np.array([record]), np.array([span.step]), np.array([span.bits]))
+    numbers = np.array([scalar.number for scalar in span.scalars])
+    records = np.full(len(numbers), record)
+    table.add_numbers(records, np.array(table.members_of(span)), numbers)
 
 
 def _group_walls(
@@ -291,18 +279,16 @@ def _group_walls(
 
 def _columns(table: _RecordTable, walls: FloatArray, count: int) -> Iterator[Column]:
     """The points of each tag, in order of first appearance."""
-    member = table.member[:count]
-    order = np.argsort(member, kind="stable")
-    order = order[np.searchsorted(member[order], 0) :]
-    steps, times, numbers = table.step[order], walls[order], table.number[order]
-    ends = np.cumsum(np.bincount(member[order], minlength=len(table.tags))).tolist()
+    members, records, numbers = table.points(count)
+    steps, times = table.step[records], walls[records]
+    ends = np.cumsum(np.bincount(members, minlength=len(table.tags))).tolist()
     begins = [0, *ends[:-1]]
     spans = sorted(
-        (int(order[begin]), begin, end, key)
-        for key, begin, end in zip(table.tags, begins, ends, strict=True)
+        (int(records[begin]), begin, end, tag)
+        for tag, begin, end in zip(table.tags, begins, ends, strict=True)
         if end > begin
     )
-    for _, begin, end, (tag, kind) in spans:
-        dtype = np.float64 if kind == DOUBLE else np.float32
+    for _, begin, end, tag in spans:
+        dtype = np.float64 if tag in table.doubles else np.float32
         values = numbers[begin:end].astype(dtype)[:, None]
         yield Column(layout_of((tag,), dtype), steps[begin:end], times[begin:end], values)

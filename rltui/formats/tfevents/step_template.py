@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.formats.row_sink import Layout, layout_of
-from rltui.formats.tfevents.checksum import MAX_BYTES, checksums_fit, is_intact
+from rltui.formats.tfevents.checksum import checksums_fit, is_intact
 from rltui.formats.tfevents.event_record import DOUBLE, FLOAT
 from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES
-from rltui.formats.tfevents.scalar_span import SECOND_BITS, ScalarSpan, StepGroup
+from rltui.formats.tfevents.scalar_span import SECOND_BITS, WIDTH, ScalarSpan, StepGroup
 
+#: Bytes of a row that can be a template.
+_MAX_BYTES = 1 << 22
 #: Bytes of rows compared at a time, so that they stay in the L2 cache.
 _GROUP_BYTES = 1 << 18
-_WIDTH = {FLOAT: 4, DOUBLE: 8}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,36 +53,40 @@ class _DtypeGroup:
 class StepTemplate:
     """One logged row. Immutable; shared by the decoders of all runs."""
 
-    def __init__(self, data: bytes, scalars: Sequence[ScalarSpan]) -> None:
-        start = scalars[0].start
-        last = scalars[-1]
+    def __init__(self, data: bytes, spans: Sequence[ScalarSpan]) -> None:
+        start = spans[0].start
+        last = spans[-1]
         self.size = last.start + last.length + FRAME_BYTES - start
         """Bytes of one row."""
-        self.count = len(scalars)
-        """Records (and tags) of one row."""
+        self.count = len(spans)
+        """Records of one row."""
+        self.scalars = sum(len(s.scalars) for s in spans)
+        """Values of one row."""
         self._last = last.length
-        self.free = all(s.free for s in scalars)
+        self.free = all(s.free for s in spans)
         self._width = last.step_width
         self._const = np.frombuffer(data, np.uint8, self.size, start).copy()
         self._mask = np.full(self.size, 0xFF, np.uint8)
         walls = []
-        for scalar in scalars:
-            payload = scalar.start - start + HEADER_BYTES
-            value = scalar.value_pos - start
+        for span in spans:
+            payload = span.start - start + HEADER_BYTES
             walls.append(payload + 1)
             self._mask[payload + 1 : payload + 9] = 0
             self._mask[payload + 10 : payload + 10 + self._width] = 0
-            self._mask[value : value + _WIDTH[scalar.kind]] = 0
-            self._mask[payload + scalar.length : payload + scalar.length + 4] = 0
+            self._mask[payload + span.length : payload + span.length + 4] = 0
+        scalars = [scalar for span in spans for scalar in span.scalars]
+        for scalar in scalars:
+            value = scalar.pos - start
+            self._mask[value : value + WIDTH[scalar.kind]] = 0
         self._const &= self._mask
-        self._starts = np.array([s.start - start for s in scalars])
-        self._lengths = np.array([s.length for s in scalars])
+        self._starts = np.array([s.start - start for s in spans])
+        self._lengths = np.array([s.length for s in spans])
         self._walls = np.array(walls)
         self._steps = self._walls + 9
         self._dtype_groups = tuple(
             _DtypeGroup(
                 layout_of(tuple(s.tag for s in scalars if s.kind == kind), dtype),
-                np.array([s.value_pos - start for s in scalars if s.kind == kind]),
+                np.array([s.pos - start for s in scalars if s.kind == kind]),
                 word,
             )
             for kind, dtype, word in ((FLOAT, np.float32, "<u4"), (DOUBLE, np.float64, "<u8"))
@@ -89,10 +94,10 @@ class StepTemplate:
         )
 
     @staticmethod
-    def is_possible(scalars: Sequence[ScalarSpan]) -> bool:
+    def is_possible(spans: Sequence[ScalarSpan]) -> bool:
         """Whether the records can make a template: not with a step of more than 8 bytes (a
-        negative one), nor with payloads too long for :func:`checksums_fit`."""
-        return scalars[0].step_width <= 8 and max(s.length for s in scalars) <= MAX_BYTES
+        negative one), nor as a row that is read alone anyway because of its size."""
+        return spans[0].step_width <= 8 and spans[-1].stop - spans[0].start <= _MAX_BYTES
 
     def rows(
         self, data: bytes, pos: int, end: int, step_group: StepGroup, verify: bool = False

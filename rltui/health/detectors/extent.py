@@ -16,6 +16,8 @@ from rltui.core.block import IntArray
 
 #: Ratio of neighbouring sizes: few sizes occur, so that few windows are computed.
 _STEP = 1.3
+#: Of a longer log few arrays of sizes are kept: it has other ones with each row.
+_SHORT_ROWS = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Extent:
 
     def sizes(self, rows: int) -> IntArray:
         """(rows,) the number at each row. Shared: not to be written."""
-        return _sizes(self, rows)
+        return _sizes(self, rows) if rows <= _SHORT_ROWS else _long_sizes(self, rows)
 
     def full(self) -> int:
         """The first row, from 0, at which the number is the most and that many rows are there."""
@@ -75,6 +77,11 @@ def _ladder(least: int, most: int) -> tuple[int, ...]:
         sizes.append(size)
         size = max(size + 1, int(size * _STEP))
     return (*sizes, most)
+
+
+@lru_cache(maxsize=8)
+def _long_sizes(of: Extent, rows: int) -> IntArray:
+    return _sizes.__wrapped__(of, rows)
 
 
 @lru_cache(maxsize=256)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import insort
-from functools import lru_cache
 
 import numpy as np
 
@@ -20,8 +19,6 @@ from rltui.health.detectors.windows import (
 
 #: Up to this many numbers are kept in order one by one: numpy takes longer to begin.
 _FEW = 500
-#: The steps of series of at most this many rows are kept.
-_KEPT_ROWS = 2048
 
 
 @detector(
@@ -57,11 +54,11 @@ def left_behind(
     least = _running(np.where(settled, middle, np.inf), np.minimum)
     at_best = _newest_best(np.where(settled, middle, -np.inf))
     reach = best - (least[at_best] if below_start and n else least)
-    fall, gained = best - middle, _gain_since(rows.others.get("reward"), at_best, n)
+    fall, gained = best - middle, _gain_since(rows, at_best)
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(settled & (reach > 0), fall / reach, 0.0)
         floor = np.where(settled, best - lost * reach, np.nan)
-    start, certain = start_median(rows.x, least_window), noise * _median_step(rows.x)
+    start, certain = start_median(rows.x, least_window), noise * _own_step(rows)
     beyond = (part >= lost) & (fall > 0) & (fall >= certain)
     beyond &= np.arange(n) >= least_rows - 1
     if rise > 0:
@@ -99,9 +96,7 @@ def flat_beside(
     """
     n = rows.count
     start, best = start_median(rows.x, 2), _running(rows.x, np.maximum)
-    reward = rows.others.get("reward")
-    gained = _gain_since(reward, np.zeros(n, dtype=np.int64), n)
-    step = _median_step(rows.x)
+    gained, step = _gain_since(rows, np.zeros(n, dtype=np.int64)), _own_step(rows)
     beyond = (best - start <= noise * step) & (step > 0) & (best < ceiling)
     beyond &= (gained >= rise) & (np.arange(n) >= least_rows - 1)
     return Signal(
@@ -261,9 +256,10 @@ def _newest_best(x: FloatArray) -> IntArray:
     return np.asarray(np.maximum.accumulate(np.where(x >= np.maximum.accumulate(x), own, 0)))
 
 
-def _gain_since(reward: FloatArray | None, since: IntArray, n: int) -> FloatArray:
-    """(n,) gain of ``reward`` since the row ``since``, as share of the range it has covered; NaN
-    where it is not known, or less than three of its usual steps."""
+def _gain_since(rows: Rows, since: IntArray) -> FloatArray:
+    """(n,) gain of the ``reward`` since the row ``since``, as share of the range it has covered;
+    NaN where it is not known, or less than three of its usual steps."""
+    reward, n = rows.others.get("reward"), rows.count
     if reward is None or not n:
         return constant(n, np.nan)
     known = np.isfinite(reward)
@@ -275,27 +271,18 @@ def _gain_since(reward: FloatArray | None, since: IntArray, n: int) -> FloatArra
     span = _running(smooth, np.maximum) - _running(smooth, np.minimum)
     gain = smooth - smooth[since]
     with np.errstate(invalid="ignore", divide="ignore"):
-        certain = known & (span > 0) & (gain >= 3.0 * _median_step(smooth))
+        step = rows.once_of("reward", "step of its medians", lambda: _median_step(smooth))
+        certain = known & (span > 0) & (gain >= 3.0 * step)
         return np.where(certain, gain / span, np.nan)
+
+
+def _own_step(rows: Rows) -> FloatArray:
+    return rows.once("median step", lambda: _median_step(rows.x))
 
 
 def _median_step(x: FloatArray) -> FloatArray:
     """(n,) median distance between neighbours in the rows so far; renewed each time their number
-    has grown by a tenth. Not to be changed: all scores are compared with one reward, so that the
-    steps of short series are kept for a while."""
-    if len(x) > _KEPT_ROWS:
-        return _found_median_step(x)
-    return _kept_median_step(np.asarray(x, dtype=np.float64).tobytes())
-
-
-@lru_cache(maxsize=64)
-def _kept_median_step(values: bytes) -> FloatArray:
-    out = _found_median_step(np.frombuffer(values))
-    out.flags.writeable = False
-    return out
-
-
-def _found_median_step(x: FloatArray) -> FloatArray:
+    has grown by a tenth."""
     steps, out, look = np.abs(np.diff(x)), np.zeros(len(x)), 1
     known = bool(np.isfinite(steps[:_FEW]).all())
     few = steps[:_FEW].tolist() if known else []

@@ -29,6 +29,9 @@ class Rows:
 
     kept: dict[Hashable, FloatArray] = field(default_factory=dict)
     """What was computed of ``x`` already; shared by all variants and levels that judge it."""
+    kept_of: dict[str, dict[Hashable, FloatArray]] = field(default_factory=dict)
+    """role -> what was computed of its values already; shared by all tags beside which they are
+    the same."""
 
     @property
     def count(self) -> int:
@@ -50,10 +53,20 @@ class Rows:
 
     def once(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
         """What ``compute`` makes of ``x`` alone, computed once per ``key``; not to be changed."""
-        found = self.kept.get(key)
-        if found is None:
-            found = self.kept[key] = compute()
-        return found
+        return _once(self.kept, key, compute)
+
+    def once_of(self, role: str, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
+        """The same for what ``compute`` makes of the values of one role alone."""
+        return _once(self.kept_of.setdefault(role, {}), key, compute)
+
+
+def _once(
+    kept: dict[Hashable, FloatArray], key: Hashable, compute: Callable[[], FloatArray]
+) -> FloatArray:
+    found = kept.get(key)
+    if found is None:
+        found = kept[key] = compute()
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

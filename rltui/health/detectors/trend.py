@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
@@ -18,6 +21,8 @@ _RISING = 2.0
 _MOVED = 3.0
 #: Most values that a rank trend compares in pairs; longer series are averaged in blocks.
 _MOST_RANKED = 100
+#: The ends of a series of at most this many rows are sorted together for all looks.
+_MOST_TOGETHER = 2048
 
 
 def rank_trend(x: FloatArray) -> float:
@@ -28,8 +33,16 @@ def rank_trend(x: FloatArray) -> float:
     n = len(x)
     if n < 3:
         return 0.0
-    score = float(np.sign(x[np.newaxis, :] - x[:, np.newaxis])[np.triu_indices(n, 1)].sum())
-    return score / float(np.sqrt(n * (n - 1) * (2 * n + 5) / 18))
+    later, earlier, pairs = x[np.newaxis, :], x[:, np.newaxis], _pairs(n)
+    up = int(np.count_nonzero((later > earlier) & pairs))
+    down = int(np.count_nonzero((later < earlier) & pairs))
+    return (up - down) / math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
+
+
+@lru_cache(maxsize=_MOST_RANKED)
+def _pairs(n: int) -> BoolArray:
+    """Where the column comes after the row, (n, n)."""
+    return np.asarray(np.tri(n, dtype=bool).T & ~np.eye(n, dtype=bool))
 
 
 #: What :func:`no_gain` says of a gain that is smaller than its limit.
@@ -205,8 +218,36 @@ def _left(x: FloatArray, start: FloatArray, late: FloatArray, flags: BoolArray) 
 
 def _all_ends(x: FloatArray, first: int, growth: float) -> FloatArray:
     """:func:`_ends` at each look, (looks, 3)."""
-    found = [_ends(x[:look]) for look, _ in looks(first, len(x), growth)]
-    return np.array(found, dtype=np.float64).reshape(-1, 3)
+    counts = [look for look, _ in looks(first, len(x), growth)]
+    if not counts or len(x) > _MOST_TOGETHER:
+        return np.array([_ends(x[:look]) for look in counts], dtype=np.float64).reshape(-1, 3)
+    begin, begin_spread = _medians_and_spreads(x, [(0, min(n, max(3, n // 10))) for n in counts])
+    end, end_spread = _medians_and_spreads(x, [(n - n // 3, n) for n in counts])
+    return np.stack([begin, end, 1.4826 * np.maximum(begin_spread, end_spread)], axis=1)
+
+
+def _medians_and_spreads(
+    x: FloatArray, parts: list[tuple[int, int]]
+) -> tuple[FloatArray, FloatArray]:
+    """Medians of some parts of a short series, (k,), and the medians of the distances from them:
+    the parts are sorted together, as rows of a matrix with infinity behind their values."""
+    first, last = np.array(parts).T
+    counts = last - first
+    place = first[:, np.newaxis] + np.arange(counts.max())
+    absent = place >= last[:, np.newaxis]
+    cells = x[np.minimum(place, len(x) - 1)]
+    cells[absent] = np.inf
+    centre = _middle(cells, counts)
+    cells = np.abs(cells - centre[:, np.newaxis])
+    return centre, _middle(cells, counts)
+
+
+def _middle(cells: FloatArray, counts: IntArray) -> FloatArray:
+    """Medians of the first ``counts`` values of each row, the others of which are infinite. Sorts
+    the rows."""
+    cells.sort(axis=1)
+    row = np.arange(len(cells))
+    return np.asarray(0.5 * (cells[row, (counts - 1) // 2] + cells[row, counts // 2]))
 
 
 def _ends(x: FloatArray) -> tuple[float, float, float]:

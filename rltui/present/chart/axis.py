@@ -178,12 +178,17 @@ def _log_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]]:
         if last - first > most:
             break
         fine = [math.log10(m) + p for p in range(first - 1, last + 1) for m in digits]
-        inside = [t for t in fine if bottom - 1e-9 <= t <= top + 1e-9]
+        inside = [t for t in fine if bottom - 1e-9 <= t <= top + 1e-9 and _is_number(t)]
         if len(inside) <= most:
             return [(t, numbers.short(_power(t))) for t in inside]
     stride = next(s for s in (1, 2, 3, 5, 10, 20, 50, 100, 200, 400) if (last - first) < s * most)
     powers = range(-(-first // stride) * stride, last + 1, stride)
     return [(float(p), _decade(p)) for p in powers]
+
+
+def _is_number(exponent: float) -> bool:
+    """Whether there is a float near this power of ten: the smallest ones are far apart."""
+    return abs(math.log10(_power(exponent)) - exponent) < 0.01
 
 
 def _decade(power: int) -> str:
@@ -192,7 +197,7 @@ def _decade(power: int) -> str:
 
 def _power(exponent: float) -> float:
     try:
-        return float(10.0**exponent)
+        return float(10.0**exponent) or math.ulp(0.0)
     except OverflowError:
         return math.inf
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
-from rltui.present.chart.chart_model import Bar
+from rltui.present.chart.chart_model import Bar, Chart
 from rltui.present.chart.plot_cells import place, safe
 from rltui.present.chart.span import Span
 from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, TEXT, Line, Style, plain, style
 
 #: What the names may take from the plot: a share of the whole width, and cells.
-_NAMES_SHARE, _NAMES_MOST = 0.4, 26
+_NAMES_SHARE, _NAMES_MOST = 0.2, 24
 
 _Part = tuple[int, str, Style]
 
@@ -46,17 +46,29 @@ def groups_in(bars: Sequence[Bar], span: Span) -> list[Group]:
     return [Group(tuple(same)) for same in found.values()]
 
 
-def names_width(bars: Sequence[Bar], span: Span, glyphs: GlyphSet) -> int:
-    """Cells left of the plot with which every name fits left of its bars, within reason;
-    ``span`` is that of a plot without regard to names."""
-    room, needed = span.left + span.cells, 0
-    for group in groups_in(bars, span):
-        since = max(group.bars[0].since, span.x0)
-        share = (since - span.x0) / (span.x1 - span.x0) if span.x1 > span.x0 else 0.0
+def label_width(
+    chart: Chart,
+    whole: tuple[float, float],
+    width: int,
+    glyphs: GlyphSet,
+    *,
+    least: int,
+    margin: int = 0,
+) -> int:
+    """Cells of the y labels of a plot in ``width`` cells, of which the right margin takes
+    ``margin``: ``least``, and within reason as many as the names of the bars need beside them.
+
+    The width depends on ``whole``, the x range of the whole run: nothing moves sideways when
+    another part of it is in view.
+    """
+    room, needed = width - margin, 0
+    x0, x1 = whole
+    for group in groups_in(chart.bars, Span(0, room, width, x0, x1)):
+        name = cell_width(_name(group, glyphs)) + 1
+        share = (max(group.bars[0].since, x0) - x0) / (x1 - x0) if x1 > x0 else 0.0
         if share < 1:
-            name = cell_width(_name(group, glyphs)) + 1
             needed = max(needed, math.ceil((name - share * room) / (1 - share)))
-    return min(needed, _NAMES_MOST, int(span.width * _NAMES_SHARE))
+    return max(least, min(needed, _NAMES_MOST, int(width * _NAMES_SHARE)) - 1)
 
 
 def bar_lines(
@@ -95,9 +107,21 @@ def _line_of(group: Group, span: Span, glyphs: GlyphSet, *, named: bool) -> Line
     parts = [_bar(bar, span, glyphs) for bar in group.bars]
     if named:
         look = MUTED if all(b.over for b in group.bars) else TEXT
-        room = min(at for at, _, _ in parts) - 1
-        parts.append((0, fit(_name(group, glyphs), room, ellipsis=glyphs.ellipsis), look))
+        name = fit(_name(group, glyphs), _name_room(group, parts, span), ellipsis=glyphs.ellipsis)
+        end = cell_width(name) + 1
+        cut = [(max(at, end), body[max(0, end - at) :], look) for at, body, look in parts]
+        parts = [*(part for part in cut if part[1]), (0, name, look)]
     return place(span.width, parts)
+
+
+def _name_room(group: Group, parts: Sequence[_Part], span: Span) -> int:
+    """Cells of the name left of the bars. It may cover the first of them where that began before
+    the window: there is no beginning to be seen."""
+    at, body, _ = parts[0]
+    if group.bars[0].since >= span.x0:
+        return min(at for at, _, _ in parts) - 1
+    nexts = [begin - 1 for begin, _, _ in parts if begin > at]
+    return max(at - 1, min([at + len(body) - 2, *nexts]))
 
 
 def _name(group: Group, glyphs: GlyphSet) -> str:

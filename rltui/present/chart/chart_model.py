@@ -53,6 +53,8 @@ class Overlay:
     token: Token
     label: str = ""
     """Its name in the legend; empty keeps it out of there."""
+    note: str = ""
+    """What follows the name where the legend has room for it."""
     sign: str = ""
     """One cell that names it on the line itself; empty for none."""
     low: XY | None = None
@@ -116,6 +118,8 @@ class Chart:
     curve: Curve
     label: str = ""
     """The name of the curve in the legend, which a chart with named overlays has."""
+    note: str = ""
+    """What follows the name where the legend has room for it."""
     overlays: Sequence[Overlay] = ()
     """Drawn below the curve and above everything else; the y range holds them."""
     envelope: tuple[XY, XY] | None = None

@@ -96,17 +96,24 @@ def legend_height(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> in
 
 
 def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphSet) -> list[Line]:
-    """The names of the lines in their colours from the column ``left`` on, in ``count`` lines;
-    names are cut where they do not fit, and those without room are counted."""
+    """The names of the lines in their colours from the column ``left`` on, in ``count`` lines.
+
+    Where they do not fit, the notes are left out if the names differ, then the names are cut, and
+    those without room are counted.
+    """
     items = _items(chart, glyphs)
     rows, rest = _rows(items, width - left, count)
+    names = [i.name for i in items]
+    if rest and len(set(names)) == len(names):
+        items = [replace(i, note="") for i in items]
+        rows, rest = _rows(items, width - left, count)
     if rest and count:
         rows, rest = _rows(_cut(items, width - left, count, glyphs), width - left, count)
     lines: list[Line] = []
     for row in rows:
         line: Line = [(" " * left, TEXT)]
         for item in row:
-            line += [(item.sample, item.look), (item.name, TEXT), (" " * _GAP, TEXT)]
+            line += [(item.sample, item.look), (item.label, TEXT), (" " * _GAP, TEXT)]
         lines.append(line)
     if rest and lines:
         lines[-1].append((f"+{rest}", MUTED))
@@ -121,10 +128,15 @@ class _Item:
     """Of the line, with its sign."""
     look: Style
     name: str
+    note: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} {self.note}" if self.note else self.name
 
     @property
     def cells(self) -> int:
-        return cell_width(self.sample) + cell_width(self.name)
+        return cell_width(self.sample) + cell_width(self.label)
 
     @property
     def is_band(self) -> bool:
@@ -136,17 +148,18 @@ def _items(chart: Chart, glyphs: GlyphSet) -> list[_Item]:
     found = []
     if chart.label:
         token = own.token if own.known else Token.MUTED
-        found.append((chart.label, token, own.sign, "*"))
-    found += [(o.label, o.token, o.sign, "+") for o in chart.overlays if o.label]
+        found.append((chart.label, chart.note, token, own.sign, "*"))
+    found += [(o.label, o.note, o.token, o.sign, "+") for o in chart.overlays if o.label]
     items = []
-    for label, token, sign, char in found:
+    for label, note, token, sign, char in found:
         if token is Token.BAND:
             sample = ": " if glyphs.ascii else _BAND_SAMPLE
         elif glyphs.ascii:
             sample = f"{sign or char} "
         else:
             sample = f"{glyphs.bar} {sign} " if sign else f"{glyphs.bar} "
-        items.append(_Item(sample, style(token), glyphs.text(safe(label))))
+        texts = (glyphs.text(safe(text)) for text in (label, note))
+        items.append(_Item(sample, style(token), *texts))
     return items
 
 
@@ -175,5 +188,5 @@ def _cut(items: Sequence[_Item], room: int, count: int, glyphs: GlyphSet) -> lis
     band = sum(i.cells + _GAP for i in items if i.is_band)
     each = min(room // in_line, (room - band) // max(1, min(in_line - (band > 0), len(named))))
     cells = max(_LEAST_NAME, each - _GAP - _SAMPLE)
-    names = iter(distinct(tuple(i.name for i in named), cells, glyphs.ellipsis))
-    return [i if i.is_band else replace(i, name=next(names)) for i in items]
+    names = iter(distinct(tuple(i.label for i in named), cells, glyphs.ellipsis))
+    return [i if i.is_band else replace(i, name=next(names), note="") for i in items]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.present.chart.axis import Scale
-from rltui.present.chart.bars import names_width
+from rltui.present.chart.bars import label_width
 from rltui.present.chart.chart_model import Bar, Chart, Curve, Limit, Mark, Overlay
 from rltui.present.chart.continuation import draw_continuation
 from rltui.present.chart.foot import axis_lines, foot_lines, wanted_rows
@@ -64,6 +64,8 @@ __all__ = [
 _MIN_ROWS, _MIN_COLUMNS = 3, 10
 #: Cells of the y labels and of the value in the right margin, at least: charts do not jitter.
 _LABELS, _MARGIN = 4, 7
+#: Cells of the y labels where one can zoom: any value fits.
+_ZOOMED_LABELS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,25 +155,19 @@ def _layout(
     """The frame, the curve decimated to it, and the y axis."""
     axis_rows = 2 if chart.x_axis and height >= _MIN_ROWS + 2 and width >= _MIN_COLUMNS else 0
     room = height - axis_rows
-    labels = _LABELS if chart.label_width is None else chart.label_width
+    labels = _label_width(chart, whole_run(chart, ready), width, room, glyphs)
     rough = Span(labels + 1, max(1, width - labels - 1 - _MARGIN), width, *window)
     foot = max(0, min(room // 3, wanted_rows(chart, rough), room - _MIN_ROWS))
     rows = room - foot
     margin = chart.margin_width
     if margin is None:
-        margin = _margin_width(ready.raw, window) if chart.newest else 0
-        if chart.overview:  # the words of the strip, and columns that stay when one zooms
-            margin = max(margin, _MARGIN)
+        margin = _margin_width(chart, ready.raw, window)
     # the y range needs the curve in dot columns, the number of columns needs the labels
-    expected = labels
-    if foot and chart.bar_names and chart.label_width is None:
-        expected = max(labels, names_width(chart.bars, rough, glyphs) - 1)
-    guess = max(1, width - expected - 1 - margin)
+    guess = max(1, width - labels - 1 - margin)
     shown = show(ready, window, 2 * guess)
     scale, note = y_scale(chart, shown, window, rows)
     if chart.label_width is None:
-        expected = max(expected, max((len(text) for _, text in scale.ticks), default=0))
-    labels = expected
+        labels = max(labels, max((len(text) for _, text in scale.ticks), default=0))
     left = labels + 1
     if width - left - margin < _MIN_COLUMNS:
         margin = 0
@@ -183,10 +179,24 @@ def _layout(
     return _Frame(left, margin, columns, rows, axis_rows, foot), shown, scale, note
 
 
-def _margin_width(raw: Points, window: tuple[float, float]) -> int:
-    if not len(raw.x) or raw.x[-1] > window[1]:
-        return 0
-    return max(_MARGIN, 1 + len(numbers.value(float(raw.y[-1]))))
+def _label_width(
+    chart: Chart, whole: tuple[float, float], width: int, rows: int, glyphs: GlyphSet
+) -> int:
+    """Cells of the y labels, before those are known."""
+    if chart.label_width is not None:
+        return chart.label_width
+    least = _ZOOMED_LABELS if chart.overview else _LABELS
+    if not chart.bar_names or min(rows // 3, rows - _MIN_ROWS) <= 0:
+        return least
+    return label_width(chart, whole, width, glyphs, least=least, margin=_MARGIN)
+
+
+def _margin_width(chart: Chart, raw: Points, window: tuple[float, float]) -> int:
+    """Cells for the newest value, if it is in view. A chart that one can zoom always has them, also
+    for the words of its strip: its columns stay."""
+    if chart.newest and len(raw.x) and (chart.overview or raw.x[-1] <= window[1]):
+        return max(_MARGIN, 1 + len(numbers.value(float(raw.y[-1]))))
+    return _MARGIN if chart.overview else 0
 
 
 def _margin(plot: Plot, shown: Shown) -> tuple[int, tuple[str, Style] | None]:

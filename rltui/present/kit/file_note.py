@@ -9,7 +9,7 @@ from rltui.core.level import Level
 from rltui.core.text import clean, fit_middle
 from rltui.present.kit import numbers
 from rltui.present.kit.glyph import GlyphSet
-from rltui.present.kit.line import MUTED, Line, Token, fit_line, style
+from rltui.present.kit.line import MUTED, Line, Span, Token, fit_line, style
 from rltui.present.kit.prose import hard_wrap
 
 #: Notes that a screen shows; the others are counted.
@@ -34,6 +34,14 @@ def trouble_line(notes: Sequence[Note], width: int, glyphs: GlyphSet) -> Line:
     badge = (f"{glyphs.badge(Level.WATCH)} ", style(Token.WATCH, bold=True))
     text = (glyphs.text(f"{name}: {notes[-1].message}"), style(Token.WATCH))
     return [*fit_line([badge, text], width - len(more), ellipsis=ellipsis), (more, MUTED)]
+
+
+def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool = False) -> Span:
+    """The number of files with such trouble, for the end of a line about something else;
+    ``short`` is the badge alone."""
+    files, badge = len({n.path for n in notes}), glyphs.badge(Level.WATCH)
+    text = badge if short else f"{badge} trouble reading {files} file{'s' * (files > 1)}"
+    return text, style(Token.WATCH)
 
 
 def note_lines(notes: Sequence[Note], width: int) -> list[Line]:

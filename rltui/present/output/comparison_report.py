@@ -14,7 +14,7 @@ from rltui.present.screens.comparison_words import ends_words, group_words
 from rltui.present.screens.view import View
 from rltui.session import RunView
 from rltui.session.groups import Grouping, Sweep
-from rltui.session.naming import is_called
+from rltui.session.naming import called
 
 #: Metrics of the table: the headline and the first vital signs.
 _MOST_METRICS = 6
@@ -24,8 +24,9 @@ def compared(runs: Sequence[RunView], names: Sequence[str]) -> list[RunView]:
     """The runs that ``names`` (or globs) refer to, in that order. Raises UsageError for a name
     without a run."""
     found: dict[RunView, None] = {}
+    known = {run: run.names for run in runs}
     for name in names:
-        matching = [r for r in runs if is_called(r, name)]
+        matching = called(name, known)
         if not matching:
             raise UsageError(f"no run {name!r}", hint=nearest(name, [r.name for r in runs]))
         found.update(dict.fromkeys(matching))

@@ -34,10 +34,25 @@ _TAIL_LINES = 20
 
 
 def dump(document: Json) -> str:
-    """The document as indented strict JSON with a final newline."""
+    """The document as indented strict JSON in ASCII with a final newline."""
+    import orjson
+
+    try:
+        fast = orjson.dumps(document, _plain, orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    except TypeError:  # a surrogate of a file name, an integer of more than 64 bits
+        fast = b"\xff"
+    if fast.isascii():
+        return fast.decode()
     import json
 
     return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
+
+
+def _plain(value: object) -> object:
+    """What orjson does not know: a number of numpy as one of Python."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(type(value).__name__)
 
 
 def _finite(value: Any) -> Any:

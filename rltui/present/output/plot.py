@@ -132,7 +132,11 @@ def _legend(drawn: Sequence[_Drawn], width: int) -> str:
     import plotext
 
     named = [d for d in drawn if d.label and len(d.curve.x)]
-    names = distinct(tuple(d.label for d in named), max(8, width - 6))
+    room = max(8, width - 6)
+    labels = [f"{d.label} {d.note}".rstrip() for d in named]
+    if any(cell_width(label) > room for label in labels):
+        labels = [d.label for d in named]
+    names = distinct(tuple(labels), room)
     rows, used = [""], 0
     for line, name in zip(named, names, strict=True):
         text = f"{line.sign} {name}" if line.sign else f"{_DOTS} {name}"
@@ -214,6 +218,8 @@ class _Drawn:
     label: str
     """Empty for a line that the legend does not name."""
     paint: int
+    note: str = ""
+    """What follows the label where there is room."""
     sign: str = ""
     """One cell that stands on the line, in place of its colour."""
     marker: str = "braille"
@@ -229,7 +235,7 @@ def _of_runs(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[_Drawn]:
         own = [run for row in rows if row.slot < len(RUN_TOKENS) for run in row.runs]
         others = [run for run in runs if run not in own]
     drawn = [
-        _Drawn(_curve(*points, shape), labels[run], _COLOURS[n], slot_sign(n))
+        _Drawn(_curve(*points, shape), labels[run][0], _COLOURS[n], labels[run][1], slot_sign(n))
         for n, (run, points) in enumerate(zip(own, _lines(own, tag, shape), strict=True))
     ]
     rest = bundle(_lines(others, tag, shape))
@@ -250,7 +256,7 @@ def _of_groups(groups: Grouping, tag: str, shape: _Shape) -> list[_Drawn]:
             continue
         paint = _COLOURS[n % len(_COLOURS)]
         label = f"{group.name} (mean of {len(having)})"
-        drawn.append(_Drawn(_curve(found.x, found.mean, shape), label, paint, slot_sign(n)))
+        drawn.append(_Drawn(_curve(found.x, found.mean, shape), label, paint, sign=slot_sign(n)))
         if len(having) > 1:
             edges = [_curve(found.x, values, shape) for values in found.spread()]
             drawn += [_Drawn(edge, "", paint, marker="dot") for edge in edges]

@@ -28,11 +28,11 @@ class Curves:
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
         rows = comparison.rows
-        names = [r.name for r in rows]
+        labels = [(r.name, "") for r in rows]
         if comparison.grouping is None:
-            names = run_labels(comparison.sweep)
-        self.names = {r.id: name for r, name in zip(rows, names, strict=True)}
-        """The names in the legend."""
+            labels = run_labels(comparison.sweep)
+        self.labels = {r.id: label for r, label in zip(rows, labels, strict=True)}
+        """The name and the note of each row in the legend."""
         self._curves: dict[object, Curve | None] = {}
         self._bands: dict[object, tuple[XY, XY] | None] = {}
         self._charts: dict[object, list[Line]] = {}
@@ -101,17 +101,20 @@ def comparison_chart(
         found = curves.of(row, metric, axis, view)
         if found is not None:
             sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
-            label, band = words(curves.names[row.id]), (found.low, found.high)
-            lines.append(Overlay(found.x, found.y, token, label, sign, *band, found.mean))
+            name, note = map(words, curves.labels[row.id])
+            band = (found.low, found.high)
+            lines.append(Overlay(found.x, found.y, token, name, note, sign, *band, found.mean))
     own = None if here is None else curves.of(here, metric, axis, view)
     if own is None:
         own = Curve(np.empty(0), np.empty(0))
     elif here is not None:
         token = (*RUN_TOKENS, Token.STRONG)[min(here.slot, len(RUN_TOKENS))]
         own = replace(own, token=token, sign=slot_sign(here.slot))
+    name, note = ("", "") if here is None else curves.labels[here.id]
     chart = Chart(
         curve=own,
-        label="" if here is None else words(curves.names[here.id]),
+        label=words(name),
+        note=words(note),
         overlays=sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)),
         envelope=curves.band(metric, here, axis, view),
         x_kind=axis.kind,

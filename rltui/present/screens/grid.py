@@ -80,18 +80,20 @@ class Pace:
         """Tag -> what is shown until its chart is drawn; what was drawn last stands last."""
 
     def begin(self, most: float) -> None:
-        """Before the charts in sight are drawn, at most ``most`` of them."""
+        """Before the charts in sight are drawn, at most ``most`` of them, and always the one at
+        the cursor."""
         self._most = most
 
     def choose(self, missing: Sequence[str], cursor: str | None) -> None:
-        """Which of the charts that are not drawn yet have to wait: not the one at the cursor, and
+        """Which of the charts that are not drawn yet have to wait: never the one at the cursor, and
         not those that were drawn the longest ago."""
-        if len(missing) <= self._most:
+        most = max(self._most, 1) if cursor in missing else self._most
+        if len(missing) <= most:
             self.waiting = frozenset()
             return
         drawn = {tag: n for n, tag in enumerate(self._before)}
         queue = sorted(missing, key=lambda tag: (tag != cursor, drawn.get(tag, -1)))
-        self.waiting = frozenset(queue[int(self._most) :])
+        self.waiting = frozenset(queue[int(most) :])
 
     def keep(self, tag: str, block: list[Line]) -> None:
         """Note what is shown of a tag."""

@@ -75,15 +75,15 @@ def slot_look(slot: int) -> Style:
     return style(RUN_TOKENS[slot], bold=True) if slot < len(RUN_TOKENS) else MUTED
 
 
-def run_labels(sweep: Sweep) -> list[str]:
-    """The name of each run of a sweep, and its values of the main hyperparameters in which the
-    runs differ, but for those that the names hold: "fox (lr 1e-6)"."""
+def run_labels(sweep: Sweep) -> list[tuple[str, str]]:
+    """The name of each run of a sweep, and as a note its values of the main hyperparameters in
+    which the runs differ, but for those that the names hold: "fox", "(lr 1e-6)"."""
     runs = sweep.runs
     found = list(islice((n for n in sweep.settings if not _is_named(runs, n)), _MOST_SETTINGS))
     labels = []
     for run in runs:
         values = (f"{last_part(n)} {setting_of(run, n) or 'not set'}" for n in found)
-        labels.append(f"{run.name} ({', '.join(values)})" if found else run.name)
+        labels.append((run.name, f"({', '.join(values)})" if found else ""))
     return labels
 
 

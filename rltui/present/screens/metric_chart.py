@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from rltui.core.level import Level
 from rltui.health.model import FindingState
 from rltui.health.projection import Projection
-from rltui.present.chart.bars import names_width
+from rltui.present.chart.bars import label_width
 from rltui.present.chart.chart_model import XY, Continuation
 from rltui.present.chart.render import Bar, Chart, Curve, Limit, Mark, render, smooth
-from rltui.present.chart.span import Span
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.line import Line, Token
 from rltui.present.screens.ahead import projection_of, steps_words
@@ -114,9 +113,9 @@ def _stacked_labels(chart: Chart, width: int, view: View) -> int:
     first, last = chart.first, chart.end if chart.end is not None else chart.last
     if first is None or last is None:
         return _STACKED_LABELS
-    left = _STACKED_LABELS + 1
-    span = Span(left, max(1, width - left - _STACKED_MARGIN), width, first, last)
-    return max(_STACKED_LABELS, names_width(chart.bars, span, view.glyphs) - 1)
+    whole = first, last
+    least, margin = _STACKED_LABELS, _STACKED_MARGIN
+    return label_width(chart, whole, width, view.glyphs, least=least, margin=margin)
 
 
 def chart_of(

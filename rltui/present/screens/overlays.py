@@ -21,7 +21,7 @@ from rltui.session import RunView
 from rltui.session.groups import Sweep
 from rltui.store import Series
 
-_LABELS: RunCache[object, list[str]] = RunCache()
+_LABELS: RunCache[object, list[tuple[str, str]]] = RunCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +30,8 @@ class Others:
 
     label: str = ""
     """Names the own curve, ..."""
+    note: str = ""
+    """... this follows the name where there is room, ..."""
     sign: str = ""
     """... this on its line, ..."""
     token: Token = Token.STRONG
@@ -98,10 +100,10 @@ def others_of(run: RunView, tag: str, view: View, *, exact: bool = False) -> Oth
     """The marked runs other than ``run``, at the metric of ``tag``: five as lines, more as a
     band. With ``exact`` no point is left out."""
     others = [m for m in view.marked if m.run is not run]
-    names = _labels(run, view)
+    labels = _labels(run, view)
     kind = axis_of(run, run.shown(tag), view.axis).kind
     lines, rest = [], []
-    for marked, name in zip(others, names[1:], strict=True):
+    for marked, (name, note) in zip(others, labels[1:], strict=True):
         found = compared_tag(run, tag, marked.run)
         line = None if found is None else trace_of(marked.run, found, view, kind, exact=exact)
         if found is None or line is None:
@@ -110,20 +112,20 @@ def others_of(run: RunView, tag: str, view: View, *, exact: bool = False) -> Oth
         if marked.slot < len(RUN_TOKENS):
             sign = slot_sign(marked.slot)
             token = RUN_TOKENS[marked.slot]
-            lines.append(Overlay(*line.points, token, name, sign, mean=line.mean))
+            lines.append(Overlay(*line.points, token, name, note, sign, mean=line.mean))
         else:
             rest.append(line.mean or line.points)
     shared = shared_lines(run, tag, view, exact=exact)
-    label, (sign, token) = names[0], _own(run, view)
+    (label, note), (sign, token) = labels[0], _own(run, view)
     if shared and not lines and not rest:
-        label, sign, token = row_label(run, tag), _row_sign(tag, view), Token.STRONG
+        label, note, sign, token = row_label(run, tag), "", _row_sign(tag, view), Token.STRONG
     lines += shared
     if rest:
         lines.append(_band_label(len(rest)))
-    return Others(label, sign, token, tuple(lines), band_of(rest)) if lines else Others()
+    return Others(label, note, sign, token, tuple(lines), band_of(rest)) if lines else Others()
 
 
-def _labels(run: RunView, view: View) -> list[str]:
+def _labels(run: RunView, view: View) -> list[tuple[str, str]]:
     """What names the run and the marked others in a legend."""
     runs = [run, *(m.run for m in view.marked if m.run is not run)]
     key = tuple((r.key, r.name, r.hyperparameters.version) for r in runs)
@@ -144,7 +146,7 @@ def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> 
         line = trace_of(run, other, view, exact=exact)
         if line is not None and has_own_axis(run, other) == own_axis:
             label, sign = row_label(run, other), _row_sign(other, view)
-            lines.append(Overlay(*line.points, token, label, sign, mean=line.mean))
+            lines.append(Overlay(*line.points, token, label, sign=sign, mean=line.mean))
     return lines
 
 
@@ -170,6 +172,7 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
         chart,
         curve=replace(chart.curve, token=others.token, sign=others.sign, known=True),
         label=others.label,
+        note=others.note,
         overlays=others.overlays,
         envelope=others.envelope or chart.envelope,
         first=first,
@@ -180,16 +183,16 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
 def marks_legend(run: RunView, view: View, width: int) -> Line:
     """The run and the marked ones in one line, for charts without a legend of their own."""
     others = [m for m in view.marked if m.run is not run]
-    names, nothing = _labels(run, view), np.empty(0)
+    labels, nothing = _labels(run, view), np.empty(0)
     entries = [
-        Overlay(nothing, nothing, RUN_TOKENS[m.slot], name, slot_sign(m.slot))
-        for m, name in zip(others, names[1:], strict=True)
+        Overlay(nothing, nothing, RUN_TOKENS[m.slot], *label, slot_sign(m.slot))
+        for m, label in zip(others, labels[1:], strict=True)
         if m.slot < len(RUN_TOKENS)
     ]
     if len(entries) < len(others):
         entries.append(_band_label(len(others) - len(entries)))
     sign, token = _own(run, view)
-    chart = Chart(Curve(nothing, nothing, token=token, sign=sign), names[0], entries)
+    chart = Chart(Curve(nothing, nothing, token=token, sign=sign), *labels[0], entries)
     return legend_lines(chart, 0, width, 1, view.glyphs)[0]
 
 

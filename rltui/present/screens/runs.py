@@ -7,7 +7,8 @@ from rltui.core.level import Level
 from rltui.core.text import pad
 from rltui.health.model import Finding
 from rltui.present.kit import numbers, sentences
-from rltui.present.kit.file_note import trouble_line, troubles_in
+from rltui.present.kit.file_note import trouble_count, trouble_line, troubles_in
+from rltui.present.kit.glyph import GlyphSet
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -18,6 +19,7 @@ from rltui.present.kit.line import (
     Token,
     column,
     fit_line,
+    line_width,
     style,
 )
 from rltui.present.kit.names import distinct
@@ -33,6 +35,9 @@ from rltui.present.screens.metric_table import spark_line
 from rltui.present.screens.run_state import since_step
 from rltui.present.screens.view import View
 from rltui.session import RunView
+
+#: Cells for the worst finding beside the number of unreadable files in words.
+_WORST_AND_COUNT = 50
 
 
 class _Columns:
@@ -144,10 +149,12 @@ class RunRows:
 
     def _entry(self, run: RunView) -> Entry[RunKey]:
         room = self._width - self._columns.left - self._columns.mark - 6
-        below = _below(run, self._view, room, self._reading)
+        said: Line = []
         if run is self._reference:
-            gap: Line = [("   ", TEXT)] if below else []
-            below = [("the others are compared with it", MUTED), *gap, *below]
+            said = [("the others are compared with it", MUTED)]
+            room -= line_width(said) + 3
+        below = _below(run, self._view, room, self._reading)
+        below = [*said, *([("   ", TEXT)] if said and below else []), *below]
 
         def draw(cursor: bool) -> list[Line]:
             lines = [_line(run, self._names[run.key], self._columns, self._view, cursor)]
@@ -244,23 +251,30 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
 
 
 def _below(run: RunView, view: View, width: int, share: float | None) -> Line:
-    """The second line: why it died, the worst finding, why there is nothing to judge, or a file
+    """The second line: why it died or the worst finding, why there is nothing to judge, and files
     that cannot be read."""
     troubles = troubles_in(run.data.files.notes)
     if run.data.files.reading:
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
-    crashed = crashed_line(run, view)
-    if crashed:
-        return crashed
-    if not run.infos:
-        if troubles:
-            return trouble_line(troubles, width, view.glyphs)
+    line = crashed_line(run, view)
+    if not line and run.infos:
+        firing = [r for r in finding_rows(run) if r.is_firing]
+        line = _worst_line(run, firing, view) if firing else []
+    if line and troubles:
+        count = trouble_count(troubles, view.glyphs, short=width < _WORST_AND_COUNT)
+        room = max(0, width - line_width([count]) - 3)
+        return [*_cut(line, room, view.glyphs), ("   ", TEXT), count]
+    if troubles:
+        return trouble_line(troubles, width, view.glyphs)
+    if not line and not run.infos:
         size = sum(s.size for s in run.data.files.sources.values())
         return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
-    firing = [r for r in finding_rows(run) if r.is_firing]
-    if firing:
-        return _worst_line(run, firing, view)
-    return trouble_line(troubles, width, view.glyphs) if troubles else []
+    return line
+
+
+def _cut(line: Line, width: int, glyphs: GlyphSet) -> Line:
+    """The line in at most ``width`` cells."""
+    return fit_line(line, min(width, line_width(line)), ellipsis=glyphs.ellipsis)
 
 
 def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:

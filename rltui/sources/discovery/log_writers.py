@@ -52,11 +52,18 @@ class Process:
     arguments: tuple[str, ...]
     started: float
     """Seconds since the epoch."""
+    executable: str = ""
+    """Base name of the program that runs; empty where it cannot be known."""
+
+    @property
+    def program(self) -> str:
+        """Base name of the program according to its command line."""
+        return _base(self.arguments) if self.arguments else ""
 
     @property
     def python(self) -> bool:
-        """Whether an interpreter of Python runs it."""
-        return bool(self.arguments) and _PYTHON.fullmatch(_base(self.arguments[0])) is not None
+        """Whether an interpreter of Python runs it, under whatever name."""
+        return any(map(_PYTHON.fullmatch, (self.executable, self.program)))
 
     @property
     def writer(self) -> LogWriter:
@@ -72,18 +79,20 @@ def command_of(arguments: Sequence[str]) -> str:
     """
     if not arguments:
         return ""
-    words = [_base(arguments[0])]
+    words = [_base(arguments)]
     if _PYTHON.fullmatch(words[0]):
         words += _script(arguments[1:])
     return clean(" ".join(words))[:_MOST_COMMAND]
 
 
-def _base(program: str) -> str:
-    # A process may have set its title: "ray::main_task.run() /tmp/x" in place of all arguments.
-    path, *arguments = _ARGUMENT.split(program, maxsplit=1)
+def _base(arguments: Sequence[str]) -> str:
+    path, rest = arguments[0], list(arguments[1:])
+    if not rest:
+        # A process may have set its title: "ray::main_task.run() /tmp/x" in place of all words.
+        path, *rest = _ARGUMENT.split(path, maxsplit=1)
     base = path.rpartition("/")[2]
-    is_path = path.startswith(("/", ".")) or (not arguments and _PYTHON.fullmatch(base))
-    return base if is_path or " " not in program else program
+    is_path = path.startswith(("/", ".")) or _PYTHON.fullmatch(base)
+    return base if is_path or " " not in arguments[0] else arguments[0]
 
 
 def _script(arguments: Sequence[str]) -> list[str]:
@@ -133,7 +142,11 @@ class Processes:
         except (OSError, ValueError, IndexError):
             return None
         words = tuple(os.fsdecode(w) for w in raw.rstrip(b"\0").split(b"\0"))
-        return Process(pid, parent, words, self._boot + ticks / os.sysconf("SC_CLK_TCK"))
+        began = self._boot + ticks / os.sysconf("SC_CLK_TCK")
+        executable = ""
+        with suppress(OSError):  # of a process that may not be examined
+            executable = (here / "exe").readlink().name.removesuffix(" (deleted)")
+        return Process(pid, parent, words, began, executable)
 
     def working_directories(self) -> Iterator[tuple[Process, Path]]:
         """Of the Python processes."""
@@ -161,7 +174,7 @@ class Processes:
                 if process is None:
                     continue
                 process = self._responsible(process)
-                if process.python or _base(process.arguments[0]) in _PLUMBING:
+                if process.python or process.program in _PLUMBING:
                     found.setdefault(path, {})[process.pid] = process
         return {path: _first(processes) for path, processes in found.items()}
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,12 +62,14 @@ class RunFinder:
         ends: EndSigns | None = None,
         *,
         waits: bool = False,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         """``ends`` knows the logs of jobs that died before their first row; ``waits``: a named
-        file that is empty is no error, it may become a log."""
+        file that is empty is no error, it may become a log; ``stopped``: whether a search is to
+        end by SearchStoppedError."""
         self._logdirs = tuple(Path(p) for p in logdirs)
         self._waits = waits
-        self._walker = Walker(formats, trackers, options or Options(), ends)
+        self._walker = Walker(formats, trackers, options or Options(), ends, stopped)
         naming = [f.name for f in formats if f.names_run]
         others = [f.name for f in formats if not f.names_run]
         kinds = [*naming, *(t.name for t in trackers), *others]
@@ -94,6 +96,12 @@ class RunFinder:
     def unfinished(self) -> bool:
         """Whether the last search left parts of logs for the next one."""
         return self._walker.heads.further.unfinished
+
+    @property
+    def needs_checks(self) -> bool:
+        """Whether something may be new although no name and no file that it knows has changed:
+        a database holds runs, or the last search is unfinished."""
+        return self.unfinished or self._walker.stores.found
 
     def find(self) -> Discovery:
         """All runs, by logdir and name.

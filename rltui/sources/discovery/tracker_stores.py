@@ -37,6 +37,11 @@ class Stores:
         """A search begins: forget the stores that the last one did not find."""
         self._known.turn()
 
+    @property
+    def found(self) -> bool:
+        """Whether the last search found any."""
+        return bool(self._known.items())
+
     def changed(self) -> bool:
         """Whether a store that the last search found has a new run, or can be read at last.
         Costs two ``stat`` calls for a store that was not written."""

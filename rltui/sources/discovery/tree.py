@@ -83,6 +83,10 @@ class EmptyLogError(LogdirError):
         super().__init__(path, "empty so far")
 
 
+class SearchStoppedError(Exception):
+    """Nobody waits for the search any more."""
+
+
 @dataclass(slots=True)
 class Tree:
     """What a walk through one logdir found."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from rltui.sources.discovery.tree import (
     CHECKPOINT_LOG,
     Candidate,
     LogdirError,
+    SearchStoppedError,
     Tree,
     pruned,
 )
@@ -41,7 +42,10 @@ class Walker:
         trackers: Sequence[Tracker],
         options: Options,
         ends: EndSigns | None = None,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
+        """``stopped``: whether a walk is to end by SearchStoppedError."""
+        self._stopped = stopped
         self.formats = tuple(formats)
         self.trackers = tuple(trackers)
         self.heads = HeadReader(options, ends)
@@ -51,6 +55,11 @@ class Walker:
         """A search of all logdirs begins: forget files that the last one did not see."""
         self.heads.turn()
         self.stores.turn()
+
+    def go_on(self) -> None:
+        """Raise SearchStoppedError when nobody waits for the walk any more."""
+        if self._stopped():
+            raise SearchStoppedError
 
     def stores_changed(self) -> bool:
         """See :meth:`rltui.sources.discovery.tracker_stores.Stores.changed`."""
@@ -149,6 +158,7 @@ class Walk:
         """Search the logs without rows so far, the one that changed last first."""
         later = sorted(self._later, key=lambda entry: entry[2].st_mtime, reverse=True)
         for place, path, status, forms in later:
+            self._walker.go_on()
             heads, form = self._walker.heads, None
             if (status.st_dev, status.st_ino) in self._seen:
                 continue
@@ -195,6 +205,7 @@ class Walk:
     # -- one directory ------------------------------------------------------------------------
 
     def _search(self, place: Place) -> None:
+        self._walker.go_on()
         tree = self.tree
         try:
             status = place.path.stat()
@@ -225,6 +236,7 @@ class Walk:
 
     def _visit(self, place: Place, entry: os.DirEntry[str]) -> OSError | None:
         """Sort one directory entry into the tree; the error of one that cannot be read."""
+        self._walker.go_on()
         try:
             self._sort(place, entry)
         except OSError as error:

@@ -1,94 +1,173 @@
-"""Wakes the reader when the system reports a change. The only importer of watchdog."""
+"""Wakes the reader when the system reports a change: inotify(7), by way of the C library.
+
+One descriptor and one thread for all directories, which sleeps while nothing is written.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import ctypes
+import errno
 import itertools
 import os
+import select
+import struct
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-#: Directories to be notified of: watchdog takes a thread or two for each, and before version 7
-#: one of usually 128 inotify instances of the user.
-MAX_WATCHES = 64
+#: Directories to be notified of. A user often has 8,192 watches for all programs.
+MAX_WATCHES = 2048
+
+# bits of inotify(7)
+_MODIFY, _ATTRIBUTES, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
+_DELETE_SELF, _MOVE_SELF, _UNMOUNT = 0x400, 0x800, 0x2000
+_OVERFLOW, _IGNORED, _IS_DIR = 0x4000, 0x8000, 0x40000000
+_ONLY_DIRECTORIES, _NOT_UNLINKED = 0x1000000, 0x4000000
+_OF_ITSELF = _DELETE_SELF | _MOVE_SELF | _UNMOUNT
+_NAMES = _ATTRIBUTES | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _OF_ITSELF
+_WANTED = (_NAMES & ~_UNMOUNT) | _MODIFY | _ONLY_DIRECTORIES | _NOT_UNLINKED
+_HEAD = struct.Struct("=iIII")
+_BUFFER = 1 << 16
+#: A busy writer makes one event for each write: they are taken together this often.
+_GAP_S = 0.01
 
 
-class Notifier:
+class Inotify:
     """Watches single directories, not what is below them: there may be a home directory or
     thousands of checkpoints below.
 
-    Best effort: where watchdog or inotify do not work (too many watches, other systems, network
-    file systems), polling alone does the work.
+    Best effort: where inotify does not work (other systems, too many watches, network file
+    systems), polling alone does the work.
     """
 
-    def __init__(self, wake: Callable[[str, bool, bool], None]) -> None:
-        """``wake(path, structural, directory)`` is called in a thread of watchdog: a file was
-        written, or (``structural``) a name changed, perhaps that of a ``directory``."""
+    def __init__(
+        self, wake: Callable[[str, bool, bool], None], lost: Callable[[], None] | None = None
+    ) -> None:
+        """``wake(path, structural, directory)`` is called in a thread: a file was written, or
+        (``structural``) a name or its permissions changed, perhaps those of a ``directory``;
+        ``lost()``: there were more events than the system keeps, any file may have changed."""
         self._wake = wake
-        self._observer: Any = None
-        self._handler: Any = None
-        self._watches: dict[Path, Any] = {}
+        self._lost = lost
+        self._library: Any = None
+        self._descriptor = self._stop_read = self._stop_write = -1
+        self._watches: dict[Path, int] = {}
+        self._paths: dict[int, frozenset[Path]] = {}
+        """By watch: several paths may lead to one directory."""
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
 
     @property
     def watched(self) -> frozenset[Path]:
         """The directories whose changes are reported."""
-        return frozenset(self._watches)
+        with self._lock:
+            return frozenset(self._watches)
+
+    def watches(self, directory: Path) -> bool:
+        """Whether changes of a directory are reported."""
+        return directory in self._watches
 
     def start(self, directories: Iterable[Path]) -> bool:
         """Begin to listen, the most important directories first; False if that is impossible."""
         try:
-            from watchdog.events import FileSystemEventHandler
-            from watchdog.observers import Observer
-        except ImportError:
+            self._library = ctypes.CDLL(None, use_errno=True)
+            descriptor = self._library.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+        except (OSError, AttributeError):  # not Linux
             return False
-        wake = self._wake
-
-        class Handler(FileSystemEventHandler):
-            def on_any_event(self, event: Any) -> None:
-                if event.event_type in ("created", "moved", "deleted"):
-                    for path in (event.src_path, event.dest_path):
-                        if path:
-                            wake(os.fsdecode(path), True, event.is_directory)
-                elif event.event_type == "modified" and not event.is_directory:
-                    wake(os.fsdecode(event.src_path), False, False)
-
-        try:
-            observer = Observer()
-            observer.start()
-        except (OSError, RuntimeError):
+        if descriptor < 0:  # usually 128 instances for a user
             return False
-        self._observer, self._handler = observer, Handler()
+        self._descriptor = descriptor
+        self._stop_read, self._stop_write = os.pipe()
         self.update(directories)
+        self._thread = threading.Thread(target=self._listen, name="rltui-inotify", daemon=True)
+        self._thread.start()
         if not self._watches:
             self.stop()
         return bool(self._watches)
 
     def update(self, directories: Iterable[Path]) -> None:
         """Watch the first MAX_WATCHES of these directories, and no others."""
-        if self._observer is None:
+        if self._descriptor < 0:
             return
         wanted = dict.fromkeys(itertools.islice(directories, MAX_WATCHES))
-        for path in [p for p in self._watches if p not in wanted]:
-            with contextlib.suppress(OSError, RuntimeError, KeyError):
-                self._observer.unschedule(self._watches.pop(path))
-        for path in wanted:
-            if path in self._watches:
-                continue
-            try:
-                watch = self._observer.schedule(self._handler, str(path), recursive=False)
-            except FileNotFoundError:
-                continue
-            except (OSError, RuntimeError, ValueError):
-                break  # the system gives no more
-            self._watches[path] = watch
+        with self._lock:
+            for path in [p for p in self._watches if p not in wanted]:
+                self._forget(path)
+            for path in wanted:
+                if path not in self._watches and not self._watch(path):
+                    break
 
     def stop(self) -> None:
-        """Stop listening and wait for the threads."""
-        observer, self._observer = self._observer, None
-        self._watches = {}
-        if observer is not None:
-            observer.stop()
-            if observer.ident != threading.get_ident():
-                observer.join(timeout=5)
+        """Stop listening and wait for the thread."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        os.close(self._stop_write)
+        if thread is not threading.current_thread():
+            thread.join()
+        with self._lock:
+            self._watches, self._paths = {}, {}
+            os.close(self._stop_read)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _watch(self, path: Path) -> bool:
+        """Watch a directory; False when the system gives no more."""
+        watch = self._library.inotify_add_watch(self._descriptor, os.fsencode(path), _WANTED)
+        if watch < 0:
+            return ctypes.get_errno() not in (errno.ENOSPC, errno.ENOMEM)
+        self._watches[path] = watch
+        self._paths[watch] = self._paths.get(watch, frozenset()) | {path}
+        return True
+
+    def _forget(self, path: Path) -> None:
+        watch = self._watches.pop(path)
+        left = self._paths.get(watch, frozenset()) - {path}
+        if left:
+            self._paths[watch] = left
+        elif self._paths.pop(watch, None) is not None:
+            self._library.inotify_rm_watch(self._descriptor, watch)
+
+    def _listen(self) -> None:
+        """The body of the thread."""
+        events = select.poll()
+        events.register(self._descriptor, select.POLLIN)
+        events.register(self._stop_read, select.POLLIN | select.POLLHUP)
+        gap = select.poll()
+        gap.register(self._stop_read, select.POLLIN | select.POLLHUP)
+        while all(ready != self._stop_read for ready, _ in events.poll()):
+            for path, mask in dict.fromkeys(self._read()):
+                self._report(path, mask)
+            if gap.poll(1000 * _GAP_S):
+                return
+
+    def _read(self) -> Iterator[tuple[str, int]]:
+        """Path and mask of each event; an empty path for what has none."""
+        try:
+            data = os.read(self._descriptor, _BUFFER)
+        except OSError:
+            return
+        begin = 0
+        while begin < len(data):
+            watch, mask, _, length = _HEAD.unpack_from(data, begin)
+            name = data[begin + _HEAD.size : begin + _HEAD.size + length].rstrip(b"\0")
+            begin += _HEAD.size + length
+            if mask & _OVERFLOW:
+                yield "", mask
+                continue
+            with self._lock:
+                paths = self._paths.get(watch, frozenset())
+                if mask & (_IGNORED | _MOVE_SELF):  # its path leads elsewhere from now on
+                    for path in paths:
+                        self._forget(path)
+            for path in paths:
+                yield os.path.join(path, os.fsdecode(name)) if name else str(path), mask  # noqa: PTH118
+
+    def _report(self, path: str, mask: int) -> None:
+        if mask & _OVERFLOW:
+            if self._lost is not None:
+                self._lost()
+        elif mask & _NAMES:
+            self._wake(path, True, bool(mask & (_OF_ITSELF | _IS_DIR)))
+        elif mask & _MODIFY:
+            self._wake(path, False, False)

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
-from rltui.core.batch import Note
+from rltui.core.batch import Note, RunKey
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.trouble import TroubledPaths
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, RunFiles
+from rltui.sources.follow.reports import Reports
 from rltui.sources.follow.schedule import Watching
 
 #: The directories are walked at least once in this many intervals, even when no change time has
 #: moved, unless that takes more than one part in _IDLE_SHARE of the time.
 _FULL_WALK = 12
 _IDLE_SHARE = 200
+#: Where the system reports every new name, checks and walks are this many times rarer.
+_RELIANCE = 10
 #: Least seconds between two checks because the system reports new names.
 _REPORTED_GAP_S = 1.0
 #: Checks and walks take at most one part in this many of the time.
 _WALK_SHARE = 10
+
+#: Chooses the runs to read among all that were found. Called in the thread that searches.
+Choose = Callable[[Collection[RunKey]], Collection[RunKey]]
 
 
 class LogSearch:
@@ -36,17 +41,19 @@ class LogSearch:
         logdirs: Sequence[Path],
         clock: Clock,
         watching: Watching,
-        run_glob: str | None = None,
+        choose: Choose | None = None,
     ) -> None:
-        """``run_glob`` selects runs by name or by their first folder."""
+        """``choose`` is given every run of each search; without it all are read."""
         self._finder = finder
         self._logdirs = logdirs
         self._clock = clock
-        self._run_glob = run_glob
+        self._choose = choose
         self._pace = SearchPace(watching)
         self._directories = Directories()
         self._trouble = TroubledPaths()
         self._last = self._walked = -math.inf
+        self._reported = False
+        """Whether the system reports everything that is new since the last walk."""
         self.walks = 0
         """How often the directories were walked."""
         self.run_count = 0
@@ -68,7 +75,7 @@ class LogSearch:
         self._trouble.update(found.notes, {path for path, _ in found.directories})
         self._directories.set(found.directories, found.unclaimed)
         self.refused = self._refused(found)
-        runs = tuple(r for r in found.runs if self._wanted(r))
+        runs = self._chosen(found.runs)
         self.run_count = len(runs)
         return replace(found, runs=runs)
 
@@ -76,11 +83,24 @@ class LogSearch:
         """Seconds until the next check; ``reported``: the system has reported new names."""
         return max(0.0, self._last + self._pace.gap(reported=reported) - now)
 
+    def rely_on(self, reports: Reports) -> None:
+        """Check rarely if every change that matters is reported, but once more before: something
+        may have changed after the walk and before the system reported anything."""
+        directories, files = self._directories.known
+        self._pace.relies = False
+        self._reported = (
+            bool(directories)
+            and not self._finder.needs_checks
+            and all(map(reports.names_in, directories))
+            and all(map(reports.writes_to, files))
+        )
+
     def check(self, *, reported: bool) -> Discovery | None:
         """Search again if something may be new."""
         self._last = now = self._clock.monotonic()
         if reported or self._changed() or self._pace.must_walk(now - self._walked):
             return self.walk_again()
+        self._pace.relies = self._reported
         return None
 
     def walk_again(self) -> Discovery:
@@ -100,9 +120,11 @@ class LogSearch:
         self._pace.checked(begin, self._clock.monotonic())
         return directories or stores or self._finder.unfinished
 
-    def _wanted(self, run: RunFiles) -> bool:
-        wanted, name = self._run_glob, run.key.name.rstrip("/")
-        return wanted is None or any(fnmatchcase(n, wanted) for n in (name, name.partition("/")[0]))
+    def _chosen(self, runs: tuple[RunFiles, ...]) -> tuple[RunFiles, ...]:
+        if self._choose is None:
+            return runs
+        chosen = self._choose([run.key for run in runs])
+        return tuple(run for run in runs if run.key in chosen)
 
     def _refused(self, found: Discovery) -> tuple[Note, ...]:
         more = found.refused_count - len(found.refused)
@@ -124,6 +146,8 @@ class SearchPace:
         self._walk_s = 0.0
         self._check_s = 0.0
         self._next_walk = -math.inf
+        self.relies = False
+        """Whether the system reports everything that is new, so that checks may be rare."""
 
     def checked(self, begin: float, end: float) -> None:
         """A check whether there may be new files is over."""
@@ -136,7 +160,7 @@ class SearchPace:
 
     def gap(self, *, reported: bool) -> float:
         """Seconds from one check to the next; fewer when the system has reported new names."""
-        usual = self._watching.rescan_s
+        usual = self._watching.rescan_s * self._patience
         least = _WALK_SHARE * max(self._walk_s, self._check_s)
         return max(least, min(usual, _REPORTED_GAP_S) if reported else usual)
 
@@ -147,7 +171,12 @@ class SearchPace:
     def must_walk(self, since_s: float) -> bool:
         """Whether the directories are to be walked although nothing seems to be new, ``since_s``
         seconds after the last time."""
-        return since_s >= max(_FULL_WALK * self._watching.rescan_s, _IDLE_SHARE * self._walk_s)
+        least = max(_FULL_WALK * self._watching.rescan_s, _IDLE_SHARE * self._walk_s)
+        return since_s >= least * self._patience
+
+    @property
+    def _patience(self) -> int:
+        return _RELIANCE if self.relies else 1
 
 
 class Directories:
@@ -162,6 +191,11 @@ class Directories:
         that may become logs."""
         self._times = dict(directories)
         self._sizes = {p: self._sizes.get(p, _size(p)) for p in unclaimed}
+
+    @property
+    def known(self) -> tuple[Collection[Path], Collection[Path]]:
+        """The directories, and the files that may become logs."""
+        return self._times.keys(), self._sizes.keys()
 
     def changed(self) -> bool:
         """Whether anything changed since the last call."""

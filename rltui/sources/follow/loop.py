@@ -9,13 +9,14 @@ from pathlib import Path
 
 from rltui.core.batch import Batch
 from rltui.core.clock import Clock
-from rltui.files.filesystem import Mounts
 from rltui.sources.discovery.run_files import Discovery
+from rltui.sources.discovery.tree import SearchStoppedError
 from rltui.sources.follow.batch_queue import BatchQueue
 from rltui.sources.follow.feed import Feed
 from rltui.sources.follow.feeds import Feeds, newest_of_each_kind
-from rltui.sources.follow.inotify import Notifier
 from rltui.sources.follow.log_search import LogSearch
+from rltui.sources.follow.notifier import Notifier
+from rltui.sources.follow.reports import Reports
 from rltui.sources.follow.schedule import Schedule, Watching
 from rltui.sources.follow.wake_ups import WakeUps
 
@@ -54,9 +55,9 @@ class FollowLoop:
         self._clock = clock
         self._watching = watching
         self._budget = budget_bytes
-        self._mounts = Mounts()
-        self._schedule = Schedule(watching, self._mounts.reports_writes)
-        self._notifier = Notifier(wake_ups.notify)
+        self._notifier = Notifier(wake_ups.notify, wake_ups.lost)
+        self._reports = Reports(self._notifier)
+        self._schedule = Schedule(watching, self._reports.writes_to)
         self._backlog: deque[Feed] = deque()
         """Feeds that have not been read to their end, in the order in which they are read."""
         self._sampled = False
@@ -83,6 +84,8 @@ class FollowLoop:
         """Read until stopped; the body of the thread."""
         try:
             self._follow()
+        except SearchStoppedError:
+            return
         except BaseException as error:  # noqa: BLE001 - raised on the main thread at the next drain
             self._queue.fail(error)
         finally:
@@ -95,7 +98,7 @@ class FollowLoop:
             return
         if self._watching.inotify:
             self._notifier.start(self._feeds.directories_by_change())
-            self.watches = len(self._notifier.watched)
+            self._rely_on_reports()
         while True:
             if not self._backlog:
                 self.listening.set()
@@ -117,7 +120,7 @@ class FollowLoop:
         return self._wake_ups.wait(0 if self._backlog else pause, names_changed=reported)
 
     def _search_again(self) -> None:
-        self._mounts.refresh()
+        self._reports.refresh()
         found = self._search.check(reported=self._wake_ups.take_names_changed())
         if found is not None:
             self._follow_found(found)
@@ -125,7 +128,12 @@ class FollowLoop:
     def _follow_found(self, found: Discovery) -> None:
         self.adopt(found)
         self._notifier.update(self._feeds.directories_by_change())
+        self._rely_on_reports()
+
+    def _rely_on_reports(self) -> None:
+        """Poll less where the system reports everything."""
         self.watches = len(self._notifier.watched)
+        self._search.rely_on(self._reports)
 
     def _poll_due(self, now: float) -> bool:
         """Poll the files whose time has come; False when stopped."""

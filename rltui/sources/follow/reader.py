@@ -17,7 +17,7 @@ from rltui.sources.follow.batch_queue import MOST_BATCHES, BatchQueue
 from rltui.sources.follow.feed import Feed
 from rltui.sources.follow.feeds import Feeds
 from rltui.sources.follow.file_feed import FileFeed
-from rltui.sources.follow.log_search import LogSearch
+from rltui.sources.follow.log_search import Choose, LogSearch
 from rltui.sources.follow.loop import FollowLoop
 from rltui.sources.follow.pipe_reader import PipeReader
 from rltui.sources.follow.reread import read_again, rereadable
@@ -29,7 +29,8 @@ from rltui.sources.follow.wake_ups import WakeUps
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of this many
 #: bytes is applied within a frame.
 BUDGET_BYTES = 3 << 19
-_STOP_TIMEOUT_S = 10.0
+#: A file system may hang: the thread is left to itself then, and ends when it comes back.
+_STOP_TIMEOUT_S = 2.0
 #: Reading begins without another search when the last one is younger.
 _FRESH_S = 5.0
 
@@ -44,7 +45,7 @@ class Reader:
         clock: Clock | None = None,
         verify: bool = False,
         watch: Watching | None = None,
-        run_glob: str | None = None,
+        choose: Choose | None = None,
         step_keys: Sequence[str] | None = None,
         formats: Sequence[Format] = ALL_FORMATS,
         budget_bytes: int = BUDGET_BYTES,
@@ -53,8 +54,8 @@ class Reader:
         ends: EndSigns | None = None,
         waits: bool = False,
     ) -> None:
-        """``run_glob`` selects runs by name or by their first folder; ``pipe`` is the file
-        descriptor that the logdir ``-`` means; ``ends`` knows the logs of jobs that died before
+        """``choose`` selects the runs to read among all found; ``pipe`` is the file descriptor
+        that the logdir ``-`` means; ``ends`` knows the logs of jobs that died before
         their first row; ``waits``: a named file that is empty is no error."""
         logdirs = tuple(Path(p) for p in logdirs)
         self._clock = clock or SystemClock()
@@ -64,11 +65,16 @@ class Reader:
         self._ends = ends
         self._budget = budget_bytes
         watch = watch or Intervals()
-        finder = RunFinder(logdirs, formats, self._options, ends=ends, waits=waits)
-        self._search = LogSearch(finder, logdirs, self._clock, watch, run_glob)
+        self._wake_ups = WakeUps(lambda name: any(f.claims_name(name) for f in formats))
+        finder = RunFinder(
+            *(logdirs, formats, self._options),
+            ends=ends,
+            waits=waits,
+            stopped=lambda: self._wake_ups.stopped,
+        )
+        self._search = LogSearch(finder, logdirs, self._clock, watch, choose)
         self._feeds = Feeds(self._open, logdirs)
         self._queue = BatchQueue(on_batch)
-        self._wake_ups = WakeUps(lambda name: any(f.claims_name(name) for f in formats))
         self._loop = FollowLoop(
             *(self._feeds, self._search, self._queue, self._wake_ups),
             clock=self._clock,
@@ -151,14 +157,15 @@ class Reader:
         """Begin to read in a thread. Raises SourceError for bad paths."""
         if self._thread is not None:
             return
+        self._wake_ups.start()
         self._scan_unless_fresh()
         self._queue.open()
-        self._wake_ups.start()
         self._thread = threading.Thread(target=self._loop.run, name="rltui-reader", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread and wait for it; batches in the queue can still be drained."""
+        """Stop the thread and wait for it, not for long; batches in the queue can still be
+        drained."""
         self._queue.close()
         self._wake_ups.stop()
         thread, self._thread = self._thread, None

@@ -2,7 +2,8 @@
 
 Files are polled with ``stat``, often while they grow and rarely when they are quiet: inotify is
 silent about writes of other hosts on NFS, CIFS and SSHFS. Where inotify works
-(:mod:`rltui.sources.follow.inotify`) it only wakes the poller sooner.
+(:mod:`rltui.sources.follow.inotify`) it wakes the poller sooner, and a file of which it reports
+every write is polled rarely, even while it grows.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ _MOST_HOT_S = 86_400.0
 _HOT_FILES = 100
 #: How much more rarely files are polled that are not the newest of their run, or quiet for a day.
 _COLD_FACTOR = 6
+#: With more files than this those whose writes are reported are polled more rarely, at most by the
+#: factor above.
+_REPORTED_FILES = 100
 #: Least seconds between two polls of a file whose changes the system reports all the time.
 _WOKEN_GAP_S = 0.05
 
@@ -71,14 +75,15 @@ class _Watched:
     """Usual seconds between two growths; 0 while unknown."""
     newest: bool = True
     hot: bool = False
-    """Whether it counts as being written."""
+    """Whether it is being written and only polling shows that."""
     woken: bool = False
     """Whether the system reported a change since the last poll."""
     polled: float = -math.inf
     """When it was last polled."""
     reported: bool = False
-    """Whether the system reported its last growth: where it reports every write, the file need
-    not be polled often."""
+    """Whether the system reports every write to it."""
+    unreported: bool = False
+    """Whether its last growth was found by polling alone."""
 
 
 class Schedule:
@@ -90,8 +95,8 @@ class Schedule:
     def __init__(
         self, watching: Watching, reports_writes: Callable[[Path], bool] | None = None
     ) -> None:
-        """``reports_writes``: whether the system reports every write to the files of a
-        directory; without it, it does so everywhere."""
+        """``reports_writes``: whether the system reports every write to a file, as far as is
+        known; without it, it never does."""
         self._watching = watching
         self._reports_writes = reports_writes
         self._files: dict[Path, _Watched] = {}
@@ -122,10 +127,11 @@ class Schedule:
             gap = now - watched.grew
             watched.gap = gap if not watched.gap else 0.8 * watched.gap + 0.2 * gap
             watched.grew = now
-            reports = self._reports_writes
-            watched.reported = watched.woken and (reports is None or reports(path.parent))
+            watched.unreported = not watched.woken
         watched.woken, watched.polled = False, now
-        before, watched.hot = watched.hot, self._is_hot(watched, now)
+        watched.reported = self._is_reported(path, watched)
+        hot = not watched.reported and self._grows(watched, now)
+        before, watched.hot = watched.hot, hot
         self._hot += watched.hot - before
         tick = self._watching.fast_s
         watched.due = math.ceil((now + self._interval(watched, now)) / tick - 0.5) * tick
@@ -164,16 +170,26 @@ class Schedule:
 
     def _interval(self, watched: _Watched, now: float) -> float:
         """Short while the file is being written, long when it is quiet or superseded."""
-        quiet = now - watched.grew
-        if quiet > _MOST_HOT_S or not watched.newest:
-            return self._watching.slow_s * _COLD_FACTOR
+        slow_s = self._watching.slow_s * (self._rarely if watched.reported else 1)
+        if now - watched.grew > _MOST_HOT_S or not watched.newest:
+            return slow_s * _COLD_FACTOR
         if watched.hot:
             stretched = self._watching.fast_s * max(1.0, self._hot / _HOT_FILES)
-            return min(stretched, self._watching.slow_s)
-        return self._watching.slow_s
+            return min(stretched, slow_s)
+        return slow_s
+
+    @property
+    def _rarely(self) -> float:
+        """How much more rarely files are polled whose writes are reported."""
+        return min(_COLD_FACTOR, max(1.0, len(self._files) / _REPORTED_FILES))
+
+    def _is_reported(self, path: Path, watched: _Watched) -> bool:
+        """Whether there is no need to poll the file often."""
+        reports = self._reports_writes
+        return reports is not None and not watched.unreported and reports(path)
 
     @staticmethod
-    def _is_hot(watched: _Watched, now: float) -> bool:
-        """Whether the file is being written and only polling shows it."""
+    def _grows(watched: _Watched, now: float) -> bool:
+        """Whether the file is being written."""
         limit = min(_MOST_HOT_S, max(_LEAST_HOT_S, _USUAL_INTERVALS * watched.gap))
-        return watched.newest and not watched.reported and now - watched.grew <= limit
+        return watched.newest and now - watched.grew <= limit

@@ -48,6 +48,11 @@ class WakeUps:
         """Whether there may be new logs."""
         return self._names_changed
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the reader's thread is to end."""
+        return self._stopped
+
     def notify(self, path: str, structural: bool = False, directory: bool = False) -> None:
         """A file was written, or (``structural``) a name appeared or vanished."""
         name = Path(path)
@@ -60,6 +65,13 @@ class WakeUps:
                 return
             else:
                 self._names_changed = True
+            self._lock.notify_all()
+
+    def lost(self) -> None:
+        """Reports were lost: anything may have changed."""
+        with self._lock:
+            self._changed.update(*self._feeds.values())
+            self._names_changed = True
             self._lock.notify_all()
 
     def _concerns(self, name: Path, directory: bool) -> bool:

@@ -128,7 +128,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._compare()
         for run in self._comparison.runs:
             self._session.look_at(run)
-        self._arrange()
+        self._lay_out()
         rows, width = self._rows, self.size.width
         layout = table_layout(self._comparison, self._chosen, width)
         view = self.shell.view
@@ -156,7 +156,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     def _sort(self) -> None:
         self._rows = self._comparison.ordered(self._order, self._metric)
 
-    def _arrange(self) -> None:
+    def _lay_out(self) -> None:
         """Share the lines out: the table gets what it needs, up to half."""
         width, height = self.size
         bare = width < LEAST[0] or height < LEAST[1]

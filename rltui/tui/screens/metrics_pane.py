@@ -95,7 +95,9 @@ class MetricsPane(Horizontal):
 
     @property
     def note(self) -> str:
-        """What the filter left."""
+        """What the filter left; "" before a tab was shown: the window may be too small."""
+        if not self._tab:
+            return ""
         total = sum(len(s.rows) for s in tab_sections(self._run, self._tab))
         return shown_of(self._sections, total, self._tab)
 
@@ -134,7 +136,7 @@ class MetricsPane(Horizontal):
         else:
             entries = section_entries(run, self._sections, self._columns, view, layout.margin)
         entries += [fixed(x) for x in hidden]
-        self._arrange(layout, bool(count), len(top))
+        self._lay_out(layout, bool(count), len(top))
         self.grid.display = False
         rows.show(entries, self._first)
         if other:
@@ -175,7 +177,7 @@ class MetricsPane(Horizontal):
         if tab == self._tab:
             self.rows.put(tag)
 
-    def _arrange(self, layout: TabLayout, filled: bool, top: int) -> None:
+    def _lay_out(self, layout: TabLayout, filled: bool, top: int) -> None:
         self.query_one("#top").display = top > 0
         self.query_one("#top").styles.height = top or 1
         self.query_one("#left").display = self.rows.display = layout.left > 0

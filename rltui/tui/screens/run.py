@@ -152,7 +152,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
     def update(self) -> None:
         self._remember()
         self.session.look_at(self.run)
-        body = self._arrange()
+        body = self._lay_out()
         if body.height > 0:
             if self.tab == FINDINGS_TAB:
                 self.findings.show(body, self.arrangement.alone)
@@ -164,7 +164,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         self.query_one(TabBar).update()
         self.status.update()
 
-    def _arrange(self) -> Size:
+    def _lay_out(self) -> Size:
         """Place the parts; returns the size of the body."""
         width, height = self.size
         bare = width < LEAST[0] or height < LEAST[1]

@@ -94,6 +94,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             room = height - 4 - sum(e.height for e in entries)
             self._make_room(preview_height(width, room) if share is None else 0)
             self.items.show(entries)
+            self._update_preview()
         else:
             self._make_room(0)
         for name in ("#header", "#head", "#instead"):
@@ -106,20 +107,25 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         preview = self.query_one("#preview", Lines)
         preview.styles.height = lines or 1
         preview.display = lines > 0
-        if lines:
+
+    def _update_preview(self) -> None:
+        """Show the run at the cursor under the list, if there is room, and keep its points."""
+        preview, run = self.query_one("#preview", Lines), self._run_at_cursor
+        if preview.display:
+            if run is not None:
+                self._session.look_at(run)
             self.call_after_refresh(preview.update)
 
     def _preview(self, width: int, height: int) -> list[Line]:
-        run = self._session.views.get(self.items.cursor) if self.items.cursor else None
-        if run is None:
-            return []
-        self._session.look_at(run)
-        return preview_lines(run, self.shell.view, width, height)
+        run = self._run_at_cursor
+        return [] if run is None else preview_lines(run, self.shell.view, width, height)
+
+    @property
+    def _run_at_cursor(self) -> RunView | None:
+        return self._session.views.get(self.items.cursor) if self.items.cursor else None
 
     def on_line_list_moved(self) -> None:
-        preview = self.query_one("#preview", Lines)
-        if preview.display:
-            self.call_after_refresh(preview.update)
+        self._update_preview()
 
     def _header(self, width: int, _: int) -> list[Line]:
         session = self._session
@@ -190,14 +196,14 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def action_compare(self) -> None:
         """Make the run at the cursor the reference, or clear it."""
-        run = self._session.views.get(self.items.cursor) if self.items.cursor else None
+        run = self._run_at_cursor
         if run is not None:
             compare(self.shell, self._session, run)
             self.update()
 
     def action_mark(self) -> None:
         """Mark the run at the cursor, or take its mark away; the cursor moves on."""
-        run = self._session.views.get(self.items.cursor) if self.items.cursor else None
+        run = self._run_at_cursor
         if run is not None:
             view = self.shell.view
             self.shell.view = replace(view, marked=toggled(view.marked, run))
@@ -223,12 +229,12 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Show the hyperparameters of the run at the cursor."""
         from rltui.tui.screens.hyperparameters import HyperparametersScreen
 
-        run = self._session.views.get(self.items.cursor) if self.items.cursor else None
+        run = self._run_at_cursor
         if run is not None:
             self.shell.push_screen(HyperparametersScreen(self._session, run))
 
     def copied_text(self) -> str:
-        run = self._session.views.get(self.items.cursor) if self.items.cursor else None
+        run = self._run_at_cursor
         return "" if run is None else run_text(run)
 
     def commands(self) -> dict[str, Callable[[str], object]]:

@@ -87,32 +87,37 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     @property
     def keys(self) -> list[Key]:
         """Without those that have nothing to act on."""
+        idle = self._idle
+        return [k for k in super().keys if k.action not in idle]
+
+    @property
+    def _idle(self) -> tuple[str, ...]:
+        """The actions that have nothing to act on."""
         browser = self._browser
         if browser.kinds is None:
-            return super().keys
-        idle = [
+            return ()
+        return (
             *(_OF_SAMPLES if self._is_empty else ()),
             *(_OF_STEPS if len(browser.steps) < 2 else ()),
             *(_OF_KINDS if len(browser.kinds) < 2 else ()),
-        ]
-        return [k for k in super().keys if k.action not in idle]
+        )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether an action works here now: not one whose key is left out."""
-        listed = {k.action for k in self.keys}
-        known = any(k.action == action for k in super().keys)
-        return (not known or action in listed) and super().check_action(action, parameters)
+        return action not in self._idle and super().check_action(action, parameters)
 
     def on_key(self, event: events.Key) -> None:
         """A key that no binding took: say why it does nothing."""
-        left_out = (k for k in super().keys if k not in self.keys)
+        idle = self._idle
+        left_out = (k for k in super().keys if k.action in idle)
         key = next((k for k in left_out if event.key in k.keys), None)
         if key is None or self.takes_text:
             return  # Textual calls the handler of the class above as well
         event.stop()
         what = "kind" if key.action in _OF_KINDS else "step"
-        none = self._is_empty or key.action in _OF_SAMPLES
-        self.shell.say("no texts or samples to show" if none else f"there is no other {what}")
+        self.shell.say(
+            "no texts or samples to show" if self._is_empty else f"there is no other {what}"
+        )
 
     def _note(self) -> str:
         return f"{len(self._list.shown())} of {len(self._list.rows)}"

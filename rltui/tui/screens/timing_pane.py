@@ -12,13 +12,13 @@ from rltui.present.screens.entries import Entry, fixed, indented
 from rltui.present.screens.timing import (
     TimingLayout,
     anatomy,
-    stacked_lines,
     step_lines,
     timing_entries,
     timing_layout,
     timing_note,
     timing_rows,
 )
+from rltui.present.screens.timing_plot import stacked_lines
 from rltui.present.screens.timing_table import stage_columns, stages_head
 from rltui.session import RunView
 from rltui.tui.shell import shell_of

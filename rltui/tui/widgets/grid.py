@@ -62,8 +62,8 @@ class Grid(Lines):
         """Whether those that wait are to wait for the next rows, or the end of the stream."""
         self._stream: Timer | None = None
         """Runs out at the end of the stream."""
-        self._version = -1
-        """Of the run that is shown."""
+        self._points: dict[str, tuple[int, int]] = {}
+        """Tag -> epoch and length of its series, for the charts that were in sight."""
         self._view: View | None = None
         self.cross: int | None = None
         """The step at the crosshair."""
@@ -79,14 +79,21 @@ class Grid(Lines):
         if run is not self._run or layout != self._layout:
             self._pace.forget()
         slowly = other or run is not self._run or view is not self._view
-        news = run.version != self._version
         self._run, self._rows, self._layout, self._view = run, rows, layout, view
-        self._version = run.version
+        news = self._note_points()
         if slowly:
             self._slice, self._in_turn = 0, False
         elif news:
             self._follow_stream()
         self.update()
+
+    def _note_points(self) -> bool:
+        """Returns whether charts that were in sight, and still are, have other points: a new
+        verdict alone is no row."""
+        first, before = self._top * self._layout.columns, self._points
+        series = [self._run.series(r.tag) for r in self._rows[first : first + self._layout.places]]
+        self._points = {s.tag: (s.epoch, s.count) for s in series}
+        return any(before.get(tag, now) != now for tag, now in self._points.items())
 
     def _follow_stream(self) -> None:
         """After new rows: all charts are drawn after a quiet spell, some of them in a stream."""

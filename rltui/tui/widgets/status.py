@@ -104,7 +104,7 @@ class Status(Horizontal):
         await self.mount(sign, prompt, hint)
         return prompt
 
-    def _arrange(self) -> None:
+    def _lay_out(self) -> None:
         for part in self.children:
             part.display = bool(self.editing) != (part.id == "keys")
         self.screen.set_class(bool(self.editing), "takes-text")  # notices keep off the line
@@ -181,7 +181,7 @@ class Status(Horizontal):
         with prompt.prevent(Input.Changed):
             prompt.value = self.filter if what == "filter" else text
         prompt.cursor_position = len(prompt.value)
-        self._arrange()
+        self._lay_out()
         self.update()
         self.show_note()
         prompt.focus()
@@ -192,7 +192,7 @@ class Status(Horizontal):
         kind, self.editing = self.editing, ""
         if not keep and kind != "command" and self.filter:
             self._set_filter("")
-        self._arrange()
+        self._lay_out()
         self.screen.set_focus(None)
         self.update()
         return active

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from rltui.core.block import FloatArray
+from rltui.health.cases import case_info, case_run
+from rltui.health.columns import Columns, judged_rows
 from rltui.health.detectors import pairs
 from rltui.health.detectors.pairs import flat_beside
 from rltui.health.detectors.signal import Rows
+from rltui.health.rules import load_rules
+from tests.builders import a_batch, steps
 
 
 @pytest.mark.parametrize("broken", [None, 7, 600])
@@ -19,27 +23,57 @@ def test_the_usual_step_is_the_median_of_those_so_far(broken: int | None) -> Non
         x[broken] = np.nan
     with np.errstate(invalid="ignore"):
         limit = flat_beside(Rows(x, np.arange(len(x)), {}), rise=0.1, noise=1.0).threshold
-        steps = np.abs(np.diff(x))
+        moves = np.abs(np.diff(x))
         look = 1
         while look < len(x):
-            assert np.array_equal(limit[look], np.median(steps[:look]), equal_nan=True), look
+            assert np.array_equal(limit[look], np.median(moves[:look]), equal_nan=True), look
             look = max(look + 1, int(look * 1.1))
 
 
-def test_the_steps_of_a_reward_are_found_once_for_all_scores(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("count", [90, 3_000])
+def test_steps_are_found_once_for_all_scores_and_rules(
+    count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found, step = list[bytes](), pairs._found_median_step
+    """For as long as the values of the tags are kept, and no longer."""
+    found, step = list[bytes](), pairs._median_step
 
     def counted(x: FloatArray) -> FloatArray:
         found.append(x.tobytes())
         return step(x)
 
-    monkeypatch.setattr(pairs, "_found_median_step", counted)
-    draw = np.random.default_rng(4)
-    reward, scores = draw.normal(size=90), [draw.normal(size=90) for _ in range(5)]
-    for x in scores:
-        for least_rows in (8, 20):
-            rows = Rows(x, np.arange(90), {"reward": reward})
-            flat_beside(rows, rise=0.1, least_rows=least_rows)
-    assert len(found) == len(set(found)) == 1 + len(scores)
+    monkeypatch.setattr(pairs, "_median_step", counted)
+    draw, tags = np.random.default_rng(4), ("reward", *"abcde")
+    run, infos, _ = case_run({tag: draw.normal(size=count) for tag in tags})
+    variant = next(v for r in load_rules() for v in r.variants if v.detector.name == "flat_beside")
+
+    def limits() -> list[bytes]:
+        columns: Columns = {}
+        others = {"reward": (run.series("reward"), infos["reward"])}
+        return [
+            flat_beside(
+                judged_rows(variant, infos[tag], run.series(tag), others, columns)[0],
+                rise=0.1,
+                least_rows=least_rows,
+            ).threshold.tobytes()
+            for tag in "abcde"
+            for least_rows in (8, 20)
+        ]
+
+    once = limits()
+    assert len(found) == len(set(found)) == len(tags)
+    assert limits() == once
+    assert len(found) == 2 * len(tags)
+
+
+def test_values_beside_other_steps_are_not_mixed_up() -> None:
+    reward = np.arange(20.0)
+    run, infos, _ = case_run({"reward": reward, "a": np.ones(20), "b": np.ones(12)})
+    run.apply(a_batch(steps(9, {"c": [1.0] * 12}), run="case"))
+    infos["c"] = case_info("c")
+    variant = next(v for r in load_rules() for v in r.variants if v.detector.name == "flat_beside")
+    columns: Columns = {}
+    others = {"reward": (run.series("reward"), infos["reward"])}
+    for _ in range(2):
+        for tag, seen in (("a", reward), ("b", reward[:12]), ("c", reward[8:])):
+            rows, _walls = judged_rows(variant, infos[tag], run.series(tag), others, columns)
+            assert rows.others["reward"].tolist() == seen.tolist()

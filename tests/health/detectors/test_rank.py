@@ -46,7 +46,7 @@ def test_nan_is_the_largest() -> None:
 WINDOWS = (1, 3, 10, Extent(10, 0.1, 3), Extent(30, 0.3, 5))
 
 
-@pytest.mark.parametrize("window", WINDOWS, ids=str)
+@pytest.mark.parametrize("window", WINDOWS, ids=["1", "3", "10", "tenth", "third"])
 @pytest.mark.parametrize("rows", [0, 1, 2, 9, 250, 2500])
 def test_medians_and_extremes_are_those_of_the_rows_so_far(window: Window, rows: int) -> None:
     x = series("noise", rows)

@@ -7,7 +7,8 @@ import pytest
 
 from rltui.core.block import FloatArray
 from rltui.health.detectors.signal import Rows, Signal
-from rltui.health.detectors.trend import no_gain
+from rltui.health.detectors.trend import _all_ends, no_gain, rank_trend
+from rltui.health.detectors.windows import looks
 
 
 def judged(x: FloatArray) -> Signal:
@@ -78,3 +79,20 @@ def test_rows_that_act_at_random_are_neither_found_nor_praised(last_random: int)
 
 def test_no_rows_are_not_praised() -> None:
     assert no_gain(Rows(np.empty(0), np.empty(0, np.int64)), noise_share=0.3).silent
+
+
+@pytest.mark.parametrize("rows", [3, 4, 47, 300, 2048, 2049])
+def test_the_ends_of_short_and_long_logs_are_computed_alike(rows: int) -> None:
+    x = np.round(np.random.default_rng(rows).normal(5, 2, rows), 1)
+    for (look, _), found in zip(looks(3, rows, 1.1), _all_ends(x, 3, 1.1), strict=True):
+        first, last = x[: max(3, look // 10)][:look], x[look - look // 3 : look]
+        spreads = [np.median(np.abs(part - np.median(part))) for part in (first, last)]
+        expected = [np.median(first), np.median(last), 1.4826 * max(spreads)]
+        assert found.tolist() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("rows", [3, 10, 100])
+def test_a_rank_trend_counts_the_pairs_that_rise(rows: int) -> None:
+    x = np.round(np.random.default_rng(rows).normal(0, 1, rows), 1)
+    score = sum(int(np.sign(x[j] - x[i])) for j in range(rows) for i in range(j))
+    assert rank_trend(x) == pytest.approx(score / (rows * (rows - 1) * (2 * rows + 5) / 18) ** 0.5)

@@ -79,6 +79,19 @@ def test_a_log_scale_never_fails(low: float, ratio: float, rows: int) -> None:
     assert np.isfinite(scale.share(np.array([low, high]))).all()
 
 
+@pytest.mark.parametrize("high", [5e-324, 1e-323, 1.5e-323, 1e-320, 1e-310, 1.0])
+@pytest.mark.parametrize("rows", [2, 5, 12, 30, 60])
+def test_a_log_scale_of_denormal_numbers(high: float, rows: int) -> None:
+    """Where floats are far apart no two ticks may read the same, and none may read zero."""
+    scale = log_scale(5e-324, high, rows)
+    labels = [label for _, label in scale.ticks]
+    assert len(set(labels)) == len(labels) > 1 - (high < 1e-323)
+    assert all(float(label) > 0 for label in labels)
+    ends = scale.share(np.array([5e-324, high, 0.0]))
+    assert 0 <= ends[0] <= ends[1] <= 1
+    assert ends[2] < 0
+
+
 def test_log_ticks() -> None:
     def labels(low: float, high: float, rows: int) -> list[str]:
         return [label for _, label in log_scale(low, high, rows).ticks]

@@ -6,6 +6,8 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rltui.core.level import Level
 from rltui.present.chart.render import Bar, Chart, Curve, Mark, render
@@ -40,7 +42,45 @@ def test_names_take_no_more_from_the_plot_than_they_need() -> None:
     bare = left([])
     assert left([Bar("a long name", BAD, 40)]) == bare
     assert bare < left([Bar("a long name", BAD, 10)]) < left([Bar("a long name", BAD, 1)]) == 11
-    assert left([Bar("a name that is longer than a third of it", BAD, 1)]) == 60 * 4 // 10 - 1
+    assert left([Bar("a name that is longer than a fifth of it", BAD, 1)]) == 60 // 5 - 1
+
+
+WINDOWS = st.tuples(st.integers(-50, 900), st.integers(1, 1000)).map(lambda w: (w[0], w[0] + w[1]))
+BARS = st.lists(
+    st.builds(
+        Bar,
+        st.sampled_from(["loss", "entropy collapse", "a name that is longer than the margin"]),
+        st.just(BAD),
+        st.integers(0, 999),
+        st.none(),
+    ),
+    max_size=4,
+)
+
+
+@given(st.lists(WINDOWS, min_size=1, max_size=4), BARS, st.sampled_from([60, 90, 140]))
+def test_the_plot_stays_where_it_is_while_one_pans_and_zooms(
+    windows: list[tuple[int, int]], bars: list[Bar], width: int
+) -> None:
+    x = np.arange(1000)
+    curve = Curve(x, np.exp(x / 100) - 3)
+
+    def place(window: tuple[int, int] | None) -> tuple[int, int]:
+        chart = Chart(curve, bars=bars, overview=True, window=window, first=0, last=999)
+        lines = [plain(line) for line in render(chart, width, 24, BRAILLE)]
+        axis = next(line for line in lines if "└" in line)
+        return axis.index("└"), len(axis.rstrip())
+
+    assert {place(window) for window in windows} == {place(None)}
+
+
+def test_a_name_covers_a_bar_that_began_before_the_window() -> None:
+    spike = Bar("a spike", BAD, 50, 66), Bar("a spike", BAD, 67)
+    bars = [Bar("entropy collapse", BAD, 60), *spike]
+    chart = Chart(Curve(X, np.sin(X)), bars=bars, overview=True, window=(65, 70))
+    text = "\n".join(plain(line) for line in render(chart, 80, 24, BRAILLE))
+    assert re.search(r"^a spike ━+ +✖━+ *$", text, re.MULTILINE)
+    assert re.search(r"^entropy collapse ━+ *$", text, re.MULTILINE)
 
 
 def test_what_is_cut_ends_in_an_ellipsis_beside_its_bar() -> None:

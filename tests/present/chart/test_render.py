@@ -544,6 +544,18 @@ def test_a_limit_of_zero_stays_off_a_log_axis() -> None:
     assert len(render(chart, 40, 8, BRAILLE)) == 8
 
 
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("smooth", [0.0, 0.9])
+@pytest.mark.parametrize("highest", [5e-324, 1e-322, 2.3e-308, 1.0])
+def test_denormal_numbers(log: bool, smooth: float, highest: float) -> None:
+    values = np.geomspace(5e-324, highest, 200)
+    curve = Curve(np.arange(200), values, low=(np.arange(200), values / 2))
+    for clip in (False, True):
+        chart = Chart(curve, log=log, clip=clip, smooth=smooth, healthy=(1e-323, 1e-300))
+        lines = render(chart, 60, 12, BRAILLE)
+        assert any(0x2800 < ord(c) < 0x2900 for line in lines for c in plain(line))
+
+
 def test_no_size_is_no_lines() -> None:
     assert render(entropy(), 0, 3, BRAILLE) == [[], [], []]
     assert render(entropy(), 10, 0, BRAILLE) == []

@@ -121,12 +121,12 @@ def test_a_legend_follows_hyperparameters() -> None:
     ]
     one, two = a_session(*batches, clock=grpo_clock()).runs()
     view = View(marked=marked([two]))
-    assert [o.label for o in chart(one, view).overlays] == ["two (lr 2)"]
+    assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "(lr 2)")]
     restarted = a_batch({}, run=names[1], source="two/events.1", order=1, hparams={"lr": 3})
     assert two.hyperparameters.take(restarted)
-    assert [o.label for o in chart(one, view).overlays] == ["two (lr 3)"]
+    assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "(lr 3)")]
     assert two.hyperparameters.take(replace(restarted, hparams={"lr": 1}))
-    assert [o.label for o in chart(one, view).overlays] == ["two"]
+    assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "")]
 
 
 def labels_of(names: str, **parameters: list[object]) -> list[str]:
@@ -141,7 +141,8 @@ def labels_of(names: str, **parameters: list[object]) -> list[str]:
         for n, name in enumerate(names.split())
     ]
     runs = {r.name: r for r in a_session(*batches).runs()}
-    return run_labels(Sweep([runs[n] for n in names.split()]))
+    labels = run_labels(Sweep([runs[n] for n in names.split()]))
+    return [f"{name} {note}".rstrip() for name, note in labels]
 
 
 def test_a_label_is_the_name_and_the_hyperparameters_that_differ() -> None:

@@ -9,12 +9,12 @@ from rltui.core.text import cell_width
 from rltui.present.kit.line import line_width, plain
 from rltui.present.screens.timing import (
     anatomy,
-    stacked_lines,
     step_line,
     step_lines,
     timing_entries,
     timing_layout,
 )
+from rltui.present.screens.timing_plot import stacked_lines
 from rltui.present.screens.timing_table import stage_columns, stage_entries, stage_rows, stages_head
 from rltui.present.screens.view import View
 from rltui.session import RunView

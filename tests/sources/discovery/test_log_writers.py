@@ -27,15 +27,25 @@ def log(name: str) -> bool:
 
 
 @contextmanager
-def running(code: str, *arguments: str | Path, cwd: Path | None = None) -> Iterator[int]:
-    """A Python process that has run ``code`` and then waits; its id."""
+def running(
+    code: str,
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    program: str | Path = sys.executable,
+    title: str = "",
+) -> Iterator[int]:
+    """A Python process that has run ``code`` and then waits; its id.
+
+    ``program`` is the interpreter, ``title`` what the process calls it.
+    """
     whole = f"{code}\nprint('ready', flush=True)\ninput()"
     script = (cwd or Path.cwd()) / "train.py" if cwd else None
     if script is not None:
         script.write_text(whole)
-    command = [sys.executable, "-u", *([script.name] if script else ["-c", whole])]
+    command = [title or str(program), "-u", *([script.name] if script else ["-c", whole])]
     process = subprocess.Popen(
         [*command, *map(str, arguments)],
+        executable=program,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=cwd,
@@ -70,6 +80,7 @@ def test_blanks_in_the_path_of_program_or_script() -> None:
     assert command_of(["./my env/bin/python", "-u", "/my runs/a.py"]) == "python a.py"
     assert command_of(["my env/bin/python", "-u", "a.py"]) == "python a.py"
     assert command_of(["/My Drive - old/env/bin/python3", "a.py"]) == "python3 a.py"
+    assert command_of(["/runs -old /env/bin/python3", "a.py"]) == "python3 a.py"
 
 
 def test_a_title_that_a_process_gave_itself() -> None:
@@ -89,6 +100,26 @@ def test_a_file_that_a_process_writes(tmp_path: Path) -> None:
         assert found[path].writer == LogWriter(pid, f"{Path(sys.executable).name} train.py")
         assert Processes(USER).written(log, lambda: True) == {}
     assert path not in Processes(USER).written(log, never)
+
+
+@linux
+@pytest.mark.parametrize("place", ["my env/bin", "env -old/bin", "env /bin"])
+def test_an_interpreter_below_blanks_is_one(place: str, tmp_path: Path) -> None:
+    program = tmp_path / place / "python3"
+    program.parent.mkdir(parents=True)
+    program.symlink_to(sys.executable)
+    with running("f = open('x.jsonl', 'a')", cwd=tmp_path, program=program) as pid:
+        processes = Processes(USER)
+        found = processes.written(log, never)
+        assert found[tmp_path / "x.jsonl"].writer == LogWriter(pid, "python3 train.py")
+        assert (pid, tmp_path) in [(p.pid, d) for p, d in processes.working_directories()]
+
+
+@linux
+def test_an_interpreter_under_another_name_is_one(tmp_path: Path) -> None:
+    with running("f = open('x.jsonl', 'a')", cwd=tmp_path, title="trainer: rank 0") as pid:
+        found = Processes(USER).written(log, never)
+        assert found[tmp_path / "x.jsonl"].writer == LogWriter(pid, "trainer: rank 0")
 
 
 @linux

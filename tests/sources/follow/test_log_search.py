@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources.follow.log_search import Directories, SearchPace
+from rltui.files.filesystem import Mounts
+from rltui.formats import ALL_FORMATS, Options
+from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.follow.log_search import Directories, LogSearch, SearchPace
+from rltui.sources.follow.notifier import Notifier
+from rltui.sources.follow.reports import Reports
 from rltui.sources.follow.schedule import Intervals
+from tests.clock import ManualClock
 
 
 @pytest.mark.parametrize(
@@ -56,3 +62,44 @@ def test_walks_without_a_reason_are_rare_where_they_take_long() -> None:
     pace.walked(100.0, 101.0)
     assert not pace.must_walk(199.0)
     assert pace.must_walk(200.0)
+
+
+def test_checks_are_rare_where_the_system_reports_everything() -> None:
+    pace = SearchPace(Intervals(rescan_s=5.0))
+    pace.relies = True
+    assert pace.gap(reported=False) == pytest.approx(50.0)
+    assert pace.gap(reported=True) == pytest.approx(1.0)
+    assert not pace.must_walk(599.0)
+    assert pace.must_walk(600.0)
+
+
+@pytest.mark.parametrize("reported", [True, False])
+def test_one_more_check_before_reports_are_relied_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reported: bool
+) -> None:
+    """What came between the walk and the first report is found soon."""
+    monkeypatch.setattr(Mounts, "reports_writes", lambda self, directory: reported)
+    clock = ManualClock()
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "x.csv").write_text("step,loss\n1,2\n2,3\n")
+    finder = RunFinder([tmp_path], ALL_FORMATS, Options())
+    search = LogSearch(finder, [tmp_path], clock, Intervals(rescan_s=5.0))
+    notifier = Notifier(lambda path, structural, directory: None)
+    search.walk()
+    if not notifier.start([tmp_path, run]):
+        pytest.skip("no inotify here")
+    try:
+        search.rely_on(Reports(notifier))
+        assert search.pause(clock.monotonic(), reported=False) == pytest.approx(5.0)
+        (tmp_path / "new").mkdir()
+        clock.advance(5.0)
+        assert search.check(reported=False) is not None
+        notifier.update([tmp_path, run, tmp_path / "new"])
+        search.rely_on(Reports(notifier))
+        clock.advance(5.0)
+        assert search.check(reported=False) is None
+        pause = search.pause(clock.monotonic(), reported=False)
+        assert pause == pytest.approx(50.0 if reported else 5.0)
+    finally:
+        notifier.stop()

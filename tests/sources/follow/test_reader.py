@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,10 +102,10 @@ def test_hparams_and_series_go_to_their_run(tmp_path: Path) -> None:
     }
 
 
-def test_run_glob(tmp_path: Path) -> None:
+def test_runs_are_chosen_among_all_that_were_found(tmp_path: Path) -> None:
     for name in ("a1", "a2", "b1"):
         write(tmp_path / name / "x.tfevents.1", range(1, 2))
-    runs = Reader([tmp_path], run_glob="a*").scan()
+    runs = Reader([tmp_path], choose=lambda keys: [k for k in keys if k.name[0] == "a"]).scan()
     assert [r.key.name for r in runs] == ["a1", "a2"]
 
 
@@ -468,6 +469,35 @@ def test_on_batch_wakes_the_main_thread(tmp_path: Path, started: Start) -> None:
     reader = started(Reader([tmp_path], watch=FAST, on_batch=woken.set))
     assert woken.wait(LONG)
     assert reader.drain()
+
+
+def test_stop_during_a_search(
+    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A huge tree on a slow disk: the thread does not search to the end."""
+    file = write(tmp_path / "x.tfevents.1", range(1, 3))
+    for number in range(20):
+        (tmp_path / f"run{number:02}").mkdir()
+    reader = started(Reader([tmp_path], watch=FAST))
+    collect(reader, lambda b: len(steps(b)) == 2)
+    searching, stopped, listed, scandir = threading.Event(), threading.Event(), [], os.scandir
+
+    def slow(path: str) -> Any:
+        listed.append(path)
+        searching.set()
+        assert stopped.wait(LONG)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", slow)
+    (tmp_path / "new").mkdir()
+    assert searching.wait(LONG)
+    stop, reader._wake_ups.stop = reader._wake_ups.stop, lambda: (stop(), stopped.set())
+    reader.stop()
+    assert len(listed) == 1
+    monkeypatch.undo()
+    write(file, range(3, 4))
+    started(reader)
+    collect(reader, lambda b: steps(b) == [3])
 
 
 def test_start_twice_and_stop_twice(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_slow_writer_stays_hot_for_ten_of_its_intervals() -> None:
 def test_a_file_that_the_system_reports_is_polled_rarely_unless_others_may_write_it(
     reports: bool, pause: float
 ) -> None:
-    schedule = Schedule(Intervals(0.25, 5.0), lambda directory: reports)
+    schedule = Schedule(Intervals(0.25, 5.0), lambda path: reports)
     schedule.add(A, 100.0, 1.0, newest=True)
     schedule.due(100.0)
     schedule.polled(A, 100.0, grew=True)
@@ -105,15 +105,28 @@ def test_files_become_due_together() -> None:
 
 def test_a_file_that_the_system_reports_is_polled_rarely() -> None:
     """Until it grows without a report: then inotify does not work there."""
-    schedule = Schedule(Intervals(0.25, 5.0))
+    schedule = Schedule(Intervals(0.25, 5.0), lambda path: True)
     schedule.add(A, 100.0, 0.0, newest=True)
+    schedule.due(100.0)
+    schedule.polled(A, 100.0, grew=False)
+    assert schedule.next_due(100.0) == pytest.approx(5.0)
     schedule.wake(A, 101.0)
     assert schedule.due(101.0) == [A]
     schedule.polled(A, 101.0, grew=True)
-    assert schedule.next_due(101.0) == pytest.approx(5.0)
+    assert schedule.due(105.75) == []
     assert schedule.due(106.0) == [A]
     schedule.polled(A, 106.0, grew=True)
     assert schedule.next_due(106.0) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(("files", "pause"), [(100, 5.0), (200, 10.0), (5000, 30.0)])
+def test_many_files_that_are_reported_are_polled_ever_more_rarely(files: int, pause: float) -> None:
+    schedule = Schedule(Intervals(0.25, 5.0), lambda path: True)
+    for number in range(files):
+        schedule.add(Path(str(number)), 100.0, 1.0, newest=True)
+    for file in schedule.due(100.0):
+        schedule.polled(file, 100.0, grew=False)
+    assert schedule.next_due(100.0) == pytest.approx(pause)
 
 
 def test_many_growing_files_share_the_polls() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import Any
 
 import pytest
@@ -207,13 +208,11 @@ async def test_a_stream_of_rows_draws_charts_in_turn_and_its_end_the_others(
         await hand.press("3", "v", "g")
         monkeypatch.setattr(grid, "chart_of", counted)
         monkeypatch.setattr("rltui.tui.widgets.grid._STREAM_S", 3600.0)
-        run, tags = hand.run.run, set(hand.ids)
+        tags, rows = set(hand.ids), count(61)
 
         async def news() -> set[str]:
             drawn.clear()
-            run.version += 1
-            hand.run.update()
-            await hand.settle()
+            await a_row(hand, next(rows))
             return set(drawn)
 
         assert await news() == tags, "after a quiet spell all are drawn"
@@ -226,6 +225,49 @@ async def test_a_stream_of_rows_draws_charts_in_turn_and_its_end_the_others(
         await hand.settle()
         assert drawn == tags - turns[-1], "at the end of the stream the others follow"
         assert await news() == tags
+
+
+async def test_a_key_in_a_stream_draws_the_chart_that_it_moves_to(
+    sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, chart_of = list[str](), grid.chart_of
+
+    def counted(run: RunView, tag: str, *rest: Any, **more: Any) -> Any:
+        drawn.append(tag)
+        return chart_of(run, tag, *rest, **more)
+
+    async with open_app(*sick, size=(160, 45)) as hand:
+        await hand.press("3", "v", "g")
+        monkeypatch.setattr("rltui.tui.widgets.grid._STREAM_S", 3600.0)
+        await a_row(hand, 61)
+        await a_row(hand, 62)
+        monkeypatch.setattr(grid, "chart_of", counted)
+        await hand.press("end")
+        assert drawn == [hand.cursor], "which waited for the next row, and no other"
+
+
+async def test_a_new_verdict_is_no_row_of_a_stream(
+    sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, chart_of = set[str](), grid.chart_of
+
+    def counted(run: RunView, tag: str, *rest: Any, **more: Any) -> Any:
+        drawn.add(tag)
+        return chart_of(run, tag, *rest, **more)
+
+    async with open_app(*sick, size=(160, 45)) as hand:
+        await hand.press("3", "v", "g")
+        monkeypatch.setattr("rltui.tui.widgets.grid._STREAM_S", 3600.0)
+        await a_row(hand, 61)
+        monkeypatch.setattr(grid, "chart_of", counted)
+        hand.run.run.version += 1
+        hand.run.update()
+        await hand.settle()
+        assert drawn == set(hand.ids), "all show it at once"
+
+
+async def a_row(hand: Hand, step: int) -> None:
+    await hand.feed(a_batch(steps(step, grpo_tags(1, step)), run="grpo"))
 
 
 async def test_another_run_has_no_crosshair_of_this_one() -> None:

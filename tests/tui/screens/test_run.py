@@ -158,7 +158,7 @@ async def test_the_overview_shows_what_is_bad(rich: tuple[Any, ...]) -> None:
         assert stable.rstrip().endswith("✖")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=str)
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 @pytest.mark.parametrize("chosen", [0, 3], ids=["untouched", "moved"])
 async def test_the_cursor_stays_while_a_run_breaks(chosen: int, size: tuple[int, int]) -> None:
     async with open_app(grpo_batch(30, collapse=None), size=size) as hand:
@@ -298,6 +298,15 @@ async def test_the_filter_is_live_and_negates(rich: tuple[Any, ...]) -> None:
         assert "hidden by the filter" in hand.text
         await hand.press("escape")
         assert len(hand.ids) > 20
+
+
+async def test_a_filter_in_a_window_that_shows_nothing_else(rich: tuple[Any, ...]) -> None:
+    async with open_app(*rich, grpo_batch(30, run="calm")) as hand:
+        await hand.resize(10, 3)
+        await hand.press("enter", "slash", "k", "l")
+        await hand.resize(120, 36)
+        await hand.press("backspace")
+        assert f"Overview {len(hand.ids)} of " in hand.footer
 
 
 async def test_the_filter_is_edited_like_a_line(rich: tuple[Any, ...]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -290,6 +291,29 @@ async def test_a_corrupt_file_beside_a_good_one_is_named(size: tuple[int, int]) 
         assert "corrupt record" in hand.text
         await hand.press("9")
         assert "Trouble reading" in hand.text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_unreadable_files_are_counted_beside_a_finding(size: tuple[int, int]) -> None:
+    notes = [Note(LOGDIR / f"{n}.corrupt", 0, Level.WATCH, "corrupt record") for n in (1, 1, 2)]
+    one = grpo_batch(60, run="one", notes=tuple(notes[:1]))
+    two = grpo_batch(60, run="two", notes=tuple(notes))
+    async with open_app(one, two, grpo_batch(60, run="three"), size=size) as hand:
+        names = ("one", "two", "three")
+        below = {n: y for n in names for x, y in pairwise(hand.lines) if f"✖ {n} " in x}
+        assert "since" in below["one"], "the worst finding"
+        assert below["one"].rstrip().endswith("▲ trouble reading 1 file")
+        assert below["two"].rstrip().endswith("▲ trouble reading 2 files")
+        assert "trouble" not in below["three"]
+
+
+async def test_a_narrow_list_keeps_the_finding_and_a_badge_for_the_files() -> None:
+    note = Note(LOGDIR / "corrupt", 0, Level.WATCH, "corrupt record")
+    runs = grpo_batch(60, run="one", notes=(note,)), grpo_batch(60, run="two")
+    async with open_app(*runs, size=(45, 24)) as hand:
+        below = next(y for x, y in pairwise(hand.lines) if "✖ one " in x)
+        assert "entropy collapse" in below
+        assert below.rstrip().endswith("▲")
 
 
 async def test_under_a_short_list_is_what_is_known_of_the_run_at_the_cursor() -> None:

@@ -1,0 +1,243 @@
+"""Terminals that vanish and signals, on real pseudo terminals: the process always ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import pyte
+import pytest
+
+from benchmarks import vanish
+from tests.terminal import GONE_S, START_S, Terminal, environment
+
+_CTRL_Z = b"\x1a"
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    return vanish.prepare(tmp_path)
+
+
+@pytest.fixture
+def environ(tmp_path: Path, pycache: Path) -> dict[str, str]:
+    return environment(tmp_path, PYTHONPYCACHEPREFIX=str(pycache))
+
+
+def watching(logdir: Path, environ: dict[str, str]) -> Terminal:
+    return Terminal(["-m", "rltui", "watch", str(logdir)], environ)
+
+
+def shows(terminal: Terminal, text: str) -> None:
+    """Read until ``text`` is on the screen, whose cells may come in any order."""
+    screen, at = pyte.Screen(160, 45), 0
+    stream = pyte.ByteStream(screen)
+
+    def waiting() -> bool:
+        nonlocal at
+        stream.feed(bytes(terminal.seen[at:]))
+        at = len(terminal.seen)
+        return not any(text in line for line in screen.display)
+
+    terminal.read_while(waiting)
+
+
+@pytest.mark.parametrize("share", range(2))
+def test_a_terminal_that_vanishes_ends_every_verb(
+    share: int, tmp_path: Path, pycache: Path
+) -> None:
+    """A share of the trials; ``python -m benchmarks.vanish`` runs as many as one likes."""
+
+    def one(trial: vanish.Trial) -> vanish.Outcome:
+        home = tmp_path / str(trial.number)
+        home.mkdir()
+        return vanish.run(trial, home, pycache)
+
+    mine = [t for t in vanish.trials(20) if t.number % 2 == share]
+    with ThreadPoolExecutor(3) as pool:
+        outcomes = list(pool.map(one, mine))
+    assert [vanish.line(o) for o in outcomes if vanish.is_bad(o)] == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_the_terminal_and_a_verdict(
+    number: int, logdir: Path, environ: dict[str, str]
+) -> None:
+    with watching(logdir, environ) as terminal:
+        shows(terminal, "run1")
+        terminal.process.send_signal(number)
+        terminal.drain()
+        assert terminal.wait() == 128 + number
+        assert b"rltui: " in terminal.seen.partition(b"\x1b[?1049l")[2]
+        assert termios.tcgetattr(terminal.slave) == terminal.modes
+
+
+def test_a_terminal_that_takes_nothing_holds_nobody_up(
+    logdir: Path, environ: dict[str, str]
+) -> None:
+    """Its modes are put back although the app is stuck: nobody reads what it writes."""
+    with watching(logdir, environ) as terminal:
+        shows(terminal, "run1")
+        terminal.press(b"1234\t" * 100)
+        terminal.fill()
+        terminal.process.send_signal(signal.SIGTERM)
+        assert terminal.wait() == 128 + signal.SIGTERM
+        assert termios.tcgetattr(terminal.slave) == terminal.modes
+
+
+def test_a_suspended_process_ends_for_a_signal_and_stays_off_the_screen(
+    logdir: Path, environ: dict[str, str]
+) -> None:
+    with watching(logdir, environ) as terminal:
+        shows(terminal, "run1")
+        terminal.press(_CTRL_Z)
+        terminal.wait_stopped()
+        terminal.seen.clear()
+        terminal.process.send_signal(signal.SIGTERM)
+        terminal.process.send_signal(signal.SIGCONT)  # what shells do for `kill %1`
+        terminal.drain()
+        assert terminal.wait() == 128 + signal.SIGTERM
+        assert b"\x1b[?1049h" not in terminal.seen
+
+
+# -- whatever a library does ---------------------------------------------------------------
+
+#: A library that never gives up waits on every thread, and again when the process ends.
+_STUCK = """
+import atexit, queue, sys, threading, time
+from rltui.commands.departure import departing
+
+def wait():
+    while True:
+        try:
+            queue.Queue(1).get()
+        except BaseException:
+            pass
+
+def save():
+    open(sys.argv[1], "w").write("view")
+    return "a verdict\\n"
+
+def verb(departure):
+    atexit.register(wait)
+    threading.Thread(target=wait).start()
+    with departure.ending_by(lambda return_code: None, save):
+        print("stuck", flush=True)
+        wait()
+
+departing(verb, sys.stderr)
+"""
+
+
+def stuck(path: Path, environ: dict[str, str]) -> Terminal:
+    return Terminal(["-c", _STUCK, str(path)], environ)
+
+
+def test_a_library_that_is_stuck_holds_nobody_up(tmp_path: Path, environ: dict[str, str]) -> None:
+    with stuck(tmp_path / "state", environ) as terminal:
+        terminal.read_until(b"stuck")
+        terminal.process.send_signal(signal.SIGTERM)
+        terminal.drain()
+        assert terminal.wait() == 128 + signal.SIGTERM
+        assert terminal.seen.endswith(b"\x1b[?25ha verdict\r\n")
+        assert (tmp_path / "state").read_text() == "view"
+
+
+def test_the_view_is_saved_when_a_terminal_is_gone(tmp_path: Path, environ: dict[str, str]) -> None:
+    with stuck(tmp_path / "state", environ) as terminal:
+        terminal.read_until(b"stuck")
+        terminal.close()
+        assert terminal.wait() == 128 + signal.SIGHUP
+        assert (tmp_path / "state").read_text() == "view"
+
+
+_FAILS_WHILE_LEAVING = """
+import os, signal, sys
+from rltui.commands.departure import departing
+
+def verb(departure):
+    if sys.argv[1] == "app":
+        with departure.ending_by(lambda return_code: None):
+            os.kill(os.getpid(), signal.SIGTERM)
+            raise OSError("the terminal is gone")
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+    except SystemExit:
+        raise ImportError("in the middle of it") from None
+
+sys.exit(departing(verb, sys.stderr))
+"""
+_SAYS_LAST = """
+import sys
+from rltui.commands.departure import departing, say_last
+sys.exit(departing(lambda _: say_last("a verdict\\n"), sys.stderr))
+"""
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+@pytest.fixture
+def run(environ: dict[str, str]) -> Run:
+    """A Python program without a terminal."""
+    return partial(
+        subprocess.run, stdin=subprocess.DEVNULL, timeout=START_S, check=False, env=environ
+    )
+
+
+@pytest.mark.parametrize("moment", ["app", "loading"])
+def test_what_fails_while_leaving_is_no_error(run: Run, moment: str) -> None:
+    done = run([sys.executable, "-c", _FAILS_WHILE_LEAVING, moment], capture_output=True)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, b"")
+
+
+def test_a_last_word_to_a_pipe_that_nobody_reads_is_no_error(run: Run) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = run([sys.executable, "-c", _SAYS_LAST], stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+# -- check --follow ------------------------------------------------------------------------
+
+
+def following(logdir: Path, environ: dict[str, str], **options: object) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "rltui", "check", "--follow", "--json", str(logdir)]
+    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+        command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environ, **options
+    )
+
+
+def test_following_ends_with_the_reader_of_its_output(
+    logdir: Path, environ: dict[str, str]
+) -> None:
+    """`rltui check --follow runs | head -n 1`: nothing more is written that could fail."""
+    with following(logdir, environ, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert json.loads(process.stdout.readline())["run"] == "run1"
+        process.stdout.close()
+        assert process.wait(GONE_S) == 128 + signal.SIGHUP
+        assert process.stderr.read() == b""
+
+
+def test_following_below_nohup_outlives_the_terminal(logdir: Path, environ: dict[str, str]) -> None:
+    deaf = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
+    with following(logdir, environ, stdout=subprocess.PIPE, preexec_fn=deaf) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        with (logdir / "run2" / "log.jsonl").open("a") as log:
+            log.write('{"step": 200, "loss": NaN}\n')
+        assert select.select([process.stdout], [], [], START_S)[0]
+        assert json.loads(process.stdout.readline())["run"] == "run2"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(GONE_S) == 128 + signal.SIGTERM

@@ -1,0 +1,227 @@
+"""Every byte that every verb writes about hostile logs, parsed by a strict terminal."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.hostile import PAYLOADS, every_payload, file_name, write_corpus
+from tests.terminal import START_S, Terminal, environment
+from tests.terminal_grammar import faults, line_faults
+
+#: Runs a list of command lines one after the other.
+_ALL = """
+import json, sys
+from rltui.cli import main
+for words in json.loads(sys.argv[1]):
+    sys.stdout.flush()
+    sys.stderr.write("\\n## " + ascii(words)[:300] + "\\n")
+    try:
+        code = main(words)
+    except SystemExit as leave:
+        code = leave.code
+    sys.stdout.flush()
+    sys.stderr.write(f"\\n## exit {code}\\n")
+sys.stderr.write("## all done\\n")
+"""
+
+
+class Place:
+    """A hostile corpus, and rltui in it."""
+
+    def __init__(self, home: Path, pycache: Path) -> None:
+        self.home = home
+        self.logdir = home / f"logs{file_name(0)}"
+        write_corpus(self.logdir)
+        self.environ = environment(
+            home,
+            PYTHONPYCACHEPREFIX=str(pycache),
+            TENSORBOARD_DIR=str(self.logdir),
+            TERM_PROGRAM="\x1b[5mterm",
+            XDG_CONFIG_HOME=str(home / file_name(1)),
+        )
+
+    def watch(self, *words: str) -> Terminal:
+        return Terminal(["-m", "rltui", *words], self.environ, directory=self.logdir)
+
+    @property
+    def printing(self) -> list[list[str]]:
+        """Command lines of the verbs that print and end."""
+        logs, hostile = str(self.logdir), every_payload()
+        config = self.home / f"{file_name(2)}.yaml"
+        config.write_text(f"view: {{theme: {json.dumps(hostile)}}}\n", encoding="utf-8")
+        wrong = self.home / f"{file_name(3)}.yaml"
+        wrong.write_text(f"{json.dumps(hostile)}: 1\n", encoding="utf-8")
+        one = next(str(p) for p in sorted(self.logdir.iterdir()) if p.name.startswith("1"))
+        return [
+            ["check", logs],
+            ["check", logs, "--json"],
+            ["check", logs, "--framework", hostile],
+            ["check", logs, "--run", hostile],
+            ["check", logs, "--reference", hostile],
+            ["check", logs, "--config", str(config)],
+            ["check", logs, "--config", str(wrong)],
+            ["check", "/nowhere/" + hostile],
+            ["check", logs, "--\x1b[5mwrong"],
+            ["check", "--fail-on", hostile, logs],
+            ["snapshot", logs],
+            ["snapshot", logs, "--json"],
+            ["snapshot", logs, "--markdown"],
+            ["snapshot", logs, "--svg", str(self.home / file_name(1) / "nowhere.svg")],
+            ["plot", logs, "*"],
+            ["plot", one, PAYLOADS[0], "--size", "60x12"],
+            ["plot", logs, hostile],
+            ["export", logs],
+            ["export", logs, "--format", "jsonl"],
+            ["explain", hostile],
+            ["explain", "loss", "--config", str(wrong)],
+            ["lint", str(wrong), str(config), "/nowhere/" + hostile.replace("\0", "")],
+            ["doctor"],
+            ["demo", "--scenario", hostile],
+            ["replay", logs, "--run", hostile],
+            ["\x1b[5mverb"],
+        ]
+
+
+@pytest.fixture
+def place(tmp_path: Path, pycache: Path) -> Place:
+    return Place(tmp_path, pycache)
+
+
+@pytest.mark.parametrize(
+    ("data", "wrong"),
+    [
+        (b"\x1b[?1049h\x1b[2;3H\x1b[1;38;2;1;2;3mx\x1b[0m\r\n", 0),
+        (b"\x1b]52;c;YWJj\x07", 0),
+        (b"\x1b]52;c;?\x07", 1),
+        (b"\x1b]52;c;G1s1bQ==\x07", 1),
+        (b"\x1b[5m", 1),
+        (b"\x1b[46;1H", 1),
+        (b"\x1b[?1047h\x1bc", 2),
+        (b"\x1b]8;;x\x1b\\y\x1bP0p\x1b\\", 2),
+        ("\u202ea\x9b5m".encode(), 2),
+        (b"\xff\x07", 2),
+        (b"text \x1b", 1),
+    ],
+)
+def test_the_parser_is_strict(data: bytes, wrong: int) -> None:
+    assert len(faults(data)) == wrong
+
+
+def test_lines_are_all_that_a_verb_prints() -> None:
+    assert line_faults("✔ ok\r\nbad 🔥\n".encode()) == []
+    assert len(line_faults(b"\x1b[1mx\x1b[0m\t")) == 3
+    assert len(line_faults(b"\x1b[1mx\x1b[0m\x1b[5m", coloured=True)) == 1
+
+
+def test_verbs_that_print_on_a_terminal(place: Place) -> None:
+    arguments = ["-c", _ALL, json.dumps(place.printing)]
+    with Terminal(arguments, place.environ, directory=place.logdir) as terminal:
+        terminal.read_until(b"## all done")
+        assert terminal.wait() == 0
+    check(bytes(terminal.seen), len(place.printing), coloured=True)
+
+
+def test_verbs_that_print_into_a_pipe(place: Place) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _ALL, json.dumps(place.printing)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=place.environ,
+        cwd=place.logdir,
+        timeout=START_S * 2,
+        check=False,
+    )
+    check(done.stdout, len(place.printing), coloured=False)
+
+
+def check(data: bytes, count: int, *, coloured: bool) -> None:
+    """All verbs printed harmless lines, and none of them broke."""
+    assert data.count(b"## exit ") == count
+    assert b"exit 70" not in data
+    assert b"Traceback (most" not in data
+    assert line_faults(data, coloured=coloured) == []
+
+
+#: Keys that open every screen and most of what lies over one, as a terminal sends them.
+_TOUR = (
+    *("j", "\r", "2", "3", "4", "5", "6", "7", "8", "9", "0"),
+    *("G", "e", "\x1b", "!", "e", "j", "\x1b", "y", "w", "\x1b"),
+    *("0", "G", "v", ",", "m", "m", "P", "\r", "h", "+", "L", "y", "j", "\x1b"),
+    *("?", "j", "\x1b", "/", "mark", "\r", "\x1b", ":goto x\r", "\x1b", ":tab \t\t", "\x1b"),
+    *("\x10", "zero", "\x1b", "M", "R", "x", "s", "r"),
+    *(" ", "j", " ", "j", " ", "C", "j", "e", "\x1b", "B", "o", "H", "\x1b", "\x1b", "\x1b"),
+)
+#: The next run: its findings, console log, hyperparameters and samples.
+_NEXT = ("j", "\r", "9", "e", "\x1b", "t", "G", "\x1b", "H", "\x1b", "T", "j", "\r", "\x1b", "r")
+
+
+def press(terminal: Terminal, keys: Iterable[str]) -> None:
+    """Press keys, each when the one before has been answered."""
+    for key in keys:
+        terminal.press(key.encode())
+        terminal.settle(0.15 if key == "\x1b" else 0.05, 3.0)
+
+
+def test_watching(place: Place) -> None:
+    with place.watch("watch", str(place.logdir)) as terminal:
+        terminal.read_until(b"\x1b[?1049h")
+        terminal.settle(0.7, 10.0)
+        press(terminal, (*_TOUR, *_NEXT * 5))
+        leave(terminal)
+
+
+def leave(terminal: Terminal) -> None:
+    """Quit; all that was written was harmless."""
+    terminal.press(b"\x1b")
+    terminal.settle(0.3, 3.0)
+    terminal.press(b"\x03")
+    terminal.drain()
+    assert terminal.wait() == 0, bytes(terminal.seen[-3000:])
+    assert terminal.seen.count(b"\x1b[?1049l") == 1
+    assert faults(bytes(terminal.seen)) == []
+
+
+def test_replaying(place: Place) -> None:
+    run = next(p for p in sorted(place.logdir.iterdir()) if p.name.startswith("1"))
+    with place.watch("replay", str(run)) as terminal:
+        terminal.read_until(b"\x1b[?1049h")
+        terminal.settle(0.5, 3.0)
+        press(terminal, ("p", "<", ">", "3", "9", "e", "\x1b", "t", "\x1b", ":goto 5\r"))
+        leave(terminal)
+
+
+def test_picking(place: Place) -> None:
+    with place.watch() as terminal:
+        terminal.read_until(b"\x1b[?1049h")
+        terminal.settle(1.0, 10.0)
+        press(terminal, ("j", "j", "/", "x", "\x1b", "?", "\x1b"))
+        leave(terminal)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_following(place: Place, options: tuple[str, ...]) -> None:
+    with place.watch("check", "--follow", *options, str(place.logdir)) as terminal:
+        terminal.read_until(b"bad")
+        terminal.settle(1.0, 5.0)
+        terminal.press(b"\x03")
+        terminal.drain()
+        assert terminal.wait() == 1
+    assert line_faults(bytes(terminal.seen).replace(b"^C", b"")) == []
+
+
+def test_watching_a_pipe(place: Place) -> None:
+    (log,) = (p for p in place.logdir.glob("*/train.log") if b"Traceback" in p.read_bytes())
+    with log.open("rb") as pipe:
+        arguments = ["-m", "rltui", "watch", "-"]
+        with Terminal(arguments, place.environ, stdin=pipe.fileno()) as terminal:
+            terminal.read_until(b"\x1b[?1049h")
+            terminal.settle(1.0, 5.0)
+            press(terminal, ("t", "G", "\x1b", "9", "e", "\x1b"))
+            leave(terminal)

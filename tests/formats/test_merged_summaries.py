@@ -1,0 +1,121 @@
+"""Event records with several values, as TF1's merged summaries and writers of JAX have them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from rltui.core.block import Block
+from rltui.formats import Options
+from rltui.formats.tfevents import TfEvents
+from tests.bytecodes import bytecodes
+from tests.formats import encode
+
+STYLES = (encode.simple, encode.float_tensor, encode.content_tensor, encode.double_tensor)
+TAGS = [b"group%d/name_%d" % (i % 5, i) for i in range(40)]
+
+
+def read(data: bytes, *, piece: int | None = None, verify: bool = False) -> encode.Points:
+    decoder = TfEvents().decoder(Options(verify=verify))
+    return encode.points_of(encode.feed_all(decoder, data, piece=piece))
+
+
+def merged(step: int, tags: list[bytes], rng: random.Random, styles: int = 1) -> bytes:
+    values = [STYLES[i % styles](tag, rng.random()) for i, tag in enumerate(tags)]
+    return encode.event(step, 1.78e9 + step, *values)
+
+
+def regular(steps: int, size: int = 10) -> list[bytes]:
+    rng = random.Random(size)
+    return [merged(step, TAGS[:size], rng) for step in range(1, steps + 1)]
+
+
+@pytest.mark.parametrize("size", [2, 3, 10, 40])
+@pytest.mark.parametrize("styles", [1, 4])
+def test_every_size_and_style(size: int, styles: int) -> None:
+    rng = random.Random(size)
+    data = b"".join(merged(step, TAGS[:size], rng, styles) for step in range(300))
+    expected = encode.reference(data)
+    for piece in (None, 3000):
+        assert read(data, piece=piece) == expected
+
+
+def test_records_longer_than_a_block_of_their_checksum() -> None:
+    rng = random.Random(1)
+    tags = [b"layer_%d/grad_norm" % i for i in range(200)]
+    records = [merged(step, tags, rng) for step in range(1, 30)]
+    data = b"".join(records)
+    assert len(records[0]) > 5000
+    assert read(data) == read(data, verify=True) == encode.reference(data)
+
+
+def test_two_layouts_in_turn() -> None:
+    rng = random.Random(2)
+    plan = [TAGS[10:25] if step % 5 == 0 else TAGS[:10] for step in range(2000)]
+    data = b"".join(merged(step, tags, rng) for step, tags in enumerate(plan))
+    assert read(data) == encode.reference(data)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_order_of_any_styles(seed: int) -> None:
+    """Among single values, histograms, and records that name a tag twice."""
+    rng = random.Random(seed)
+    plan = [rng.sample(TAGS, rng.randint(1, 12)) for _ in range(40)]
+    records = [encode.header()]
+    for step in range(1, 600):
+        tags = rng.choice(plan)
+        if rng.random() < 0.02:
+            tags = [*tags, tags[0]]
+        records.append(merged(step + rng.choice((0, 0, 1)), tags, rng, 1 + seed))
+        if step % 50 == 0:
+            records.append(encode.event(step, 1.78e9 + step, encode.histogram(b"h")))
+    data = b"".join(records)
+    expected = encode.reference(data)
+    for piece in (None, 997, 1 << 15):
+        assert read(data, piece=piece) == expected
+
+
+def test_torn_at_every_byte() -> None:
+    records = regular(30, 4)
+    first, torn, rest = records[:20], records[20], records[21:]
+    expected = read(b"".join(first + rest))
+    for cut in range(1, len(torn)):
+        data = b"".join((*first, torn[:cut], *rest))
+        for piece in (None, 700):
+            assert read(data, piece=piece) == expected, (cut, piece)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_wrong_bit_is_found_when_asked(shuffled: bool) -> None:
+    rng = random.Random(4)
+    records = [
+        merged(step, rng.sample(TAGS, 5) if shuffled else TAGS[:5], rng)
+        for step in range(1000, 1400)
+    ]
+    for number in (3, 200, 390):
+        expected = read(b"".join(records[:number] + records[number + 1 :]))
+        for place in (14, 22, len(records[number]) - 5, len(records[number]) - 1):
+            broken = bytearray(records[number])
+            broken[place] ^= 1
+            data = b"".join((*records[:number], bytes(broken), *records[number + 1 :]))
+            assert read(data, verify=True) == expected, place
+
+
+@pytest.mark.parametrize("size", [2, 10])
+def test_a_row_of_records_stays_one_block(size: int) -> None:
+    items = TfEvents().decoder().feed(b"".join(regular(500, size))).items
+    assert [type(item) for item in items] == [Block] * len(items)
+    assert len(items) <= 2
+    assert sum(i.points for i in items if isinstance(i, Block)) == 500 * size
+
+
+@pytest.mark.parametrize("layouts", [1, 20])
+def test_no_loop_over_the_values(layouts: int) -> None:
+    """Twice the records take hardly more steps of the interpreter."""
+    rng = random.Random(5)
+    plan = [rng.sample(TAGS, 10) for _ in range(layouts)]
+    records = [merged(step, rng.choice(plan), rng) for step in range(1, 4001)]
+    few, many = b"".join(records[:2000]), b"".join(records)
+    spent = [bytecodes(lambda d=data: TfEvents().decoder().feed(d)) for data in (few, many)]
+    assert spent[1] - spent[0] < 2000 * 10 * 10

@@ -1,0 +1,34 @@
+"""No widget redefines a private method of Textual by accident: at the lowest version, too."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+
+from textual.message_pump import MessagePump
+
+import rltui.tui
+
+#: What the cell diff replaces on purpose.
+ON_PURPOSE = {("CellDiffApp", "_display")}
+
+
+def classes() -> Iterator[type]:
+    for module in pkgutil.walk_packages(rltui.tui.__path__, "rltui.tui."):
+        members = vars(importlib.import_module(module.name)).values()
+        own = (c for c in members if inspect.isclass(c) and c.__module__ == module.name)
+        yield from (c for c in own if issubclass(c, MessagePump))
+
+
+def test_no_private_method_of_textual_is_redefined() -> None:
+    found = {
+        (ours.__name__, name)
+        for ours in classes()
+        for name, member in vars(ours).items()
+        if name.startswith("_") and not name.startswith("__") and inspect.isfunction(member)
+        for base in ours.__mro__[1:]
+        if base.__module__.startswith("textual.") and name in vars(base)
+    }
+    assert found == ON_PURPOSE
