@@ -4,6 +4,7 @@
 and memory; ``python -m benchmarks.live`` drives ``rltui watch`` in a pseudo terminal and prints
 latencies, idle and live CPU and bytes written; ``python -m benchmarks.fuzz`` feeds damaged
 logs to every decoder, and ``python -m benchmarks.fuzz_coverage`` follows the coverage of one;
+``python -m benchmarks.hostile`` decodes what is made to be slow or large;
 ``python -m benchmarks.soak`` keeps ``rltui watch`` open for hours; ``python -m
 benchmarks.vanish`` takes the terminal away from every verb.
 ``RESULTS.md`` holds what they printed last.

@@ -13,8 +13,6 @@ Sizes shrink with ``--scale``; the command stands above the table.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,7 +21,7 @@ import numpy as np
 
 from benchmarks.data import NAME, START, encode, file_header, make, scalar
 from benchmarks.live import DOWN, STEP, Row, pressed, watch
-from benchmarks.machine import median, report, short
+from benchmarks.machine import median, parser_of, print_report, short
 from benchmarks.read import directory_of
 from benchmarks.terminal import Program
 from rltui.demo.course import Course
@@ -106,17 +104,15 @@ def _press(program: Program, keys: Sequence[bytes]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="benchmarks.compare", description=__doc__.splitlines()[0])
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    parser.add_argument("--data", type=Path, help="keep the sets here; default: a temporary place")
+    parser = parser_of("compare", __doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="of the sets")
     parser.add_argument("--times", type=int, default=7, help="openings after the first")
     parser.add_argument("--keys", type=int, default=100)
-    chosen = parser.parse_args(given)
+    chosen = parser.parse_args(arguments)
     with directory_of(chosen.data) as directory:
         rows = list(opening(directory, chosen.scale, chosen.times))
         rows += keys_with_marks(directory, chosen.scale, chosen.keys)
-    sys.stdout.write(report(f"python -m benchmarks.compare {' '.join(given)}", rows))
+    print_report(parser, arguments, rows)
 
 
 if __name__ == "__main__":

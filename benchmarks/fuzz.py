@@ -23,31 +23,23 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.fuzz_seeds import Seed, first_seeds, key, seeds_in
 from rltui.core.batch import Restart
 from rltui.core.block import Block
-from rltui.formats import FORMATS, Decoded, Format, Options
+from rltui.formats import ALL_FORMATS, HEAD_BYTES, Decoded, Options
 from rltui.formats.base import MAX_TAG
 from tests.blocks import make_block
 
-_LARGEST_SEED = 1 << 18
-_HEAD_BYTES = 1 << 16
 #: Of a decoder: seconds and bytes beside those per byte of the log.
 _BASE_S, _S_PER_BYTE, _S_PER_FEED = 1.0, 40e-6, 2e-3
 _BASE_BYTES, _BYTES_PER_BYTE = 48 << 20, 80
 #: Every this many cases memory is traced, which is slow, or a block is repeated up to this size.
 _TRACED, _LONG = 12, 25
 _LONG_BYTES = 1 << 20
+#: A file is fed in at most this many pieces, if they are not larger than one chooses.
+_PIECES = 2000
 #: What must not come out of a log: controls but the newline, bidirectional and zero width marks.
 _HARMFUL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-
-
-@dataclass(frozen=True)
-class Seed:
-    """A file and the format that claims it."""
-
-    form: Format
-    path: Path
-    data: bytes
 
 
 @dataclass(frozen=True)
@@ -58,19 +50,6 @@ class Finding:
     name: str
     what: str
     data: bytes
-
-
-def seeds_in(directories: Sequence[Path], formats: Sequence[Format] = FORMATS) -> list[Seed]:
-    """The files below some directories that a format claims, not too long."""
-    seeds = []
-    for directory in directories:
-        for path in sorted(p for p in directory.rglob("*") if p.is_file()):
-            data = path.read_bytes()[:_LARGEST_SEED]
-            for form in formats:
-                if form.claims_name(path.name) and form.claims(path, data[:_HEAD_BYTES]):
-                    seeds.append(Seed(form, path, data))
-                    break
-    return seeds
 
 
 def damaged(rng: random.Random, data: bytes, others: Sequence[Seed]) -> bytes:
@@ -94,33 +73,35 @@ def damaged(rng: random.Random, data: bytes, others: Sequence[Seed]) -> bytes:
             case 4:
                 content[at : at + size] = bytes(size)
             case 5:
-                content[at : at + 8] = rng.choice(_LENGTHS)
+                content[at : at + 8] = rng.choice(LENGTHS)
             case 6:
                 content[at:at] = content[at : at + size] * rng.randint(1, 4)
             case 7:
                 content[at:at] = rng.randbytes(size)
             case _:
-                content[at:at] = rng.choice(_TOKENS) * rng.choice((1, 1, 3, 500))
+                content[at:at] = rng.choice(TOKENS) * rng.choice((1, 1, 3, 500))
     return bytes(content)
 
 
-_LENGTHS = (
+LENGTHS = (
     b"\xff" * 8,
     b"\xff\xff\xff\x7f\0\0\0\0",
     b"\0" * 7 + b"\x80",
     b"\x00\x00\x00\x10\0\0\0\0",
 )
-_TOKENS = (
+TOKENS = (
     b"\n", b"\r", b"\r\n", b"{", b"[", b'"', b"'", b",", b"}", b"]", b":", b"\\", b"|", b"-",
     b"NaN", b"-Infinity", b"1e999", b"9" * 400, b"null", b"\x1b[2J", b"\xe2\x80\xae", b"\xff\xfe",
     b'{"step": 1e30, "loss": 0}\n', b'"step": ', b"step:", b" 50%|#####     | 5/10 ", b"\x08",
 )  # fmt: skip
 
 
-def pieces(rng: random.Random, data: bytes) -> Iterator[tuple[bytes, bool]]:
+def pieces(
+    rng: random.Random, data: bytes, most_pieces: int = _PIECES
+) -> Iterator[tuple[bytes, bool]]:
     """``data`` in pieces of one kind of size, each with whether more is promised."""
     most = rng.choice((3, 50, 1000, 1 << 16, 1 << 22))
-    most = max(most, len(data) // 2000)
+    most = max(most, len(data) // most_pieces)
     at = 0
     while at < len(data):
         size = rng.randint(1, most)
@@ -135,11 +116,13 @@ def read(seed: Seed, parts: Iterator[tuple[bytes, bool]], verify: bool) -> list[
     return [decoder.feed(part, more=more) for part, more in parts]
 
 
-def examine(seed: Seed, data: bytes, rng: random.Random, traced: bool) -> str:
+def examine(
+    seed: Seed, data: bytes, rng: random.Random, traced: bool, most_pieces: int = _PIECES
+) -> str:
     """What is wrong with how ``data`` is read; empty when nothing is."""
     verify = rng.random() < 0.2
-    given = list(pieces(rng, data))
-    seed.form.claims(seed.path, data[:_HEAD_BYTES])
+    given = list(pieces(rng, data, most_pieces))
+    seed.form.claims(seed.path, data[:HEAD_BYTES])
     if traced:
         tracemalloc.start()
     began = time.process_time()
@@ -204,7 +187,7 @@ def fuzz(seeds: Sequence[Seed], cases: Iterable[int]) -> Iterator[Finding]:
     """One damaged file for each case number; the same number gives the same file."""
     groups: dict[str, list[Seed]] = {}
     for seed in seeds:
-        groups.setdefault(seed.form.name, []).append(seed)
+        groups.setdefault(key(seed.form), []).append(seed)
     for case in cases:
         rng = random.Random(case)
         seed = rng.choice(groups[rng.choice(sorted(groups))])
@@ -213,12 +196,27 @@ def fuzz(seeds: Sequence[Seed], cases: Iterable[int]) -> Iterator[Finding]:
             begin = rng.randrange(len(data))
             block = data[begin : begin + rng.choice((1, 30, 3000))]
             data = data[:begin] + block * (_LONG_BYTES // len(block)) + data[begin:]
-        try:
-            what = examine(seed, data, rng, traced=case % _TRACED == 0)
-        except Exception:  # noqa: BLE001 - that nothing is raised is what is checked
-            what = traceback.format_exc()
-        if what:
-            yield Finding(seed.form.name, f"{case}-{seed.path.name}", what, data)
+        traced = case % _TRACED == 0
+        finding = case_finding(seed, f"{case}-{seed.path.name}", data, rng, traced=traced)
+        if finding is not None:
+            yield finding
+
+
+def case_finding(
+    seed: Seed,
+    name: str,
+    data: bytes,
+    rng: random.Random,
+    *,
+    traced: bool = False,
+    most_pieces: int = _PIECES,
+) -> Finding | None:
+    """What is wrong with how ``data`` is read, or raised; None when nothing is."""
+    try:
+        what = examine(seed, data, rng, traced, most_pieces)
+    except Exception:  # noqa: BLE001 - that nothing is raised is what is checked
+        what = traceback.format_exc()
+    return Finding(key(seed.form), name, what, data) if what else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -230,23 +228,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=Path, action="append", default=[], help="more real files")
     parser.add_argument("--keep", type=Path, help="where damaged files are kept")
     options = parser.parse_args(arguments)
-    directories = [Path(__file__).parents[1] / "tests" / "fixtures", *options.seeds]
-    chosen = options.formats.split(",") if options.formats else [f.name for f in FORMATS]
-    seeds = seeds_in(directories, [f for f in FORMATS if f.name in chosen])
+    chosen = options.formats.split(",") if options.formats else [key(f) for f in ALL_FORMATS]
+    forms = [f for f in ALL_FORMATS if key(f) in chosen]
+    seeds = [seed for form in forms for seed in first_seeds(form)]
+    seeds += seeds_in(options.seeds, forms)
     keep = options.keep or Path(tempfile.mkdtemp(prefix="rltui-fuzz-"))
     keep.mkdir(parents=True, exist_ok=True)
     end, case = time.monotonic() + options.seconds, options.first
     found: dict[str, int] = {}
     while time.monotonic() < end:
         for finding in fuzz(seeds, range(case, case + 1)):
-            _report(finding, keep, found)
+            report(finding, keep, found)
         case += 1
     counts = ", ".join(f"{kind} ({count})" for kind, count in found.items()) or "nothing"
     sys.stdout.write(f"{len(seeds)} files, {case - options.first} cases; found: {counts}\n")
     return 1 if found else 0
 
 
-def _report(finding: Finding, keep: Path, found: dict[str, int]) -> None:
+def report(finding: Finding, keep: Path, found: dict[str, int]) -> None:
     """Keep and print the first few findings of a kind."""
     last = finding.what.strip().splitlines()[-1]
     kind = f"{finding.format}: {re.sub('[0-9]+', 'N', last)}"

@@ -23,7 +23,6 @@ Sizes and durations shrink with ``--scale`` and ``--seconds``; the command stand
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -37,7 +36,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import NAME, append_step, encode_steps, file_header, make, scalar, tag_names
-from benchmarks.machine import median, percentile, report, short
+from benchmarks.machine import median, parser_of, percentile, print_report, short
 from benchmarks.read import directory_of
 from benchmarks.terminal import Program, quiet_home
 from rltui.demo.course import Course
@@ -100,10 +99,10 @@ def first_paint(directory: Path, scale: float, rounds: int) -> Iterator[Row]:
         command = [sys.executable, "-c", _EMPTY_APP]
         with Program(command, quiet_home(directory)) as program:
             program.until(lambda text: "ready" in text)
-            cpu = program.cpu
+            cpu = program.cpu_at_write
         with watch(directory, made.root) as program:
             seconds = program.until(STEP.search)
-            found = (seconds, program.cpu)
+            found = (seconds, program.cpu_at_write)
         if number:
             ours.append(found)
             empty.append(cpu)
@@ -300,9 +299,7 @@ def _open_grid(program: Program) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="benchmarks.live", description=__doc__.splitlines()[0])
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    parser.add_argument("--data", type=Path, help="keep the sets here; default: a temporary place")
+    parser = parser_of("live", __doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="of sets a, b, c and the runs")
     parser.add_argument("--seconds", type=float, default=60.0, help="idle and live, each")
     parser.add_argument("--rounds", type=int, default=9, help="of the first paint")
@@ -311,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--only", help="first, memory, append, idle, live, grown, key, grid; with commas"
     )
-    chosen = parser.parse_args(given)
+    chosen = parser.parse_args(arguments)
     only = chosen.only.split(",") if chosen.only else None
     with directory_of(chosen.data) as directory:
         parts: dict[str, Callable[[], Iterator[Row]]] = {
@@ -332,7 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 except (TimeoutError, RuntimeError) as problem:
                     rows.append((name, "failed: " + str(problem).splitlines()[0], ""))
                     sys.stderr.write(f"{name}: {problem}\n")
-    sys.stdout.write(report(f"python -m benchmarks.live {' '.join(given)}", rows))
+    print_report(parser, arguments, rows)
 
 
 if __name__ == "__main__":

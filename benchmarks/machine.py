@@ -1,11 +1,13 @@
-"""What was measured on what: the lines above every table, and small words for tables."""
+"""What was measured on what: arguments, the lines above every table, small words for tables."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import re
 import statistics
+import sys
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -59,6 +61,24 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     lines.append("| --- |" + " ---: |" * (len(head) - 1))
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return lines
+
+
+def parser_of(name: str, doc: str, kept: str = "sets") -> argparse.ArgumentParser:
+    """The arguments that benchmarks share; ``kept`` is what they make in their directory."""
+    parser = argparse.ArgumentParser(prog=f"benchmarks.{name}", description=doc.splitlines()[0])
+    about = f"keep the {kept} here; default: a temporary place"
+    parser.add_argument("--data", type=Path, help=about)
+    return parser
+
+
+def print_report(
+    parser: argparse.ArgumentParser,
+    arguments: Sequence[str] | None,
+    rows: Iterable[Sequence[str]],
+) -> None:
+    """Print :func:`report` with the ``arguments`` that the parser got."""
+    given = " ".join(sys.argv[1:] if arguments is None else arguments)
+    sys.stdout.write(report(f"python -m {parser.prog} {given}", rows))
 
 
 def report(command: str, rows: Iterable[Sequence[str]]) -> str:

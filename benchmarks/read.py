@@ -17,7 +17,6 @@ which are multiplied up in proportion to the scalars (their start is not multipl
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -32,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.data import SHAPES, Made, make
-from benchmarks.machine import describe, median, short, table
+from benchmarks.machine import describe, median, parser_of, short, table
 from benchmarks.readers import command
 
 RLTUI = "rltui"
@@ -306,9 +305,8 @@ def directory_of(chosen: Path | None) -> Iterator[Path]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Make the sets, measure, print."""
-    parser = argparse.ArgumentParser(prog="benchmarks.read", description=__doc__.splitlines()[0])
+    parser = parser_of("read", __doc__)
     parser.add_argument("sets", nargs="*", default=list(SHAPES), help="default: all of them")
-    parser.add_argument("--data", type=Path, help="keep the sets here; default: a temporary place")
     parser.add_argument("--scale", type=float, default=1.0, help="times the usual steps")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--slow-rounds", type=int, default=3, help="of EventAccumulator, tbparse")

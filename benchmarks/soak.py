@@ -8,19 +8,18 @@ that so many times faster.
 
 Measured over the whole time are CPU, memory, file descriptors and threads. The slope of the
 resident memory by points written, of the later three quarters, is compared with what the same
-program holds per point when it is started afresh on the logs as they are in the end. What the slope
-has more than that is the price of the history of the logs (branches that were superseded) and
-whatever is never freed. With ``--calm`` logs only grow: then both should be the same.
+program holds per point when it is started afresh on the logs as they are in the end, with every
+directory back. What the slope has more than that is the price of the history of the logs (branches
+that were superseded) and whatever is never freed. With ``--calm`` logs only grow: then both should
+be the same.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import random
 import shutil
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -30,7 +29,7 @@ import numpy as np
 
 from benchmarks.data import append_step, file_header, scalar, tag_names
 from benchmarks.live import STEP, watch
-from benchmarks.machine import report, short
+from benchmarks.machine import parser_of, print_report, short
 from benchmarks.read import directory_of
 from benchmarks.terminal import Program
 
@@ -90,10 +89,18 @@ class Training:
         self._step += 1
         self.points += len(_TAGS)
 
+    def come_back(self) -> bool:
+        """Put the directory back where it was; returns whether it was away."""
+        if not self._away.exists():
+            return False
+        self._away.rename(self._directory)
+        return True
+
     def accident(self) -> None:
         """What happens to logs in the course of weeks."""
-        if self._away.exists():
-            self._away.rename(self._directory)
+        if self.come_back():
+            return
+        if not self._path.exists():  # nothing written since the last accident
             return
         match self._rng.randrange(4):
             case 0:  # resumed from a checkpoint
@@ -165,6 +172,8 @@ class Soak:
             if now * self._factor >= _SAMPLE_S * len(self.samples):
                 self._take_sample(program)
             program.run(0.05)
+        for training in self._trainings:
+            training.come_back()
 
     def _take_sample(self, program: Program) -> None:
         self.samples.append(Sample.of(program, self.points))
@@ -211,6 +220,8 @@ def rested(program: Program, points: int) -> Sample:
 
 def measured(soak: Soak, directory: Path, seconds: float) -> list[tuple[str, str, str]]:
     """Rows of the table."""
+    with watch(directory, soak.logdir) as program:  # compiles: not counted
+        rested(program, soak.points)
     with watch(directory, soak.logdir) as program:
         before = rested(program, soak.points)
         cpu, written = program.cpu, program.written
@@ -223,6 +234,7 @@ def measured(soak: Soak, directory: Path, seconds: float) -> list[tuple[str, str
     lost = slope(soak.samples)
     anew = (fresh.memory - before.memory) * 2**20 / (stored - before.points)
     rows = after.points - before.points
+    rest = (after.memory - before.memory) * 2**20 / rows
     most = [max(getattr(s, n) for s in soak.samples) for n in ("descriptors", "threads")]
     return [
         ("points written", f"{rows:,}", ""),
@@ -230,6 +242,11 @@ def measured(soak: Soak, directory: Path, seconds: float) -> list[tuple[str, str
         ("memory by points written: bytes a point", short(lost), ""),
         (f"started afresh on {stored:,} points: bytes a point", short(anew), ""),
         ("slope against a fresh start", short(lost / anew), "1.2"),
+        (
+            "at rest, before to after: bytes a point, against a fresh start",
+            f"{short(rest)}, {short(rest / anew)}",
+            "",
+        ),
         (
             "file descriptors before, most, after",
             f"{before.descriptors}, {most[0]}, {after.descriptors}",
@@ -251,19 +268,17 @@ def measured(soak: Soak, directory: Path, seconds: float) -> list[tuple[str, str
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Soak and print."""
-    parser = argparse.ArgumentParser(prog="benchmarks.soak", description=__doc__.splitlines()[0])
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    parser.add_argument("--data", type=Path, help="keep the logs here; default: a temporary place")
+    parser = parser_of("soak", __doc__, "logs")
     parser.add_argument("--hours", type=float, default=2.0, help="of the trainings")
     parser.add_argument("--factor", type=float, default=12.0, help="how much faster they go")
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--samples", type=Path, help="append every sample to this file")
     parser.add_argument("--calm", action="store_true", help="logs only grow")
-    chosen = parser.parse_args(given)
+    chosen = parser.parse_args(arguments)
     with directory_of(chosen.data) as directory:
         soak = Soak(directory, chosen.runs, chosen.factor, chosen.samples, calm=chosen.calm)
         rows = measured(soak, directory, 3600 * chosen.hours / chosen.factor)
-    sys.stdout.write(report(f"python -m benchmarks.soak {' '.join(given)}", rows))
+    print_report(parser, arguments, rows)
 
 
 if __name__ == "__main__":

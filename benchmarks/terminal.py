@@ -98,6 +98,8 @@ class Program:
         self.screen = Screen(rows, 160)
         self.written = 0
         """Bytes that it wrote to the terminal."""
+        self.cpu_at_write = 0.0
+        """CPU seconds when its newest bytes arrived: what it does while they are read is not in."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.started = time.perf_counter()
         environment = {**environment, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
@@ -126,6 +128,7 @@ class Program:
             data = os.read(self._master, 1 << 16)
         except OSError:
             raise RuntimeError(f"the program ended:\n{self.screen.text}") from None
+        self.cpu_at_write = self.cpu
         self.written += len(data)
         self.screen.feed(self._decoder.decode(data))
         return True
@@ -188,5 +191,6 @@ def quiet_home(directory: Path) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(private)}
     root = str(Path(__file__).resolve().parent.parent)
     # an installed program has its byte code beside it: nobody compiles at every start
-    found = {"HOME": str(home), "PYTHONPATH": root, "PYTHONPYCACHEPREFIX": str(home / "pycache")}
+    pycache = os.environ.get("PYTHONPYCACHEPREFIX", str(home / "pycache"))
+    found = {"HOME": str(home), "PYTHONPATH": root, "PYTHONPYCACHEPREFIX": pycache}
     return {**kept, **found, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}

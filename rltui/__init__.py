@@ -7,11 +7,12 @@ packages below it; import-linter checks that (see ``pyproject.toml``).
 package                           what it does
 ================================= ==========================================================
 ``cli``                           argument tree, exit codes, errors to stderr
-``commands``                      one module per verb: watch, check, snapshot, plot, ...
+``commands`` ``api``              one module per verb: watch, check, ...; the Python API
 ``tui``                           the Textual app: screens, widgets, keys
 ``present`` ``demo``              all output as lines of text; made-up live runs
 ``session``                       connects sources, store, catalogue and health
 ``health``                        rules, detectors, findings, report
+``remote``                        readers of logs on other hosts and clusters
 ``store`` ``sources``             points as columns; finding and following logs
 ``catalogue`` ``config``          what a tag means; the user's settings
 ``trackers``                      stores of experiment trackers (MLflow, trackio)
@@ -19,7 +20,25 @@ package                           what it does
 ``core``                          types that all packages share
 ================================= ==========================================================
 
-Start reading at :mod:`rltui.session`.
+Start reading at :mod:`rltui.session`. From Python: :func:`read`, :func:`judge`, :func:`follow`, see
+:mod:`rltui.api`.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rltui.api import RltuiError, Runs, Verdicts, follow, judge, read
+
 __version__ = "0.1.0"
+__all__ = ["RltuiError", "Runs", "Verdicts", "__version__", "follow", "judge", "read"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the API when it is used: most commands never need it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from rltui import api
+
+    return getattr(api, name)

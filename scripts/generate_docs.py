@@ -10,6 +10,7 @@ import csv
 import inspect
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from rltui.catalogue import Catalogue, load_catalogue
@@ -36,6 +37,10 @@ The tables give the share of simulated series, in percent, in which a rule repor
 time: AR(1) noise without trend or change, with a memory of 0, 0.5 and 0.9 from row to row, of 50,
 300 and 2,000 rows. What stays flat is what `no_gain` reports, so there the figures are its power.
 Measured by `python -m benchmarks.verdicts.noise`.
+"""
+_FRAMEWORKS_INTRO = """
+The framework is recognised from the set of tags; `--framework` overrides. Tags that it does not
+know are shown all the same, in the category that their name suggests, or in Other.
 """
 _KEY_HABITS = """
 `q` closes what was opened over a screen (help, an explanation, the log, settings, samples) and
@@ -96,13 +101,16 @@ NOT_READ = (
     ("trackio's system metrics", "they have a time but no step"),
     ("Aim (`.aim/`)", "a RocksDB, which only its own library reads"),
     ("Comet, Neptune, ClearML, runs of W&B without a directory", "nothing is on the disk"),
-    ("compressed logs (`*.gz`, `*.zst`), output in notebooks", "unpack or save them as text"),
+    (
+        "logs compressed otherwise (`*.zst`, `*.xz`), output in notebooks",
+        "unpack or save them as text",
+    ),
 )
 _DIGITS = {3: "as computed", 2: "float32", 1: "as printed"}
 
 
-def formats_page() -> str:
-    """What is read, what is not, and why."""
+def formats_page(catalogue: Catalogue) -> str:
+    """What is read, what is not, and why; and the frameworks that are recognised."""
     lines = ["# What is read, what is not, and why", ""]
     lines += ["Generated from the log formats by `scripts/generate_docs.py`.", "", "## Read", ""]
     lines += ["| format | files | written by | how | values | a file is left alone when it has |"]
@@ -124,13 +132,25 @@ def formats_page() -> str:
     lines += [f"Files of {names} may be packed with gzip (`progress.csv.gz`).", ""]
     lines += ["## Not read", "", "| what | why |", "| --- | --- |"]
     lines += [f"| {what} | {why} |" for what, why in NOT_READ]
-    return "\n".join(lines) + "\n"
+    lines += ["", "## Frameworks", "", _FRAMEWORKS_INTRO.strip(), ""]
+    return "\n".join(lines) + "\n" + frameworks_table(catalogue)
 
 
-def formats_table() -> str:
-    """The log formats and trackers that are read, one row each."""
-    rows = [f"| {s.name} | {s.files} | {s.written_by} |" for s in (*FORMATS, *TRACKERS)]
-    return "\n".join(["| format | files | written by |", "| --- | --- | --- |", *rows]) + "\n"
+def formats_list() -> str:
+    """The log formats and trackers that are read, one line each."""
+    return "".join(f"- **{s.name}**: {s.files}\n" for s in (*FORMATS, *TRACKERS))
+
+
+def frameworks_list(catalogue: Catalogue) -> str:
+    """The names of the frameworks that are recognised, as a paragraph."""
+    titles = sorted(_titles(catalogue), key=str.lower)
+    text = f"{len(titles)} frameworks: {', '.join(titles)}."
+    return textwrap.fill(text, 100, break_on_hyphens=False, break_long_words=False) + "\n"
+
+
+def _titles(catalogue: Catalogue) -> list[str]:
+    found = (catalogue.dialects[s.head.id].title for s in catalogue.suspects)
+    return [title for title in found if title]
 
 
 def range_words(healthy: Range | None) -> str:
@@ -270,15 +290,15 @@ def documents() -> dict[Path, str]:
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
     for name, table in (
-        ("frameworks", frameworks_table(catalogue)),
-        ("formats", formats_table()),
+        ("frameworks", frameworks_list(catalogue)),
+        ("formats", formats_list()),
     ):
         text = _with_block(text, name, table)
     rules = load_rules(metrics=catalogue.metrics)
     return {
         readme: text,
         ROOT / "docs" / "detectors.md": detectors_page(rules),
-        ROOT / "docs" / "formats.md": formats_page(),
+        ROOT / "docs" / "formats.md": formats_page(catalogue),
         ROOT / "docs" / "diagnoses.md": diagnoses_page(catalogue),
         ROOT / "docs" / "keys.md": keys_page(),
         ROOT / "docs" / "metrics.md": metrics_page(catalogue),

@@ -28,7 +28,7 @@ from typing import Any
 from unittest.mock import patch
 
 from rltui import cli
-from rltui.commands import watch
+from rltui.commands import terminal, watch
 from rltui.core.clock import SystemClock
 from rltui.demo import SCENARIOS, DemoRun, demo_runs
 
@@ -203,6 +203,7 @@ def take(shot: Shot, size: tuple[int, int], theme: str) -> str:
     arguments = ["watch", "--theme", theme, "--marker", "braille", *filter(None, [logdir])]
     with (
         patch.object(App, "run", run),
+        patch.object(terminal, "has_terminal", lambda: True),
         patch.object(watch, "has_terminal", lambda: True),
         contextlib.redirect_stdout(io.StringIO()),
     ):

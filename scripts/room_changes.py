@@ -201,7 +201,7 @@ def run_app(counted: Counted, walk: Any, config: str) -> dict[str, Counts]:
     from textual.app import App
 
     from rltui import cli
-    from rltui.commands import watch
+    from rltui.commands import terminal, watch
     from rltui.core.clock import SystemClock
 
     found: dict[str, Counts] = {}
@@ -218,6 +218,7 @@ def run_app(counted: Counted, walk: Any, config: str) -> dict[str, Counts]:
 
         with (
             patch.object(App, "run", run),
+            patch.object(terminal, "has_terminal", lambda: True),
             patch.object(watch, "has_terminal", lambda: True),
             patch.object(SystemClock, "now", lambda _: _NOW),
             patch.dict(os.environ, {"XDG_CACHE_HOME": made}),

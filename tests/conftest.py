@@ -42,6 +42,21 @@ def _signals_arrive() -> None:
             signal.signal(number, usual)
 
 
+@pytest.fixture(scope="session")
+def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Byte code of rltui, as an installed program has it; shared by all workers."""
+    return tmp_path_factory.getbasetemp().parent / "pycache"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _programs_are_compiled_once(pycache: Path) -> Iterator[None]:
+    """Those that tests start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", str(pycache))
+        yield
+
+
 @pytest.fixture
 def corpus() -> Path:
     """Logs that real frameworks wrote, where they lie beside the project."""
@@ -82,5 +97,8 @@ def _no_user_settings(monkeypatch: pytest.MonkeyPatch, _empty_home: Path) -> Non
     for variable in list(os.environ):
         if variable.startswith("RLTUI_") and variable != "RLTUI_PACKAGING":
             monkeypatch.delenv(variable)
+    for variable in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.setenv(variable, "")  # so that it is put back whatever a test does
+        monkeypatch.delenv(variable)
     for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(variable, str(_empty_home / variable.lower()))

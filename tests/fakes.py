@@ -44,6 +44,7 @@ class FakeReader:
         self.given: list[Batch] = []
         self.notes: tuple[Note, ...] = ()
         self.unclaimed: tuple[Note, ...] = ()
+        self.out_of_reach: tuple[Path, ...] = ()
         self.on_batch: Callable[[], None] | None = None
         self.share: tuple[int, int] = (0, 0)
         self.run_count = 0

@@ -48,7 +48,8 @@ os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
 def environment(home: Path, **more: str) -> dict[str, str]:
     """Ours, without the size of the terminal that pytest announces and without a person's
     settings."""
-    private = ("RLTUI_", "XDG_", "COLUMNS", "LINES", "TMUX", "NO_COLOR", "SSH_", "PYTHONDONTWRITE")
+    private = ("RLTUI_", "XDG_", "COLUMNS", "LINES", "TMUX", "SSH_", "PYTHONDONTWRITE")
+    private += ("NO_COLOR", "FORCE_COLOR")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(private)}
     found = {
         "TERM": "xterm-256color",

@@ -20,6 +20,9 @@ _ASKED = frozenset({2026, 2048})
 _STYLES = frozenset({0, 1, 2, 3, 4, 7, 22, 23, 24, 27, 39, 49})
 _COLOURS = frozenset({*range(30, 38), *range(40, 48), *range(90, 98), *range(100, 108)})
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+#: The bell rings for a notification, and for nothing else.
+_BELL = re.compile(rb"\x07(?=\x1b\]9;rltui: )")
+_NOTIFICATION = re.compile(r"9;rltui: ([^;\r\n]*)|777;notify;rltui;([^;\r\n]*)")
 _SEQUENCE = re.compile(
     r"\x1b(?:\[(?P<arguments>[0-?]*)(?P<between>[ -/]*)(?P<final>[@-~])"
     r"|(?P<string>[\]PX^_])(?P<content>.*?)(?:\x07|\x1b\\)|.?)",
@@ -29,7 +32,7 @@ _SEQUENCE = re.compile(
 
 def faults(data: bytes, *, size: tuple[int, int] = (160, 45)) -> list[str]:
     """What in the output of an app is not on the whitelist; ``size`` in columns and lines."""
-    return list(_faults(data, lambda found: _is_known(found, size)))
+    return list(_faults(_BELL.sub(b"", data), lambda found: _is_known(found, size)))
 
 
 def line_faults(data: bytes, *, coloured: bool = False) -> list[str]:
@@ -97,7 +100,10 @@ def _is_style(sequence: str) -> bool:
 
 def _is_command(content: str) -> bool:
     """Whether an operating system command sets the clipboard to lines of text, or the shape of
-    the mouse pointer."""
+    the mouse pointer, or notifies of a text."""
+    notification = _NOTIFICATION.fullmatch(content)
+    if notification is not None:
+        return not list(_text_faults(notification[1] or notification[2] or ""))
     if re.fullmatch(r"22;[a-z-]+", content):
         return True
     begin = "52;c;"

@@ -29,17 +29,10 @@ def shell_blocks() -> list[str]:
 
 def verbs_of_the_parser() -> set[str]:
     """Sub-commands that the program knows."""
-    import argparse
+    from rltui.cli.parser import build_parser, commands_of
+    from rltui.commands import COMMANDS
 
-    from rltui.cli import build_parser
-
-    parser = build_parser()
-    return {
-        name
-        for action in parser._actions
-        if isinstance(action, argparse._SubParsersAction)
-        for name in action.choices
-    }
+    return set(commands_of(build_parser(COMMANDS)))
 
 
 def load_script(name: str) -> ModuleType:
@@ -74,7 +67,7 @@ def test_commands_stand_in_shell_blocks() -> None:
 
 def test_every_command_of_the_readme_exists() -> None:
     verbs = verbs_of_the_parser()
-    table = set(re.findall(r"^\| `rltui ([a-z]+)", read(ROOT / "README.md"), re.MULTILINE))
+    table = set(re.findall(r"^\| `rltui ([a-z-]+)", read(ROOT / "README.md"), re.MULTILINE))
     assert table == verbs
     for block in shell_blocks():
         for verb in re.findall(r"^rltui ([a-z]+)(?= |$)", block, re.MULTILINE):
@@ -94,10 +87,43 @@ def test_no_place_of_ours_is_named(path: Path) -> None:
         assert word not in text, f"{word} in {path.name}"
 
 
+LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)")
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """Files within the project that a page links, and the headings there."""
+    text = re.sub(r"^```.*?^```$", "", read(page), flags=re.MULTILINE | re.DOTALL)
+    found = LINK.findall(text)
+    return [((page.parent / target).resolve() if target else page, to) for target, to in found]
+
+
+def anchors(page: Path) -> set[str]:
+    """How the headings of a page are linked, as Markdown hosts make them."""
+    headings = re.findall(r"^#+ (.*)$", read(page), re.MULTILINE)
+    plain = (re.sub(r"[^\w -]", "", h.lower()) for h in headings)
+    return {h.replace(" ", "-") for h in plain}
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_within_the_project_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", read(path)):
-        assert (path.parent / target).exists(), target
+    for target, heading in links(path):
+        assert target.exists(), target
+        assert not heading or heading in anchors(target), f"{target.name}#{heading}"
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    """One link from the index, which the README links."""
+    index = ROOT / "docs" / "index.md"
+    assert index in {target for target, _ in links(ROOT / "README.md")}
+    reached = {target for target, _ in links(index)} | {index}
+    assert set(DOCUMENTS) - reached == set()
+
+
+def test_every_example_is_named_on_a_page() -> None:
+    linked = {target for page in DOCUMENTS for target, _ in links(page)}
+    examples = {p for p in (ROOT / "examples").rglob("*") if p.is_file() and p.suffix != ".pyc"}
+    unnamed = {p for p in examples if p not in linked and p.parent not in linked}
+    assert unnamed == set()
 
 
 #: Directories whose paths are ours; hidden ones are not part of an sdist.
@@ -177,3 +203,10 @@ def test_every_target_of_make_that_is_named_exists() -> None:
         code = "\n".join(re.findall(commands, read(path), re.MULTILINE))
         for words in re.findall(r"\bmake(?: --[a-z-]+)*((?: [a-z]+\b(?!=))+)", code):
             assert set(words.split()) <= targets, f"make{words} in {path.name}"
+
+
+def test_the_page_on_the_command_line_has_every_exit_code() -> None:
+    from rltui.commands.command import Exit
+
+    page = read(ROOT / "docs" / "command-line.md")
+    assert set(re.findall(r"^\| (\d+) \|", page, re.MULTILINE)) == {str(c.value) for c in Exit}

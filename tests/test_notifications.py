@@ -7,12 +7,9 @@ import email.policy
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 from tests.places import ROOT
 from tests.servers import receiving, receiving_mail
@@ -80,26 +77,3 @@ def test_mail(tmp_path: Path) -> None:
     (mail,) = (m for m in mails if "entropy collapse" in m["Subject"])
     assert mail["Subject"] == "bad: entropy collapse fired"
     assert "0.8" in mail.get_body().get_content()
-
-
-@pytest.mark.skipif(not (shutil.which("bash") and shutil.which("curl")), reason="bash and curl")
-@pytest.mark.parametrize(("entropy", "sent"), [(COLLAPSE, True), (HEALTHY, False)])
-def test_slurm_epilog(tmp_path: Path, entropy: list[float], sent: bool) -> None:
-    runs, tools = tmp_path / "runs", tmp_path / "bin"
-    runs.mkdir()
-    tools.mkdir()
-    (runs / "train.log").write_text(console(entropy), "utf-8")
-    rltui = tools / "rltui"
-    rltui.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rltui "$@"\n', "utf-8")
-    rltui.chmod(0o755)
-    with receiving() as inbox:
-        variables = {"RUNS": str(runs), "TOPIC": inbox.url, "SLURM_JOB_ID": "7"}
-        path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-        done = subprocess.run(
-            ["bash", "-c", block("Slurm", "bash")], capture_output=True, text=True,
-            env=environment(PATH=path, **variables), check=False,
-        )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads((tmp_path / "verdict-7.json").read_text("utf-8"))["schema"] == "rltui.check/1"
-    assert bool(inbox.bodies) is sent
-    assert all("entropy collapse" in body for _, body in inbox.bodies)

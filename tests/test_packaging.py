@@ -23,6 +23,11 @@ from pathlib import Path
 import pytest
 
 from rltui import __version__
+from rltui.cli.completion import completion_script
+from rltui.cli.manual import manual_page
+from rltui.cli.parser import build_parser
+from rltui.cli.synopsis import synopsis_of
+from rltui.commands import COMMANDS
 from tests.places import ROOT
 
 REQUIRED = os.environ.get("RLTUI_PACKAGING") == "require"
@@ -156,11 +161,28 @@ def test_the_same_source_gives_the_same_bytes(
 
 def test_wheel_holds_what_the_program_needs(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    for name in ("cli.py", "config.example.yaml", "themes/dark.yaml"):
+    for name in ("cli/__init__.py", "config.example.yaml", "themes/dark.yaml"):
         assert f"rltui/{name}" in names
     shipped = {p.relative_to(ROOT).as_posix() for p in (ROOT / "rltui").rglob("*.yaml")}
     assert shipped <= names
     assert not [n for n in names if n.startswith("tests") or "__pycache__" in n]
+
+
+def test_wheel_holds_manual_page_and_completion_scripts(wheel: Path) -> None:
+    share = f"rltui-{__version__}.data/data/share"
+    with zipfile.ZipFile(wheel) as archive:
+        page = archive.read(f"{share}/man/man1/rltui.1").decode()
+        scripts = [
+            archive.read(f"{share}/{name}").decode()
+            for name in (
+                "bash-completion/completions/rltui",
+                "zsh/site-functions/_rltui",
+                "fish/vendor_completions.d/rltui.fish",
+            )
+        ]
+    assert page == manual_page()
+    rltui = synopsis_of(build_parser(COMMANDS))
+    assert scripts == [completion_script(shell, rltui) for shell in ("bash", "zsh", "fish")]
 
 
 def test_wheel_says_that_it_is_typed(wheel: Path) -> None:
@@ -171,9 +193,9 @@ def test_wheel_says_that_it_is_typed(wheel: Path) -> None:
 def test_sdist_holds_what_a_packager_needs(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for name in ("LICENSE", "README.md", "CHANGELOG.md", "config.example.yaml"):
+    for name in ("LICENSE", "README.md", "CHANGELOG.md", "config.example.yaml", "hatch_build.py"):
         assert name in names
-    assert {"tests/conftest.py", "themes/dark.yaml", "rltui/cli.py"} <= names
+    assert {"tests/conftest.py", "themes/dark.yaml", "rltui/cli/__init__.py"} <= names
 
 
 def test_installed_from_the_wheel(wheel: Path, tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from rltui.commands import (
     lint,
     plot,
     replay,
+    serve_metrics,
     snapshot,
+    stream,
     watch,
 )
 from rltui.commands.command import Command
@@ -28,6 +30,8 @@ COMMANDS: tuple[Command, ...] = (
     doctor.COMMAND,
     demo.COMMAND,
     replay.COMMAND,
+    stream.COMMAND,
+    serve_metrics.COMMAND,
 )
 
 __all__ = ["COMMANDS", "Command"]

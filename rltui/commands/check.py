@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
-import threading
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rltui.commands.check_jobs import add_jobs, divided, refuse_jobs
+from rltui.commands.colour import wants_colour
 from rltui.commands.command import (
     Command,
     Exit,
@@ -16,20 +20,20 @@ from rltui.commands.command import (
     add_reference,
     emit,
     nothing_readable,
+    number_in,
     open_config,
     open_session,
     report_notes,
 )
 from rltui.commands.departure import departing
+from rltui.commands.serve_metrics import add_metrics, check_metrics
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
+from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rltui.config import HooksConfig
+    from rltui.core.level import Level
     from rltui.session import Session
-
-
-#: Seconds between checks of ages: a run that stalls writes nothing that would wake this loop.
-_LOOK_S = 1.0
 
 
 #: Seconds at the end for what is still to be handed to the hook.
@@ -38,37 +42,25 @@ _LAST_S = 15.0
 
 def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
     """Print changes until interrupted, or until all input has ended."""
+    from rltui.present.output.badge_colours import painter
     from rltui.present.output.json_document import event_line, event_message
     from rltui.present.output.text_report import event_text
-    from rltui.session.event import Watcher
+    from rltui.session.following import changes
     from rltui.session.hook import open_hook
 
-    news = threading.Event()
-    session.on_news(news.set)
-    watcher = Watcher(session)
+    paint = painter(wants_colour(sys.stdout, os.environ))
     hook = open_hook(hooks, session.clock, _complain)
-    session.start()
     try:
-        while True:
-            ended = session.ended  # read first: what came before the end is still drained
-            session.drain()
-            if ended and not session.busy:
-                session.finish()
-            session.refresh_progress()
-            for event in watcher.events():
-                line = event_line(event) if json else event_text(event, session.clock.now())
+        with closing(changes(session)) as events:
+            for event in events:
+                now = session.clock.now()
+                line = event_line(event) if json else paint(event_text(event, now))
                 emit(line + "\n")
                 if hook is not None and hook.wants(event):
                     hook.post(event_message(event))
-            if ended and not session.busy and not session.unsettled:
-                return
-            if not session.busy and not session.judging:
-                news.wait(_LOOK_S)
-            news.clear()
     except KeyboardInterrupt:
         return
     finally:
-        session.stop()
         if hook is not None:
             hook.close(_LAST_S)
 
@@ -81,7 +73,28 @@ def _complain(text: str) -> None:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_logdirs(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "line", "openmetrics"),
+        help="line: at most 80 characters, for a status bar; openmetrics: for Prometheus",
+    )
+    parser.add_argument(
+        "--json",
+        dest="format",
+        action="store_const",
+        const="json",
+        help="one JSON document on standard output: --format json",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="write to FILE, whole or not at all"
+    )
+    parser.add_argument(
+        "--max-age",
+        metavar="SECONDS",
+        type=number_in(0, 86400, "from 0 to 86400 seconds"),
+        help="--format line: print the line of an earlier call if it is no older than this",
+    )
+    add_metrics(parser)
     parser.add_argument(
         "--follow",
         action="store_true",
@@ -93,19 +106,53 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         default="bad",
         help="exit with 1 when a run is at this level or worse (default bad)",
     )
+    add_jobs(parser)
     add_reading(parser)
     add_reference(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
+    _refuse_contradictions(options)
     if options.follow:
         return departing(lambda _: _open_and_check(options), sys.stdout)
+    if options.max_age is not None:
+        return _kept_line(options)
     gc.disable()  # what is read is needed to the end: nothing is garbage
     try:
         return _open_and_check(options)
     finally:
         gc.freeze()  # nor need the collector scan it at the end of the process
         gc.enable()
+
+
+def _refuse_contradictions(options: argparse.Namespace) -> None:
+    """Raise UsageError for options that have no meaning together."""
+    form = options.format or "text"
+    if options.follow and (form in ("line", "openmetrics") or options.output is not None):
+        raise UsageError("--follow prints lines of text or JSON on standard output")
+    if options.max_age is not None and (form != "line" or options.output is not None):
+        raise UsageError("--max-age needs --format line, on standard output")
+    if options.metrics and form != "openmetrics":
+        raise UsageError("--metric needs --format openmetrics")
+    refuse_jobs(options)
+
+
+def _kept_line(options: argparse.Namespace) -> int:
+    """The line of an earlier call, as long as it is young; it is at the cost of a glance."""
+    from rltui.commands.line_cache import LineCache
+
+    if is_piped(options):
+        raise UsageError("--max-age is for logs on disk, not for standard input")
+    told = {k: v for k, v in vars(options).items() if k not in ("run", "max_age")}
+    cache = LineCache(sorted(told.items()), os.environ)
+    kept = cache.read(options.max_age)
+    if kept is None:
+        code, text = _judged(options)
+        kept = int(code), text
+        cache.write(*kept)
+    code, text = kept
+    emit(text)
+    return code
 
 
 def _open_and_check(options: argparse.Namespace) -> int:
@@ -117,31 +164,105 @@ def _open_and_check(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from rltui.core.level import Level, worst
-    from rltui.present.output.json_document import check_document, dump
+    if options.follow:
+        return _follow(options)
+    target: Path | None = options.output
+    if target is not None:
+        from rltui.files.output_target import check_target
+
+        target = check_target(target, options.logdirs)
+    code, text = _judged(options)
+    if target is None:
+        emit(text)
+        return code
+    from rltui.files.output_target import target_file
+
+    with target_file(target) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+    return code
+
+
+def _follow(options: argparse.Namespace) -> int:
+    config = open_config(options)
+    session = open_session(options, config, waits=True)
+    if session.unmatched:
+        _complain(f"{session.unmatched}; waiting for one")
+    follow(session, config.hooks, json=options.format == "json")
+    return _code(options, session)
+
+
+def _judged(options: argparse.Namespace) -> tuple[int, str]:
+    """Exit code, and what is to be printed."""
+    if options.format == "openmetrics":
+        from rltui.present.output.openmetrics import need_prometheus
+
+        need_prometheus()
+        check_metrics(options.metrics)
+    config = open_config(options)
+    session = open_session(options, config)
+    found = divided(options, session, config)
+    if found is not None:
+        text = found.json() if options.format == "json" else _painted(options, found.text())
+        _report_notes(session)
+        return _code_of(options, found.level), text
+    session.read_all()
+    text = _document(options, session)
+    return _code(options, session), text
+
+
+def _document(options: argparse.Namespace, session: Session) -> str:
+    """The verdict in the form that was asked for."""
+    if options.format == "json":
+        from rltui.present.output.json_document import check_document, dump
+
+        return dump(check_document(session))
+    if options.format == "openmetrics":
+        from rltui.present.output.openmetrics import openmetrics
+
+        return openmetrics(session, options.metrics).decode()
+    if options.format == "line":
+        from rltui.present.output.status_line import status_line
+
+        return status_line(session) + "\n"
+    if not any(r.is_readable for r in session.runs()):
+        return ""  # what is missing is written to standard error
     from rltui.present.output.text_report import check_text
 
-    config = open_config(options)
-    session = open_session(options, config, waits=options.follow)
-    if options.follow:
-        follow(session, config.hooks, json=options.json)
-    else:
-        session.read_all()
-    runs = session.runs()
-    readable = any(r.is_readable for r in runs)
-    if options.follow:
-        pass  # every change has been printed
-    elif options.json:
-        emit(dump(check_document(session)))
-    elif readable:
-        emit(check_text(session))
+    return _painted(options, check_text(session))
+
+
+def _painted(options: argparse.Namespace, text: str) -> str:
+    from rltui.present.output.badge_colours import painter
+
+    colours = options.output is None and wants_colour(sys.stdout, os.environ)
+    return painter(colours)(text)
+
+
+def _report_notes(session: Session) -> None:
+    from rltui.core.level import Level
+
     report_notes((n for n in session.notes if n.level >= Level.WATCH), 100)
-    if not readable:
+
+
+def _code(options: argparse.Namespace, session: Session) -> int:
+    """The exit code; notes and what is missing are written to standard error."""
+    from rltui.core.level import worst
+
+    runs = session.runs()
+    _report_notes(session)
+    if not any(r.is_readable for r in runs):
         return nothing_readable(options, session)
+    code = _code_of(options, worst(r.verdict.level for r in runs))
+    return Exit.NOTHING if code == Exit.OK and session.out_of_reach else code
+
+
+def _code_of(options: argparse.Namespace, level: Level) -> int:
+    from rltui.core.level import Level
+
     if options.fail_on == "never":
         return Exit.OK
     limit = Level.WATCH if options.fail_on == "watch" else Level.BAD
-    return Exit.BAD if worst(r.verdict.level for r in runs) >= limit else Exit.OK
+    return Exit.BAD if level >= limit else Exit.OK
 
 
 COMMAND = Command(

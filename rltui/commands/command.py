@@ -6,15 +6,18 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from rltui.core.address import parse_logdir
+from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rltui.config import Config
     from rltui.core.batch import Note
     from rltui.session import Session
+    from rltui.session.choice import Choice
 
 
 class Exit(IntEnum):
@@ -26,11 +29,14 @@ class Exit(IntEnum):
     USAGE = 2
     """Usage or document error."""
     NOTHING = 3
-    """Nothing readable below the paths."""
+    """Nothing readable below the paths; check: or a host out of reach, and no run bad."""
+    INTERNAL = 70
+    """Internal error, or output that cannot be written: no statement about a run."""
+    INTERRUPTED = 130
+    """128 + SIGINT."""
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """One verb."""
 
     name: str
@@ -42,9 +48,16 @@ class Command:
 
 def add_logdirs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     """The positional LOGDIR argument."""
-    parser.add_argument(
-        "logdirs", nargs=nargs, metavar="LOGDIR", type=Path, help="directory of runs, or a log file"
-    )
+    words = "directory of runs, or a log file; host:/path, s3://bucket/path ..."
+    parser.add_argument("logdirs", nargs=nargs, metavar="LOGDIR", type=logdir, help=words)
+
+
+def logdir(text: str) -> Path:
+    """The type of a LOGDIR argument."""
+    try:
+        return parse_logdir(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -115,15 +128,11 @@ def open_config(options: argparse.Namespace) -> Config:
     return load_config(options.config, os.environ, flags)
 
 
-def open_session(
-    options: argparse.Namespace, config: Config | None = None, *, waits: bool = False
-) -> Session:
-    """A session over the LOGDIR arguments; raises for paths that cannot be logs, among them an
-    empty file unless it ``waits``."""
-    from rltui.session import Session
+def choice_of(options: argparse.Namespace, *, waits: bool = False) -> Choice:
+    """Which runs are read and how, according to the options."""
     from rltui.session.choice import Choice
 
-    choice = Choice(
+    return Choice(
         options.run_glob,
         options.framework,
         options.algorithm,
@@ -132,9 +141,22 @@ def open_session(
         getattr(options, "align", "step"),
         waits,
     )
+
+
+def open_session(
+    options: argparse.Namespace, config: Config | None = None, *, waits: bool = False
+) -> Session:
+    """A session over the LOGDIR arguments; raises for paths that cannot be logs, among them an
+    empty file unless it ``waits``."""
+    from rltui.session import Session
+
+    choice = choice_of(options, waits=waits)
     config = config or open_config(options)
     session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))
     session.scan()
+    log = getattr(options, "debug_log", None)
+    if log is not None:
+        log.opened(session)
     return session
 
 
@@ -164,6 +186,9 @@ def nothing_readable(options: argparse.Namespace, session: Session) -> int:
     """Report that there is no log below the LOGDIR arguments, and what was in the way."""
     from rltui.core.text import clean
 
+    if session.unmatched:
+        sys.stderr.write(f"rltui: {session.unmatched}\n")
+        return Exit.NOTHING
     names = ", ".join(clean(str(p)) for p in options.logdirs)
     died = [(r, r.verdict.crash) for r in session.runs()]
     what = "no row of metrics" if any(crash for _, crash in died) else "no readable log"

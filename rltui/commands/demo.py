@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -41,11 +40,14 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _watch(options: argparse.Namespace, departure: Departure) -> int:
-    from rltui.commands.watch import need_terminal, show
+    from rltui.commands.terminal import need_terminal
+    from rltui.commands.watch import show
     from rltui.demo import SCENARIOS, DemoWriter, demo_runs
     from rltui.session import Session
 
     config = open_config(options)
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="rltui-demo-") as directory:
         logdir = Path(directory) / "demo"
         runs = demo_runs(logdir, options.scenario, _TOTAL_STEPS)

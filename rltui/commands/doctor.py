@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
 import re
-import shutil
 import sys
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rltui import __version__
-from rltui.commands.command import Command, Exit, emit
+from rltui.commands.command import Command, Exit, emit, logdir
 from rltui.core.errors import RltuiError
 
 if TYPE_CHECKING:
@@ -26,20 +22,26 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
 #: Extras for those who work on rltui.
 _NOT_FOR_USERS = ("dev",)
-_VARIABLES = ("TERM", "COLORTERM", "NO_COLOR", "TERM_PROGRAM", "LC_ALL", "LC_CTYPE", "LANG")
+_VARIABLES = (
+    *("TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR"),
+    *("TERM_PROGRAM", "LC_ALL", "LC_CTYPE", "LANG"),
+)
 #: The value of these names a host or a path: that they are set is enough.
 _PRIVATE = ("TMUX", "SSH_CONNECTION", "SSH_TTY")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "logdirs", nargs="*", metavar="LOGDIR", type=Path, help="what to look for logs in"
+        "logdirs", nargs="*", metavar="LOGDIR", type=logdir, help="what to look for logs in"
     )
     parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
 def _run(options: argparse.Namespace) -> int:
+    import json
+    import platform
+
     from rltui.present.output.doctor_report import doctor_text
 
     config, wrong = _config(options.config)
@@ -48,13 +50,14 @@ def _run(options: argparse.Namespace) -> int:
         "rltui": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        **_packages(),
+        **packages(),
         "terminal": _terminal(config),
         "config": _config_facts(options.config, config, wrong),
         "formats": _formats(),
         "logdirs": [_logdir(p, config) for p in options.logdirs],
     }
     emit(json.dumps(document, indent=2) + "\n" if options.json else doctor_text(document))
+
     return _exit_code(document)
 
 
@@ -77,8 +80,10 @@ def _config(path: Path | None) -> tuple[Config, str]:
         return Config(), str(error)
 
 
-def _packages() -> dict[str, Any]:
+def packages() -> dict[str, Any]:
     """Versions of what rltui requires, and which extras are installed."""
+    from importlib import metadata
+
     try:
         required = metadata.requires("rltui") or []
     except metadata.PackageNotFoundError:  # run from a checkout
@@ -96,6 +101,8 @@ def _packages() -> dict[str, Any]:
 
 
 def _version(name: str) -> str | None:
+    from importlib import metadata
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -109,6 +116,8 @@ def _terminal(config: Config) -> dict[str, Any]:
     from rltui.tui.theming import depth_of
 
     console = Console(force_terminal=True)
+    import shutil
+
     size = shutil.get_terminal_size()
     return {
         "is_terminal": {s: getattr(sys, s).isatty() for s in ("stdin", "stdout", "stderr")},
@@ -157,9 +166,13 @@ def _formats() -> dict[str, list[str]]:
 
 
 def _logdir(path: Path, config: Config) -> dict[str, Any]:
+    from dataclasses import asdict
+
     from rltui.session.logdir_facts import logdir_facts
 
-    facts = logdir_facts(path, _step_keys(config), inotify=config.watch.inotify)
+    facts = logdir_facts(
+        *(path, _step_keys(config)), inotify=config.watch.inotify, remote_s=config.watch.remote_s
+    )
     return {
         "path": str(path),
         "error": facts.error or None,
@@ -170,6 +183,7 @@ def _logdir(path: Path, config: Config) -> dict[str, Any]:
         "unreadable": [str(p) for p in facts.unreadable],
         "not_read": [{"path": str(n.path), "reason": n.message} for n in facts.not_read],
         "not_named": facts.more,
+        "requests": None if facts.costs is None else asdict(facts.costs),
     }
 
 

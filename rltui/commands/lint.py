@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,6 +122,8 @@ def _read_config(path: Path) -> None:
     except DocumentError as error:
         if error.path == path:
             raise
+        from dataclasses import replace
+
         bare = replace(config, dirs=None)  # the other documents have errors of their own
         open_rules(bare, open_catalogue(bare))
     keys_of(config)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
+from rltui.commands.colour import wants_colour
 from rltui.commands.command import (
     Command,
     Exit,
     add_reading,
     emit,
+    logdir,
     nothing_readable,
     number_in,
     open_session,
 )
+from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 
 
@@ -35,7 +38,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "logdir",
         metavar="LOGDIR",
-        type=Path,
+        type=logdir,
         help="directory of runs, or a log file; more of them may follow",
     )
     parser.add_argument(
@@ -79,7 +82,9 @@ def _run(options: argparse.Namespace) -> int:
         return nothing_readable(options, session)
     if options.compare:
         runs = compared(runs, options.compare)
-    colour = sys.stdout.isatty()
+    colour = wants_colour(sys.stdout, os.environ)
+    import shutil
+
     terminal = shutil.get_terminal_size((100, 30))
     width, height = options.size or (terminal.columns, max(12, terminal.lines * 2 // 3))
     groups = None if options.group_by is None else grouping_named(runs, options.group_by)
@@ -96,10 +101,15 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _split(names: list[str]) -> tuple[list[Path], list[str]]:
-    """Further LOGDIRs and the TAGs: leading names that exist as paths, then at least one tag."""
-    count = next((i for i, n in enumerate(names) if not Path(n).exists()), len(names))
+    """Further LOGDIRs and the TAGs: leading names that are paths, then at least one tag."""
+    count = next((i for i, n in enumerate(names) if not _is_logdir(n)), len(names))
     count = min(count, len(names) - 1)
-    return [Path(n) for n in names[:count]], names[count:]
+    return [parse_logdir(n) for n in names[:count]], names[count:]
+
+
+def _is_logdir(name: str) -> bool:
+    """Whether it exists here, or is an address that is no tag."""
+    return Path(name).exists() or (":/" in name and is_remote(parse_logdir(name)))
 
 
 COMMAND = Command(

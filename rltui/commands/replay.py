@@ -54,7 +54,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _replay(options: argparse.Namespace, departure: Departure) -> int:
-    from rltui.commands.watch import need_terminal, reading, show
+    from rltui.commands.terminal import need_terminal
+    from rltui.commands.watch import reading, show
 
     need_terminal("replay")
     config = open_config(options)

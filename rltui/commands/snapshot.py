@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
 
+from rltui.commands.colour import wants_colour
 from rltui.commands.command import (
     Command,
     Exit,
@@ -37,6 +40,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from rltui.files.output_target import check_target, target_file
     from rltui.present.kit.theme import load_theme
+    from rltui.present.output.badge_colours import painter
     from rltui.present.output.comparison_report import comparison_markdown, comparison_text
     from rltui.present.output.json_document import dump, snapshot_document
     from rltui.present.output.markdown import snapshot_markdown
@@ -59,7 +63,8 @@ def _run(options: argparse.Namespace) -> int:
         with target_file(target) as file:
             file.write(snapshot_svg(session, load_theme("dark")).encode())
     elif readable:
-        emit(snapshot_markdown(session) if options.markdown else snapshot_text(session))
+        paint = painter(wants_colour(sys.stdout, os.environ))
+        emit(snapshot_markdown(session) if options.markdown else paint(snapshot_text(session)))
     if not readable:
         return nothing_readable(options, session)
     return Exit.OK

@@ -6,11 +6,11 @@ import argparse
 import atexit
 import os
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from rltui.commands.terminal import in_browser
 from rltui.core.errors import UsageError
 from rltui.core.stdin import PIPE
 
@@ -35,6 +35,8 @@ def take_pipe() -> int:
     terminal.
     """
     need_pipe()
+    if in_browser():
+        raise UsageError("standard input is what the browser sends; watch a file instead of '-'")
     try:
         terminal = os.open(_TERMINAL, os.O_RDWR)
     except OSError as error:
@@ -65,6 +67,8 @@ def let_go(pipe: int) -> None:
     A ``cat`` reads on in our place and ends when the writer does. Nothing smaller works: a pipe
     must have a reader as long as the training writes, and we are about to end.
     """
+    import subprocess
+
     with suppress(OSError):
         mode = os.fstat(pipe).st_mode
         if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rltui.commands.colour import has_colours
 from rltui.commands.command import (
     Command,
     Exit,
@@ -25,7 +25,7 @@ from rltui.commands.command import (
 )
 from rltui.commands.departure import Departure, departing, say_last
 from rltui.commands.standard_input import is_piped, kept_open, take_pipe
-from rltui.core.errors import UsageError
+from rltui.commands.terminal import has_terminal, in_browser, need_terminal
 from rltui.core.text import cell_width, clean, fit
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ def _opened(options: argparse.Namespace, config: Config) -> Session:
 def reading(what: str) -> Iterator[None]:
     """Say on the terminal what is being done until the app paints."""
     terminal = sys.__stdout__  # where the app paints, too
+    import shutil
+
     line = fit(f"reading {clean(what)} ...", shutil.get_terminal_size().columns - 1)
 
     def write(text: str) -> None:
@@ -155,21 +157,7 @@ def _pick(config: Config, departure: Departure, before: Path | None) -> tuple[in
     app = PickerApp(finder.find, paths, SystemClock(), _look(config), before)
     with departure.ending_by(app.exit):
         chosen = app.run(mouse=mouse_of(config))
-    return app.return_code or Exit.OK, None if departure.code else chosen
-
-
-def has_terminal() -> bool:
-    """Whether standard input, output and error are a terminal."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
-
-
-def need_terminal(verb: str) -> None:
-    """Raise UsageError when standard input or output is no terminal; ``verb`` is the command."""
-    if not has_terminal():
-        raise UsageError(
-            f"{verb} needs a terminal on standard input, output and error; "
-            "use `rltui snapshot` or `rltui check` in scripts and pipes"
-        )
+    return _code_of(app.return_code), None if departure.code else chosen
 
 
 def show(
@@ -189,7 +177,6 @@ def _watch(
     remembers: bool = False,
 ) -> tuple[int, bool]:
     """Run the app over a session: exit code, and whether the user went back to the picker."""
-    from rltui.present.output.text_report import verdict_line
     from rltui.tui.app import RltuiApp
     from rltui.tui.command_history import CommandHistory
     from rltui.tui.remembered import RememberedView
@@ -203,15 +190,25 @@ def _watch(
     gc.freeze()  # modules and documents stay: the collector need not scan them again
     sys.setswitchinterval(_SWITCH_S)
 
+    def last_line() -> str:
+        from rltui.present.output.text_report import verdict_line
+
+        return verdict_line(session) + "\n"
+
     def rescue() -> str:
         app.remember()
-        return verdict_line(session) + "\n"
+        return last_line()
 
     with departure.ending_by(app.exit, rescue):
         back = bool(app.run(mouse=mouse_of(config)))
-        if not back:
-            say_last(verdict_line(session) + "\n")
-    return app.return_code or Exit.OK, back and not departure.code
+        if not (back or in_browser()):  # which shows nothing but the app
+            say_last(last_line())
+    return _code_of(app.return_code), back and not departure.code
+
+
+def _code_of(app_code: int | None) -> int:
+    """The exit code after an app ended: 1, as for a bad run, is Textual's for an error."""
+    return Exit.INTERNAL if app_code == 1 else app_code or Exit.OK
 
 
 def _look(config: Config) -> Look:
@@ -225,7 +222,7 @@ def _look(config: Config) -> Look:
         config.view.x_axis,
         config.view.smooth,
         marker=marker_of(config),
-        colours=not os.environ.get("NO_COLOR"),
+        colours=has_colours(os.environ),
     )
     theme = load_theme(config.view.theme, config.theme_dirs)
     return Look(view, theme, keys_of(config), config.theme_dirs)

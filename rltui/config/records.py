@@ -48,6 +48,9 @@ class WatchConfig:
     """Seconds between searches of the log directories for new files."""
     inotify: bool = setting(True)
     """Whether the kernel may wake the watcher sooner; polling continues in any case."""
+    remote_s: float = setting(5.0, low=0.1, high=86400)
+    """Least seconds between two listings of a directory of a bucket or server; quiet ones are
+    listed more rarely, up to once a minute."""
     memory_bytes: int = setting(1 << 30, low=1 << 20, high=1 << 50)
     """Bytes of points in memory. Beyond that, runs not viewed for longest are unloaded, and read
     again when viewed."""

@@ -98,6 +98,8 @@ class SourceInfo:
     joined: Joined = Joined.OWN
     alone: str = ""
     """Name of its own run if it turns out not to belong to this one."""
+    part: str = ""
+    """Names the run within a tracker's store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,9 @@ class Batch:
     ``tail`` is the end of a console log (None: unchanged), ``exit_code`` that of the training
     where a tracker has recorded it. ``sampled``: the items are a sample of a large file, shown
     until the file has been read, and never stored.
+    ``checksum`` is the CRC-32 of the bytes up to the offset, by which another reader recognises
+    them and goes on from there; None where it cannot, or where nobody asked. ``finished``: the
+    last line was read without its end.
     """
 
     run: RunKey
@@ -134,6 +139,8 @@ class Batch:
     tail: LogTail | None = None
     exit_code: int | None = None
     sampled: bool = False
+    checksum: int | None = None
+    finished: bool = False
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -6,6 +6,7 @@
     ├── UsageError      the command line asks for something that cannot be done
     ├── DocumentError   a config, dialect, rule or theme is wrong (path, line, column, hint)
     └── SourceError     a log cannot be read at all
+        └── UnreachableError    now: its host does not answer
 
 A bad log never stops the program: readers turn problems into a
 :class:`~rltui.core.batch.Note`. With a bad document the program does not start.
@@ -29,6 +30,10 @@ class UsageError(RltuiError):
 
 class SourceError(RltuiError):
     """A path given by the user cannot be read as a log: exit code 2."""
+
+
+class UnreachableError(SourceError):
+    """A host cannot be reached now; others can, perhaps."""
 
 
 class DocumentError(RltuiError):

@@ -1,4 +1,4 @@
-"""Small enumerations: level, run state, direction."""
+"""Small enumerations: level, run state, exit, direction."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ class RunState(str, Enum):
     FINISHED = "finished"
     CRASHED = "crashed"
     UNKNOWN = "unknown"
+
+
+class ExitKind(str, Enum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    CRASHED = "crashed"
+    CANCELLED = "cancelled"
 
 
 class Direction(str, Enum):

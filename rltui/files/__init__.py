@@ -1,4 +1,4 @@
-"""Growing files on disk as appended bytes: tail, identity of a file, kind of file system.
+"""Growing files as appended bytes, on disk and on servers: tail, identity, kind of file system.
 
 Knows no log format.
 """

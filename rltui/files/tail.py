@@ -25,6 +25,7 @@ import stat
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
@@ -61,6 +62,32 @@ class Polled:
     """Whether anything is new, if only a note, size or time."""
 
 
+class Tailing(Protocol):
+    """How a feed follows one file, wherever it is."""
+
+    offset: int
+    """Bytes that polls returned."""
+    size: int
+    """Bytes of the file at the last poll."""
+    modified: float
+    """When it changed, in seconds since the epoch."""
+    generation: int
+    """How often the content started over."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether the file was missing at the last poll."""
+        ...
+
+    def still(self) -> bool:
+        """Whether the file is unchanged since the last poll."""
+        ...
+
+    def poll(self, budget_bytes: int) -> Polled:
+        """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class _Gap:
     """Zeros whose bytes may not have arrived yet."""
@@ -79,7 +106,7 @@ class Tail:
     """Not thread-safe. ``offset`` counts the bytes that polls returned.
 
     ``whole``: the file is one document that starts over whenever it changes; neither that nor
-    rewriting a ``rewritten`` file is trouble.
+    rewriting a ``rewritten`` file is trouble. ``summed``: count the ``checksum`` of what is read.
     """
 
     def __init__(
@@ -88,6 +115,7 @@ class Tail:
         *,
         whole: bool = False,
         rewritten: bool = False,
+        summed: bool = False,
         clock: Clock | None = None,
     ) -> None:
         self.path = path
@@ -99,14 +127,15 @@ class Tail:
         """How often the content started over."""
         self._whole = whole
         self._quiet = whole or rewritten
+        self.summed = summed
         self._clock = clock or _SYSTEM_CLOCK
         self._identity: tuple[int, int] | None = None
         self._stamp: Stamp | None = None
         self._again = math.inf
         """Monotonic time from which the file is read although its stamp is the same."""
         self._fingerprint = Fingerprint()
-        self._checksum = 0
-        """Of what was read of a whole document."""
+        self.checksum = 0
+        """CRC-32 of what was read, of a whole document or where it is ``summed``."""
         self._trouble = Trouble()
         self._short_polls = 0
         self._short_size = -1
@@ -118,6 +147,11 @@ class Tail:
     def gone(self) -> bool:
         """Whether the file was missing at the last poll."""
         return self._trouble.gone
+
+    @property
+    def troubled(self) -> bool:
+        """Whether the last poll failed."""
+        return bool(self._trouble.message)
 
     def still(self) -> bool:
         """Whether the file is unchanged since the last poll. Costs one ``stat`` and nothing
@@ -166,7 +200,7 @@ class Tail:
         """The next piece of a document, or the first one when the document has changed."""
         stamp = _stamp_of(status)
         same = stamp == self._stamp
-        if same and self.offset >= self.size and self._checksum == _checksum(descriptor):
+        if same and self.offset >= self.size and self.checksum == _checksum(descriptor):
             self._again = math.inf
             return _NOTHING
         started_over = bool(self.offset) and not (same and self.offset < self.size)
@@ -176,7 +210,6 @@ class Tail:
         notes = self._trouble.over()
         if started_over:
             self._start_over()
-        self._checksum = zlib.crc32(data, self._checksum)
         ended = start + len(data) >= status.st_size
         return self._took(data, status, ended, started_over, notes)
 
@@ -230,6 +263,8 @@ class Tail:
         """Remember what was read and the state of the file; ``ended``: that was all of it."""
         if not self._whole:
             self._fingerprint.take(self.offset, data)
+        if self._whole or self.summed:
+            self.checksum = zlib.crc32(data, self.checksum)
         self.offset += len(data)
         self.size = max(status.st_size, self.offset)
         self.modified = status.st_mtime
@@ -271,7 +306,7 @@ class Tail:
         self.generation += 1
         self.offset = 0
         self._fingerprint = Fingerprint()
-        self._checksum = 0
+        self.checksum = 0
         self._short_polls, self._short_size = 0, -1
         self._gap = _Gap()
         self._read_once = False

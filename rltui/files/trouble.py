@@ -43,6 +43,9 @@ def contained() -> Iterator[None]:
     except OSError:
         raise
     except Exception as error:
+        import logging
+
+        logging.getLogger(__name__).debug("log format failed", exc_info=True)
         raise GivenUpError(f"cannot be read further: {type(error).__name__}") from error
 
 

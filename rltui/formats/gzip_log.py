@@ -14,7 +14,7 @@ from rltui.formats.base import HEAD_BYTES, Belonging, Decoded, Decoder, Format, 
 
 SUFFIX = ".gz"
 #: Unpacked bytes of one piece, and of one call: the rest is held for the next one.
-_PIECE, _MOST = 1 << 20, 32 << 20
+_PIECE, _MOST = 1 << 20, 1 << 20
 #: Unpacked bytes of the beginning that are searched for rows after any amount of other text.
 _SEARCHED = 4 << 20
 #: Selects gzip's header for :func:`zlib.decompressobj`.
@@ -98,7 +98,7 @@ class GzipDecoder:
             taken += len(piece)
             if piece:
                 decoded = decoded.then(self._inner.feed(piece, more=more or bool(self._packed)))
-        if not (self._packed or more) and self._inner.holds_row:
+        if not (self._packed or more):  # an earlier piece may have promised more
             decoded = decoded.then(self._inner.feed(b""))
         return decoded.then(Decoded(notes=self._notes.take()))
 
@@ -107,13 +107,17 @@ class GzipDecoder:
         if self._unpack.eof:
             self._packed = self._packed.lstrip(b"\0")
             self._unpack = zlib.decompressobj(_GZIP)
+        if self._broken:
+            self._packed = b""
+            return b""
+        before = self._unpack.copy()
         try:
-            piece = b"" if self._broken else self._unpack.decompress(self._packed, _PIECE)
+            piece = self._unpack.decompress(self._packed, _PIECE)
         except zlib.error:
             self._notes.add(0, "not valid gzip from here on", level=Level.WATCH)
-            self._broken, piece = True, b""
-        unpack = self._unpack
-        self._packed = b"" if self._broken else unpack.unconsumed_tail or unpack.unused_data
+            piece, self._packed, self._broken = _until_error(before, self._packed), b"", True
+            return piece
+        self._packed = self._unpack.unconsumed_tail or self._unpack.unused_data
         return piece
 
     def finish(self) -> Decoded:
@@ -121,3 +125,17 @@ class GzipDecoder:
         while self._packed:
             decoded = decoded.then(self.feed(b""))
         return decoded.then(self._inner.finish())
+
+
+def _until_error(unpack: zlib._Decompress, packed: bytes) -> bytes:
+    """What ``packed`` gives up to the byte that is wrong, whatever the pieces it came in."""
+    found, size = [], len(packed)
+    while size := min(size, len(packed)):
+        tried = unpack.copy()
+        try:
+            found.append(tried.decompress(packed[:size], _PIECE))
+        except zlib.error:
+            size //= 2
+        else:
+            unpack, packed = tried, packed[size:]
+    return b"".join(found)

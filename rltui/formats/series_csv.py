@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rltui.core.block import Block
+from rltui.core.block import Block, FloatArray
 from rltui.formats.base import Decoded, Decoder, Format, NoteBook, Options, clean_tag
 from rltui.formats.last_line import LastLine
 from rltui.formats.table.table_cell import number_of, plain_cells
@@ -145,28 +145,36 @@ class SeriesCsvDecoder(LastLine):
         self._offset += self._have
         self._parts, self._have, self._skipping = [], 0, True
 
-    def _rows(self, lines: bytes, offset: int) -> list[tuple[float, float]]:
-        """(step, value) of each row."""
-        for size in (2, 3) if lines else ():
+    def _rows(self, lines: bytes, offset: int) -> FloatArray:
+        """(n, 2) steps and values."""
+        for size in (2, 3) if lines and not _has_long_line(lines) else ():
             plain = plain_cells(lines, size)
             if plain is not None and plain[1] is None:
-                return [(row[-2], row[-1]) for row in plain[0].tolist()]
+                return plain[0][:, -2:]
         rows = []
         for line in lines.split(b"\n")[:-1]:
             cells = [number_of(c) for c in line.decode("ascii", "replace").split(",")]
-            if len(cells) == 1 and cells[0] is not None:
+            if len(line) > _MAX_LINE:
+                self._notes.add(offset, "line is too long")
+            elif len(cells) == 1 and cells[0] is not None:
                 self._count += 1
                 rows.append((float(self._count), cells[0]))
             elif len(cells) in (2, 3) and None not in cells:
-                rows.append((cells[-2] or 0.0, cells[-1] or 0.0))
+                step, value = cells[-2:]
+                rows.append((step or 0.0, -0.0 if value is None else value))
             elif line.strip():
                 self._notes.add(offset, "broken line")
             offset += len(line) + 1
-        return rows
+        return np.array(rows, np.float64).reshape(-1, 2)
 
-    def _blocks(self, rows: list[tuple[float, float]]) -> tuple[Block, ...]:
-        table = np.array([row for row in rows if abs(row[0]) < _STEPS], np.float64)
+    def _blocks(self, rows: FloatArray) -> tuple[Block, ...]:
+        table = rows[np.abs(rows[:, 0]) < _STEPS]
         if not len(table):
             return ()
         steps = table[:, 0].astype(np.int64)
         return (Block((self._tag,), steps, np.full(len(table), np.nan), table[:, 1:]),)
+
+
+def _has_long_line(lines: bytes) -> bool:
+    ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
+    return len(lines) > _MAX_LINE and bool((np.diff(ends, prepend=-1) > _MAX_LINE + 1).any())

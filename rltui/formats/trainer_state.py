@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ _SETTINGS = (
     "train_batch_size",
 )
 _STEPS = 1 << 63
+#: Rows that are turned into arrays at once.
+_MOST_AT_ONCE = 1 << 12
 
 
 class TrainerState(Format):
@@ -68,19 +70,21 @@ def _decoded(state: dict[str, Any]) -> Decoded:
     history = state.get("log_history")
     rows = [r for r in history if isinstance(r, dict)] if isinstance(history, list) else []
     sink, notes = RowSink(), NoteBook()
-    metrics = [found for found in map(_metrics_of, rows) if found is not None]
+    metrics = (found for found in map(_metrics_of, rows) if found is not None)
+    stepped = 0
     for keys, group in groupby(metrics, key=lambda f: tuple(f[1])):
-        if not keys:
-            continue
-        same = list(group)
-        sink.rows(
-            layout_of(keys, np.float64),
-            np.array([step for step, _ in same], np.int64),
-            np.full(len(same), math.nan),
-            np.array([tuple(values.values()) for _, values in same], np.float64),
-        )
-    if len(metrics) < len(rows):
-        notes.add(0, "rows without a step", str(len(rows) - len(metrics)))
+        while same := list(islice(group, _MOST_AT_ONCE)):
+            stepped += len(same)
+            if not keys:
+                continue
+            sink.rows(
+                layout_of(keys, np.float64),
+                np.array([step for step, _ in same], np.int64),
+                np.full(len(same), math.nan),
+                np.array([tuple(values.values()) for _, values in same], np.float64),
+            )
+    if stepped < len(rows):
+        notes.add(0, "rows without a step", str(len(rows) - stepped))
     return Decoded(
         sink.take(), hparams=dict(_settings(state)), notes=notes.take(), records=len(rows)
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook
-from rltui.formats.json_value import parsed
+from rltui.formats.json_value import fits_memory, parsed
 
 #: Longer documents are not read: a history of a million rows is shorter.
 _MAX_BYTES = 1 << 28
@@ -55,8 +55,12 @@ class WholeDocument(ABC):
         """
         if not (self._ends_with_bracket() if self._end is None else self._reaches(self._end)):
             return Decoded()
+        data = b"".join(self._parts)
+        self._parts, self._searched = [data], min(self._searched, 1)
+        if not fits_memory(data):
+            return self._give_up("document has too many values")
         try:
-            document = parsed(b"".join(self._parts))
+            document = parsed(data)
         except ValueError:
             if self._end is not None:
                 return self._give_up("not valid JSON")

@@ -16,8 +16,8 @@ import numpy as np
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
+from rltui.core.medians import median
 from rltui.core.yaml_document import shipped_table
-from rltui.health.detectors.windows import median
 from rltui.health.model import FewRows, Judgement
 from rltui.store import Series
 

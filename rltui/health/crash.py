@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 
 from rltui.core.batch import LogTail
+from rltui.core.level import ExitKind
 from rltui.core.shipped import shipped
 from rltui.core.yaml_document import Node, read_document
 
@@ -40,14 +40,6 @@ _TRACEBACK = re.compile(r"Traceback \(most recent call last\):|^ray\.exceptions\
 _CHAINED = re.compile(r"^(?:During handling of the above exc|The above exception was the direct)")
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:\([\w.]+\))?(?::(?:\s|$)|$)")
 _LOGGED = re.compile(r"^(?:ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]+\] ?")
-
-
-class ExitKind(str, Enum):
-    """How a run ended."""
-
-    FINISHED = "finished"
-    CRASHED = "crashed"
-    CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)

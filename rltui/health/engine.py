@@ -252,6 +252,9 @@ def _judge(memory: _Memory, item: _Item, columns: Columns, reference: Reference 
         if reference is not None and task.variant.detector.reference:
             given = reference.at_rows(run, infos, tag)
         outcome = judge(task.rule, task.variant, infos[tag], series, others, columns, given)
-    except Exception as problem:  # noqa: BLE001  a broken rule must not stop the program
+    except Exception as problem:
+        import logging
+
+        logging.getLogger(__name__).debug("rule %s failed", task.rule.id, exc_info=True)
         error = f"{type(problem).__name__}: {problem}"
     return Answer(tag, series.count, outcome, error)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rltui.core.batch import LogTail
+from rltui.core.level import ExitKind
 from rltui.core.yaml_document import Node, shipped_table
-from rltui.health.crash import ExitKind, any_of, bare, exit_status
 
 #: Bytes at the end of a log that are searched for markers.
 _END_BYTES = 1 << 15
@@ -51,6 +51,8 @@ class JobLogs:
     def show(self, name: str, tail: LogTail, *, named: bool) -> bool:
         """Whether a log of this base name ended because its job died; ``named``: the user has
         named it."""
+        from rltui.health.crash import bare, exit_status
+
         ending = exit_status(tail, logged=False)
         if ending is None or ending.kind is ExitKind.FINISHED:
             return False
@@ -65,6 +67,8 @@ class JobLogs:
 
 @lru_cache(maxsize=1)
 def _knowledge() -> _Knowledge:
+    from rltui.health.crash import any_of
+
     table = shipped_table("health", "data", "job_logs.yaml")
     others = table.need("others").table()
     known = _Knowledge(

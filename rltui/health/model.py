@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rltui.core.batch import RunKey
 from rltui.core.level import Level, worst
-from rltui.health.symptoms import Symptom
+
+if TYPE_CHECKING:
+    from rltui.core.batch import RunKey
+    from rltui.health.symptoms import Symptom
 
 
 class FindingState(str, Enum):
@@ -101,6 +103,18 @@ class Finding:
     """The limit in units of the metric at the row of the evidence, to draw in its chart."""
     error: str | None = None
     """Set when the rule itself failed: the run may be fine."""
+
+
+class MutedFinding(NamedTuple):
+    """Names findings of any tag at any time."""
+
+    rule: str
+    title: str
+
+    @classmethod
+    def of(cls, finding: Finding) -> MutedFinding:
+        """The name of a finding."""
+        return cls(finding.rule, finding.title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level, worst
 from rltui.health.diagnoses import story_order
-from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Judgement, Report
+from rltui.health.model import (
+    Diagnosed,
+    Diagnosis,
+    Finding,
+    FindingState,
+    Judgement,
+    MutedFinding,
+    Report,
+)
 from rltui.health.report import category_levels, with_blame
-
-
-class MutedFinding(NamedTuple):
-    """Names findings of any tag at any time."""
-
-    rule: str
-    title: str
-
-    @classmethod
-    def of(cls, finding: Finding) -> MutedFinding:
-        """The name of a finding."""
-        return cls(finding.rule, finding.title)
 
 
 def without_muted(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.health.detectors.windows import median, row_medians
+from rltui.core.medians import median, row_medians
 from rltui.health.limits import movement
 from rltui.health.model import Judgement
 from rltui.store import Series

@@ -16,6 +16,7 @@ import numpy as np
 from rltui.catalogue.model import TagInfo, counterpart
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
+from rltui.core.medians import median
 from rltui.health.detectors.windows import rolling_extreme, rolling_median
 from rltui.store import RunData, Series
 
@@ -126,7 +127,7 @@ class Reference:
         shift = 2 * max(1, int(_SHIFTED * len(at))) + 1
         low, high = (_centred_extreme(middle, shift, least=least) for least in (True, False))
         ends = np.quantile(middle, (0.02, 0.98))
-        spread = _MAD * float(np.median(np.abs(x - np.interp(places, at, middle))))
+        spread = _MAD * median(np.abs(x - np.interp(places, at, middle)))
         return _Course(at, low, high, spread, float(ends[1] - ends[0]))
 
     def _places(
@@ -160,7 +161,7 @@ def _blocks(places: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     pairs = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
     at = np.array([places[(a + b) // 2] for a, b in pairs])
     at[0], at[-1] = places[0], places[-1]
-    return at, np.array([float(np.median(x[a:b])) for a, b in pairs])
+    return at, np.array([median(x[a:b]) for a, b in pairs])
 
 
 def _interpolated(steps: IntArray, at: IntArray, places: FloatArray) -> FloatArray:

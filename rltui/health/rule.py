@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rltui.catalogue.model import Category, Recognition, TagInfo
 from rltui.core.level import Level
 from rltui.health.detectors.extent import Extent
-from rltui.health.detectors.registry import Detector
 from rltui.health.model import Words
+
+if TYPE_CHECKING:
+    from rltui.health.detectors.registry import Detector
 
 Number = float | int | bool | Extent
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
+from rltui.core.medians import median, row_medians
 from rltui.session.limits import stage_limits
 from rltui.session.run import RunView
 
@@ -223,8 +224,8 @@ def _recent(run: RunView, tag: str) -> ValueArray:
 
 
 def _median(values: ValueArray) -> float:
-    finite = values[np.isfinite(values)].astype(np.float64)
-    return float(np.median(finite)) if len(finite) else np.nan
+    finite = values[np.isfinite(values)]
+    return median(finite) if len(finite) else np.nan
 
 
 def _since(values: ValueArray, limit: float) -> int:
@@ -234,7 +235,8 @@ def _since(values: ValueArray, limit: float) -> int:
     while end > smooth:
         begin = max(0, end - _READ)
         windows = np.lib.stride_tricks.sliding_window_view(values[begin:end], smooth)
-        below = np.flatnonzero(np.median(windows, axis=1) <= limit)
+        known = ~np.isnan(windows).any(axis=1)
+        below = np.flatnonzero((row_medians(windows) <= limit) & known)
         if len(below):
             return min(begin + int(below[-1]) + smooth // 2 + 1, len(values) - 1)
         end = begin + smooth - 1

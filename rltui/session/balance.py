@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.catalogue.model import Metric
+from rltui.core.medians import median
 from rltui.session.anatomy import Anatomy
 from rltui.session.limits import stage_limits
 from rltui.session.run import RunView
@@ -81,5 +82,5 @@ def _newest_of(run: RunView, key: str) -> float:
 
 def _newest(run: RunView, tag: str) -> float:
     values = run.series(tag).values[-stage_limits().recent :]
-    finite = values[np.isfinite(values)].astype(np.float64)
-    return float(np.median(finite)) * run.infos[tag].scale if len(finite) else math.nan
+    finite = values[np.isfinite(values)]
+    return median(finite) * run.infos[tag].scale if len(finite) else math.nan

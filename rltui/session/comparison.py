@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from rltui.core.address import is_remote, parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
@@ -43,8 +44,8 @@ class Wanted:
     def read_apart(self) -> RunView | None:
         """The run at this path, if it is one that the session does not read anyway. Raises
         UsageError when there is no run, or more than one."""
-        path = _resolved(Path(self._name).expanduser()) if self._name else None
-        if path is None or not path.exists() or self._is_read(path):
+        path = _path_of(self._name) if self._name else None
+        if path is None or not _may_exist(path) or self._is_read(path):
             return None
         found = [r for r in self._read(path) if r.infos]
         if len(found) != 1:
@@ -65,7 +66,7 @@ class Wanted:
             return None
         keys = self._naming.called(self._name)
         if not keys:
-            path = _resolved(Path(self._name).expanduser())
+            path = _path_of(self._name)
             keys = [key for key, run in runs.items() if _lies_at(run, path)]
         if not all(key in runs and not runs[key].data.files.reading for key in keys):
             return None
@@ -139,6 +140,16 @@ class ReferenceRun:
             hold = self._hold()
             self.given = found if hold is None else hold.original(found)
             self.choose(self.given)
+
+
+def _path_of(name: str) -> Path | None:
+    """What a name means as a path; an address has a slash."""
+    return _resolved((parse_logdir(name) if "/" in name else Path(name)).expanduser())
+
+
+def _may_exist(path: Path) -> bool:
+    """Whether to read a path; reading shows whether there is something elsewhere."""
+    return is_remote(path) or path.exists()
 
 
 def _resolved(path: Path) -> Path | None:

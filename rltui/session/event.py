@@ -6,13 +6,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from rltui.core.batch import RunKey
 from rltui.core.stdin import PIPE
-from rltui.health.crash import ExitStatus
 from rltui.health.model import Evidence, Finding, FindingState, Report
 from rltui.session.run import RunView
 from rltui.session.session import Session
+
+if TYPE_CHECKING:
+    from rltui.health.crash import ExitStatus
 
 #: Rule id of how a run ended, which no document has.
 CRASHED = "crashed"

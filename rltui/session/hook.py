@@ -6,6 +6,7 @@ Delivered on a thread of its own: whoever posts never waits for a slow command o
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shlex
 import signal
@@ -128,7 +129,8 @@ class Hook:
         while (message := self._next()) is not None:
             try:
                 error = self.deliver(message)
-            except Exception as problem:  # noqa: BLE001  the next message may be deliverable
+            except Exception as problem:
+                logging.getLogger(__name__).debug("hook failed", exc_info=True)
                 error = f"{type(problem).__name__}: {problem}"
             if error is not None and not self._failed:
                 self._trouble(f"hooks.on_finding: {error}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue
@@ -15,7 +15,6 @@ from rltui.session.documents import open_rules, open_stall_rule
 from rltui.session.meaning import Interpreter
 from rltui.session.progress import aged, progress, renewed
 from rltui.session.run import RunView
-from rltui.session.stall import with_stall
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
@@ -51,6 +50,8 @@ class Judging:
         self._reference: RunView | None = None
         self._dirty: dict[RunKey, None] = {}
         """In the order in which they are judged."""
+        self._grown: set[RunKey] = set()
+        """Runs that changed since their progress was last updated."""
         self._not_before = -math.inf
         self._took = 0.0
         """Seconds that the verdicts in the making have taken, in all their slices; what else
@@ -96,7 +97,9 @@ class Judging:
 
     def mark(self, runs: Iterable[RunKey]) -> None:
         """Note that these runs changed."""
-        self._dirty.update(dict.fromkeys(runs))
+        found = dict.fromkeys(runs)
+        self._dirty.update(found)
+        self._grown.update(found)
 
     def judge(
         self, *, verdicts: bool = True, pace: bool = False, last: bool = False
@@ -119,11 +122,16 @@ class Judging:
 
         for key in self._dirty:
             view = self._views[key]
-            if not self._update_progress(view, now) or not verdicts:
+            if key in self._grown:
+                self._grown.discard(key)
+                self._update_progress(view, now)
+            if not verdicts or not _may_be_judged(view):
                 continue
             if view.report is not None and resting:
                 put_off[key] = None
-            elif not (judged and enough()) and self._timed_evaluate(view, at, enough):
+            elif not (self.unfinished or (judged and enough())) and self._timed_evaluate(
+                view, at, enough
+            ):
                 judged.add(key)
             else:
                 put_off[key] = None
@@ -135,20 +143,18 @@ class Judging:
             self._dirty = {**put_off, **{k: None for k in self._dirty if self._waits(k)}}
         return frozenset(judged)
 
-    def _update_progress(self, view: RunView, now: float) -> bool:
-        """Update the progress of a run; returns whether it can be judged."""
+    def _update_progress(self, view: RunView, now: float) -> None:
         data, points = view.data, view.points
         if data.memory.unloaded:
             if view.progress is not None:
                 view.progress = renewed(view.progress, data, now)
                 self._note_stall(view)
-            return False
+            return
         hyper, roles = view.hyperparameters.values, self._catalogue.roles
         seen_live = view.progress is not None and view.progress.seen_live
         limits = self._stall.limits
         view.progress = progress(points, view.infos, hyper, roles, now, limits, seen_live=seen_live)
         self._note_stall(view)
-        return not data.files.reading and view.recognition is not None
 
     def _timed_evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
         begun = self._clock.monotonic()
@@ -178,6 +184,8 @@ class Judging:
             return
         if self._stall.rule.id in self._config.rules.mute:
             return
+        from rltui.session.stall import with_stall
+
         report = with_stall(view.full_report, view.progress, self._stall, watches=self._watches)
         if report is not view.full_report:
             view.full_report = report
@@ -188,15 +196,23 @@ class Judging:
             return True
         return self._engine is not None and self._engine.waiting(key)
 
-    def refresh_ages(self) -> bool:
-        """Update ages and states to the present time; returns whether anything shown changed."""
+    def refresh_ages(self, lost: Collection[int] = ()) -> bool:
+        """Update ages and states to the present time, but for runs of the logdirs that are
+        ``lost``; returns whether anything shown changed."""
         now, changed, began = self._clock.now(), False, not self._watches
         self._watches = True
         for view in self._views.values():
-            if view.progress is None:
+            if view.progress is None or view.key.logdir in lost:
                 continue
             fresh = aged(view.progress, now)
             if fresh is not view.progress or (began and fresh.state is RunState.STALLED):
                 changed, view.progress = True, fresh
                 self._note_stall(view)
         return changed
+
+
+def _may_be_judged(view: RunView) -> bool:
+    """Whether all points of a run are in memory, and known what they mean."""
+    data = view.data
+    unread = data.memory.unloaded or data.files.reading
+    return not unread and view.recognition is not None

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rltui.core.batch import Note
-from rltui.core.errors import SourceError
+from rltui.core.address import RemotePath, is_streamed
+from rltui.core.batch import Note, RunKey
+from rltui.core.clock import SystemClock
+from rltui.core.errors import RltuiError, SourceError
+from rltui.files.disk import connect, costs
 from rltui.files.filesystem import Mounts
 from rltui.formats import Options
 from rltui.health.job_log import JobLogs
+from rltui.remote import Wishes, open_reader
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, RunFiles
 from rltui.sources.follow.notifier import Notifier
+
+if TYPE_CHECKING:
+    from rltui.files.remote.requests import RemoteCosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +45,19 @@ class LogdirFacts:
     """Further files that are not read, which are not named."""
     error: str = ""
     """Why it cannot be a LOGDIR; "" for none."""
+    costs: RemoteCosts | None = None
+    """What it takes to follow it, where that is on a server."""
 
 
-def logdir_facts(path: Path, step_keys: Sequence[str], *, inotify: bool) -> LogdirFacts:
-    """Look below ``path`` once. ``inotify``: whether the user lets the system wake the watcher."""
+def logdir_facts(
+    path: Path, step_keys: Sequence[str], *, inotify: bool, remote_s: float = 5.0
+) -> LogdirFacts:
+    """Look below ``path`` once. ``inotify``: whether the user lets the system wake the watcher;
+    ``remote_s``: least seconds between two listings of a directory elsewhere."""
+    if is_streamed(path):
+        return _there(path, step_keys)
+    if isinstance(path, RemotePath):
+        return _elsewhere(path, step_keys, remote_s)
     mounts = Mounts()
     kind = mounts.kind_of(path)
     if not path.exists():
@@ -54,6 +71,40 @@ def logdir_facts(path: Path, step_keys: Sequence[str], *, inotify: bool) -> Logd
     files = [f.path for r in found.runs for f in r.files]
     unreadable = tuple(p for p in dict.fromkeys(files) if not os.access(p, os.R_OK))
     return LogdirFacts(path, kind, woken, why, found.runs, unreadable, *_not_read(found))
+
+
+def _elsewhere(path: RemotePath, step_keys: Sequence[str], pace_s: float) -> LogdirFacts:
+    """The same of an address."""
+    why = f"directories are listed every {pace_s:g} s while they change, rarely while quiet"
+    try:
+        connect([path], SystemClock(), pace_s)
+        finder = RunFinder([path], options=Options(step_keys=tuple(step_keys)), ends=JobLogs())
+        found = finder.find()
+        asked = costs(path)
+    except RltuiError as error:
+        return LogdirFacts(path, path.scheme, False, why, error=str(error))
+    not_read, more = _not_read(found)
+    return LogdirFacts(path, path.scheme, False, why, found.runs, (), not_read, more, costs=asked)
+
+
+def _there(path: Path, step_keys: Sequence[str]) -> LogdirFacts:
+    """The same of a path on another host, where another rltui finds out."""
+    found: list[RunKey] = []
+
+    def choose(keys: Collection[RunKey]) -> Collection[RunKey]:
+        found.extend(keys)
+        return ()
+
+    why = "the rltui on that host watches, and sends what is new"
+    reader = open_reader([path], Wishes(choose=choose, step_keys=step_keys, ends=JobLogs()))
+    try:
+        reader.scan()
+    except RltuiError as error:
+        return LogdirFacts(path, "", False, why, error=str(error))
+    finally:
+        reader.stop()
+    runs = tuple(RunFiles(key, path / key.name, ()) for key in found)
+    return LogdirFacts(path, "", False, why, runs, (), (*reader.notes, *reader.unclaimed))
 
 
 def _not_read(found: Discovery) -> tuple[tuple[Note, ...], int]:

@@ -32,6 +32,11 @@ _LOST = (
     "its points were unloaded to save memory, and its log does not hold them any more; "
     "verdict and headline are kept"
 )
+#: What :attr:`Memory.over` means to people.
+TOO_MUCH = (
+    "its points take more memory than watch.memory_bytes allows, and no run can be unloaded: "
+    "they are shown, being written, or not in files that can be read again"
+)
 
 ReadAgain = Callable[[RunKey, Mapping[Path, SourceInfo], Iterable[int]], Iterator[Batch] | None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from rltui.health.muting import MutedFinding
+from rltui.health.model import MutedFinding
 
 if TYPE_CHECKING:
     from rltui.session.run import RunView

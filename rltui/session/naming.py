@@ -9,12 +9,17 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
+from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
+from rltui.core.errors import did_you_mean
 from rltui.core.text import clean
+from rltui.core.yaml_document import nearest
 from rltui.sources.discovery.grouping import NAMELESS
 
 T = TypeVar("T")
 
+#: Names of runs in a message.
+_SOME = 5
 #: Directories that many frameworks give the same name.
 _NAMELESS = NAMELESS | {"run", "runs"}
 
@@ -44,11 +49,24 @@ class Naming:
             self._wanted |= {*(names if self._chosen is None else called(self._chosen, names))}
             return self._wanted
 
+    @property
+    def missed(self) -> str:
+        """Says that no run was chosen though some were found, with the names of a few; else
+        empty."""
+        if self._chosen is None or self._wanted or not self._names:
+            return ""
+        names = sorted(map(self.name_of, self._names))
+        hint = did_you_mean(nearest(self._chosen, names))
+        some = ", ".join(names[:_SOME]) + (", ..." if len(names) > _SOME else "")
+        count = "1 run" if len(names) == 1 else f"{len(names):,} runs"
+        return f"no run matches {clean(self._chosen)!r} (--run){hint}; {count} found: {some}"
+
     def add(self, key: RunKey) -> None:
         """Take a run into account that is read."""
         with self._lock:
             self._add((key,))
-            self._wanted |= {key}
+            if key not in self._wanted:  # a union copies the keys of all runs
+                self._wanted |= {key}
 
     def _add(self, keys: Collection[RunKey]) -> None:
         if not all(key in self._names for key in keys):
@@ -142,19 +160,30 @@ def _head(path: str) -> str:
 
 
 def logdir_labels(paths: Sequence[Path]) -> tuple[str, ...]:
-    """Names of logdirs: that of the directory, also where the path is ``.`` or a link, after
-    those of the directories above it where another logdir has the same."""
-    parts = [_parts(p) for p in paths]
-    depths = [1] * len(parts)
+    """Names of logdirs: that of the directory, also where the path is ``.`` or a link. Where
+    another logdir has the same, its host stands in front, and the directories above it."""
+    names = [_label_choices(p) for p in paths]
+    chosen = [0] * len(names)
     while True:
-        labels = ["/".join(p[-n:]) for p, n in zip(parts, depths, strict=True)]
+        labels = [n[at] for n, at in zip(names, chosen, strict=True)]
         given = Counter(labels)
         longer = [
-            n + (given[x] > 1 and n < len(p)) for x, p, n in zip(labels, parts, depths, strict=True)
+            at + (given[x] > 1 and at < len(n) - 1)
+            for x, n, at in zip(labels, names, chosen, strict=True)
         ]
-        if longer == depths:
+        if longer == chosen:
             return tuple(labels)
-        depths = longer
+        chosen = longer
+
+
+def _label_choices(path: Path) -> list[str]:
+    """What a logdir may be called, the shortest first."""
+    if not isinstance(path, RemotePath):
+        parts = _parts(path)
+        return ["/".join(parts[-n:]) for n in range(1, len(parts) + 1)]
+    host, *parts = [clean(x) for x in path.parts[1:]] or [path.scheme]
+    longer = [f"{host}:{'/'.join(parts[-n:])}" for n in range(1, len(parts) + 1)]
+    return [parts[-1], *longer, clean(str(path))] if parts else [host, clean(str(path))]
 
 
 def _parts(path: Path) -> list[str]:

@@ -9,17 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rltui.catalogue.model import Category, Roles, TagInfo
 from rltui.core.block import FloatArray, IntArray
-from rltui.core.level import RunState
-from rltui.health.crash import ExitKind, ExitStatus, exit_status
+from rltui.core.level import ExitKind, RunState
 from rltui.health.stalled import StallLimits
 from rltui.session.hyperparameters import positive
 from rltui.session.last_write import last_write
 from rltui.store import RunData, Series
+
+if TYPE_CHECKING:
+    from rltui.health.crash import ExitStatus
 
 #: A log of the run that is written this much later shows that the training went on, seconds.
 _LATER_S = 60.0
@@ -37,8 +40,12 @@ def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
     codes = [f.exit_code for f in found if f.exit_code is not None]
     code = codes[-1] if codes else None
     logs = [f for f in reversed(found) if f.tail is not None]
+    if not logs and code is None:
+        return None
+    from rltui.health.crash import exit_status
+
     if not logs:
-        return None if code is None else exit_status(None, code, logged=logged)
+        return exit_status(None, code, logged=logged)
     job = logs[0].source.path.with_suffix("")
     # what a job printed may be parted: slurm-7.out, slurm-7.err
     tails = [f.tail for f in logs if f.source.path.with_suffix("") == job]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rltui.catalogue import Catalogue, select
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
-from rltui.health.model import Report
-from rltui.health.muting import MutedFinding, without_muted
 from rltui.session.hyperparameters import Hyperparameters
 from rltui.session.naming import Naming
 from rltui.session.pins import Pins
@@ -15,6 +15,9 @@ from rltui.session.texts import Texts
 from rltui.session.verdict import Doubts, Verdict
 from rltui.store import RunData, Series
 from rltui.store.series_cache import SeriesCache
+
+if TYPE_CHECKING:
+    from rltui.health.model import MutedFinding, Report
 
 
 class RunView:
@@ -80,7 +83,11 @@ class RunView:
         """The verdict without what the user muted; the same object until either changes."""
         kept, full, mutes = self._report, self.full_report, self.mutes
         if kept is None or kept[0] is not full or kept[1] is not mutes:
-            report = None if full is None else without_muted(full, self.infos, mutes)
+            report = full
+            if full is not None and mutes:
+                from rltui.health.muting import without_muted
+
+                report = without_muted(full, self.infos, mutes)
             kept = self._report = full, mutes, report
         return kept[2]
 

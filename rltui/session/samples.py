@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rltui.core.stdin import PIPE
+from rltui.files.disk import is_directory
 from rltui.session.run import RunView
 from rltui.sources.beside.sample import Sample, SampleRow
 from rltui.sources.beside.sample_files import UNREADABLE, SampleTable, find_samples, reason_of
@@ -57,7 +58,7 @@ def root_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> Path:
     in none."""
     if logdir == PIPE:
         return PIPE
-    root = run.data.path if run.data.path.is_dir() else run.data.path.parent
+    root = run.data.path if is_directory(run.data.path) else run.data.path.parent
     others = [r.data.path for r in runs if r.key != run.key]
     while root != logdir and logdir in root.parents:
         parent = root.parent
@@ -72,7 +73,7 @@ def folders_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> list[Path
     root = root_of(run, runs, logdir)
     if root == PIPE:
         return []
-    folder = run.data.path if run.data.path.is_dir() else run.data.path.parent
+    folder = run.data.path if is_directory(run.data.path) else run.data.path.parent
     between = [p for p in folder.parents if p == root or root in p.parents]
     return [*reversed(between), folder]
 

@@ -13,20 +13,23 @@ from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
+from rltui.remote import Wishes, open_reader
 from rltui.session.choice import Choice, check_choice
 from rltui.session.comparison import ReferenceRun, Wanted
 from rltui.session.documents import open_catalogue
 from rltui.session.hold import Hold
 from rltui.session.judging import Judging
 from rltui.session.meaning import Interpreter
-from rltui.session.memory import Memory
+from rltui.session.memory import TOO_MUCH, Memory
 from rltui.session.mutes import Mutes
 from rltui.session.naming import Naming, logdir_labels
 from rltui.session.pins import Pins
 from rltui.session.replay import Replay
 from rltui.session.run import RunView
 from rltui.session.texts import TextLimit, Texts
+from rltui.sources.discovery.run_files import RunFiles
 from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.reading import Reading
 from rltui.store import Changes, RunData, Store
 
 #: Time spent on taking batches in per tick of the app, so that keys stay quick while gigabytes
@@ -34,10 +37,6 @@ from rltui.store import Changes, RunData, Store
 _DRAIN_S = 0.03
 #: Batches between two reads of the clock.
 _BATCHES = 4
-_TOO_MUCH = (
-    "its points take more memory than watch.memory_bytes allows, and no run can be unloaded: "
-    "they are shown, being written, or not in files that can be read again"
-)
 
 
 class Session:
@@ -54,7 +53,7 @@ class Session:
         *,
         choice: Choice | None = None,
         clock: Clock | None = None,
-        reader: Reader | None = None,
+        reader: Reading | None = None,
         pipe: int = 0,
     ) -> None:
         config, choice = config or Config(), choice or Choice()
@@ -91,11 +90,12 @@ class Session:
         self._text_limit = TextLimit()
         self._live = False
         self._pending: bool | None = None
+        self._noted: tuple[Note, ...] = ()
+        """:attr:`notes` when ages were last renewed."""
         """Whether a file of a run is still to be read; None when that may have changed."""
 
-    def _new_reader(self, config: Config, choice: Choice, pipe: int) -> Reader:
-        return Reader(
-            self.logdirs,
+    def _new_reader(self, config: Config, choice: Choice, pipe: int) -> Reading:
+        wishes = Wishes(
             clock=self.clock,
             verify=choice.verify,
             watch=config.watch,
@@ -105,6 +105,7 @@ class Session:
             ends=JobLogs(),
             waits=choice.waits,
         )
+        return open_reader(self.logdirs, wishes)
 
     def prepare(self) -> None:
         """Load the rules. Done by the first verdict, unless the user has rules of their own: a
@@ -118,6 +119,23 @@ class Session:
         for a path that cannot be a log, UsageError for a reference that is no run."""
         self._reader.scan()
         self.reference.read_apart()
+
+    @property
+    def found(self) -> tuple[RunFiles, ...] | None:
+        """The runs of the last search with their files; None where another process has them."""
+        return self._reader.found if isinstance(self._reader, Reader) else None
+
+    def adopt(self, runs: Sequence[RunFiles]) -> None:
+        """Read these runs, which another session :attr:`found`, instead of searching for some."""
+        assert isinstance(self._reader, Reader)
+        self._naming.choose([run.key for run in runs])
+        self._reader.adopt(runs)
+
+    def names_of(self, keys: Sequence[RunKey]) -> list[str]:
+        """Names of runs for people, also of runs that another session read."""
+        for key in keys:
+            self._naming.add(key)
+        return [self._naming.name_of(key) for key in keys]
 
     def read_all(self, *, judge: bool = True) -> None:
         """Read every file to its end and judge every run (headless commands); without ``judge``
@@ -193,8 +211,13 @@ class Session:
         return self._judging.unfinished
 
     def refresh_progress(self) -> bool:
-        """Update ages and states to the present time; returns whether anything shown changed."""
-        return self._judging.refresh_ages()
+        """Update ages and states to the present time; returns whether anything shown changed.
+
+        What cannot be reached stays as it was: nobody knows whether it goes on.
+        """
+        noted, self._noted = self._noted, self.notes
+        lost = {n for n, p in enumerate(self.logdirs) if p in self.out_of_reach}
+        return self._judging.refresh_ages(lost) or noted != self._noted
 
     def reading(self) -> float | None:
         """Share of the known bytes that has been read, or None when all has been."""
@@ -247,12 +270,22 @@ class Session:
         """Trouble that concerns no single run: unreadable directories."""
         return tuple(self._reader.notes)
 
+    @property
+    def unmatched(self) -> str:
+        """Says that ``--run`` matches none of the runs that were found; else empty."""
+        return self._naming.missed
+
+    @property
+    def out_of_reach(self) -> tuple[Path, ...]:
+        """Logdirs on hosts and servers that cannot be reached now."""
+        return self._reader.out_of_reach
+
     def troubles(self) -> list[Note]:
         """Everything that could not be read as it is, of all runs and directories."""
         notes = [n for v in self._views.values() for n in v.data.files.notes]
         found = [n for n in notes if n.level >= Level.WATCH]
         if self._memory.over:
-            found.insert(0, Note(self.logdirs[0], None, Level.WATCH, _TOO_MUCH))
+            found.insert(0, Note(self.logdirs[0], None, Level.WATCH, TOO_MUCH))
         if self._live and self.reference.waits and self.reading() is None:
             missing = str(self.reference.missing(self.runs()))
             found.insert(0, Note(self.logdirs[0], None, Level.WATCH, missing))

@@ -8,13 +8,15 @@ from collections import deque
 from collections.abc import Hashable
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakSet
 
 from rltui.core.batch import Batch, TextPoint
 from rltui.session.hyperparameters import NAMES
-from rltui.sources.beside.sample import Sample, SampleRow
-from rltui.sources.beside.sample_files import SampleTable
+
+if TYPE_CHECKING:
+    from rltui.sources.beside.sample import Sample, SampleRow
+    from rltui.sources.beside.sample_files import SampleTable
 
 #: Texts of one run that are kept, bytes of all of them, bytes of those of all runs, characters of
 #: a preview.
@@ -135,6 +137,9 @@ class TextSet:
 
     def load(self, step: int | None) -> SampleTable:
         """The texts at a step."""
+        from rltui.sources.beside.sample import SampleRow
+        from rltui.sources.beside.sample_files import SampleTable
+
         return SampleTable(
             tuple(
                 SampleRow(
@@ -151,4 +156,6 @@ class TextSet:
         point = self._points.get(row.place)
         if point is None:
             raise ValueError("newer texts took its place")
+        from rltui.sources.beside.sample import Sample
+
         return Sample(((self.name, point.text),), ())

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rltui.catalogue.model import Category, TagInfo
-from rltui.core.level import Level, RunState
-from rltui.health.badges import doubt
-from rltui.health.crash import ExitKind, ExitStatus
+from rltui.core.level import ExitKind, Level, RunState
 from rltui.health.model import Judgement, Report
 from rltui.session.progress import Progress
 from rltui.store import RunData, Series
+
+if TYPE_CHECKING:
+    from rltui.health.crash import ExitStatus
 
 _NOT_JUDGED = Judgement(Level.UNKNOWN)
 
@@ -28,6 +30,8 @@ class Doubts:
         kept = self._kept.get(info.tag)
         if kept is not None and kept[0] is judgement and kept[1:3] == (series.epoch, series.count):
             return kept[3]
+        from rltui.health.badges import doubt
+
         reason = doubt(info, series, judgement)
         self._kept[info.tag] = (judgement, series.epoch, series.count, reason)
         return reason

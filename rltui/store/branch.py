@@ -3,7 +3,7 @@
 A file is one branch until the writer declares a restart or the file is rewritten; then the next
 branch begins. Blocks with equal tags are merged as they arrive, so that a live run that is read
 row by row does not become a million tiny arrays; each point is copied at most log2(n) times.
-Once a tag of many rows is read, its blocks become one that grows: see :mod:`.growing_block`.
+Once a tag of some rows is read, its blocks become one that grows: see :mod:`.growing_block`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from rltui.core.block import Block, BoolArray, FloatArray
 from rltui.store.growing_block import GrowingBlock, without
 from rltui.store.points import Points, choose, concatenate, is_sorted
 
-#: Blocks of more rows than this are not merged any further: copying no longer pays off. As many
-#: points of a tag are worth a block that grows.
+#: Blocks of more rows than this are not merged any further: copying no longer pays off.
 _MERGE_ROWS = 4096
+#: Points of a tag in several blocks that are worth one which grows.
+_GROWING_ROWS = 64
 #: Blocks of this size are worth the millisecond it takes to give their memory back.
 _RELEASE_BYTES = 1 << 22
 
@@ -199,9 +200,9 @@ class Branch:
 
     def _gather(self, tag: str) -> None:
         """Make one block that grows of all rows of a tag and of the tags beside it, if they have
-        many rows in several blocks and none of them is absent."""
+        some rows in several blocks and none of them is absent."""
         parts, count = self.columns.get(tag, ()), self.count(tag)
-        if len(parts) < 2 or count < max(_MERGE_ROWS, 2 * self._scattered.get(tag, 0)):
+        if len(parts) < 2 or count < max(_GROWING_ROWS, 2 * self._scattered.get(tag, 0)):
             return
         places = [index for index, _ in parts]
         blocks = [self.blocks[index] for index in places]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
+from rltui.core.medians import median
 from rltui.store.series import Series
 
 #: Steps at which series are compared.
@@ -111,7 +112,7 @@ def compare(mine: Sample, others: Sequence[Sample], steps: IntArray) -> list[Cor
     in common."""
     if not others:
         return []
-    stride = float(np.median(np.diff(steps)))
+    stride = median(np.diff(steps))
     longest = int(_LAG_SHARE * len(mine.rest))
     lags = range(-longest, longest + 1)
     moved = np.zeros((len(lags), len(mine.rest)))

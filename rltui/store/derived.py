@@ -71,9 +71,7 @@ class DerivedSeries:
         before, self._parents = self._parents, (first, second)
         if before is None or not self._extend(*before, first, second):
             self._growing = GrowingPoints(self.derived.points(first.points, second.points))
-            self._series = Series.of(
-                self.derived.tag, self._growing.points, no_points(), first.restarts
-            )
+            self._series = Series.of(self.derived.tag, self._growing.points, (), first.restarts)
         return self._series
 
     def _extend(self, first0: Series, second0: Series, first: Series, second: Series) -> bool:

@@ -12,6 +12,7 @@ from bisect import insort
 from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,9 @@ from rltui.store.points import (
     by_step,
     choose,
     concatenate,
-    is_prefix,
+    cut,
     is_sorted,
+    sharing_axes,
 )
 from rltui.store.series import Series
 from rltui.store.step_trust import StepTrust
@@ -48,6 +50,8 @@ class _Assembled:
     """The branch whose further points are appended; None when they may go anywhere."""
     taken: int
     """Points of that branch that are included."""
+    alone: bool
+    """Whether these are all, in file order."""
     growing: GrowingPoints | None = None
 
 
@@ -200,7 +204,10 @@ class Lineage:
             series = series.with_history(known.series)
         branch = self._appended_to(tag)
         taken = 0 if branch is None else branch.count(tag)
-        self._assembled[tag] = _Assembled(self._structure, holding, series, total, branch, taken)
+        alone = branch is not None and taken == series.count and is_sorted(branch.points(tag)[0])
+        self._assembled[tag] = _Assembled(
+            self._structure, holding, series, total, branch, taken, alone
+        )
         return series
 
     def _extended(self, known: _Assembled, total: int) -> bool:
@@ -214,7 +221,7 @@ class Lineage:
             return False
         if np.promote_types(series.values.dtype, new[2].dtype) != series.values.dtype:
             return False
-        if branch.grows(series.tag) and known.taken == known.total == series.count:
+        if known.alone and branch.grows(series.tag):
             known.series, known.growing = series.extended(branch.points(series.tag)), None
         else:
             if known.growing is None:
@@ -230,16 +237,12 @@ class Lineage:
         log are mostly written row by row."""
         other = self._assembled.get(self._alike.get(series.count, ""))
         self._alike[series.count] = series.tag
-        if other is None or other.series.tag == series.tag or series.steps.base is not None:
+        if other is None or other.series.tag == series.tag:
             return series
-        steps, walls, _ = other.series.points
-        if steps is series.steps and walls is series.wall_times:
-            return series
-        if len(steps) != series.count or not is_prefix(
-            (steps, walls, series.values), series.points
-        ):
-            return series
-        return replace(series, steps=steps, wall_times=walls)
+        steps, walls, _ = sharing_axes(series.points, other.series.points)
+        pieces = zip_longest(series.superseded, other.series.superseded[: len(series.superseded)])
+        lost = tuple(p if o is None else sharing_axes(p, o) for p, o in pieces)
+        return replace(series, steps=steps, wall_times=walls, superseded=lost)
 
     def _counting(self, tag: str) -> list[Branch]:
         """The branches, without those that only guess the steps of a tag which others give."""
@@ -272,19 +275,17 @@ class Lineage:
         beyond = self._beyond(counting, tag)
         for branch, start in reversed(list(begun)):
             points = concatenate([branch.points(tag), *beyond.pop(branch.path, ())])
-            if limit is not None and len(points[0]):
-                live = points[0] < limit
-                if not live.all():
-                    taken_over.add(limit)
-                    lost.insert(0, choose(points, ~live))
-                    points = choose(points, live)
+            if limit is not None and len(points[0]) and points[0].max() >= limit:
+                taken_over.add(limit)
+                points, overwritten = cut(points, limit)
+                lost.insert(0, overwritten)
             kept.insert(0, points)
             if start is not None:
                 limit = start if limit is None else min(limit, start)
         kept = [p for p in kept if len(p[0])]
         # numpy.unique would import numpy.ma, which takes as long as drawing a screen
         unique = np.array(sorted(taken_over), dtype=np.int64)
-        return Series.of(tag, by_step(concatenate(kept)), concatenate(lost), unique)
+        return Series.of(tag, by_step(concatenate(kept)), lost, unique)
 
     def _beyond(self, counting: Iterable[Branch], tag: str) -> dict[Path, list[Points]]:
         """Original -> what its copies have beyond it."""

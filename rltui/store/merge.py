@@ -13,6 +13,7 @@ from enum import Enum
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
+from rltui.core.medians import median
 from rltui.store.points import Points, by_step, choose
 
 #: Relative and absolute tolerance by precision rank of the coarser log: consoles print three
@@ -57,7 +58,7 @@ def agreement(points: Points, others: Points, precision_rank: int) -> Agreement:
         return Agreement.UNKNOWN
     a, b = a[known], b[known]
     margin = np.maximum(_margin(b, precision_rank), _printed_margin(a, b))
-    if float(np.ptp(b)) <= 4 * float(np.median(margin)):
+    if float(np.ptp(b)) <= 4 * median(margin):
         return Agreement.UNKNOWN
     share = float(np.mean(np.abs(a - b) <= margin))
     if share >= _AGREE:

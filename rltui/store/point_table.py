@@ -222,7 +222,8 @@ class PointTable:
             proven = other.trust.scale is not None or self._axes.between(best, other) is Axes.SAME
             more, rank = _scaled(other, other.series(tag).points), other.trust.precision_rank
             points = filled(points, more, rank, proven=proven)
-        series = Series.of(tag, points, _scaled(best, first.old_points), first.restarts)
+        old = (_scaled(best, piece) for piece in first.superseded)
+        series = Series.of(tag, points, old, first.restarts)
         if known is not None and known.is_merged:
             series = series.with_history(known.series)
         return _Kept(series, changed_at, True)

@@ -13,7 +13,7 @@ from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 Points = tuple[IntArray, FloatArray, ValueArray]
 
 #: Spare room of a growing array, as a fraction of its length, and at least this many points.
-_SPARE, _SPARE_LEAST = 8, 64
+_SPARE, _SPARE_LEAST = 8, 16
 #: Up to this many values are compared as bytes: numpy takes longer to begin.
 _FEW = 64
 
@@ -43,6 +43,20 @@ def concatenate(parts: Sequence[Points]) -> Points:
     return np.concatenate(steps), np.concatenate(walls), np.concatenate(values)
 
 
+def cut(points: Points, step: int) -> tuple[Points, Points]:
+    """The points before a step, and the others: pieces of the same arrays where the steps never
+    decrease and a block holds them, else in arrays of their own."""
+    steps = points[0]
+    if not is_sorted(steps):
+        before = steps < step
+        return choose(points, before), choose(points, ~before)
+    at = int(np.searchsorted(steps, step))
+    pieces = choose(points, slice(at)), choose(points, slice(at, None))
+    if steps.base is None:  # a piece would keep all of it
+        return copied(pieces[0]), copied(pieces[1])
+    return pieces
+
+
 def is_sorted(steps: IntArray) -> bool:
     """Whether the steps (n,) never decrease."""
     return len(steps) < 2 or bool((steps[1:] >= steps[:-1]).all())
@@ -65,6 +79,22 @@ def is_prefix(points: Points, of: Points) -> bool:
     """Whether ``of`` begins with ``points``: the same bits, in arrays of the same type."""
     n = len(points[0])
     return n <= len(of[0]) and all(_same_bits(a, b[:n]) for a, b in zip(points, of, strict=True))
+
+
+def sharing_axes(points: Points, other: Points) -> Points:
+    """The points with the steps and times of ``other`` if these are the same; does not compare
+    pieces of blocks."""
+    if len(points[0]) != len(other[0]):
+        return points
+    steps, walls = (_shared(a, b) for a, b in zip(points[:2], other[:2], strict=True))
+    return steps, walls, points[2]  # type: ignore[return-value]
+
+
+def _shared(array: NDArray[np.generic], other: NDArray[np.generic]) -> NDArray[np.generic]:
+    if array.base is None:
+        return other if _same_bits(array, other) else array
+    same = array.__array_interface__["data"] == other.__array_interface__["data"]
+    return other if same and array.strides == other.strides else array
 
 
 def _same_bits(array: NDArray[np.generic], other: NDArray[np.generic]) -> bool:

@@ -97,20 +97,21 @@ class PrefixTable(PointTable):
 
     def _part(self, whole: Series, known: tuple[Series, int, Series] | None) -> Series:
         """The first part of a series; its epoch stays while points are appended only."""
-        count, old = _count(whole, self.step), int((whole.old_steps <= self.step).sum())
+        lost = whole.old_points
+        count, old = _count(whole, self.step), int((lost[0] <= self.step).sum())
         if whole.tag in self.off_axis:
             later = np.flatnonzero(~(whole.wall_times <= self.time))
             count, old = int(later[0]) if len(later) else whole.count, 0
-        points, lost = choose(whole.points, slice(count)), choose(whole.old_points, slice(old))
+        points, lost = choose(whole.points, slice(count)), choose(lost, slice(old))
         restarts = whole.restarts[whole.restarts <= self.step]
         if known is not None and known[0].epoch == whole.epoch:
             before = known[2]
-            same = (len(before.old_steps), len(before.restarts)) == (old, len(restarts))
+            same = (before.old_count, len(before.restarts)) == (old, len(restarts))
             if same and count == before.count:
                 return before
             if same and 0 < before.count < count:
                 return before.extended(points)
-        return Series.of(whole.tag, points, lost, restarts)
+        return Series.of(whole.tag, points, [lost], restarts)
 
     def is_finite(self, tag: str) -> bool:
         return self._whole.is_finite(tag)

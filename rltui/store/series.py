@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import count
 
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
-from rltui.store.points import Points, copied, distinct, is_prefix, no_points
+from rltui.store.points import Points, concatenate, copied, distinct, is_prefix, no_points
 
 _epochs = count(1)
 
@@ -17,8 +18,8 @@ _epochs = count(1)
 class Series:
     """All points of one tag, sorted stably by step; never thinned, NaN and Inf included.
 
-    After a restart the points that the new branch overwrote are in the ``old_*`` arrays:
-    kept, drawn dimmed and exported, but never judged.
+    After a restart the points that the new branch overwrote are ``superseded``: kept, drawn dimmed
+    and exported, but never judged.
 
     Whoever caches something made from a series compares ``epoch`` and ``count``: both equal
     means the same content; the same epoch and more points means that points were appended and
@@ -32,9 +33,9 @@ class Series:
     """(n,) seconds since the epoch, NaN where the log has none."""
     values: ValueArray
     """(n,) float32 or float64."""
-    old_steps: IntArray
-    old_wall_times: FloatArray
-    old_values: ValueArray
+    superseded: tuple[Points, ...]
+    """The points that were overwritten, in file order, one piece for each branch: views of what was
+    read wherever possible, since they are rarely asked for."""
     restarts: IntArray
     """Steps at which a later branch took over, ascending."""
     epoch: int
@@ -43,14 +44,14 @@ class Series:
     arrive out of order. 0 for a series without any point."""
 
     @classmethod
-    def of(cls, tag: str, kept: Points, lost: Points, restarts: IntArray) -> Series:
+    def of(cls, tag: str, kept: Points, lost: Iterable[Points], restarts: IntArray) -> Series:
         """A series with a history of its own, from points sorted by step and superseded ones."""
-        return cls(tag, *kept, *lost, restarts, next(_epochs))
+        return cls(tag, *kept, tuple(p for p in lost if len(p[0])), restarts, next(_epochs))
 
     @classmethod
     def empty(cls, tag: str) -> Series:
         """A series without points."""
-        return cls(tag, *no_points(), *no_points(), np.empty(0, np.int64), 0)
+        return cls(tag, *no_points(), (), np.empty(0, np.int64), 0)
 
     def __deepcopy__(self, memo: object) -> Series:
         """Itself: it never changes."""
@@ -63,8 +64,14 @@ class Series:
 
     @property
     def old_points(self) -> Points:
-        """Steps, wall times and values of the superseded points."""
-        return self.old_steps, self.old_wall_times, self.old_values
+        """Steps, wall times and values of the superseded points: a copy if there are several
+        pieces."""
+        return concatenate(self.superseded)
+
+    @property
+    def old_count(self) -> int:
+        """Number of superseded points."""
+        return sum(len(piece[0]) for piece in self.superseded)
 
     @property
     def count(self) -> int:
@@ -85,30 +92,32 @@ class Series:
     def buffers(self) -> dict[int, int]:
         """Identity and bytes of the arrays that are not columns of blocks; other series may share
         them."""
-        return {id(c): c.nbytes for c in (*self.points, *self.old_points) if c.base is None}
+        columns = (c for piece in (self.points, *self.superseded) for c in piece)
+        return {id(c): c.nbytes for c in columns if c.base is None}
 
     def detached(self) -> Series:
         """The same points in arrays of their own, which keep no block in memory."""
-        kept, old = copied(self.points), copied(self.old_points)
-        return Series(self.tag, *kept, *old, self.restarts, self.epoch)
+        old = tuple(copied(piece) for piece in self.superseded)
+        return Series(self.tag, *copied(self.points), old, self.restarts, self.epoch)
 
     def extended(self, points: Points) -> Series:
         """The series with more points; ``points`` begin with those of this one."""
-        return Series(self.tag, *points, *self.old_points, self.restarts, self.epoch)
+        return Series(self.tag, *points, self.superseded, self.restarts, self.epoch)
 
     def with_history(self, before: Series) -> Series:
         """This series with the epoch of ``before`` if that became this one by appending only."""
         appended = (
             is_prefix(before.points, self.points)
             and before.restarts.tolist() == self.restarts.tolist()
-            and len(before.old_steps) == len(self.old_steps)
+            and before.old_count == self.old_count
             and is_prefix(before.old_points, self.old_points)
         )
         return replace(self, epoch=before.epoch) if appended else self
 
     def negated(self) -> Series:
         """The points with the opposite sign; its epoch changes when that of this one does."""
-        return replace(self, values=-self.values, old_values=-self.old_values, epoch=-self.epoch)
+        old = tuple((steps, walls, -values) for steps, walls, values in self.superseded)
+        return replace(self, values=-self.values, superseded=old, epoch=-self.epoch)
 
     @property
     def last(self) -> tuple[int, float, float] | None:

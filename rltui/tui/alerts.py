@@ -9,7 +9,7 @@ from typing import Any
 
 from rltui.config import HooksConfig
 from rltui.core.level import Level
-from rltui.core.text import clean
+from rltui.core.text import kept_clean
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
 from rltui.session.hook import open_hook
@@ -70,7 +70,7 @@ class Alerts:
 def notification(text: str, environ: Mapping[str, str]) -> str:
     """The control sequences with which terminals show a notification: OSC 9 and OSC 777. A
     terminal ignores the one it does not know. "" where neither can be shown."""
-    text = clean(text)[:_TEXT_CHARS].replace(";", ",")
+    text = kept_clean(text)[:_TEXT_CHARS].replace(";", ",")
     term = environ.get("TERM", "")
     sequences = []
     if not term.startswith((*_ONLY_777, *_NEITHER)):

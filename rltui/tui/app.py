@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
+from textual import events
 from textual.screen import Screen
 
 from rltui.config import HooksConfig
+from rltui.core.address import identity
 from rltui.core.batch import RunKey
 from rltui.present.screens.keys import EVERYWHERE
 from rltui.present.screens.marks import following, marked_again
 from rltui.session import RunView, Session
 from rltui.tui.alerts import Alerts
+from rltui.tui.input_times import Collecting, InputTimes
 from rltui.tui.playback import Playback, ReplayStart
 from rltui.tui.pump import Pump
 from rltui.tui.remembered import RememberedView, SavedMark
 from rltui.tui.screens.runs import RunsScreen
 from rltui.tui.screens.screen import ShellScreen
 from rltui.tui.shell import Look, ShellApp
+from rltui.tui.warming import Warming
 
 
 class RltuiApp(ShellApp[bool], places=EVERYWHERE):
@@ -42,7 +45,7 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         self._remembered = remembered or RememberedView(None, look.view)
         self.state, self.view = self._remembered.state, self._remembered.view
         session.pins.tags = (*session.pins.tags, *self.state.pins)
-        self._real_logdirs = [os.path.realpath(p) for p in session.logdirs]
+        self._real_logdirs = [identity(p) for p in session.logdirs]
         self._to_mark = {
             RunKey(self._real_logdirs.index(m.logdir), m.name): m.slot
             for m in self.state.marks
@@ -55,7 +58,10 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         self.session = session
         self.logdirs = session.logdirs
         self._from_picker = from_picker
-        self.pump = Pump(self, session, self._show_news)
+        self._input_times = InputTimes(session.clock)
+        self._collecting = Collecting(self._input_times, session.clock)
+        load_later, collect = Warming(self).go_on, self._collecting.look
+        self.pump = Pump(self, session, self._show_news, load_later, self._input_times, collect)
         self.playback = Playback(self, session, lambda: self._show_news(False), replay)
 
     def get_default_screen(self) -> Screen[Any]:
@@ -63,6 +69,7 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
 
     def on_mount(self) -> None:
         """Start reading once the screen has been painted: it says what is being read."""
+        self._collecting.start()
         self._follow_marks()
         if self._remembered.note:
             self.say(self._remembered.note)
@@ -78,6 +85,13 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         self.remember()
         self.session.stop()
         self._alerts.close()
+        self._collecting.stop()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Note when keys and clicks come."""
+        if isinstance(event, events.InputEvent):
+            self._input_times.note()
+        await super().on_event(event)
 
     def _show_news(self, new_run: bool) -> None:
         """Have every visible screen show the present facts."""

@@ -12,12 +12,15 @@ from collections.abc import Callable
 from textual.message_pump import MessagePump
 
 from rltui.session import Session
+from rltui.tui.input_times import InputTimes
 
 #: While the reader is ahead of the screen: pause between two drains, and between two paints,
 #: which is also this many times what the last one took.
 _BUSY_S, _BUSY_PAINT_S, _BUSY_PAINT_REST = 0.005, 0.25, 10.0
 #: Pause between two slices of verdicts that take long: less than half of a core.
 _JUDGING_S = 0.05
+#: While keys come the next slice waits this many pauses at most.
+_MOST_PUT_OFF = 20
 #: Ages and states move on their own.
 _AGE_INTERVAL_S = 1.0
 #: With more runs than this their ages are renewed in every fifth interval only.
@@ -57,11 +60,26 @@ class Pace:
 class Pump:
     """Drains a session and has the news shown. Lives on the loop of ``owner``."""
 
-    def __init__(self, owner: MessagePump, session: Session, show: Callable[[bool], None]) -> None:
-        """``show`` paints; it is called with whether a run appeared."""
+    def __init__(
+        self,
+        owner: MessagePump,
+        session: Session,
+        show: Callable[[bool], None],
+        on_first_paint: Callable[[], None],
+        input_times: InputTimes,
+        collect: Callable[[], None],
+    ) -> None:
+        """``show`` paints; it is called with whether a run appeared. ``on_first_paint`` is called
+        once, when something that was logged has been painted; ``collect`` after each drain and
+        each second, to clear garbage away."""
         self._owner = owner
         self._session = session
         self._show = show
+        self._on_first_paint = on_first_paint
+        self._input_times = input_times
+        self._collect = collect
+        self._put_off = 0
+        """Slices of verdicts that the last keys have put off."""
         self._pace = Pace()
         self._last_paint = 0.0
         self._rest_s = 0.0
@@ -108,6 +126,11 @@ class Pump:
         """Drain, and paint if that is due."""
         self._due = False
         session = self._session
+        if session.judging and self._input_times.recent and self._put_off < _MOST_PUT_OFF:
+            self._put_off += 1
+            self._pull_in(_JUDGING_S)
+            return
+        self._put_off = 0
         # verdicts come after the first paint: the rules are loaded by the first of them
         changes = session.drain(verdicts=self._begun)
         self._unpainted = self._unpainted or bool(changes)
@@ -121,6 +144,7 @@ class Pump:
         loading = session.busy or session.judging or session.reading() is not None
         if self._unpainted and (not loading or now - self._last_paint >= self._rest_s):
             self._paint(now)
+        self._collect()
 
     def _paint(self, now: float) -> None:
         session = self._session
@@ -135,6 +159,7 @@ class Pump:
             # The first values stand on the screen: judge them, and do what can wait.
             self._begun = True
             self._pull_in(_BUSY_S)
+            self._on_first_paint()
 
     def age(self) -> None:
         """Let ages move on; go on with what waits though the reader has no news."""
@@ -144,6 +169,7 @@ class Pump:
         slow = len(self._session.views) > _MANY_RUNS and self._seconds % _AGE_MANY
         if not slow and self._session.refresh_progress():
             self._show(False)
+        self._collect()
 
     def pause(self) -> None:
         """Let what is shown stand still, or go on; logs are read and judged in any case."""

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rltui.config.records import X_AXES
+from rltui.core.address import identity
 from rltui.core.text import kept_clean
-from rltui.health.muting import MutedFinding
+from rltui.health.model import MutedFinding
 from rltui.present.screens.view import View
 from rltui.tui.state_files import state_directory, write_private
 
@@ -103,7 +104,7 @@ class RememberedView:
         cls, logdirs: Sequence[Path], environ: Mapping[str, str], configured: View
     ) -> RememberedView:
         """The state that belongs to these logdirs, whatever they were called by."""
-        names = "\0".join(sorted(os.path.realpath(p) for p in logdirs))
+        names = "\0".join(sorted(identity(p) for p in logdirs))
         digest = hashlib.sha256(os.fsencode(names)).hexdigest()[:24]
         return cls(state_directory(environ) / "views" / f"{digest}.json", configured)
 

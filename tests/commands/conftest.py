@@ -70,9 +70,3 @@ def bad_logs(tmp_path: Path) -> Path:
     broken["actor/grad_norm"][50] = float("inf")
     write_jsonl(logdir / "nan.jsonl", broken)
     return logdir
-
-
-@pytest.fixture(scope="session")
-def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Byte code of rltui, as an installed program has it; shared by all workers."""
-    return tmp_path_factory.getbasetemp().parent / "pycache"

@@ -104,7 +104,7 @@ def test_an_unreadable_logdir(cli: Cli, well: Path, monkeypatch: pytest.MonkeyPa
 def test_a_logdir_that_cannot_be_looked_at(
     cli: Cli, well: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Path, "stat", refuse(Path.stat, well))
+    monkeypatch.setattr(os, "stat", refuse(os.stat, well))
     result = cli("check", well)
     assert (result.code, result.out) == (2, "")
     assert "Permission denied" in result.err

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -29,12 +29,8 @@ def logdir(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def environ(tmp_path: Path, pycache: Path) -> dict[str, str]:
-    return environment(tmp_path, PYTHONPYCACHEPREFIX=str(pycache))
-
-
-def watching(logdir: Path, environ: dict[str, str]) -> Terminal:
-    return Terminal(["-m", "rltui", "watch", str(logdir)], environ)
+def environ(tmp_path: Path) -> dict[str, str]:
+    return environment(tmp_path)
 
 
 def shows(terminal: Terminal, text: str) -> None:
@@ -49,6 +45,14 @@ def shows(terminal: Terminal, text: str) -> None:
         return not any(text in line for line in screen.display)
 
     terminal.read_while(waiting)
+
+
+@pytest.fixture
+def terminal(logdir: Path, environ: dict[str, str]) -> Iterator[Terminal]:
+    """One on which ``rltui watch`` shows some runs."""
+    with Terminal(["-m", "rltui", "watch", str(logdir)], environ) as terminal:
+        shows(terminal, "run1")
+        yield terminal
 
 
 @pytest.mark.parametrize("share", range(2))
@@ -69,44 +73,32 @@ def test_a_terminal_that_vanishes_ends_every_verb(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_the_terminal_and_a_verdict(
-    number: int, logdir: Path, environ: dict[str, str]
-) -> None:
-    with watching(logdir, environ) as terminal:
-        shows(terminal, "run1")
-        terminal.process.send_signal(number)
-        terminal.drain()
-        assert terminal.wait() == 128 + number
-        assert b"rltui: " in terminal.seen.partition(b"\x1b[?1049l")[2]
-        assert termios.tcgetattr(terminal.slave) == terminal.modes
+def test_a_signal_leaves_the_terminal_and_a_verdict(number: int, terminal: Terminal) -> None:
+    terminal.process.send_signal(number)
+    terminal.drain()
+    assert terminal.wait() == 128 + number
+    assert b"rltui: " in terminal.seen.partition(b"\x1b[?1049l")[2]
+    assert termios.tcgetattr(terminal.slave) == terminal.modes
 
 
-def test_a_terminal_that_takes_nothing_holds_nobody_up(
-    logdir: Path, environ: dict[str, str]
-) -> None:
+def test_a_terminal_that_takes_nothing_holds_nobody_up(terminal: Terminal) -> None:
     """Its modes are put back although the app is stuck: nobody reads what it writes."""
-    with watching(logdir, environ) as terminal:
-        shows(terminal, "run1")
-        terminal.press(b"1234\t" * 100)
-        terminal.fill()
-        terminal.process.send_signal(signal.SIGTERM)
-        assert terminal.wait() == 128 + signal.SIGTERM
-        assert termios.tcgetattr(terminal.slave) == terminal.modes
+    terminal.press(b"1234\t" * 100)
+    terminal.fill()
+    terminal.process.send_signal(signal.SIGTERM)
+    assert terminal.wait() == 128 + signal.SIGTERM
+    assert termios.tcgetattr(terminal.slave) == terminal.modes
 
 
-def test_a_suspended_process_ends_for_a_signal_and_stays_off_the_screen(
-    logdir: Path, environ: dict[str, str]
-) -> None:
-    with watching(logdir, environ) as terminal:
-        shows(terminal, "run1")
-        terminal.press(_CTRL_Z)
-        terminal.wait_stopped()
-        terminal.seen.clear()
-        terminal.process.send_signal(signal.SIGTERM)
-        terminal.process.send_signal(signal.SIGCONT)  # what shells do for `kill %1`
-        terminal.drain()
-        assert terminal.wait() == 128 + signal.SIGTERM
-        assert b"\x1b[?1049h" not in terminal.seen
+def test_a_suspended_process_ends_for_a_signal_and_stays_off_the_screen(terminal: Terminal) -> None:
+    terminal.press(_CTRL_Z)
+    terminal.wait_stopped()
+    terminal.seen.clear()
+    terminal.process.send_signal(signal.SIGTERM)
+    terminal.process.send_signal(signal.SIGCONT)  # what shells do for `kill %1`
+    terminal.drain()
+    assert terminal.wait() == 128 + signal.SIGTERM
+    assert b"\x1b[?1049h" not in terminal.seen
 
 
 # -- whatever a library does ---------------------------------------------------------------

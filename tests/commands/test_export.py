@@ -85,7 +85,7 @@ def of_store(session: Session) -> list[Point]:
     for run in session.runs():
         for tag in run.data.tags:
             series = run.series(tag)
-            old = zip(series.old_steps, series.old_wall_times, series.old_values, strict=True)
+            old = zip(*series.old_points, strict=True)
             new = zip(series.steps, series.wall_times, series.values, strict=True)
             every = [(*p, True) for p in old] + [(*p, False) for p in new]
             points += [
@@ -269,10 +269,13 @@ def test_only_the_runs_that_were_asked_for(cli: Cli, bad_logs: Path) -> None:
 def test_nothing_to_export_is_3(cli: Cli, bad_logs: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     out = tmp_path / "points.csv"
-    for arguments in ([tmp_path / "empty"], [bad_logs, "--run", "nope"]):
+    for arguments, said in (
+        ([tmp_path / "empty"], "no readable log"),
+        ([bad_logs, "--run", "nope"], "no run matches 'nope'"),
+    ):
         result = cli("export", *arguments, "-o", out)
         assert (result.code, result.out) == (3, "")
-        assert "no readable log" in result.err
+        assert said in result.err
         assert not out.exists()
 
 
@@ -431,7 +434,7 @@ def every(session: Session) -> Iterator[Any]:
     for run in session.runs():
         for tag in run.data.tags:
             series = run.series(tag)
-            yield from [*series.values.tolist(), *series.old_values.tolist()]
+            yield from [*series.values.tolist(), *series.old_points[2].tolist()]
 
 
 def test_every_point_of_the_corpus_comes_out(cli: Cli, corpus: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +58,17 @@ def test_a_pipe_without_a_log(log: str) -> None:
 def test_never_fail() -> None:
     collapse = [*HEALTHY[:80], *(0.8 * 0.8**n for n in range(60))]
     assert follow(console(collapse), "--fail-on", "never")[0] == 0
+
+
+def test_a_choice_that_matches_nothing_is_reported_at_the_start(tmp_path: Path) -> None:
+    """And the wait for such a run goes on."""
+    log = tmp_path / "one.jsonl"
+    log.write_text("".join(json.dumps({"step": n, "loss": 0.5}) + "\n" for n in range(30)))
+    command = [sys.executable, "-m", "rltui", "check", "--follow", "--run", "zzz", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        process.terminate()
+        process.communicate(timeout=60)
+    assert said == b"rltui: no run matches 'zzz' (--run); 1 run found: one; waiting for one\n"
+    assert process.returncode == 128 + signal.SIGTERM

@@ -38,8 +38,8 @@ _AT_ONCE_S = 5.0
 class Disk:
     """A tree of runs on a disk that becomes slow."""
 
-    def __init__(self, home: Path, pycache: Path) -> None:
-        self._environ = environment(home, PYTHONPYCACHEPREFIX=str(pycache))
+    def __init__(self, home: Path) -> None:
+        self._environ = environment(home)
         self.tree = home / "tree"
         for number in range(_MANY):
             (self.tree / f"run{number:03}").mkdir(parents=True)
@@ -70,8 +70,8 @@ class Disk:
 
 
 @pytest.fixture
-def disk(tmp_path: Path, pycache: Path) -> Disk:
-    return Disk(tmp_path, pycache)
+def disk(tmp_path: Path) -> Disk:
+    return Disk(tmp_path)
 
 
 def interrupt(terminal: Terminal) -> int:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from rltui.core.text import cell_width
 from tests.commands.conftest import Cli, write_jsonl
+from tests.places import ROOT
 
 
 @pytest.fixture
@@ -235,3 +238,27 @@ def test_compare_takes_only_some_runs_in_their_order(cli: Cli, curves: Path) -> 
     wrong = cli("plot", curves, "actor/entropy", "--compare", "tow")
     assert (wrong.code, wrong.out) == (2, "")
     assert "no run 'tow'; did you mean 'two'?" in wrong.err
+
+
+def test_another_major_version_of_plotext_is_named(
+    cli: Cli, curves: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been installed beside rltui: pip only warns."""
+    other = ModuleType("plotext")
+    other.__dict__["__version__"] = "6.1.0"
+    monkeypatch.setitem(sys.modules, "plotext", other)
+    result = cli("plot", curves, "actor/entropy")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "rltui: plot needs plotext 5, not 6.1.0: install 'plotext>=5.3.2,<6'\n"
+    assert '"plotext>=5.3.2,<6"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("verb", ["check", "snapshot", "plot", "export"])
+def test_a_choice_of_runs_without_a_match_names_those_there_are(
+    cli: Cli, curves: Path, verb: str
+) -> None:
+    result = cli(verb, curves, *(["x"] if verb == "plot" else []), "--run", "tow")
+    assert (result.code, result.out) == (3, "")
+    assert result.err == (
+        "rltui: no run matches 'tow' (--run); did you mean 'two'?; 2 runs found: one, two\n"
+    )

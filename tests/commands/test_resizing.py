@@ -30,9 +30,9 @@ _PLACES = {
 }
 
 
-def starting(tmp_path: Path, pycache: Path, size: tuple[int, int], *words: str) -> Terminal:
+def starting(tmp_path: Path, size: tuple[int, int], *words: str) -> Terminal:
     logdir = vanish.prepare(tmp_path)
-    environ = environment(tmp_path, PYTHONPYCACHEPREFIX=str(pycache))
+    environ = environment(tmp_path)
     arguments = ["-m", "rltui", *(w.format(logdir=logdir) for w in words)]
     terminal = Terminal(arguments, environ, size=size, directory=logdir)
     terminal.read_until(b"\x1b[?1049h")
@@ -49,8 +49,8 @@ def leave(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (0, 0)])
-def test_a_start_at_an_odd_size(tmp_path: Path, pycache: Path, size: tuple[int, int]) -> None:
-    with starting(tmp_path, pycache, size, "watch", "{logdir}") as terminal:
+def test_a_start_at_an_odd_size(tmp_path: Path, size: tuple[int, int]) -> None:
+    with starting(tmp_path, size, "watch", "{logdir}") as terminal:
         for keys in _PLACES.values():
             terminal.press(keys)
             terminal.settle(0.05, 1.0)
@@ -59,9 +59,9 @@ def test_a_start_at_an_odd_size(tmp_path: Path, pycache: Path, size: tuple[int, 
         leave(terminal)
 
 
-def test_a_storm_of_resizes_everywhere(tmp_path: Path, pycache: Path) -> None:
+def test_a_storm_of_resizes_everywhere(tmp_path: Path) -> None:
     chance = random.Random(1)
-    with starting(tmp_path, pycache, (160, 45), "watch", "{logdir}") as terminal:
+    with starting(tmp_path, (160, 45), "watch", "{logdir}") as terminal:
         for keys in _PLACES.values():
             terminal.press(keys)
             terminal.settle(0.05, 1.0)
@@ -75,16 +75,16 @@ def test_a_storm_of_resizes_everywhere(tmp_path: Path, pycache: Path) -> None:
         leave(terminal)
 
 
-def test_the_picker_is_resized(tmp_path: Path, pycache: Path) -> None:
-    with starting(tmp_path, pycache, (160, 45)) as terminal:
+def test_the_picker_is_resized(tmp_path: Path) -> None:
+    with starting(tmp_path, (160, 45)) as terminal:
         for size in _SIZES * 3:
             terminal.resize(*size)
             terminal.read(quiet_s=0.0)
         leave(terminal)
 
 
-def test_a_terminal_that_vanishes_during_a_storm(tmp_path: Path, pycache: Path) -> None:
-    with starting(tmp_path, pycache, (160, 45), "watch", "{logdir}") as terminal:
+def test_a_terminal_that_vanishes_during_a_storm(tmp_path: Path) -> None:
+    with starting(tmp_path, (160, 45), "watch", "{logdir}") as terminal:
         terminal.press(b"?")
         for size in _SIZES * 5:
             terminal.resize(*size)

@@ -34,13 +34,12 @@ sys.stderr.write("## all done\\n")
 class Place:
     """A hostile corpus, and rltui in it."""
 
-    def __init__(self, home: Path, pycache: Path) -> None:
+    def __init__(self, home: Path) -> None:
         self.home = home
         self.logdir = home / f"logs{file_name(0)}"
         write_corpus(self.logdir)
         self.environ = environment(
             home,
-            PYTHONPYCACHEPREFIX=str(pycache),
             TENSORBOARD_DIR=str(self.logdir),
             TERM_PROGRAM="\x1b[5mterm",
             XDG_CONFIG_HOME=str(home / file_name(1)),
@@ -89,8 +88,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, pycache: Path) -> Place:
-    return Place(tmp_path, pycache)
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +99,8 @@ def place(tmp_path: Path, pycache: Path) -> Place:
         (b"\x1b]52;c;YWJj\x07", 0),
         (b"\x1b]52;c;?\x07", 1),
         (b"\x1b]52;c;G1s1bQ==\x07", 1),
+        (b"\x07\x1b]9;rltui: bad\x07\x1b]777;notify;rltui;bad\x07", 0),
+        ("\x1b]9;rltui: \u202e\x07\x1b]9;4;1\x07\x07".encode(), 3),
         (b"\x1b[5m", 1),
         (b"\x1b[46;1H", 1),
         (b"\x1b[?1047h\x1bc", 2),
@@ -197,6 +198,19 @@ def test_replaying(place: Place) -> None:
         leave(terminal)
 
 
+def test_watching_the_demo(place: Place) -> None:
+    """While rows come, below a directory for temporary files of a hostile name."""
+    temporary = place.home / file_name(4)
+    temporary.mkdir()
+    place.environ["TMPDIR"] = str(temporary)
+    with place.watch("demo", "--speed", "5") as terminal:
+        terminal.read_until(b"\x1b[?1049h")
+        terminal.settle(0.5, 3.0)
+        press(terminal, ("\r", *"23456789", "e", "\x1b", "0", "v", ",", "m", "\x1b", "!", "\x1b"))
+        leave(terminal)
+    assert not list(temporary.iterdir()), "it leaves no logs behind"
+
+
 def test_picking(place: Place) -> None:
     with place.watch() as terminal:
         terminal.read_until(b"\x1b[?1049h")
@@ -213,7 +227,8 @@ def test_following(place: Place, options: tuple[str, ...]) -> None:
         terminal.press(b"\x03")
         terminal.drain()
         assert terminal.wait() == 1
-    assert line_faults(bytes(terminal.seen).replace(b"^C", b"")) == []
+    seen = bytes(terminal.seen).replace(b"^C", b"")
+    assert line_faults(seen, coloured=not options) == []
 
 
 def test_watching_a_pipe(place: Place) -> None:

@@ -33,7 +33,8 @@ def sessions(here: Path, monkeypatch: pytest.MonkeyPatch) -> list[weakref.Refere
         scan(session)
 
     monkeypatch.setattr(Session, "scan", watched)
-    monkeypatch.setattr("rltui.commands.watch.has_terminal", lambda: True)
+    for module in ("watch", "terminal"):
+        monkeypatch.setattr(f"rltui.commands.{module}.has_terminal", lambda: True)
     monkeypatch.chdir(here)
     monkeypatch.setenv("HOME", str(here.parent))
     return seen

@@ -551,6 +551,17 @@ def test_a_likeness_is_small_however_long_the_file() -> None:
 
 # -- holes ---------------------------------------------------------------------------------------
 
+PAGE = b"a line of text.\n" * 256
+
+
+def after_a_page(log: Path) -> tuple[Tail, ManualClock]:
+    """A tail that has read the page of which the file consists."""
+    clock = ManualClock()
+    written(log, PAGE, clock)
+    tail = Tail(log, clock=clock)
+    tail.poll(BIG)
+    return tail, clock
+
 
 def test_zeros_at_the_end_wait_for_what_follows(log: Path) -> None:
     clock = ManualClock()
@@ -584,26 +595,18 @@ def test_zeros_amid_a_long_file_do_not_wait(log: Path) -> None:
 
 
 def test_a_page_that_arrives_late_behind_rows_that_came_in_pieces(log: Path) -> None:
-    clock = ManualClock()
-    page = b"a line of text.\n" * 256
-    written(log, page, clock)
-    tail = Tail(log, clock=clock)
-    tail.poll(BIG)
-    written(log, page * 2 + bytes(4096) + page, clock)
-    assert tail.poll(100).data == page[:100]
-    assert tail.poll(BIG).data == page[100:]
+    tail, clock = after_a_page(log)
+    written(log, PAGE * 2 + bytes(4096) + PAGE, clock)
+    assert tail.poll(100).data == PAGE[:100]
+    assert tail.poll(BIG).data == PAGE[100:]
     clock.advance(1.0)
-    written(log, page * 4, clock)
-    assert tail.poll(BIG).data == page * 2
+    written(log, PAGE * 4, clock)
+    assert tail.poll(BIG).data == PAGE * 2
 
 
 def test_a_hole_in_a_file_that_began_anew_is_read_at_once(log: Path) -> None:
-    clock = ManualClock()
-    page = b"a line of text.\n" * 256
-    written(log, page, clock)
-    tail = Tail(log, clock=clock)
-    tail.poll(BIG)
-    written(log, b"Another" + page[7:] + bytes(4096) + page + bytes(20), clock)
+    tail, clock = after_a_page(log)
+    written(log, b"Another" + PAGE[7:] + bytes(4096) + PAGE + bytes(20), clock)
     polled = tail.poll(BIG)
     assert (polled.restarted, len(polled.data)) == (True, 3 * 4096)
     assert len(messages(polled)) == 2
@@ -611,43 +614,34 @@ def test_a_hole_in_a_file_that_began_anew_is_read_at_once(log: Path) -> None:
 
 def test_a_page_that_arrives_late(log: Path) -> None:
     """An NFS server may have a later page of a file before an earlier one."""
-    clock = ManualClock()
-    page = b"a line of text.\n" * 256
-    written(log, page, clock)
-    tail = Tail(log, clock=clock)
-    tail.poll(BIG)
-    written(log, page + bytes(4096) + page, clock)
+    tail, clock = after_a_page(log)
+    written(log, PAGE + bytes(4096) + PAGE, clock)
     assert tail.poll(BIG).data == b""
     clock.advance(1.0)
     assert tail.poll(BIG) == Polled()
-    written(log, page * 3, clock)
+    written(log, PAGE * 3, clock)
     polled = tail.poll(BIG)
-    assert (polled.data, polled.restarted, polled.notes) == (page * 2, False, ())
+    assert (polled.data, polled.restarted, polled.notes) == (PAGE * 2, False, ())
 
 
 def test_a_page_that_never_arrives(log: Path) -> None:
-    clock = ManualClock()
-    page = b"a line of text.\n" * 256
-    written(log, page, clock)
-    tail = Tail(log, clock=clock)
-    tail.poll(BIG)
-    written(log, page + b"row" + bytes(4093) + page, clock)
+    tail, clock = after_a_page(log)
+    written(log, PAGE + b"row" + bytes(4093) + PAGE, clock)
     assert tail.poll(BIG).data == b"row"
     clock.advance(4.9)
     assert tail.poll(BIG) == Polled()
     clock.advance(0.2)
-    assert tail.poll(BIG).data == bytes(4093) + page
-    written(log, page, clock, mode="ab")
-    assert tail.poll(BIG).data == page
+    assert tail.poll(BIG).data == bytes(4093) + PAGE
+    written(log, PAGE, clock, mode="ab")
+    assert tail.poll(BIG).data == PAGE
     clock.advance(60.0)
-    written(log, bytes(4096) + page, clock, mode="ab")
+    written(log, bytes(4096) + PAGE, clock, mode="ab")
     assert tail.poll(BIG).data == b"", "the next gap gets its time, too"
 
 
 def test_an_old_hole_is_read_at_once(log: Path) -> None:
-    page = b"a line of text.\n" * 256
-    log.write_bytes(page + bytes(4096) + page)
-    assert Tail(log).poll(BIG).data == page + bytes(4096) + page
+    log.write_bytes(PAGE + bytes(4096) + PAGE)
+    assert Tail(log).poll(BIG).data == PAGE + bytes(4096) + PAGE
 
 
 def test_levels_of_notes(log: Path) -> None:

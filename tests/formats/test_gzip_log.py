@@ -108,3 +108,21 @@ def test_a_packed_file_that_is_no_log_is_not_claimed(tmp_path: Path) -> None:
     (tmp_path / "part.jsonl.gz").write_bytes(gzip.compress(b'{"prompt": "x"}\n' * 50))
     (tmp_path / "x.csv.gz").write_bytes(b"step,loss\n1,2\n")
     assert not read(tmp_path).runs
+
+
+@pytest.mark.parametrize("piece", [1, 7, 100, 1 << 20])
+def test_all_bytes_before_a_wrong_one_are_read(piece: int) -> None:
+    packed = bytearray(gzip.compress(JSONL.encode(), 0, mtime=0))
+    packed[-8] ^= 1  # the checksum at the end
+    reader = decoder("exp1.jsonl.gz")
+    parts = [packed[at : at + piece] for at in range(0, len(packed), piece)]
+    found = [reader.feed(bytes(part), more=part is not parts[-1]) for part in parts]
+    assert sum(rows(d) for d in found) == ROWS
+    assert [n.message for d in found for n in d.notes] == ["not valid gzip from here on"]
+
+
+def test_a_row_without_a_newline_is_read_when_no_more_is_promised() -> None:
+    packed = gzip.compress(JSONL.rstrip().encode(), mtime=0)
+    reader = decoder("exp1.jsonl.gz")
+    found = [reader.feed(packed[:-8], more=True), reader.feed(packed[-8:])]
+    assert sum(rows(d) for d in found) == ROWS

@@ -78,3 +78,12 @@ def test_one_number_a_line_is_counted(tmp_path: Path) -> None:
 )
 def test_claims(path: str, text: str, claimed: bool) -> None:
     assert SeriesCsv().claims(Path(path), text.encode()) is claimed
+
+
+@pytest.mark.parametrize("text", ["1,-0.0\n\n", "1," + "0" * 5000 + "\n2,1\n"])
+def test_points_do_not_depend_on_the_pieces(text: str) -> None:
+    path = Path("run/scalars/loss.csv")
+    whole = [SeriesCsv().decoder(path=path).feed(text.encode())]
+    decoder = SeriesCsv().decoder(path=path)
+    parts = [decoder.feed(text[at : at + 5].encode()) for at in range(0, len(text), 5)]
+    assert encode.points_of(whole) == encode.points_of(parts)

@@ -19,11 +19,12 @@ from tensorboard.util import tensor_util
 from rltui.core.block import Block
 from rltui.formats import Options
 from rltui.formats.base import clean_tag
-from rltui.formats.tfevents import TfEvents
+from rltui.formats.tfevents import TfEvents, event_decoder
 from rltui.formats.tfevents.checksum import checksum_fits, checksums_fit
 from rltui.formats.tfevents.framing import masked_crc
 from tests import event_files, places
 from tests.formats import encode
+from tests.formats.test_hostile import calls as count_calls
 
 FIXTURES = places.FIXTURES / "tfevents"
 
@@ -208,6 +209,26 @@ def test_session_start_is_a_restart_between_the_points() -> None:
 
 
 # -- wall times -------------------------------------------------------------------------------
+
+
+def test_many_session_starts_take_linear_time() -> None:
+    def calls(count: int) -> int:
+        rows = [
+            encode.session_start(0) + encode.event(n % 3, 1.78e9 + n, encode.simple(b"loss", n))
+            for n in range(count)
+        ]
+        return count_calls(TfEvents().decoder(), encode.header() + b"".join(rows))
+
+    assert calls(2000) < 3 * calls(1000)
+
+
+def test_a_record_too_long_for_scalars_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_decoder, "_MAX_RECORD", 1000)
+    huge = encode.frame(b"\x09" + bytes(8) + encode.field(5, bytes(1000)))
+    last = encode.event(2, 1.78e9, encode.simple(b"loss", 1.0))
+    found = TfEvents().decoder().feed(encode.header() + huge + last)
+    assert [n.message for n in found.notes] == ["record is too long"]
+    assert encode.points_of([found]).keys() == {"loss"}
 
 
 def test_a_row_within_a_second_has_one_wall_time() -> None:

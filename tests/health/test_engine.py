@@ -15,7 +15,7 @@ from rltui.health.cases import case_info, case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.model import Finding, FindingState, Report
 from rltui.health.reference import Alignment, Reference
-from rltui.health.rule import Rule
+from rltui.health.rule import Rule, Variant
 from rltui.health.rules import load_rules
 from rltui.present.kit import sentences
 from rltui.store import RunData
@@ -35,6 +35,19 @@ def judge(rules: list[Rule] | None = None, scenario: str = "llm-rl", **series: s
     values = {key.replace("__", "."): parse_series(text) for key, text in series.items()}
     run, infos, recognition = case_run(values, scenario=scenario)
     return Engine(RULES if rules is None else rules).evaluate(run, infos, recognition, 5.0)
+
+
+def judgements(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """(rule, tag) of what is judged from now on, in order."""
+    judged: list[tuple[str, str]] = []
+    real = engine_module.judge
+
+    def counted(rule: Rule, variant: Variant, info: TagInfo, *rest: object) -> object:
+        judged.append((rule.id, info.tag))
+        return real(rule, variant, info, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine_module, "judge", counted)
+    return judged
 
 
 def sole(report: Report) -> Finding:
@@ -333,16 +346,9 @@ class TestMemory:
         before = engine.evaluate(run, infos, RECOGNITION, 0.0)
         run.apply(a_batch({"c": [0.5] * 20}))
         infos = {**infos, "b": replace(clip, tag="b", scale=0.1), "c": replace(clip, tag="c")}
-        judged: list[str] = []
-        real = engine_module.judge
-
-        def counted(*arguments: object) -> object:
-            judged.append(arguments[2].tag)  # type: ignore[attr-defined]
-            return real(*arguments)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(engine_module, "judge", counted)
+        judged = judgements(monkeypatch)
         after = engine.evaluate(run, infos, RECOGNITION, 0.0)
-        assert judged == ["b", "c"]
+        assert [tag for _, tag in judged] == ["b", "c"]
         assert after.tags["a"] == before.tags["a"]
         assert after == Engine(only("clipfrac_high")).evaluate(run, infos, RECOGNITION, 0.0)
 
@@ -413,19 +419,12 @@ class TestReference:
         first = self.reference(0.9)
         engine.compare(first)
         report = engine.evaluate(run, infos, RECOGNITION, 0.0)
-        judged: list[str] = []
-        real = engine_module.judge
-
-        def counted(*arguments: object) -> object:
-            judged.append(arguments[0].id)  # type: ignore[attr-defined]
-            return real(*arguments)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(engine_module, "judge", counted)
+        judged = judgements(monkeypatch)
         engine.compare(first)
         assert engine.evaluate(run, infos, RECOGNITION, 0.0) is report
         engine.compare(self.reference(0.5))
         engine.evaluate(run, infos, RECOGNITION, 0.0)
-        assert set(judged) == {"off_reference"}
+        assert {rule for rule, _ in judged} == {"off_reference"}
 
     def test_the_reference_itself_is_not_compared(self) -> None:
         run, infos = self.case(0.1)

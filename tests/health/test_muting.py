@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rltui.core.level import Level
-from rltui.health.muting import MutedFinding, without_muted
+from rltui.health.model import MutedFinding
+from rltui.health.muting import without_muted
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from rltui.config import Config, RulesConfig
-from rltui.core.batch import Batch, LogTail
+from rltui.core.batch import Batch, LogTail, RunKey
 from rltui.core.level import Level, RunState
 from rltui.core.yaml_document import parse_document
 from rltui.health.stalled import stall_rule
 from rltui.present.kit import numbers
 from rltui.present.kit.sentences import summary
-from rltui.present.output.json_document import event_line
+from rltui.present.output.json_document import event_line, event_message
 from rltui.present.output.text_report import check_text, event_text, verdict_line
 from rltui.present.screens.header import verdict_spans
 from rltui.present.screens.run_state import why_unknown
@@ -135,6 +135,17 @@ def test_the_words_of_an_event() -> None:
     document = json.loads(event_line(event))
     assert (document["schema"], document["event"]) == ("rltui.event/1", "fired")
     assert document["rule"] == "entropy_collapse"
+
+
+def test_the_name_of_a_run_mentions_nobody_in_a_chat() -> None:
+    named = replace(rows(1, 120, collapse=61), run=RunKey(0, "<!channel> @all"))
+    _, _, watcher, _ = watched(named)
+    event = next(e for e in watcher.events() if e.finding.rule == "entropy_collapse")
+    message = event_message(event)
+    document = json.loads(message.document)
+    assert document["text"] == message.text
+    assert "‹!channel> ＠all: " in message.text
+    assert document["run"] == "<!channel> @all", "for programs, as it is"
 
 
 def test_an_event_names_its_cause() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.session.naming import Naming, called, logdir_labels
 
@@ -128,3 +129,43 @@ def test_a_run_once_chosen_stays_so() -> None:
     naming = Naming(("logs",), "exp")
     assert naming.choose([tb, RunKey(0, "b")]) == {tb}
     assert naming.choose([tb, exp]) == {tb, exp}
+
+
+@pytest.mark.parametrize(
+    ("addresses", "labels"),
+    [
+        (["n1:/data/runs", "n2:/data/runs"], ("n1:runs", "n2:runs")),
+        (["n1:/a/runs", "n1:/b/runs", "n1:/c"], ("n1:a/runs", "n1:b/runs", "c")),
+        (["n1:/", "n2:/"], ("n1", "n2")),
+        (["n1:/a", "s3://n1/a"], ("n1:/a", "s3://n1/a")),
+    ],
+)
+def test_a_label_names_the_host_where_paths_are_alike(
+    addresses: list[str], labels: tuple[str, ...]
+) -> None:
+    assert logdir_labels([parse_logdir(a) for a in addresses]) == labels
+
+
+def test_a_choice_that_matches_nothing_names_what_there_is() -> None:
+    naming = Naming(("logs",), "grop")
+    assert naming.missed == "", "nothing was found yet"
+    naming.choose([RunKey(0, f"{name}/tb") for name in ("grpo", "ppo")])
+    assert naming.missed == (
+        "no run matches 'grop' (--run); did you mean 'grpo'?; 2 runs found: grpo, ppo"
+    )
+    naming.choose([RunKey(0, f"run_{n}/tb") for n in range(10)])
+    assert naming.missed.endswith("12 runs found: grpo, ppo, run_0, run_1, run_2, ...")
+    naming.choose([RunKey(0, "grop/tb")])
+    assert naming.missed == ""
+
+
+def test_without_a_choice_nothing_is_missed() -> None:
+    naming = Naming(("logs",))
+    naming.choose([RunKey(0, "a")])
+    assert naming.missed == ""
+
+
+def test_names_in_the_message_are_cleaned() -> None:
+    naming = Naming(("logs",), "\x1b[31m")
+    naming.choose([RunKey(0, "a")])
+    assert naming.missed.isprintable()

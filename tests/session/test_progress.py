@@ -143,6 +143,22 @@ def test_a_run_that_was_seen_live_is_stalled_for_a_day() -> None:
         assert run.progress.state is RunState.STALLED
 
 
+def test_a_run_out_of_reach_is_not_stalled_but_as_it_was() -> None:
+    clock, reader = ManualClock(START + 190), FakeReader()
+    session = a_session(rows(20), clock=clock, reader=reader)
+    (run,) = session.runs()
+    reader.out_of_reach = session.logdirs
+    clock.advance(2 * HOUR)
+    session.refresh_progress()
+    assert run.progress is not None
+    assert run.progress.state is RunState.LIVE
+    assert run.report is not None
+    assert not [f for f in run.report.findings if f.rule == "stalled"]
+    reader.out_of_reach = ()
+    session.refresh_progress()
+    assert run.progress.state is RunState.STALLED
+
+
 def test_a_copy_without_times_is_not_stalled_some_minutes_after() -> None:
     """The change time of a file alone does not show that a run was ever live."""
     clock = ManualClock(START + 600)

@@ -143,10 +143,10 @@ def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:
     session.replay.goto(run, 45)
     series = run.series("loss")
     assert series.values[-6:].tolist() == [9.0] * 6
-    assert series.old_steps.tolist() == [40, 41, 42, 43, 44, 45]
+    assert series.old_points[0].tolist() == [40, 41, 42, 43, 44, 45]
     assert run.data.last_step == 45
     session.replay.goto(run, 30)
-    assert run.series("loss").old_steps.tolist() == []
+    assert run.series("loss").old_points[0].tolist() == []
     assert run.data.restarts == ()
 
 

@@ -66,11 +66,15 @@ class Monitor:
         self.clock = clock
         self.live = live
         self.store = store.Store()
-        self._reader = Reader([logdir], clock=clock, budget_bytes=budget)
         self._queue = Collected()
-        self._reader._loop._queue = self._queue  # type: ignore[assignment]
-        if live:
-            self._reader.scan()
+        self._reader = self._watched(Reader([logdir], clock=clock, budget_bytes=budget))
+
+    def _watched(self, reader: Reader) -> Reader:
+        """A reader whose batches get into the queue; it has searched if it is to read live."""
+        reader._loop._queue = self._queue  # type: ignore[assignment]
+        if self.live:
+            reader.scan()
+        return reader
 
     def look(self, most: int = 1 << 30) -> None:
         """One turn of the reader's thread; or read all, but stop after ``most`` batches."""
@@ -106,7 +110,7 @@ def points_of(run: RunData) -> tuple[Counter[Point], Counter[Point]]:
         assert (series.steps[1:] >= series.steps[:-1]).all()
         for found, steps, values in (
             (kept, series.steps, series.values),
-            (lost, series.old_steps, series.old_values),
+            (lost, series.old_points[0], series.old_points[2]),
         ):
             found.update((tag, int(s), float(v)) for s, v in zip(steps, values, strict=True))
     return kept, lost
@@ -141,7 +145,11 @@ class FaultMachine(RuleBasedStateMachine):
         kind = StoreLog if issubclass(form, Store) else Log
         self.log = kind(form(), logdir, DiskTime(self.clock, tick))
         self.log.begin(3, rows)
-        self.monitor = Monitor(logdir, self.clock, budget, live=live)
+        self.monitor = self.new_monitor(logdir, budget, live=live)
+
+    def new_monitor(self, logdir: Path, budget: int, *, live: bool) -> Monitor:
+        """What watches the log."""
+        return Monitor(logdir, self.clock, budget, live=live)
 
     @property
     def present(self) -> Log | None:

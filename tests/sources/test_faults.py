@@ -451,7 +451,7 @@ def shown(store: Store, key: RunKey) -> tuple[Counter[Row], Counter[Row]]:
         series = run.series(tag)
         assert (series.steps[1:] >= series.steps[:-1]).all()
         kept.update((tag, int(s), float(v)) for s, v in zip(series.steps, series.values))  # noqa: B905
-        old = zip(series.old_steps, series.old_values)  # noqa: B905
+        old = zip(series.old_points[0], series.old_points[2])  # noqa: B905
         lost.update((tag, int(s), float(v)) for s, v in old)
     return kept, lost
 

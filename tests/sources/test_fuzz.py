@@ -9,28 +9,48 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import fuzz
-from rltui.formats import FORMATS, Decoded, Options
+from benchmarks import fuzz, fuzz_seeds
+from benchmarks.fuzz_seeds import Seed, first_seeds, keep, kept, key, path_for
+from rltui.formats import ALL_FORMATS, Decoded, Options
 from tests.blocks import make_block
-from tests.formats.sample import samples
-from tests.places import FIXTURES
 
 CASES = 60
-SEEDS = [
-    fuzz.Seed(sample.form, Path(sample.path), sample.data) for sample in samples()
-] + fuzz.seeds_in([FIXTURES])
+SEEDS = {key(form): first_seeds(form) for form in ALL_FORMATS}
 
 
-@pytest.mark.parametrize("name", [f.name for f in FORMATS])
+@pytest.mark.parametrize("name", SEEDS)
 def test_damaged_files(name: str) -> None:
-    seeds = [seed for seed in SEEDS if seed.form.name == name]
+    seeds = SEEDS[name]
     found = list(fuzz.fuzz(seeds, range(1, CASES)))
     assert not found, "\n".join(f"case {f.name}: {f.what}" for f in found)
 
 
+@pytest.mark.parametrize("name", SEEDS)
+def test_inputs_that_reached_new_code(name: str) -> None:
+    form = next(f for f in ALL_FORMATS if key(f) == name)
+    inputs = kept(form)
+    assert inputs
+    for number, data in enumerate(inputs):
+        seed = Seed(form, path_for(data, SEEDS[name]), data)
+        found = fuzz.case_finding(seed, str(number), data, random.Random(number), most_pieces=50)
+        assert found is None, found
+
+
+def test_kept_inputs_are_written_as_they_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = ALL_FORMATS[0]
+    inputs = kept(form)
+    monkeypatch.setattr(fuzz_seeds, "KEPT", tmp_path)
+    first = keep(form, inputs).read_bytes()
+    assert sorted(kept(form)) == sorted(inputs)
+    assert keep(form, reversed(inputs)).read_bytes() == first
+
+
 def test_the_same_number_gives_the_same_file() -> None:
+    others = SEEDS["csv"]
     for case in range(20):
-        one, other = (fuzz.damaged(random.Random(case), b"some bytes", SEEDS) for _ in range(2))
+        one, other = (fuzz.damaged(random.Random(case), b"some bytes", others) for _ in range(2))
         assert one == other
 
 
@@ -77,7 +97,7 @@ class Bad:
     ],
 )
 def test_faults_are_found(fault: str, said: str) -> None:
-    seed = fuzz.Seed(Bad(fault), Path("x"), b"some bytes" * 10)  # type: ignore[arg-type]
+    seed = Seed(Bad(fault), Path("x"), b"some bytes" * 10)  # type: ignore[arg-type]
     found: Iterator[fuzz.Finding] = fuzz.fuzz([seed], range(1, 10))
     assert bool(said) == any(said in finding.what for finding in list(found) if said)
 
@@ -87,5 +107,5 @@ def test_time_and_memory_are_bounded(
     limit: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fuzz, limit, -(1 << 40))
-    seed = SEEDS[0]
+    seed = SEEDS["tfevents"][0]
     assert said in fuzz.examine(seed, seed.data, random.Random(1), traced=True)

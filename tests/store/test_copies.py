@@ -63,14 +63,14 @@ def test_a_copy_of_a_log_that_has_restarted() -> None:
     whole = [losses(1, 35), Restart(31), losses(31, 60)]
     store = read(whole, whole)
     check_whole(store, restarts=(31,))
-    assert only(store).series("loss").old_steps.tolist() == [31, 32, 33, 34, 35]
+    assert only(store).series("loss").old_points[0].tolist() == [31, 32, 33, 34, 35]
 
 
 def test_what_a_copy_has_beyond_a_resume_is_superseded_with_its_original() -> None:
     resumed = a_block({"loss": [0.5] * 10}, first=20)
     run = only(read([losses(1, 25)], [resumed], [losses(1, 28)]))
     assert run.series("loss").steps.tolist() == list(range(1, 30))
-    assert run.series("loss").old_steps.tolist() == list(range(20, 29))
+    assert run.series("loss").old_points[0].tolist() == list(range(20, 29))
 
 
 def test_what_only_a_copy_has_is_read_on_each_axis() -> None:
@@ -101,4 +101,4 @@ def test_any_copies_in_any_order_give_the_points_of_the_longest(
     run = only(read(*([losses(1, n)] for n in lengths), backwards=backwards))
     series = run.series("loss")
     assert series.steps.tolist() == list(range(1, max(lengths) + 1))
-    assert len(series.old_steps) == 0
+    assert series.old_count == 0

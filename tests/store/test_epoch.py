@@ -240,5 +240,5 @@ def test_rows_behind_a_declared_restart_of_another_file_stay_superseded() -> Non
     before = run.series("a")
     run.apply(a_batch(steps(4, {"a": [4]})))
     after = run.series("a")
-    assert (after.values.tolist(), after.old_values.tolist()) == ([1.0, 2.0], [3.0, 4.0])
+    assert (after.values.tolist(), after.old_points[2].tolist()) == ([1.0, 2.0], [3.0, 4.0])
     assert after.epoch != before.epoch

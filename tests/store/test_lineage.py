@@ -30,7 +30,7 @@ def points(lineage: Lineage, tag: str = "loss") -> list[tuple[int, float]]:
 
 
 def lost(lineage: Lineage, tag: str = "loss") -> list[float]:
-    return list(lineage.series(tag).old_values.tolist())
+    return list(lineage.series(tag).old_points[2].tolist())
 
 
 # -- taking in ------------------------------------------------------------------------------------
@@ -95,6 +95,22 @@ def test_a_newer_document_outlives_an_older_one() -> None:
     assert [b.rank[0] for b in lineage.branches] == [0, 1]
 
 
+def test_a_document_between_others_replaces_only_what_is_older() -> None:
+    lineage = a_lineage([1.0], [2.0, 2.0], [3.0, 3.0, 3.0])
+    lineage.replace(source(1), older_too=True)
+    assert [b.path.name for b in lineage.branches] == ["events.2"]
+
+
+def test_a_restart_further_back_supersedes_all_before_it() -> None:
+    lineage = a_lineage([1.0, 2.0, 3.0, 4.0, 5.0])
+    lineage.append(source(1), 0, steps(4, {"loss": [14.0, 15.0, 16.0]}))
+    assert points(lineage) == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 14.0), (5, 15.0), (6, 16.0)]
+    lineage.append(source(2), 0, steps(2, {"loss": [22.0, 23.0]}))
+    assert points(lineage) == [(1, 1.0), (2, 22.0), (3, 23.0)]
+    assert lost(lineage) == [2.0, 3.0, 4.0, 5.0, 14.0, 15.0, 16.0]
+    assert lineage.series("loss").restarts.tolist() == [2]
+
+
 def test_after_clearing_files_begin_anew() -> None:
     lineage = a_lineage([1.0, 2.0])
     before = lineage.series("loss")
@@ -152,6 +168,20 @@ def test_what_is_appended_extends_the_series() -> None:
     lineage.append(source(0), 0, steps(4, {"loss": [4.0]}))
     assert lineage.series("loss").epoch == before.epoch
     assert [v for _, v in points(lineage)] == [1.0, 2.0, 2.5, 3.0, 4.0]
+
+
+def test_a_long_tag_is_seen_through_the_block_that_grows() -> None:
+    lineage = a_lineage([0.0] * 5000)
+    lineage.append(source(0), 0, steps(5001, {"loss": [1.0]}))
+    before = lineage.series("loss")
+    assert lineage.branches[0].grows("loss")
+    lineage.append(source(0), 0, steps(5002, {"loss": [2.0]}))
+    after = lineage.series("loss")
+    assert (after.epoch, after.count, before.count) == (before.epoch, 5002, 5001)
+    assert after.values[-3:].tolist() == [0.0, 1.0, 2.0]
+    assert lineage.nbytes == sum(b.nbytes for b in lineage.branches), "no point is held twice"
+    lineage.append(source(0), 0, steps(5003, {"loss": [3.0]}))
+    assert lineage.series("loss").values[-2:].tolist() == [2.0, 3.0]
 
 
 @pytest.mark.parametrize("first", [1, 2])

@@ -282,7 +282,7 @@ def test_a_file_that_was_rewritten_with_the_same_rows_is_no_restart() -> None:
     store.apply(again)
     series = only(store).series("loss")
     assert series.values.tolist() == LOSS
-    assert (len(series.old_steps), only(store).restarts) == (0, ())
+    assert (series.old_count, only(store).restarts) == (0, ())
 
 
 def test_a_table_that_gets_a_column_leaves_the_other_tables_alone() -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
+
 from rltui.store import Series
 from rltui.store.series_cache import SeriesCache
 from tests.builders import a_batch, a_block, a_run, steps
+
+
+class _Value:
+    """Something of which one sees whether it is kept."""
 
 
 def total(series: Series) -> float:
@@ -35,6 +41,21 @@ def test_names_tell_values_of_a_tag_apart() -> None:
     assert cache.get(series, lambda _: "x", name=1) == "x"
     assert cache.get(series, lambda _: "y", name=2) == "y"
     assert cache.get(series, lambda _: "z", name=1) == "x"
+
+
+def test_only_the_newest_names_of_a_tag_are_kept() -> None:
+    """The name of a sparkline contains the last step: a live run has another one for each row."""
+    cache: SeriesCache[_Value] = SeriesCache()
+    run = a_run({"a": [1], "b": [1]})
+    other = cache.get(run.series("b"), lambda _: _Value())
+    made = weakref.WeakSet[_Value]()
+    for row in range(50):
+        run.apply(a_batch(steps(row + 2, {"a": [7]})))
+        newest = cache.get(run.series("a"), lambda _: _Value(), name=("until", row))
+        made.add(newest)
+        assert newest is cache.get(run.series("a"), lambda _: _Value(), name=("until", row))
+    assert len(made) == 4
+    assert cache.get(run.series("b"), lambda _: _Value()) is other
 
 
 def test_appended_points_extend_and_everything_else_makes_anew() -> None:

@@ -25,7 +25,7 @@ def xy(series: Series) -> list[tuple[int, float]]:
 
 
 def old(series: Series) -> list[tuple[int, float]]:
-    return list(zip(series.old_steps.tolist(), series.old_values.tolist(), strict=True))
+    return list(zip(series.old_points[0].tolist(), series.old_points[2].tolist(), strict=True))
 
 
 # --- one file
@@ -45,7 +45,7 @@ def test_points_of_one_file() -> None:
 def test_unknown_tag_is_an_empty_series() -> None:
     series = a_run({"loss": [1]}).series("none")
     assert (series.count, series.last, series.epoch, series.nonfinite) == (0, None, 0, 0)
-    assert len(series.old_steps) == len(series.restarts) == 0
+    assert series.old_count == len(series.restarts) == 0
 
 
 def test_nan_and_inf_are_points() -> None:
@@ -61,7 +61,7 @@ def test_equal_and_lower_steps_in_one_file_are_points() -> None:
     series = a_run(block).series("r")
     assert xy(series) == [(3, 3), (7, 1), (7, 2), (7, 4), (9, 5)]
     assert series.wall_times[1:4].tolist() == [START + 7] * 3
-    assert not len(series.old_steps)
+    assert not series.old_count
 
 
 def test_types_are_kept_and_mixed_ones_widen() -> None:
@@ -144,7 +144,7 @@ def test_a_later_file_that_overlaps_supersedes() -> None:
     series = run.series("a")
     assert xy(series) == [(1, 1), (2, 2), (3, 3), (4, 40), (5, 50), (6, 60)]
     assert old(series) == [(4, 4), (5, 5)]
-    assert series.old_wall_times.tolist() == [START + 4, START + 5]
+    assert series.old_points[1].tolist() == [START + 4, START + 5]
     assert series.restarts.tolist() == [4]
     assert (run.first_step, run.last_step, run.restarts) == (1, 6, (4,))
 
@@ -250,7 +250,7 @@ def test_two_files_that_coincide_are_two_runs() -> None:
     one, two = store.runs.values()
     assert one.series("a").count == two.series("a").count == 100
     assert (one.restarts, two.restarts) == ((), ())
-    assert not len(one.series("a").old_steps)
+    assert not one.series("a").old_count
     assert set(one.files.sources) == {LOGDIR / "one"}
     assert set(two.files.sources) == {LOGDIR / "two"}
     # What follows goes to the run that the file belongs to.
@@ -413,8 +413,10 @@ def test_any_pieces_give_equal_series(
     assert set(whole.tags) == set(cut.tags)
     for tag in whole.tags:
         one, other = whole.series(tag), cut.series(tag)
-        for name in ("steps", "wall_times", "values", "old_steps", "old_values", "restarts"):
-            np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+        for name in ("points", "old_points", "restarts"):
+            columns = zip(getattr(one, name), getattr(other, name), strict=True)
+            for column, same in columns:
+                np.testing.assert_array_equal(column, same, err_msg=name)
     assert (whole.first_step, whole.last_step) == (cut.first_step, cut.last_step)
     assert (whole.restarts, whole.last_wall_time) == (cut.restarts, cut.last_wall_time)
 
@@ -424,7 +426,7 @@ def test_no_point_is_lost(content: list[list[Block | Restart]]) -> None:
     run = read(content, [True])
     logged = sum(b.points for rows in content for b in rows if isinstance(b, Block))
     kept = [run.series(tag) for tag in run.tags]
-    assert sum(s.count + len(s.old_steps) for s in kept) == logged
+    assert sum(s.count + s.old_count for s in kept) == logged
     for series in kept:
         assert (np.diff(series.steps) >= 0).all()
         assert len(series.steps) == len(series.values) == len(series.wall_times)

@@ -37,7 +37,7 @@ def test_episodes_beside_environment_steps_hide_nothing() -> None:
     run = read([*two_axes(5, 500)], [*two_axes(505, 995)])
     for tag, last in ((EPISODE, 995), (STEP, 1_990_000)):
         series = run.series(tag)
-        assert (series.count, len(series.old_steps), series.restarts.tolist()) == (199, 0, [])
+        assert (series.count, series.old_count, series.restarts.tolist()) == (199, 0, [])
         assert series.last is not None
         assert series.last[0] == last
     assert (run.restarts, run.last_step) == ((), 1_990_000)
@@ -48,15 +48,15 @@ def test_each_axis_overlaps_by_itself() -> None:
     for tag, scale in ((EPISODE, 1), (STEP, 2000)):
         series = run.series(tag)
         assert series.steps.tolist() == [scale * s for s in range(5, 601, 5)]
-        assert series.old_steps.tolist() == [scale * s for s in (490, 495, 500)]
+        assert series.old_points[0].tolist() == [scale * s for s in (490, 495, 500)]
         assert series.restarts.tolist() == [490 * scale]
     assert run.restarts == (490,)
 
 
 def test_a_declared_restart_counts_on_its_own_axis() -> None:
     run = read([*two_axes(5, 500)], [Restart(490), *two_axes(490, 600)])
-    assert run.series(STEP).old_steps.tolist() == [980_000, 990_000, 1_000_000]
-    assert run.series(EPISODE).old_steps.tolist() == [490, 495, 500]
+    assert run.series(STEP).old_points[0].tolist() == [980_000, 990_000, 1_000_000]
+    assert run.series(EPISODE).old_points[0].tolist() == [490, 495, 500]
     assert (run.restarts, run.last_step) == ((490,), 1_200_000)
 
 
@@ -72,7 +72,7 @@ def test_the_rows_of_a_resume_are_superseded_nan_or_not() -> None:
     run = a_run({"loss": [1, 2, nan, nan, nan]}, steps(3, {"loss": [nan, 4, 5]}))
     series = run.series("loss")
     assert series.steps.tolist() == [1, 2, 3, 4, 5]
-    assert (series.nonfinite, series.old_steps.tolist()) == (1, [3, 4, 5])
+    assert (series.nonfinite, series.old_points[0].tolist()) == (1, [3, 4, 5])
 
 
 # --- against a model
@@ -139,6 +139,6 @@ def test_any_order_of_arrival_gives_the_points_of_the_model(
         series = run.series(tag)
         kept, lost = expected(files, tag)
         assert series.steps.tolist() == kept
-        assert sorted(series.old_steps.tolist()) == lost
+        assert sorted(series.old_points[0].tolist()) == lost
     assert run.last_step == max(expected(files, t)[0][-1] for t in run.tags)
     assert bool(run.restarts) == any(expected(files, t)[1] for t in run.tags)

@@ -98,6 +98,10 @@ def test_the_sequences_of_terminals(environ: dict[str, str], expected: str) -> N
     assert notification("a; b", environ) == expected
 
 
+def test_names_are_escaped_once() -> None:
+    assert r"a\x1b" in notification(r"a\x1b", {"TERM": "foot"})
+
+
 def test_text_of_a_log_ends_no_sequence() -> None:
     text = notification("x\x07\x1b]0;owned\x07\n" + "y" * 500, {"TERM": "xterm"})
     assert text.count("\x07") == 2

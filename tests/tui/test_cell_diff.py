@@ -20,7 +20,7 @@ from textual.binding import BindingType
 from textual.driver import Driver
 from textual.geometry import Region, Size
 from textual.pilot import Pilot
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, SystemModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, Static
@@ -117,6 +117,7 @@ class _RecordingDriver(Driver):
 
     def resize(self, width: int, height: int) -> None:
         """As terminals do: what was shown is cut, and anything may stand in what is new."""
+        self._size = width, height
         self.terminal = _Terminal(width, height)
         self.terminal.feed("garbage " * 20)
         self.send_size()
@@ -283,7 +284,8 @@ async def _hover(app: _Show, pilot: Pilot[None]) -> None:
 
 
 async def _select(app: _Show, pilot: Pilot[None]) -> None:
-    app.screen.text_select_all()
+    if not isinstance(app.screen, SystemModalScreen):  # older versions cannot paint it there
+        app.screen.text_select_all()
 
 
 async def _scroll(app: _Show, pilot: Pilot[None]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
-from rltui.health.muting import MutedFinding
+from rltui.health.model import MutedFinding
 from rltui.present.screens.marks import Marked
 from rltui.present.screens.view import View
 from rltui.tui.app import RltuiApp

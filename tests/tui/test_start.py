@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import rltui
 from rltui.commands.watch import reading
+from rltui.tui.warming import LATER
 
 #: The work of a start up to the first paint, and then what it took to get there.
 _FIRST_PAINT = """
@@ -23,6 +26,7 @@ from rltui.present.screens.view import View
 from rltui.session import Session
 from rltui.tui.app import RltuiApp
 from rltui.tui.shell import Look
+from rltui.tui.warming import LATER
 
 session = Session([Path(sys.argv[1])])
 session.scan()
@@ -31,6 +35,9 @@ for batch in session._reader.read_all():
 session._judging.judge(verdicts=False)
 session.start = session.stop = lambda: None  # no thread: what it imports comes later
 app = RltuiApp(session, Look(View(), load_theme("dark")))
+loaded = []
+load_later = app.pump._on_first_paint
+app.pump._on_first_paint = lambda: (loaded.extend(sys.modules), load_later())
 
 async def show():
     async with app.run_test(size=(160, 45)) as pilot:
@@ -41,26 +48,54 @@ async def show():
         await pilot.pause()
         shown = app.screen.query_one("#rows")
         assert any("loss" in text for text, _ in shown.line_of(1)), shown.line_of(1)
-        print(*(name for name in sys.argv[2:] if name in sys.modules.keys() - of_numpy))
+        assert loaded
+        print(*(name for name in sys.argv[2:] if name in set(loaded) - of_numpy))
+        while not sys.modules.keys() >= set(LATER):
+            await pilot.pause(0.01)
 
 asyncio.run(show())
 """
 _LATER = (
-    "watchdog", "plotext", "tensorboard", "numpy.ma", "rltui.health.engine",
-    "rltui.health.rules", "rltui.present.screens.help",
-    "rltui.present.screens.metric", "rltui.formats.console.console_decoder",
-    "rltui.formats.table.table_decoder", "rltui.formats.wandb.wandb_decoder",
+    "watchdog", "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
+    "rltui.health.rules", "rltui.health.report", "rltui.health.diagnoses", "rltui.health.crash",
+    "rltui.health.projection", "rltui.health.detectors.registry", "rltui.session.stall",
+    "rltui.present.screens.help", "rltui.present.screens.metric", "rltui.present.screens.explain",
+    "rltui.present.screens.related", "rltui.present.output.text_report",
+    "rltui.sources.beside.sample_files", "rltui.sources.follow.stdin_feed",
+    "rltui.formats.console.console_decoder", "rltui.formats.table.table_decoder",
+    "rltui.formats.wandb.wandb_decoder",
 )  # fmt: skip
 
 
 def test_what_can_wait_is_not_imported_before_the_first_paint(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "run.jsonl"
     log.parent.mkdir()
-    log.write_text("".join(f'{{"step": {s}, "loss": {1 / (s + 1)}}}\n' for s in range(20)))
+    rows = (f'{{"step": {s}, "loss": {1 / (s + 1)}, "timing_s/gen": 2}}' for s in range(20))
+    log.write_text("\n".join(rows) + "\n")
     command = [sys.executable, "-c", _FIRST_PAINT, str(log.parent), *_LATER]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == []
+
+
+def imported_on_use(path: Path) -> set[str]:
+    """The modules of rltui that the functions of a file import."""
+    tree = ast.parse(path.read_text())
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    found = [n for f in functions for n in ast.walk(f) if isinstance(n, ast.ImportFrom)]
+    return {n.module for n in found if n.module and n.module.startswith("rltui.")}
+
+
+def test_what_keys_need_is_loaded_after_the_first_paint() -> None:
+    package = Path(rltui.__file__).parent
+    places = [*package.glob("tui/**/*.py"), *package.glob("present/screens/*.py")]
+    code = f"import sys, rltui.tui.app, {', '.join(LATER)}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    needed = {name for path in places for name in imported_on_use(path)}
+    assert len(needed) > 10
+    assert needed - set(done.stdout.split()) == set()
 
 
 def test_until_the_first_paint_a_line_says_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -78,14 +79,15 @@ class DocumentDecoder(WholeDocument):
 
     def _rows(self, history: Rows) -> Decoded:
         """Rows mean what they mean as JSON lines, but ``null`` is no value: not NaN."""
-        decoder = JsonLinesDecoder(self._options)
-        rows = [_without_null(row) for row in history.rows]
+        rows: Iterator[dict[str, Any]] = map(
+            _without_null, history.rows
+        )  # one at a time: there may be a million
         if history.numbered:
             key = self._options.step_keys[0] if self._options.step_keys else "step"
-            rows = [{key: n, **row} for n, row in enumerate(rows, 1)]
+            rows = ({key: n, **row} for n, row in enumerate(rows, 1))
         elif history.prefix:
-            rows = [self._prefixed(row, history.prefix) for row in rows]
-        return decoder.rows(rows)
+            rows = (self._prefixed(row, history.prefix) for row in rows)
+        return JsonLinesDecoder(self._options).rows(rows)
 
     def _prefixed(self, row: dict[str, Any], prefix: str) -> dict[str, Any]:
         step = find_step(row, self._options.step_keys)

@@ -18,6 +18,7 @@ import orjson
 
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, Decoder, NoteBook, Options, RowSpan
+from rltui.formats.json_value import SHORT, fits_memory
 from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import (
     STEPS,
@@ -176,6 +177,10 @@ class JsonLinesDecoder(LastLine):
             self._parts, self._have = [], 0
 
     def _line(self, line: bytes | memoryview, offset: int) -> None:
+        if not fits_memory(line):
+            self._records += 1
+            self._notes.add(offset, "line has too many values")
+            return
         try:
             row = orjson.loads(line)
         except orjson.JSONDecodeError:
@@ -210,6 +215,8 @@ class JsonLinesDecoder(LastLine):
         before = len(steps)
         try:
             while (end := find(b"\n", pos)) >= 0:
+                if end - pos > SHORT:
+                    break
                 row = loads(view[pos:end])
                 step, numbers = row[key], row["data"]
                 if len(row) != 2 or type(step) is not int or not -STEPS <= step < STEPS:

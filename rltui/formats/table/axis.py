@@ -50,12 +50,25 @@ class Axis:
 
     def add(self, rows: TableRows, *, again: bool) -> bool:
         """Take the next rows; returns whether they show another column to be the step."""
+        self._join()
         self.kept.append((again, rows))
         before = self.step
         while self._candidates and not self._behaves(self._candidates[0]):
             del self._candidates[0]
         self._count += rows.count
         return self.step != before
+
+    def _join(self) -> None:
+        """Make few pieces of many: a live log is read row by row, and a row is an array for each
+        column."""
+        while len(self.kept) > 1:
+            (began_again, older), (again, newer) = self.kept[-2:]
+            if again or older.count > 2 * newer.count:
+                return
+            both = older.followed_by(newer)
+            if both is None:
+                return
+            self.kept[-2:] = [(began_again, both)]
 
     def _behaves(self, column: int) -> bool:
         values, breaks = self._values(column)

@@ -34,6 +34,24 @@ class TableRows:
     walls: FloatArray | None = None
     """Wall times, where the column has them as text."""
 
+    def followed_by(self, rows: TableRows) -> TableRows | None:
+        """These rows and others, in arrays of their own; None where they have different columns."""
+        if rows.values.keys() != self.values.keys() or (rows.walls is None) != (self.walls is None):
+            return None
+        values = {i: np.concatenate([x, rows.values[i]]) for i, x in self.values.items()}
+        absent = {
+            i: np.concatenate([self._absent(i), rows._absent(i)])
+            for i in self.absent.keys() | rows.absent.keys()
+        }
+        walls = None
+        if self.walls is not None and rows.walls is not None:
+            walls = np.concatenate([self.walls, rows.walls])
+        return TableRows(self.count + rows.count, values, absent, walls)
+
+    def _absent(self, column: int) -> BoolArray:
+        absent = self.absent.get(column)
+        return np.zeros(self.count, np.bool_) if absent is None else absent
+
 
 class BlockCollector:
     """Makes the blocks of one table; owned by its decoder."""

@@ -29,6 +29,8 @@ from rltui.formats.table.table_line import MAX_QUOTED, OpenRow, rows_of
 #: Longer lines are skipped: they are not metrics.
 MAX_LINE = 1 << 24
 _BOM = b"\xef\xbb\xbf"
+#: Bytes of lines that are decoded at once: objects of all cells take fifty times as much.
+_AT_ONCE = 4 * MAX_QUOTED
 
 
 class TableDecoder(LastLine):
@@ -132,11 +134,13 @@ class TableDecoder(LastLine):
             elif self._columns is None:
                 end = self._header_line(piece, pos, offset)
             else:
-                mark = piece.find(b"\n#", pos)
-                end = len(piece) if mark < 0 else mark + 1
-                used = self._body(piece[pos:end], offset + pos, end == len(piece))
-                if pos + used < end:
+                most = piece.find(b"\n", pos + _AT_ONCE) + 1 or len(piece)
+                mark = piece.find(b"\n#", pos, most)
+                end = most if mark < 0 else mark + 1
+                used = self._body(piece[pos:end], offset + pos, end == most)
+                if not used or pos + used < end == len(piece):
                     return pos + used
+                end = pos + used
             pos = end
         return pos
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.batch import TextPoint
+from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook, Options, clean_tag
 from rltui.formats.protobuf import MalformedError
 from rltui.formats.row_sink import RowSink, layout_of
@@ -37,6 +38,8 @@ from rltui.formats.tfevents.step_template import StepTemplate, TemplateCache
 _MAX_HELD = 1 << 20
 #: A run of fewer scalars is not worth a template.
 _MIN_TEMPLATE = 4
+#: Longer records are skipped: no step has that many scalars, but an image may be that large.
+_MAX_RECORD = 1 << 22
 #: Bytes of new data that are joined with the unfinished rest of the previous data.
 _SEAM = 1 << 16
 #: Scalars read one by one before a scan is tried: at first, and after a scan.
@@ -48,9 +51,10 @@ _MUCH = 1 << 14
 #: Templates learned without any match, after which further records use up the patience even
 #: if a template is learned from them.
 _TRUST = 16
-#: Bytes of the first scan; each further one covers twice as many.
-_MIN_WINDOW = 1 << 18
-_MAX_WINDOW = 1 << 21
+#: Bytes of the first scan. A further one covers twice as many, or a quarter if most of them were
+#: scanned in vain, so that records which end a scan do not make the whole quadratic.
+_FIRST_WINDOW = 1 << 18
+_MIN_WINDOW, _MAX_WINDOW = 1 << 12, 1 << 21
 
 
 class TfEventsDecoder:
@@ -77,7 +81,7 @@ class TfEventsDecoder:
         """Bytes of the newest run of records with this beginning that matched no template."""
         self._patience = _PATIENCE
         self._trust = _TRUST
-        self._window = _MIN_WINDOW
+        self._window = _FIRST_WINDOW
 
     @property
     def holds_row(self) -> bool:
@@ -172,6 +176,10 @@ class TfEventsDecoder:
 
     def _record(self, data: bytes, pos: int, length: int, more: bool) -> int:
         """Decode at least the record at ``pos``; returns bytes consumed, 0 to wait for more."""
+        if length > _MAX_RECORD:
+            self._notes.add(self._offset + pos, "record is too long", level=Level.OK)
+            self._records += 1
+            return length + FRAME_BYTES
         span = scalar_at(data, pos, length, self._plugins, self._verify)
         if span is None:
             return self._event(data, pos, length)
@@ -234,9 +242,13 @@ class TfEventsDecoder:
             data, pos, self._window, self._step_group, self._plugins, self._ends_scan, self._verify
         )
         self._patience = _PATIENCE_AFTER_SCAN
+        scanned = min(self._window, len(data) - pos)
+        if found is None or 4 * (found.stop - pos) < scanned:
+            self._window = max(self._window // 4, _MIN_WINDOW)
+        else:
+            self._window = min(2 * self._window, _MAX_WINDOW)
         if found is None:
             return None
-        self._window = min(2 * self._window, _MAX_WINDOW)
         for column in found.columns:
             self._sink.rows(column.layout, column.steps, column.walls, column.values)
         self._step_group = found.step_group

@@ -200,7 +200,7 @@ def motionless(
     not moved by ``entropy_share`` of its start, nor by four usual steps between neighbours.
     """
     n = rows.count
-    size = rolling_median(np.abs(rows.x), 3)
+    size = rows.median(3, absolute=True)
     top = np.maximum.accumulate(size) if n else size
     beyond = (top <= limit) & (top > 0) & (np.arange(1, n + 1) >= least_rows)
     if warm_up > 0:

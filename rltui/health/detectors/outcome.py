@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from rltui.core.block import FloatArray
+from rltui.core.medians import median
 from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
     last_run_start,
-    median,
     rolling_count,
     rolling_median,
     start_median,
@@ -65,7 +65,9 @@ def tied_to_length(
     known = np.where(np.isfinite(length), length, 0.0)
     start = start_median(known, early)
     with np.errstate(invalid="ignore", divide="ignore"):
-        length_median = rolling_median(known, window)
+        length_median = rows.once_of(
+            "length", ("known median", window), lambda: rolling_median(known, window)
+        )
         part = np.where(start > 0, length_median / start, np.nan)
         moved = (part <= shrunk) | (part >= grown)
     look = least_rows
@@ -75,7 +77,7 @@ def tied_to_length(
             here = slice(look - 1, min(n, following - 1))
             end = _saturated(length_median[:look], start[look - 1], least_rows)
             tied[here] = rank_correlation(x[:end], known[:end])
-            gained[here] = _gain(x[:look], early, extent(window).at(look))
+            gained[here] = _gain(rows, look, early, extent(window).at(look))
         look = following
     with np.errstate(invalid="ignore"):
         beyond = moved & (np.abs(tied) >= correlation) & (gained >= gain)
@@ -97,9 +99,11 @@ def _saturated(middle: FloatArray, start: float, least: int) -> int:
     return max(least, int(far[0]) + 1) if len(far) else len(middle)
 
 
-def _gain(x: FloatArray, early: int, late: int) -> float:
-    """Late median minus early median, as share of the range of the running median."""
-    span = float(np.ptp(rolling_median(x, early)))
+def _gain(rows: Rows, look: int, early: int, late: int) -> float:
+    """Late median minus early median of the first rows, as share of the range of the running
+    median."""
+    x = rows.x[:look]
+    span = float(np.ptp(rows.median(early)[:look]))
     if span <= 0:
         return 0.0
     return (median(x[-late:]) - median(x[:early])) / span

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,12 @@ def above_best(rows: Rows, *, factor: float, window: Window = 10) -> Signal:
     length = rows.others.get("length")
     if length is not None and n:
         known = np.where(np.isfinite(length), length, 0.0)
-        lengths = rolling_median(known, window)
+        lengths, usual_lengths = (
+            rows.once_of("length", ("known median", w), partial(rolling_median, known, w))
+            for w in (window, long)
+        )
         at_best = np.maximum.accumulate(np.where(settled <= best, np.arange(n), 0))
-        base = rolling_median(known, long)[at_best]
+        base = usual_lengths[at_best]
         growth = np.where(base > 0, np.maximum(1.0, lengths / np.where(base > 0, base, 1.0)), 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         times = np.where(np.isfinite(best) & (best > 0), middle / (best * growth), np.nan)

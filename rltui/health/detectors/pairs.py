@@ -7,15 +7,11 @@ from bisect import insort
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
+from rltui.core.medians import median
 from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import (
-    last_run_start,
-    rolling_median,
-    start_median,
-    usual_step,
-)
+from rltui.health.detectors.windows import last_run_start, rolling_median, start_median, usual_step
 
 #: Up to this many numbers are kept in order one by one: numpy takes longer to begin.
 _FEW = 500
@@ -49,7 +45,7 @@ def left_behind(
     """
     n = rows.count
     least_window = extent(window).least
-    middle, settled = rolling_median(rows.x, window), np.arange(n) >= least_window - 1
+    middle, settled = rows.median(window), np.arange(n) >= least_window - 1
     best = _running(np.where(settled, middle, -np.inf), np.maximum)
     least = _running(np.where(settled, middle, np.inf), np.minimum)
     at_best = _newest_best(np.where(settled, middle, -np.inf))
@@ -147,7 +143,7 @@ def dominates(rows: Rows, *, share: float, window: Window = 10) -> Signal:
     A score near zero is measured by its ``spread`` where that is larger. Never without a score.
     """
     n = rows.count
-    middle = np.abs(rolling_median(rows.x, window))
+    middle = np.abs(rows.median(window))
     sizes = [
         np.abs(rolling_median(np.where(np.isfinite(other), other, 0.0), window))
         for role in ("score", "spread")
@@ -166,7 +162,7 @@ def dominates(rows: Rows, *, share: float, window: Window = 10) -> Signal:
         low=-share * size,
         onset=last_run_start(np.abs(rows.x) >= share * size, window),
         window=window,
-        facts={"middle": rolling_median(rows.x, window), "size": size, "share": part},
+        facts={"middle": rows.median(window), "size": size, "share": part},
     )
 
 
@@ -183,7 +179,7 @@ def off_centre(
     without either nothing is found.
     """
     n = rows.count
-    middle = rolling_median(rows.x, window)
+    middle = rows.median(window)
     usual, size = start_median(np.abs(rows.x), early), _spread(rows, window)
     limit = np.maximum(share * size, factor * usual)
     with np.errstate(invalid="ignore"):
@@ -228,7 +224,7 @@ def pinned(rows: Rows, *, share: float, window: int = 10, below: float = 0.8) ->
         high=np.where(np.isfinite(limit), share * limit, np.nan),
         onset=last_run_start(at_limit, window),
         window=window,
-        facts={"middle": rolling_median(rows.x, window), "limit_so_far": limit, "share": least},
+        facts={"middle": rows.median(window), "limit_so_far": limit, "share": least},
     )
 
 
@@ -294,7 +290,7 @@ def _median_step(x: FloatArray) -> FloatArray:
                 insort(ordered, step)
             out[look:following] = (ordered[(look - 1) // 2] + ordered[look // 2]) / 2
         else:
-            out[look:following] = np.median(steps[:look])
+            out[look:following] = median(steps[:look])
         look = following
     return out
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal
-from rltui.health.detectors.windows import rolling_median
 
 
 @detector(
@@ -22,7 +21,7 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float, window: int = 
     The statistic is the distance from the course in such bands. Not judged where the reference
     has no rows. Two runs of one configuration differ by their seeds, hence both margins.
     """
-    middle = rolling_median(rows.x, window)
+    middle = rows.median(window)
     low, high, spread, reach, worse = (
         rows.others.get(role, np.full(rows.count, np.nan))
         for role in ("low", "high", "spread", "reach", "worse")

@@ -7,12 +7,12 @@ from functools import partial
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
+from rltui.core.medians import median
 from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import (
     last_run_start,
-    median,
     rolling_extreme,
     rolling_median,
     run_start,
@@ -167,7 +167,7 @@ def lost_gain(
     ``least_rows`` rows on.
     """
     n = rows.count
-    middle = rolling_median(rows.x, window)
+    middle = rows.median(window)
     settled = np.where(np.arange(n) >= extent(window).least - 1, middle, -np.inf)
     best = np.maximum.accumulate(settled) if n else middle
     step = np.zeros(n)

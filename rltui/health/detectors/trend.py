@@ -9,9 +9,10 @@ from functools import lru_cache
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, after_exploring, constant
-from rltui.health.detectors.windows import looks, median, rolling_median
+from rltui.health.detectors.windows import looks, rolling_median
 
 #: A rank trend further below zero is a fall, which is another finding.
 _FALLING = 2.5
@@ -97,30 +98,24 @@ def no_gain(
     ends = rows.once(("ends", first, growth), lambda: _all_ends(x, first, growth)).tolist()
     for (look, following), (a, b, noise) in zip(looks(first, n, growth), ends, strict=True):
         here = slice(look - 1, following - 1)
-        start[here], late[here] = a, b
-        gain[here] = (b - a) / noise if noise > 0 else (np.inf if b > a else 0.0)
-        least = gain[look - 1] < noise_share
-        rise = rise_share * max(noise, 1e-300)
-        if found or (least and _best_block(x[:look]) - a < rise):
-            begin = int(begins[look - 1])
+        start[here], late[here], gain[here] = a, b, _gain(a, b, noise)
+        begin, least = int(begins[look - 1]), bool(gain[look - 1] < noise_share)
+        if found or (least and _best_block(x[:look]) - a < rise_share * max(noise, 1e-300)):
             span, own = rows.steps[look - 1] - rows.steps[min(begin, look - 1)], look - begin
-            sure = own >= least_rows or (own >= long_rows and span >= long_steps)
             z = rank_trend(x[:look])
-            if sure and found:
+            if own < least_rows and not (own >= long_rows and span >= long_steps):
+                may_move = least and -_FALLING < z < 0.0 and own >= moved_rows
+                found = may_move and length is not None and _moved(length[:look], moved_factor)
+            elif found:
                 found = least or z < _RISING
-            elif sure:
-                unsure = idle < look < certain_rows and bool(np.ptp(x[:look]) > 0)
-                margin = certain * _uncertainty(look) if unsure else 0.0
-                found = z < trend and gain[look - 1] + margin < noise_share
             else:
-                moved = length is not None and own >= moved_rows
-                if length is not None and moved:
-                    moved = _moved(length[:look], moved_factor)
-                found = least and moved and -_FALLING < z < 0.0
+                is_noisy = idle < look < certain_rows and bool(np.ptp(x[:look]) > 0)
+                margin = certain * _uncertainty(look) if is_noisy else 0.0
+                found = z < trend and bool(gain[look - 1] + margin < noise_share)
         beyond[here] = found
         if found:
             never = noise == 0 and _best_block(x[:look]) <= a
-            began = int(begins[look - 1]) if never else look - look // 6
+            began = begin if never else look - look // 6
             onset[here] = onset[look - 2] if beyond[look - 2] else began
     return Signal(
         beyond=beyond,
@@ -134,13 +129,15 @@ def no_gain(
             ((gain > -noise_share) & (start != late), _TOO_LITTLE),
             (start == late, "no change at all"),
         ),
-        facts={
-            "start": start,
-            "late": late,
-            "gain": gain,
-            "count": np.arange(1, n + 1, dtype=np.float64),
-        },
+        facts={"start": start, "late": late, "gain": gain, "count": np.arange(1.0, n + 1)},
     )
+
+
+def _gain(start: float, late: float, noise: float) -> float:
+    """The gain in units of the spread of single rows; infinite where these have none."""
+    if noise > 0:
+        return (late - start) / noise
+    return math.inf if late > start else 0.0
 
 
 def _zero_rows(loss: FloatArray | None) -> int:

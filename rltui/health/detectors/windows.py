@@ -17,28 +17,11 @@ from rltui.health.detectors.rank import is_short, ranked, windows
 
 #: Cells of a window matrix that are sorted at one time; bounds the memory for long runs.
 _CHUNK_CELLS = 1 << 20
-#: Medians of series of at most this many rows are kept.
-_KEPT_ROWS = 2048
 
 
 def rolling_median(x: FloatArray, window: Window) -> FloatArray:
-    """Median of the last ``window`` rows, at the beginning of those so far. (n,) -> (n,).
-
-    Not to be changed: variants and levels of rules ask for the same medians, so that those of
-    short series are kept for a while."""
-    if len(x) > _KEPT_ROWS:
-        return _rolling_median(x, extent(window))
-    return _kept_median(np.asarray(x, dtype=np.float64).tobytes(), extent(window))
-
-
-@lru_cache(maxsize=128)
-def _kept_median(values: bytes, window: Extent) -> FloatArray:
-    out = _rolling_median(np.frombuffer(values), window)
-    out.flags.writeable = False
-    return out
-
-
-def _rolling_median(x: FloatArray, size: Extent) -> FloatArray:
+    """Median of the last ``window`` rows, at the beginning of those so far. (n,) -> (n,)."""
+    size = extent(window)
     n = len(x)
     if size.most <= 1 or n == 0:
         return np.array(x, dtype=np.float64)
@@ -90,16 +73,6 @@ def _growth(size: Extent, width: int, begin: int, end: int) -> tuple[IntArray, B
     return middle, np.arange(width) < width - grown[:, np.newaxis]
 
 
-def median(x: FloatArray) -> float:
-    """Median of a few finite values; np.median takes ten times as long. Not of none."""
-    ordered = x.copy()
-    ordered.sort()
-    middle = len(x) // 2
-    if len(x) % 2:
-        return float(ordered[middle])
-    return 0.5 * float(ordered[middle - 1] + ordered[middle])
-
-
 def _growing_medians(x: FloatArray) -> list[float]:
     """Medians of the first 1, 2, ... rows of a few."""
     ordered: list[float] = []
@@ -123,17 +96,6 @@ def looks(first: int, rows: int, growth: float) -> tuple[tuple[int, int], ...]:
         out.append((look, following))
         look = following
     return tuple(out)
-
-
-def row_medians(view: FloatArray) -> FloatArray:
-    """Medians of the rows of a matrix without NaN (np.median's search for NaN is expensive)."""
-    width = view.shape[1]
-    middle = width // 2
-    places = (middle,) if width % 2 else (middle - 1, middle)
-    parted: FloatArray = np.partition(view, places, axis=1)
-    if len(places) == 1:
-        return np.asarray(parted[:, middle])
-    return np.asarray(0.5 * (parted[:, middle - 1] + parted[:, middle]))
 
 
 def _median_of_3(x: FloatArray) -> FloatArray:

@@ -62,6 +62,8 @@ class Overlay:
     high: XY | None = None
     mean: XY | None = None
     """Means of equal numbers of neighbouring points, where ``y`` is but the outline of them."""
+    is_band: bool = False
+    """Whether it is no line but the name, in the legend, of all that ``Chart.envelope`` shows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,7 @@ class _Item:
     look: Style
     name: str
     note: str
+    is_band: bool
 
     @property
     def label(self) -> str:
@@ -138,28 +139,25 @@ class _Item:
     def cells(self) -> int:
         return cell_width(self.sample) + cell_width(self.label)
 
-    @property
-    def is_band(self) -> bool:
-        return self.look.fg is Token.BAND
-
 
 def _items(chart: Chart, glyphs: GlyphSet) -> list[_Item]:
     own = chart.curve
     found = []
     if chart.label:
         token = own.token if own.known else Token.MUTED
-        found.append((chart.label, chart.note, token, own.sign, "*"))
-    found += [(o.label, o.note, o.token, o.sign, "+") for o in chart.overlays if o.label]
+        found.append((chart.label, chart.note, token, own.sign, "*", False))
+    overlays = (o for o in chart.overlays if o.label)
+    found += [(o.label, o.note, o.token, o.sign, "+", o.is_band) for o in overlays]
     items = []
-    for label, note, token, sign, char in found:
-        if token is Token.BAND:
+    for label, note, token, sign, char, is_band in found:
+        if is_band:
             sample = ": " if glyphs.ascii else _BAND_SAMPLE
         elif glyphs.ascii:
             sample = f"{sign or char} "
         else:
             sample = f"{glyphs.bar} {sign} " if sign else f"{glyphs.bar} "
-        texts = (glyphs.text(safe(text)) for text in (label, note))
-        items.append(_Item(sample, style(token), *texts))
+        name, text = glyphs.text(safe(label)), glyphs.text(safe(note))
+        items.append(_Item(sample, style(token), name, text, is_band))
     return items
 
 

@@ -19,7 +19,7 @@ _MOST = 5
 def note_text(note: Note, path: str) -> str:
     """What is wrong with a file, and where in it."""
     at = "" if note.offset is None else f" at byte {numbers.exact(note.offset)}"
-    return f"{clean(path)}{at}: {note.message}"
+    return f"{clean(path)}{at}: {clean(note.message)}"
 
 
 def troubles_in(notes: Sequence[Note]) -> list[Note]:
@@ -30,9 +30,10 @@ def troubles_in(notes: Sequence[Note]) -> list[Note]:
 def trouble_line(notes: Sequence[Note], width: int, glyphs: GlyphSet) -> Line:
     """The newest of these notes in one line, and the number of the others."""
     more, ellipsis = f"  and {len(notes) - 1} more" if len(notes) > 1 else "", glyphs.ellipsis
-    name = fit_middle(clean(notes[-1].path.name), max(12, width // 3), ellipsis=ellipsis)
+    path = notes[-1].path
+    name = fit_middle(clean(path.name or str(path)), max(12, width // 3), ellipsis=ellipsis)
     badge = (f"{glyphs.badge(Level.WATCH)} ", style(Token.WATCH, bold=True))
-    text = (glyphs.text(f"{name}: {notes[-1].message}"), style(Token.WATCH))
+    text = (glyphs.text(f"{name}: {clean(notes[-1].message)}"), style(Token.WATCH))
     return [*fit_line([badge, text], width - len(more), ellipsis=ellipsis), (more, MUTED)]
 
 

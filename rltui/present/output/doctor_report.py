@@ -97,6 +97,7 @@ def _logdir(facts: Mapping[str, Any]) -> list[str]:
     lines.append(_fact("file system", facts["filesystem"] or "unknown"))
     mode = "inotify, and polling" if facts["inotify"] else "polling"
     lines.append(_fact("watched by", f"{mode}: {facts['why']}"))
+    lines += _requests(facts["requests"])
     lines += _runs(facts["runs"])
     lines += [_wrong(f"no permission to read {path}") for path in facts["unreadable"]]
     unread = [f"{n['path']}: {n['reason']}" for n in facts["not_read"]]
@@ -104,17 +105,30 @@ def _logdir(facts: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def _requests(costs: Mapping[str, int] | None) -> list[str]:
+    """What a search of a server took, and what following it takes."""
+    if costs is None:
+        return []
+    size = numbers.exact(costs["bytes_read"])
+    so_far = f"{costs['lists']} lists and {costs['reads']} reads with {size} bytes for this search"
+    later = (
+        f"then {costs['least']} to {costs['most']} lists a minute, one read for each file that "
+        "has grown"
+    )
+    return [_fact("requests", so_far), _fact("", later)]
+
+
 def _runs(runs: list[Mapping[str, Any]]) -> list[str]:
     if not runs:
         return [_wrong("no log was found")]
     files = [f for run in runs for f in run["files"]]
     size = numbers.exact(sum(f["bytes"] for f in files))
-    found = f"{len(runs)}, from {len(files)} files with {size} bytes"
-    lines = [_fact("runs", found)]
+    found = f", from {len(files)} files with {size} bytes" if files else ""
+    lines = [_fact("runs", f"{len(runs)}{found}")]
     for run in runs[:_LISTED]:
         kinds = Counter(f["format"] for f in run["files"])
         words = ", ".join(k if n == 1 else f"{n} {k}" for k, n in kinds.items())
-        lines.append(_fact("", f"{run['run']}: {words}"))
+        lines.append(_fact("", f"{run['run']}: {words}" if words else run["run"]))
     if len(runs) > _LISTED:
         lines.append(_fact("", f"and {len(runs) - _LISTED} more"))
     return lines

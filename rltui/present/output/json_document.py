@@ -6,6 +6,7 @@ Strict JSON: a number that is not finite is null. Version 1 only ever gains fiel
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rltui.health.crash import ExitStatus
 from rltui.health.model import Diagnosis, Evidence, Finding, Move
 from rltui.health.projection import Projection
 from rltui.present.kit import sentences
+from rltui.present.output.mentions import without_mentions
 from rltui.present.output.text_report import event_words
 from rltui.present.screens.ahead import projections
 from rltui.present.screens.checks import CheckItem, check_items
@@ -71,13 +73,18 @@ def _finite(value: Any) -> Any:
 def check_document(session: Session) -> Json:
     """The verdict on all runs."""
     runs = session.runs()
+    return document_of(session, [run_entry(r) for r in runs], (r.verdict.level for r in runs))
+
+
+def document_of(session: Session, entries: Sequence[Json], levels: Iterable[Level]) -> Json:
+    """The document whose runs have these entries and levels."""
     return {
         "schema": "rltui.check/1",
         "logdirs": [str(p) for p in session.logdirs],
         "as_of": session.clock.now(),
-        "level": worst(r.verdict.level for r in runs).word,
-        "notes": [_note(n) for n in session.notes if n.level >= Level.WATCH],
-        "runs": [_run(r) for r in runs],
+        "level": worst(levels).word,
+        "notes": [note_document(n) for n in session.notes if n.level >= Level.WATCH],
+        "runs": list(entries),
     }
 
 
@@ -90,7 +97,8 @@ def snapshot_document(session: Session) -> Json:
     return document
 
 
-def _run(run: RunView) -> Json:
+def run_entry(run: RunView) -> Json:
+    """The verdict on one run."""
     report, known, progress = run.report, run.recognition, run.progress
     return {
         "run": run.key.name,
@@ -205,11 +213,12 @@ def _source(source: SourceInfo, notes: list[Note]) -> Json:
         "format": source.format,
         "bytes": source.size,
         "records": source.records,
-        "notes": [_note(n) for n in notes if n.path == source.path],
+        "notes": [note_document(n) for n in notes if n.path == source.path],
     }
 
 
-def _note(note: Note) -> Json:
+def note_document(note: Note) -> Json:
+    """Trouble in reading a file."""
     return {
         "path": str(note.path),
         "offset": note.offset,
@@ -219,19 +228,25 @@ def _note(note: Note) -> Json:
 
 
 def event_message(event: Event) -> Message:
-    """One change of the verdict, to be handed to a command or a URL."""
-    return Message(event.identity, event_line(event), event_words(event))
+    """One change of the verdict, to be handed to a command or a URL. Nothing in its text is a
+    mention or a link to a chat service."""
+    words = without_mentions(event_words(event))
+    return Message(event.identity, _event_line(event, words), words)
 
 
 def event_line(event: Event) -> str:
     """One change of the verdict, ``rltui.event/1``: one line of strict JSON."""
+    return _event_line(event, event_words(event))
+
+
+def _event_line(event: Event, words: str) -> str:
     import json
 
     document = {
         "schema": "rltui.event/1",
         "run": event.run.key.name,
         "event": event.kind.value,
-        "text": event_words(event),
+        "text": words,
         "cause": cause_words(event.run, event.finding) or None,
         **_finding(event.finding),
     }

@@ -9,11 +9,13 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
+from rltui.core.errors import UsageError
 from rltui.core.text import cell_width
 from rltui.present.chart.axis import decades, round_ticks, x_ticks
 from rltui.present.chart.render import smooth
@@ -83,8 +85,7 @@ class PlotOptions:
 def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
     """One chart of ``tag`` with a line per run that has it. With groups a line per group, the mean
     over its runs, between two of the standard deviation."""
-    import plotext
-
+    plotext = _plotext()
     width, height, groups = options.width, options.height, options.groups
     having = [r for r in runs if tag in r.infos and _points(r, tag, options.axis) is not None]
     if not having:
@@ -125,6 +126,16 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
     finally:
         plotext.clear_figure()
     return text.rstrip("\n") + "\n" + _left_out(curves)
+
+
+def _plotext() -> Any:
+    """Raises UsageError for version 6, which shares no function with 5."""
+    import plotext
+
+    if not hasattr(plotext, "plotsize"):
+        found = getattr(plotext, "__version__", "another version")
+        raise UsageError(f"plot needs plotext 5, not {found}: install 'plotext>=5.3.2,<6'")
+    return plotext
 
 
 def _legend(drawn: Sequence[_Drawn], width: int) -> str:

@@ -22,6 +22,7 @@ from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.text import clean
 from rltui.session import RunView, Session
 from rltui.store import Series
+from rltui.store.points import choose, concatenate
 
 #: Points converted to text at a time: memory stays bounded and the data stay in the cache.
 CHUNK = 1 << 12
@@ -68,13 +69,11 @@ def export_rows(
 def _series_rows(run: str, series: Series) -> Iterator[ExportRows]:
     steps, walls, values = series.steps, series.wall_times, series.values
     superseded: BoolArray | None = None
-    if len(series.old_steps):
-        steps = np.concatenate([series.old_steps, steps])
-        order = np.argsort(steps, kind="stable")
-        steps = steps[order]
-        walls = np.concatenate([series.old_wall_times, walls])[order]
-        values = np.concatenate([series.old_values, values])[order]
-        superseded = order < len(series.old_steps)
+    if series.superseded:
+        both = concatenate([*series.superseded, series.points])
+        order = np.argsort(both[0], kind="stable")
+        steps, walls, values = choose(both, order)
+        superseded = order < series.old_count
     for start in range(0, len(steps), CHUNK):
         part = slice(start, start + CHUNK)
         yield ExportRows(

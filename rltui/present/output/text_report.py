@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from rltui.catalogue.model import Category
+from rltui.core.batch import RunKey
 from rltui.core.level import Level, worst
 from rltui.core.text import cell_width, pad
 from rltui.health.model import Diagnosis, Finding, FindingState, lead_of
@@ -93,15 +96,48 @@ def _standing(run: RunView) -> str:
 
 def check_text(session: Session) -> str:
     """The verdict of every run with its findings."""
-    lines: list[str] = []
     runs = session.runs()
-    for run in runs:
-        lines += [*run_lines(run), *_note_lines(run)]
-    level = worst(r.verdict.level for r in runs)
+    return checked_text([checked_run(r) for r in runs], [r.name for r in runs])
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRun:
+    """What ``check`` says of a run but for its name, which depends on all runs."""
+
+    key: RunKey
+    level: Level
+    crash: str
+    """How it ended, if it died: crashed, cancelled; else empty."""
+    is_readable: bool
+    badge: str
+    standing: str
+    """What follows its name."""
+    lines: tuple[str, ...]
+    """What follows that line."""
+    entry: Mapping[str, object] | None = None
+    """Its JSON, if asked for; then no text."""
+
+
+def checked_run(run: RunView) -> CheckedRun:
+    """What the text says of a run."""
+    verdict = run.verdict
+    crash = verdict.state_word if verdict.crash is not None else ""
+    badge, standing, lines = _parts(run)
+    lines = [*lines, *_note_lines(run)]
+    known = run.key, verdict.level, crash, run.is_readable
+    return CheckedRun(*known, badge, standing, tuple(lines))
+
+
+def checked_text(runs: Sequence[CheckedRun], names: Sequence[str]) -> str:
+    """The text of all runs, with the name of each."""
+    lines: list[str] = []
+    for run, name in zip(runs, names, strict=True):
+        lines += [f"{run.badge} {name}{run.standing}", *run.lines]
+    level = worst(r.level for r in runs)
     if len(runs) > 1:
-        counts = Counter(r.verdict.level for r in runs)
+        counts = Counter(r.level for r in runs)
         words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
-        ends = Counter(r.verdict.state_word for r in runs if r.verdict.crash is not None)
+        ends = Counter(r.crash for r in runs if r.crash)
         words += [f"{count} {word}" for word, count in ends.items()]
         lines.append(f"{len(runs)} runs, worst {level.word}: {', '.join(words)}")
     return "\n".join(lines) + "\n"
@@ -160,7 +196,7 @@ def _finding_lines(run: RunView) -> list[str]:
     if report.skipped and report.judged:
         count = len(report.skipped)
         rules = "rule" if count == 1 else "rules"
-        lines.append(f"    {count} {rules} could not judge it (snapshot and --json name them)")
+        lines.append(f"    {count} {rules} could not judge it (--json names them)")
     return lines
 
 
@@ -237,10 +273,16 @@ def _note_lines(run: RunView) -> list[str]:
 
 def run_lines(run: RunView) -> list[str]:
     """A run in a line, then how it ended, its findings from their causes, and what to check."""
+    badge, standing, lines = _parts(run)
+    return [f"{badge} {run.name}{standing}", *lines]
+
+
+def _parts(run: RunView) -> tuple[str, str, list[str]]:
+    """The first line of a run, before and after its name, and the other lines."""
     marks = marks_words(run)
-    head = f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}"
-    head += f": {marks}" if marks else ""
-    return [head, *_ending_lines(run), *_finding_lines(run)]
+    standing = f"{_standing(run)}: {marks}" if marks else _standing(run)
+    badge = _GLYPHS.badge(run.verdict.level)
+    return badge, standing, [*_ending_lines(run), *_finding_lines(run)]
 
 
 def snapshot_text(session: Session) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rltui.core.level import Level, RunState
-from rltui.health.projection import Projection, project
 from rltui.present.kit import numbers
 from rltui.present.screens.metric_rows import overview_sections
 from rltui.present.screens.run_cache import RunCache
 from rltui.session import RunView
+
+if TYPE_CHECKING:
+    from rltui.health.projection import Projection
 
 _PROJECTIONS: RunCache[str, Projection | None] = RunCache()
 
@@ -22,6 +26,8 @@ def _projection(run: RunView, tag: str) -> Projection | None:
     unlimited = judgement.low is None and judgement.high is None
     if not _is_going(run) or unlimited or judgement.level >= Level.WATCH:
         return None
+    from rltui.health.projection import project
+
     found = project(run.series(tag), judgement)
     total = run.progress.total_steps if run.progress else None
     return None if found and total and found.earliest > total else found

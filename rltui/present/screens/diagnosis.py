@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rltui.core.level import Level
-from rltui.health.crash import ExitStatus
 from rltui.health.model import Diagnosis, Finding, Move
 from rltui.health.symptoms import SETTING_CHANGED, symptoms
 from rltui.present.kit import numbers
 from rltui.present.screens.first_movers import change_words
 from rltui.session import RunView
+
+if TYPE_CHECKING:
+    from rltui.health.crash import ExitStatus
 
 
 def diagnosis_of(run: RunView, finding: Finding) -> Diagnosis | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.text import cell_width, pad
 from rltui.health.model import Finding, FindingState, Report, Skipped
-from rltui.health.projection import Projection
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.present.kit import sentences
 from rltui.present.kit.file_note import note_lines, troubles_in
@@ -45,6 +44,9 @@ from rltui.present.screens.first_movers import first_mover_lines
 from rltui.present.screens.log import exit_words
 from rltui.present.screens.view import View
 from rltui.session import RunView
+
+if TYPE_CHECKING:
+    from rltui.health.projection import Projection
 
 _TITLES = {
     FindingState.FIRING: "Firing",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rltui.core.level import Level, RunState
+from rltui.core.level import ExitKind, Level, RunState
 from rltui.core.text import cell_width, fit_middle
-from rltui.health.crash import ExitKind
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
     MUTED,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from rltui.core.level import ExitKind
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.core.text import clean, fit_middle
-from rltui.health.crash import ExitKind, ExitStatus, bare
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
@@ -24,6 +25,9 @@ from rltui.present.kit.prose import paragraph
 from rltui.present.screens.entries import words_match
 from rltui.present.screens.view import View
 from rltui.session import RunView
+
+if TYPE_CHECKING:
+    from rltui.health.crash import ExitStatus
 
 
 def exit_words(ending: ExitStatus) -> str:
@@ -71,6 +75,8 @@ def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int =
     ending, ellipsis = run.verdict.crash, view.glyphs.ellipsis
     cause = ending.line.rstrip("…") if ending else ""
     shown: list[Line] = []
+    from rltui.health.crash import bare
+
     for line in last_lines(run):
         if words_match(line, text):
             is_cause = bool(cause) and bare(line).startswith(cause)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rltui.core.level import Level
 from rltui.health.model import FindingState
-from rltui.health.projection import Projection
 from rltui.present.chart.bars import label_width
 from rltui.present.chart.chart_model import XY, Continuation
 from rltui.present.chart.render import Bar, Chart, Curve, Limit, Mark, render, smooth
@@ -29,6 +29,9 @@ from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of
 from rltui.session import RunView
 from rltui.store import Series
+
+if TYPE_CHECKING:
+    from rltui.health.projection import Projection
 
 _LINES: RunCache[object, list[Line]] = RunCache()
 
@@ -233,8 +236,9 @@ def _curve(
 def _ghost(run: RunView, series: Series, axis: Axis, axis_name: str) -> XY | None:
     """What lies dimmed under the curve: points that a restart superseded, else the reference
     run."""
-    if len(series.old_steps):
-        return axis.places(series.old_steps), series.old_values
+    if series.superseded:
+        steps, _, values = series.old_points
+        return axis.places(steps), values
     return reference_points(run, series, axis, axis_name)
 
 

@@ -207,7 +207,7 @@ def _own(run: RunView, view: View) -> tuple[str, Token]:
 def _band_label(count: int) -> Overlay:
     """The entry of the legend for runs that only the band shows."""
     nothing = np.empty(0)
-    return Overlay(nothing, nothing, Token.BAND, f"{count} more as a band")
+    return Overlay(nothing, nothing, Token.BAND, f"{count} more as a band", is_band=True)
 
 
 def band_of(runs: Sequence[Points]) -> tuple[XY, XY] | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rltui.core.batch import RunKey
+from collections.abc import Sequence
+
+from rltui.core.batch import Note, RunKey
 from rltui.core.level import Level
 from rltui.core.text import pad
 from rltui.health.model import Finding
@@ -38,6 +40,8 @@ from rltui.session import RunView
 
 #: Cells for the worst finding beside the number of unreadable files in words.
 _WORST_AND_COUNT = 50
+#: Lines about hosts, servers and directories that cannot be read.
+_MOST_TROUBLES = 3
 
 
 class _Columns:
@@ -140,12 +144,23 @@ class RunRows:
         """The column heads, set into a rule."""
         return _head(self._columns, self._width, self._view)
 
-    def entries(self, hidden: int) -> list[Entry[RunKey]]:
-        """One entry per run; ``hidden`` runs did not pass the filter."""
-        entries = [self._entry(run) for run in self._runs]
+    def entries(self, hidden: int, notes: Sequence[Note] = ()) -> list[Entry[RunKey]]:
+        """One entry per run, after trouble that concerns no single run (``notes``); ``hidden``
+        runs did not pass the filter."""
+        entries = self._troubles(troubles_in(notes)) + [self._entry(run) for run in self._runs]
         if hidden:
             entries.append(fixed([("  ", TEXT), (f"{hidden} hidden by the filter", MUTED)]))
         return entries
+
+    def _troubles(self, troubles: list[Note]) -> list[Entry[RunKey]]:
+        """One line each of the first ones; the last line counts the others."""
+        shown = [[note] for note in troubles[: _MOST_TROUBLES - 1]]
+        rest = troubles[_MOST_TROUBLES - 1 :]
+        margin, width = self._columns.left, self._width - self._columns.left - 1
+        return [
+            fixed([(" " * margin, TEXT), *trouble_line(notes, width, self._view.glyphs)])
+            for notes in (*shown, *([rest] if rest else ()))
+        ]
 
     def _entry(self, run: RunView) -> Entry[RunKey]:
         room = self._width - self._columns.left - self._columns.mark - 6

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rltui.core.address import is_streamed
 from rltui.core.text import cell_width, clean
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
@@ -148,6 +149,11 @@ def sample_entries(
 
 def no_samples_words(root: Path) -> str:
     """What to do to get samples."""
+    if is_streamed(root):
+        return (
+            "No texts in the logs. Samples in files beside them are not available here: the logs "
+            "are read on another host."
+        )
     return (
         f"No texts in the logs and no samples below {clean(str(root))}. rltui reads the texts of "
         "TensorBoard and W&B, TRL's completions (log_completions=True), verl's "

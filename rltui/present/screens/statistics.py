@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.core.medians import median
 from rltui.present.chart.outline import LONG
 from rltui.present.kit import numbers
 from rltui.present.screens.extent import Extent, extent_between, extent_of
@@ -44,23 +45,21 @@ def _facts(
         facts.append(("smoothed", numbers.value(smoothed_last(series, weight)), ""))
     if window is None:
         extent = extent_of(run, series)
-        median = _median(run, series) if extent.low else None
+        middle = _median(run, series) if extent.low else None
     else:
         extent, inside = extent_between(series, *window)
         values = series.values[inside]
-        median = (
-            float(np.median(values[np.isfinite(values)].astype(np.float64))) if extent.low else None
-        )
-    facts += _of_extent(extent, median, run.step_word)
-    if len(series.old_steps):
-        facts.append(("superseded", numbers.step(len(series.old_steps)), "by a restart"))
+        middle = median(values[np.isfinite(values)]) if extent.low else None
+    facts += _of_extent(extent, middle, run.step_word)
+    if series.old_count:
+        facts.append(("superseded", numbers.step(series.old_count), "by a restart"))
     return facts
 
 
-def _of_extent(extent: Extent, median: float | None, step_word: str) -> Facts:
+def _of_extent(extent: Extent, middle: float | None, step_word: str) -> Facts:
     facts = []
     if extent.low and extent.high:
-        facts = [("mean", numbers.value(extent.mean), ""), ("median", numbers.value(median), "")]
+        facts = [("mean", numbers.value(extent.mean), ""), ("median", numbers.value(middle), "")]
         for name, (step, value) in (("min", extent.low), ("max", extent.high)):
             facts.append((name, numbers.value(value), f"at {step_word} {numbers.step(step)}"))
         facts.append(("start", numbers.value(extent.start), ""))
@@ -74,7 +73,7 @@ def _median(run: RunView, series: Series) -> float:
     """The median; that of a long series is taken anew when it has grown by a hundredth."""
 
     def make(series: Series) -> tuple[int, float]:
-        return series.count, float(np.median(series.finite()[1]))
+        return series.count, median(series.finite()[1])
 
     def extend(known: tuple[int, float], longer: Series) -> tuple[int, float]:
         return known if known[0] >= LONG and longer.count <= 1.01 * known[0] else make(longer)

@@ -9,7 +9,6 @@ from rltui.core.text import cell_width, clean
 from rltui.present.kit import numbers
 from rltui.present.kit.file_note import note_lines
 from rltui.present.kit.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, style
-from rltui.present.screens.checks import check_table
 from rltui.present.screens.diagnosis import cause_of, worst_story
 from rltui.present.screens.entries import Entry, beside, fixed, indented
 from rltui.present.screens.events import event_lines
@@ -27,7 +26,6 @@ from rltui.present.screens.metric_rows import (
     tab_sections,
 )
 from rltui.present.screens.metric_table import fitted, table_entries
-from rltui.present.screens.related import related
 from rltui.present.screens.tabs import OVERVIEW, TAB_BY_ID
 from rltui.present.screens.timing import step_line
 from rltui.present.screens.view import View
@@ -147,6 +145,8 @@ def _below_overview(run: RunView, view: View, width: int, height: int) -> list[L
         lines += [[], *moved]
     story = worst_story(run)
     if story is not None and (room := height - len(lines) - 1) >= 6:
+        from rltui.present.screens.checks import check_table
+
         lines += [[], *check_table(run, story, view, width)[:room]]
     if happened := event_lines(run, view, width, height - len(lines) - 1):
         lines += [[], *happened]
@@ -254,7 +254,7 @@ def side_lines(
         return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, others[0]])]
     # the first paint, before there is a verdict, does not wait for it
     ready = room >= 31 and run.report is not None
-    linked = [r.tag for r in related(run, cursor) if r.is_link][:2] if ready else []
+    linked = _linked(run, cursor) if ready else []
     if not linked:
         return [*lines, *_titled_chart(run, cursor, view, width, min(room, 31))]
     height = min(room - len(linked) * _SMALL_CHART - 4, 27)
@@ -263,6 +263,13 @@ def side_lines(
     for tag in linked:
         lines += _small_chart(run, tag, view, width, tag == linked[-1])
     return lines
+
+
+def _linked(run: RunView, tag: str) -> list[str]:
+    """The two tags that move with a tag most clearly."""
+    from rltui.present.screens.related import related
+
+    return [r.tag for r in related(run, tag) if r.is_link][:2]
 
 
 def _titled_chart(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.catalogue.model import Category
+from rltui.core.medians import median
 from rltui.health.limits import movement
 from rltui.health.symptoms import knowledge
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
@@ -76,7 +77,7 @@ class _Pauses:
         recent = recent[np.isfinite(recent) & (recent > 0)]
         if not len(recent):
             return _Pauses(series.count, self.steps)
-        limit = max(_PAUSE_LEAST_S, _PAUSE * float(np.median(recent)))
+        limit = max(_PAUSE_LEAST_S, _PAUSE * median(recent))
         begin = max(0, self.rows - 1)
         gaps = np.diff(series.wall_times[begin:])
         with np.errstate(invalid="ignore"):

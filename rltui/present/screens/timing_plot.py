@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
+from rltui.core.medians import median
 from rltui.core.text import cell_width
 from rltui.present.chart.axis import nice_ceil
 from rltui.present.chart.bars import label_width
@@ -127,7 +128,7 @@ def _columns(
     edges = np.searchsorted(places, first + (end - first) * np.arange(cells + 1) / cells)
     edges[-1] = len(places)
     gaps = np.diff(places)
-    gap = 2 * float(np.median(gaps)) if len(gaps) else 1.0
+    gap = 2 * median(gaps) if len(gaps) else 1.0
     out: IntArray = np.full(cells, -1)
     at = -1
     for column in range(cells):

@@ -11,21 +11,29 @@ from rltui.core.text import clean, fit
 from rltui.present.kit import numbers
 from rltui.present.kit.file_note import note_lines
 from rltui.present.kit.line import MUTED, STRONG, TEXT, Line
+from rltui.present.kit.prose import wrap
 from rltui.present.screens.header import run_header
 from rltui.present.screens.view import View
 from rltui.session import RunView
 
 
 def waiting_lines(
-    logdirs: Sequence[Path], expected: int, troubles: Sequence[Note], width: int, height: int
+    logdirs: Sequence[Path],
+    expected: int,
+    troubles: Sequence[Note],
+    width: int,
+    height: int,
+    unmatched: str = "",
 ) -> list[Line]:
     """No run yet: whether the ``expected`` ones are being read or none was found, where rltui
-    searches, and what is in the way."""
+    searches, and what is in the way; ``unmatched`` says that runs were found, but not those that
+    were chosen."""
     names = [fit(clean(str(p)), width - 6) for p in logdirs]
     runs = "1 run" if expected == 1 else f"{numbers.step(expected)} runs"
     nothing = "no log could be read in" if troubles else "waiting for logs in"
     doing = f"reading {runs} in" if expected else nothing
-    lines: list[Line] = [[], [(f"  {doing}", TEXT)]]
+    said = wrap(unmatched, max(1, width - 4)) if unmatched else []
+    lines: list[Line] = [[], *([(f"  {x}", TEXT)] for x in [*said, doing])]
     lines += [[("    ", TEXT), (n, STRONG)] for n in names[: max(1, height - 7)]]
     if not expected:
         there = "a log can be read" if troubles else "its first file does"

@@ -7,7 +7,6 @@ TRL writes ``completions/completions_00012.parquet``, verl ``<rollout_data_dir>/
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator
@@ -15,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rltui.core.text import clean
+from rltui.files.disk import Entry, listing
+from rltui.files.disk import status as status_of
 from rltui.sources.beside.sample import Sample, SampleRow, row_of, sample_of, samples_in
 from rltui.sources.beside.sample_records import record_at, records
 
@@ -81,7 +82,7 @@ class SampleSet:
         """Changes when the file of a step does."""
         path = self.file_of(step)
         try:
-            status = path.stat() if path is not None else None
+            status = status_of(path) if path is not None else None
         except OSError:
             return None
         return status and (path, status.st_size, status.st_mtime_ns)
@@ -157,10 +158,9 @@ def _files(root: Path) -> Iterator[Path]:
     while waiting and left > 0:
         folder, depth = waiting.pop(0)
         try:
-            with os.scandir(folder) as entries:
-                listed = sorted(
-                    (e.name, e.is_dir(follow_symlinks=False)) for e in entries if _is_plain(e)
-                )
+            listed = sorted(
+                (e.name, e.is_dir(follow_symlinks=False)) for e in listing(folder) if _is_plain(e)
+            )
         except OSError:
             continue
         left -= len(listed)
@@ -173,7 +173,7 @@ def _files(root: Path) -> Iterator[Path]:
                 yield path
 
 
-def _is_plain(entry: os.DirEntry[str]) -> bool:
+def _is_plain(entry: Entry) -> bool:
     """Whether it is a directory or a file: a pipe would never end."""
     return entry.is_dir(follow_symlinks=False) or entry.is_file()
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from rltui.core.address import is_remote
+from rltui.files.disk import ReadAt, opened, read_all, status
 from rltui.formats.json_value import parsed
 
 #: Bytes of a file of lines that are read, from its end; of one record; of a table.
 MOST_BYTES = 1 << 28
+_MOST_REMOTE_BYTES = 1 << 25
 _MAX_RECORD = 1 << 25
 _MAX_TABLE = 1 << 26
 #: Rows of a Parquet file that are read at once.
@@ -37,12 +41,22 @@ def record_at(path: Path, place: int) -> Record:
         rows = _table(path)
         found = rows[place] if place < len(rows) else None
     else:
-        with path.open("rb") as file:
-            file.seek(place)
-            found = _record(file.readline(_MAX_RECORD))
+        with opened(path) as read:
+            found = _record(_line(read, place))
     if found is None:
         raise ValueError("the file was rewritten")
     return found
+
+
+def _line(read: ReadAt, place: int) -> bytes:
+    """The line at a place, in pieces: most lines are short."""
+    line, wanted = b"", 1 << 16
+    while len(line) < _MAX_RECORD and (piece := read(wanted, place + len(line))):
+        line += piece.partition(b"\n")[0]
+        if b"\n" in piece:
+            break
+        wanted *= 4
+    return line
 
 
 def _record(line: bytes) -> Record | None:
@@ -54,9 +68,7 @@ def _record(line: bytes) -> Record | None:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Record | None]]:
-    with path.open("rb") as file:
-        start = max(0, path.stat().st_size - MOST_BYTES)
-        file.seek(start)
+    with _stream(path) as (file, start):
         if start:
             start += len(file.readline(MOST_BYTES))
         while line := file.readline(_MAX_RECORD):
@@ -67,11 +79,26 @@ def _lines(path: Path) -> Iterator[tuple[int, Record | None]]:
             start += len(line)
 
 
+@contextmanager
+def _stream(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """The newest part of a file, and where it begins."""
+    size = status(path).st_size
+    if is_remote(path):
+        start = max(0, size - _MOST_REMOTE_BYTES)
+        with opened(path) as read:
+            yield BytesIO(read(size - start, start)), start
+        return
+    start = max(0, size - MOST_BYTES)
+    with path.open("rb") as file:
+        file.seek(start)
+        yield file, start
+
+
 def _table(path: Path) -> list[Record]:
     """W&B's table: names of the columns, and rows."""
-    if path.stat().st_size > _MAX_TABLE:
+    if status(path).st_size > _MAX_TABLE:
         raise ValueError("the table is too large")
-    document = parsed(path.read_bytes())
+    document = parsed(read_all(path))
     names = document.get("columns") if isinstance(document, dict) else None
     rows = document.get("data") if isinstance(document, dict) else None
     if not isinstance(names, list) or not isinstance(rows, list):
@@ -87,7 +114,7 @@ def _parquet_file(path: Path) -> Iterator[Any]:
     from pyarrow.parquet import ParquetFile
 
     try:
-        with ParquetFile(path) as file:
+        with ParquetFile(BytesIO(read_all(path)) if is_remote(path) else path) as file:
             yield file
     except ArrowException as error:
         raise ValueError(str(error)) from error

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
-from rltui.core.yaml_document import read_document
+from rltui.core.yaml_document import parse_document
+from rltui.files.disk import is_file, read_all, status
 from rltui.formats.json_value import parsed
 from rltui.formats.settings import flat_settings
 
@@ -54,12 +55,12 @@ def read_settings(folders: Iterable[Path]) -> FileSettings:
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        if not path.is_file() or path.stat().st_size > _MAX_BYTES:
+        if not is_file(path) or status(path).st_size > _MAX_BYTES:
             return {}
         if path.suffix == ".json":
-            document = parsed(path.read_bytes())
+            document = parsed(read_all(path))
         else:
-            document = read_document(path).plain()
+            document = parse_document(read_all(path).decode(), path).plain()
     except (OSError, ValueError, RltuiError):
         return {}
     settings = dict(_pairs(document))

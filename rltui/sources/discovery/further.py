@@ -12,11 +12,11 @@ searched again: a log that grows is searched from where the last search ended.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rltui.files.disk import opened
 from rltui.formats import HEAD_BYTES, Format, RowSearch
 
 FILE_BYTES = 8 << 20
@@ -99,14 +99,14 @@ class FurtherSearch:
         return rows
 
     def _search(self, path: Path, rows: RowSearch, searched: Searched, *, named: bool) -> bool:
-        with path.open("rb", buffering=0) as file:
+        with opened(path) as read:
             while searched.waiting:
                 begin, end = searched.waiting[0]
                 length = min(_PIECE, end - begin)
                 if not named and length > self._left:
                     self.unfinished = True
                     break
-                data = os.pread(file.fileno(), length, begin)
+                data = read(length, begin)
                 self._left -= 0 if named else length
                 self.bytes_read += len(data)
                 if data and rows.found(data):

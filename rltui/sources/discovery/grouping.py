@@ -19,10 +19,11 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rltui.core.batch import Joined
+from rltui.core.text import clean
 from rltui.formats import Belonging
 from rltui.sources.discovery.tree import Candidate
 
@@ -34,6 +35,9 @@ _MANY = 4
 _CROWD = 8
 #: Letters that the names of two logs of one training have in common at the beginning.
 _ALIKE = 4
+
+#: A job that dies ends its log at most this long after the last row, and hardly before it, seconds.
+_SAME_END_S, _LATE_S = 900.0, 60.0
 
 #: Directories of logs within the directory of a run: it names the run, not they.
 NAMELESS = frozenset(
@@ -71,6 +75,11 @@ class Unit:
         return {c.kind for c in self.files}
 
     @property
+    def shown_name(self) -> str:
+        """What people read as its name."""
+        return shown_name(self.name, self.files[0])
+
+    @property
     def stem(self) -> str:
         """The last part of its name."""
         return self.name.rpartition("/")[2]
@@ -78,7 +87,7 @@ class Unit:
     def take(self, other: Unit, why: Joined) -> None:
         """Take the files of another unit in."""
         for candidate in other.files:
-            known = other.joined.get(str(candidate.key), (why, other.name))
+            known = other.joined.get(str(candidate.key), (why, other.shown_name))
             stronger = Joined.MAYBE if Joined.MAYBE in (why, known[0]) else Joined.SURELY
             self.joined[str(candidate.key)] = stronger, known[1]
         self.files += other.files
@@ -263,6 +272,30 @@ def name_of(candidate: Candidate) -> str:
     elif candidate.format is not None:
         name = os.path.splitext(name.removesuffix(".gz"))[0]  # noqa: PTH122
     return f"{candidate.directory}/{name}" if candidate.directory else name
+
+
+def shown_name(name: str, candidate: Candidate) -> str:
+    """What people read as ``name``, the one of a run that begins with ``candidate``: cleaned,
+    ``.`` for the logdir itself. The title that a tracker gives is clean already."""
+    title = candidate.title
+    return clean(name.removesuffix(title)) + title or "."
+
+
+def is_free(unit: Unit, directories: Container[str]) -> bool:
+    """Whether none of the ``directories`` has the name of a run that is a file, but for its own."""
+    here = unit.files[0].belonging is Belonging.DIRECTORY
+    inside = any(c.directory == unit.name for c in unit.files)
+    return here or inside or unit.name not in directories
+
+
+def stands_alone(unit: Unit, candidates: Iterable[Candidate]) -> bool:
+    """Whether a unit is the log of a job that died, without a row that could be compared, and
+    no other log was written just before its end: it is of no other training then."""
+    if not all(c.rowless and c.belonging is Belonging.NAME for c in unit.files):
+        return False
+    end = max(c.modified for c in unit.files)
+    others = (c.modified for c in candidates if not c.rowless)
+    return not any(end - _SAME_END_S <= at <= end + _LATE_S for at in others)
 
 
 def _with_parents(directories: Iterable[str]) -> set[str]:

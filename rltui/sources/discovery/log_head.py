@@ -8,20 +8,24 @@ torch's ``add_scalars(main, {series: value})`` writes the tag ``main`` into the 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from rltui.core.address import is_remote
 from rltui.core.batch import LogTail
 from rltui.core.block import Block
+from rltui.files.disk import Status, opened
+from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
 from rltui.formats import HEAD_BYTES, Format, Options
 from rltui.sources.discovery.further import FurtherSearch, Searched
 
 K = TypeVar("K")
 V = TypeVar("V")
+Span = tuple[int, int]
+"""First and last step of a log."""
 
 
 class Recent(Generic[K, V]):
@@ -57,6 +61,7 @@ class Recent(Generic[K, V]):
 
 #: Bytes of a log's beginning and end in which its first and last step are looked for.
 _SPAN_BYTES = 1 << 20
+_REMOTE_SPAN_BYTES = 1 << 14
 #: This many zeros at the end of what was read are bytes that have not arrived yet.
 _GAP_BYTES = 16
 
@@ -107,7 +112,7 @@ class HeadReader:
         """State and first bytes of the file that was read last."""
         self._claims: Recent[tuple[str, str], _Claim] = Recent()
         self._roles: Recent[Path, tuple[Role | str, int]] = Recent()
-        self._spans: Recent[Path, tuple[int, tuple[int, int] | None]] = Recent()
+        self._spans: Recent[Path, tuple[int, Span | None]] = Recent()
         self._searched: Recent[Path, Searched] = Recent()
 
     @property
@@ -121,9 +126,7 @@ class HeadReader:
             known.turn()
         self.further.turn()
 
-    def claims(
-        self, form: Format, path: Path, status: os.stat_result, *, named: bool = False
-    ) -> bool:
+    def claims(self, form: Format, path: Path, status: Status, *, named: bool = False) -> bool:
         """Whether ``form`` claims the file, by its beginning and its end; ``named``: the user has
         named it. Raises OSError when it cannot be read, GivenUpError when the format fails."""
         # the path, too: systems give the inode of a deleted file to the next one
@@ -144,16 +147,14 @@ class HeadReader:
         self._claims[key] = found
         return found.claimed
 
-    def _give_up(
-        self, form: Format, path: Path, status: os.stat_result, error: GivenUpError
-    ) -> None:
+    def _give_up(self, form: Format, path: Path, status: Status, error: GivenUpError) -> None:
         """Ask a format no more about a file on which it failed."""
         identity, reason = (status.st_dev, status.st_ino), str(error)
         claim = _Claim(identity, status.st_size, False, True, reason, failed=True)
         self._claims[form.name, str(path)] = claim
 
-    def _judge(self, form: Format, path: Path, status: os.stat_result, named: bool) -> _Claim:
-        head = b"" if form.name_decides else self._head(str(path), status)
+    def _judge(self, form: Format, path: Path, status: Status, named: bool) -> _Claim:
+        head = b"" if form.name_decides else self._head(path, status)
         claimed = form.claims(path, head, self._options)
         rowless = False
         if not claimed and form.anywhere:
@@ -177,12 +178,14 @@ class HeadReader:
         return known is not None and known.rowless
 
     def claims_further(
-        self, form: Format, path: Path, status: os.stat_result, *, named: bool = False
+        self, form: Format, path: Path, status: Status, *, named: bool = False
     ) -> bool:
         """Whether ``form`` claims a file for a row between its beginning and its end, which were
-        searched by :meth:`claims`. Raises OSError."""
+        searched by :meth:`claims`. Below a directory elsewhere that costs too much: False.
+
+        Raises OSError."""
         size, identity = status.st_size, (status.st_dev, status.st_ino)
-        if not form.anywhere or size <= HEAD_BYTES:
+        if not form.anywhere or size <= HEAD_BYTES or (is_remote(path) and not named):
             return False
         searched = self._searched.get(path)
         if searched is None or searched.identity != identity or searched.size > size:
@@ -206,12 +209,12 @@ class HeadReader:
         tail = form.decoder(self._options, path).feed(data).tail
         return tail is not None and ends.show(name, tail, named=named)
 
-    def _head(self, path: str, status: os.stat_result) -> bytes:
+    def _head(self, path: Path, status: Status) -> bytes:
         """The first bytes of a file; several formats may ask for them in turn."""
-        state = (path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        state = (str(path), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
         if self._newest is None or self._newest[0] != state:
             self.opens += 1
-            self._newest = state, read_head(Path(path))
+            self._newest = state, read_head(path)
         return self._newest[1]
 
     def refusal(self, form: Format, path: Path) -> tuple[str, bool]:
@@ -219,22 +222,32 @@ class HeadReader:
         known = self._claims.get((form.name, str(path)))
         return ("", False) if known is None else (known.reason, known.decided)
 
-    def span(self, path: Path, form: Format) -> tuple[int, int] | None:
+    def span(self, path: Path, form: Format) -> Span | None:
         """First and last step of a text log, by its beginning and its end; None when they show
         none, or when it cannot be read."""
         known = self._spans.get(path)
         try:
-            size = path.stat().st_size
+            size = status_of(path).st_size
             if known is None or known[0] != size:
-                pieces = [read_head(path, _SPAN_BYTES)]
-                if size > _SPAN_BYTES:
-                    pieces.append(_read_end(path, size, _SPAN_BYTES))
-                with contained():
-                    known = size, _span_of(pieces, form, path, self._options)
-                self._spans[path] = known
+                known = self._spans[path] = size, self._read_span(path, form, size, known)
         except OSError:
             return None
         return known[1]
+
+    def _read_span(
+        self, path: Path, form: Format, size: int, known: tuple[int, Span | None] | None
+    ) -> Span | None:
+        """See :meth:`span`. Of a file elsewhere that has grown only the end is read again."""
+        before = known[1] if known is not None and known[0] < size and is_remote(path) else None
+        wanted = _REMOTE_SPAN_BYTES if is_remote(path) else _SPAN_BYTES
+        pieces = [] if before else [read_head(path, wanted)]
+        if before or size > wanted:
+            pieces.append(_read_end(path, size, wanted))
+        with contained():
+            found = _span_of(pieces, form, path, self._options)
+        if before is None:
+            return found
+        return before if found is None else (before[0], max(before[1], found[1]))
 
     def role(self, path: Path, form: Format) -> Role | str:
         """What an event file is; it is read again as long as it holds nothing."""
@@ -242,7 +255,7 @@ class HeadReader:
         if known is not None and known[0] is not Role.EMPTY:
             return known[0]
         try:
-            size = path.stat().st_size
+            size = status_of(path).st_size
             if known is not None and known[1] == size:
                 return Role.EMPTY
             with contained():
@@ -263,9 +276,7 @@ def _role_of(head: bytes, form: Format) -> Role | str:
     return tags.pop() if len(tags) == 1 else Role.RUN
 
 
-def _span_of(
-    pieces: Sequence[bytes], form: Format, path: Path, options: Options
-) -> tuple[int, int] | None:
+def _span_of(pieces: Sequence[bytes], form: Format, path: Path, options: Options) -> Span | None:
     steps: list[int] = []
     for piece in pieces:
         decoded = form.decoder(options, path).feed(piece)
@@ -280,16 +291,15 @@ def _span_of(
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The first bytes of a file; without zeros that NFS shows at their end. Raises OSError."""
-    with path.open("rb", buffering=0) as file:
-        data = file.read(size) or b""
+    with opened(path) as read:
+        data = read(size, 0)
     return data.rstrip(b"\0") if data.endswith(bytes(_GAP_BYTES)) else data
 
 
 def _read_end(path: Path, size: int, wanted: int = HEAD_BYTES) -> bytes:
     """The last whole lines of a file. Raises OSError."""
-    with path.open("rb", buffering=0) as file:
-        file.seek(max(0, size - wanted))
-        return (file.read(wanted) or b"").partition(b"\n")[2]
+    with opened(path) as read:
+        return read(wanted, max(0, size - wanted)).partition(b"\n")[2]
 
 
 def series_of(relative: str, main: str) -> str | None:

@@ -22,14 +22,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rltui.core.batch import Joined, RunKey
+from rltui.core.batch import Joined, RunKey, SourceInfo
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.core.text import clean
+from rltui.files.disk import status as status_of
 from rltui.files.trouble import VANISHED
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.event_places import EventPlaces, format_of
 from rltui.sources.discovery.file_order import age, number_of
-from rltui.sources.discovery.grouping import Unit, continued, joined, name_of, units
+from rltui.sources.discovery.grouping import (
+    Unit,
+    continued,
+    is_free,
+    joined,
+    name_of,
+    shown_name,
+    stands_alone,
+    units,
+)
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import MAX_REFUSED, Discovery, LogFile, RunFiles
 from rltui.sources.discovery.run_names import RunNames
@@ -39,8 +49,6 @@ from rltui.trackers import TRACKERS, Tracker
 
 #: Vanished files of a run that are remembered: they may come back as what they were.
 _MOST_GONE = 1000
-#: A job that dies ends its log at most this long after the last row, and hardly before it, seconds.
-_SAME_END_S, _LATE_S = 900.0, 60.0
 
 
 def discover(
@@ -67,7 +75,7 @@ class RunFinder:
         """``ends`` knows the logs of jobs that died before their first row; ``waits``: a named
         file that is empty is no error, it may become a log; ``stopped``: whether a search is to
         end by SearchStoppedError."""
-        self._logdirs = tuple(Path(p) for p in logdirs)
+        self._logdirs = tuple(logdirs)
         self._waits = waits
         self._walker = Walker(formats, trackers, options or Options(), ends, stopped)
         naming = [f.name for f in formats if f.names_run]
@@ -87,6 +95,18 @@ class RunFinder:
         self._gone: dict[RunKey, dict[Path, None]] = {}
         """Keys of files that vanished, by run, the longest gone first."""
         self._found = False
+
+    def recall(self, run: RunKey, path: Path, files: Iterable[SourceInfo]) -> None:
+        """Before the first search: what another process found out about a run at ``path``."""
+        self._paths.setdefault(run, path)
+        orders = self._orders.setdefault(run, {})
+        for file in sorted(files, key=lambda f: f.order):
+            key = file.path / file.part if file.part else file.path
+            self._owners[key], orders[key] = run, file.order
+            if file.joined is not Joined.OWN:
+                self._joins[key] = file.joined, file.alone
+            self._names.recall(run.logdir, str(key), run.name)
+        self._names.recall(run.logdir, str(path), run.name)
 
     def stores_changed(self) -> bool:
         """Whether a database that the last search found may hold new runs."""
@@ -160,7 +180,7 @@ class RunFinder:
         if logdir == PIPE:
             return known or self._pipe(number), Tree(), True
         try:
-            status = logdir.stat()
+            status = status_of(logdir)
         except (OSError, ValueError) as error:
             if known is not None:  # its feed reports what happened to it
                 return known, Tree(), True
@@ -226,25 +246,18 @@ class RunFinder:
     def _runs(self, number: int, logdir: Path, tree: Tree) -> list[RunFiles]:
         known = self._places.locate(tree.candidates)
         found = continued(units(known, self._places.owners()), self._span)
-        single = [u for u in found if _stands_alone(u, known)]
+        single = [u for u in found if stands_alone(u, known)]
         found = [*joined([u for u in found if u not in single], self._rank), *single]
         stems = Counter(u.name for u in found)
         members: dict[RunKey, list[Candidate]] = {}
         for unit in found:
-            alone = stems[unit.name] == 1 and self._is_free(unit, tree)
+            alone = stems[unit.name] == 1 and is_free(unit, tree.names)
             self._assign(number, logdir, unit, members, alone=alone)
         runs = [RunFiles(k, self._paths[k], self._files(k, m)) for k, m in members.items()]
         return sorted(runs, key=lambda r: r.key)
 
     def _span(self, candidate: Candidate) -> tuple[int, int] | None:
         return self._walker.heads.span(candidate.path, format_of(candidate))
-
-    @staticmethod
-    def _is_free(unit: Unit, tree: Tree) -> bool:
-        """Whether no directory has the name of a run that is a file, but for its own."""
-        here = unit.files[0].belonging is Belonging.DIRECTORY
-        inside = any(c.directory == unit.name for c in unit.files)
-        return here or inside or unit.name not in tree.names
 
     def _assign(
         self,
@@ -259,7 +272,7 @@ class RunFinder:
         for candidate in unit.files:
             if str(candidate.key) in unit.joined:
                 why_here, name = unit.joined[str(candidate.key)]
-                self._joins.setdefault(candidate.key, (why_here, clean(name) or "."))
+                self._joins.setdefault(candidate.key, (why_here, name))
         owners = [self._owners.get(c.key) for c in unit.files]
         key = next((o for o in owners if o is not None), None)
         if key is None:
@@ -281,12 +294,12 @@ class RunFinder:
                 name = self._places.get(candidate).owner
                 path = logdir / name
             if path != self._paths.get(key):
-                self._joins[candidate.key] = Joined.SURELY, clean(name) or "."
+                self._joins[candidate.key] = Joined.SURELY, shown_name(name, candidate)
 
     def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
         first = unit.files[0]
         is_directory = first.belonging is Belonging.DIRECTORY
-        wanted = clean(unit.name) or "."
+        wanted = unit.shown_name
         if is_directory:
             path, names = logdir / unit.name, [wanted, f"{wanted}/"]
         else:
@@ -331,8 +344,8 @@ def _unread(logdir: Path, error: LogdirError) -> Tree:
     """A logdir that cannot be searched now: tried again when it appears, as a file when it
     grows."""
     try:
-        found = logdir.parent, logdir.parent.stat().st_mtime_ns
-        named = stat.S_ISREG(logdir.stat().st_mode)
+        found = logdir.parent, status_of(logdir.parent).st_mtime_ns
+        named = stat.S_ISREG(status_of(logdir).st_mode)
     except OSError:
         named = False
     if not named:
@@ -342,16 +355,6 @@ def _unread(logdir: Path, error: LogdirError) -> Tree:
     tree = Tree(directories=[found], unclaimed=[logdir])
     tree.refuse(logdir, error.reason)
     return tree
-
-
-def _stands_alone(unit: Unit, candidates: Iterable[Candidate]) -> bool:
-    """Whether a unit is the log of a job that died, without a row that could be compared, and
-    no other log was written just before its end: it is of no other training then."""
-    if not all(c.rowless and c.belonging is Belonging.NAME for c in unit.files):
-        return False
-    end = max(c.modified for c in unit.files)
-    others = (c.modified for c in candidates if not c.rowless)
-    return not any(end - _SAME_END_S <= at <= end + _LATE_S for at in others)
 
 
 def _order(file: LogFile) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from rltui.core.address import is_remote
+from rltui.files.disk import opened
 from rltui.sources.discovery.tree import EmptyLogError, LogdirError
 
 #: Bytes whose lines are counted, and of one piece of them.
-_MOST_BYTES, _PIECE = 64 << 20, 1 << 20
+_MOST_BYTES, _MOST_REMOTE_BYTES, _PIECE = 64 << 20, 1 << 20, 1 << 20
 
 
 def not_understood(path: Path, tried: Iterable[tuple[str, str]]) -> LogdirError:
@@ -24,13 +26,14 @@ def not_understood(path: Path, tried: Iterable[tuple[str, str]]) -> LogdirError:
 def _content(path: Path) -> str:
     """What a file holds, for people; empty when it holds nothing."""
     lines, size, ended, blank = 0, 0, True, True
-    with path.open("rb", buffering=0) as file:
-        while size < _MOST_BYTES and (piece := file.read(_PIECE)):
+    most = _MOST_REMOTE_BYTES if is_remote(path) else _MOST_BYTES
+    with opened(path) as read:
+        while size < most and (piece := read(_PIECE, size)):
             if b"\0" in piece:
                 return "holds bytes that are no text"
             blank = blank and not piece.strip()
             lines, size, ended = lines + piece.count(b"\n"), size + len(piece), piece[-1:] == b"\n"
-        more = "more than " if size >= _MOST_BYTES and file.read(1) else ""
+        more = "more than " if size >= most and read(1, size) else ""
     lines += not ended
     if blank:
         return ""

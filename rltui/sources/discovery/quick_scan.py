@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from rltui.files.disk import Entry, Status
 from rltui.formats import Belonging, Format
-from rltui.sources.discovery.tree import Candidate, LogdirError, parents_of
-from rltui.sources.discovery.walk import Place, Walk, Walker
+from rltui.sources.discovery.tree import Candidate, LogdirError, Place, parents_of
+from rltui.sources.discovery.walk import Walk, Walker
 
 #: Directories that frameworks make where they are started ...
 NAMED = (
@@ -115,7 +116,7 @@ class _QuickWalk(Walk):
         self._is_late = is_late
         self._entries_left = bounds.entries
         self._most_opens = walker.heads.opens + bounds.opened
-        self._costly: list[tuple[Path, os.stat_result, list[Format]]] = []
+        self._costly: list[tuple[Path, Status, list[Format]]] = []
         self.partial = False
         """Whether a bound was reached."""
 
@@ -127,8 +128,8 @@ class _QuickWalk(Walk):
         self.partial = self.partial or over
         return over
 
-    def _entries(self, path: Path) -> list[os.DirEntry[str]]:
-        entries: list[os.DirEntry[str]] = []
+    def _entries(self, path: Path) -> list[Entry]:
+        entries: list[Entry] = []
         with os.scandir(path) as listing:
             for entry in listing:
                 entries.append(entry)
@@ -137,7 +138,7 @@ class _QuickWalk(Walk):
                     break
         return entries
 
-    def _in_order(self, entries: list[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+    def _in_order(self, entries: list[Entry]) -> Iterator[Entry]:
         """Likely places first, then names from the end: dates and numbers, the newest first."""
         ranks = {name: rank for rank, name in enumerate(_LIKELY)}
         entries.sort(key=lambda e: e.name, reverse=True)
@@ -148,7 +149,7 @@ class _QuickWalk(Walk):
                 return
             yield entry
 
-    def _enters(self, entry: os.DirEntry[str]) -> bool:
+    def _enters(self, entry: Entry) -> bool:
         return (
             not entry.name.startswith(".") and entry.path not in _SYSTEM and super()._enters(entry)
         )
@@ -160,7 +161,7 @@ class _QuickWalk(Walk):
             for path, status, forms in costly:
                 super()._file(place, path, status, forms)
 
-    def _file(self, place: Place, path: Path, status: os.stat_result, forms: list[Format]) -> None:
+    def _file(self, place: Place, path: Path, status: Status, forms: list[Format]) -> None:
         """To know a console log costs the most: it is left out where there is a better log."""
         if all(f.anywhere for f in forms):
             self._costly.append((path, status, forms))
@@ -168,7 +169,7 @@ class _QuickWalk(Walk):
             super()._file(place, path, status, forms)
 
     def _claim(
-        self, place: Place, path: Path, status: os.stat_result, forms: list[Format]
+        self, place: Place, path: Path, status: Status, forms: list[Format]
     ) -> Format | None:
         suffix = path.suffix
         if place.opened.get(suffix, 0) >= self.most_alike:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from rltui.core.batch import Joined, Note, RunKey
-from rltui.formats import Format
-from rltui.trackers import Tracker
+from rltui.formats import ALL_FORMATS, Format
+from rltui.trackers import TRACKERS, Tracker
 
 #: Files that are not read are named up to this number; the rest is counted.
 MAX_REFUSED = 20
@@ -57,6 +59,22 @@ class LogFile(Keyed):
     joined: Joined = Joined.OWN
     alone: str = ""
     """Name of the run that it would be by itself, if it is not what makes the run."""
+
+    def __reduce__(self) -> tuple[Callable[..., LogFile], tuple[object, ...]]:
+        """Another process has formats and trackers of its own."""
+        form = None if self.format is None else ALL_FORMATS.index(self.format)
+        tracker = None if self.tracker is None else TRACKERS.index(self.tracker)
+        bare = replace(self, format=None, tracker=None)
+        return _restored, (form, tracker, *(getattr(bare, f.name) for f in fields(bare)))
+
+
+def _restored(form: int | None, tracker: int | None, *values: Any) -> LogFile:
+    """A pickled file with the formats of this process."""
+    return replace(
+        LogFile(*values),
+        format=None if form is None else ALL_FORMATS[form],
+        tracker=None if tracker is None else TRACKERS[tracker],
+    )
 
 
 @dataclass(frozen=True, slots=True)

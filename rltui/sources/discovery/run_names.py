@@ -23,3 +23,8 @@ class RunNames:
             known = self._given[number, identity] = next(itertools.chain(free, more))
             self._taken.add((number, known))
         return known
+
+    def recall(self, number: int, identity: str, name: str) -> None:
+        """Give the name that a run had when another process searched."""
+        self._given[number, identity] = name
+        self._taken.add((number, name))

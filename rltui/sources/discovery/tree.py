@@ -88,6 +88,22 @@ class SearchStoppedError(Exception):
 
 
 @dataclass(slots=True)
+class Place:
+    """A directory to be searched."""
+
+    path: Path
+    name: str
+    """Relative to the logdir."""
+    depth: int
+    logs: int = 0
+    """Logs that were found in it."""
+    opened: dict[str, int] = field(default_factory=dict)
+    """Suffix -> files that were opened."""
+    claimed: set[str] = field(default_factory=set)
+    """Suffixes of files that are logs."""
+
+
+@dataclass(slots=True)
 class Tree:
     """What a walk through one logdir found."""
 

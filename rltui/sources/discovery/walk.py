@@ -11,9 +11,12 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
+from rltui.core.address import is_remote
+from rltui.files.disk import Entry, Status, expect, listing
+from rltui.files.disk import status as status_of
 from rltui.files.trouble import is_missing, reason_of
 from rltui.formats import HEAD_BYTES, Format, Options
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
@@ -24,6 +27,7 @@ from rltui.sources.discovery.tree import (
     CHECKPOINT_LOG,
     Candidate,
     LogdirError,
+    Place,
     SearchStoppedError,
     Tree,
     pruned,
@@ -31,6 +35,9 @@ from rltui.sources.discovery.tree import (
 from rltui.trackers import Tracker
 
 MISSING = "no such file or directory"
+#: Directories that a server may be asked for at once.
+_EXPECTED = 100
+_ELSEWHERE = "looks like a database of a tracker, which is read from a local disk only"
 
 
 class Walker:
@@ -78,7 +85,7 @@ class Walker:
         """
         return Walk(self, logdir, seen).run()
 
-    def single(self, path: Path, status: os.stat_result, *, named: bool = True) -> list[Candidate]:
+    def single(self, path: Path, status: Status, *, named: bool = True) -> list[Candidate]:
         """What a single file is; it is searched further when the user has ``named`` it.
 
         Raises LogdirError when it is no log.
@@ -101,7 +108,7 @@ class Walker:
             raise LogdirError(path, reason_of(error)) from error
 
     def _form_of(
-        self, path: Path, status: os.stat_result, forms: Sequence[Format], named: bool
+        self, path: Path, status: Status, forms: Sequence[Format], named: bool
     ) -> Format | None:
         """The format of a single file; the user may have called a console log anything."""
         for form in forms:
@@ -111,22 +118,6 @@ class Walker:
         return next(
             (f for f in further if self.heads.claims_further(f, path, status, named=True)), None
         )
-
-
-@dataclass(slots=True)
-class Place:
-    """A directory to be searched."""
-
-    path: Path
-    name: str
-    """Relative to the logdir."""
-    depth: int
-    logs: int = 0
-    """Logs that were found in it."""
-    opened: dict[str, int] = field(default_factory=dict)
-    """Suffix -> files that were opened."""
-    claimed: set[str] = field(default_factory=set)
-    """Suffixes of files that are logs."""
 
 
 class Walk:
@@ -144,7 +135,7 @@ class Walk:
         self._pending = deque([Place(logdir, "", 0)])
         self._linked: deque[Place] = deque()
         """Directories behind links come last, so that a real path gives the name."""
-        self._later: list[tuple[Place, Path, os.stat_result, list[Format]]] = []
+        self._later: list[tuple[Place, Path, Status, list[Format]]] = []
         """Logs by their names whose rows may lie further than where they were searched."""
 
     def run(self) -> Tree:
@@ -174,13 +165,12 @@ class Walk:
         """Whether to stop early."""
         return False
 
-    def _entries(self, path: Path) -> list[os.DirEntry[str]]:
-        with os.scandir(path) as listing:
-            return sorted(listing, key=lambda e: e.name)
+    def _entries(self, path: Path) -> list[Entry]:
+        return sorted(listing(path), key=lambda e: e.name)
 
-    def _in_order(self, entries: list[os.DirEntry[str]]) -> Iterable[os.DirEntry[str]]:
+    def _in_order(self, entries: list[Entry]) -> Iterable[Entry]:
         """Of many files of one kind the newest first: some of them are opened, not all."""
-        kinds: dict[str, list[os.DirEntry[str]]] = {}
+        kinds: dict[str, list[Entry]] = {}
         for entry in entries:
             kinds.setdefault(_suffix(entry.name), []).append(entry)
         out = []
@@ -190,12 +180,12 @@ class Walk:
             out += kind
         return out
 
-    def _enters(self, entry: os.DirEntry[str]) -> bool:
+    def _enters(self, entry: Entry) -> bool:
         """Whether to search a directory."""
         return not pruned(entry.name)
 
     def _claim(
-        self, place: Place, path: Path, status: os.stat_result, forms: list[Format]
+        self, place: Place, path: Path, status: Status, forms: list[Format]
     ) -> Format | None:
         """The format that claims a file of a fitting name. Raises OSError."""
         suffix = _suffix(path.name)
@@ -207,8 +197,11 @@ class Walk:
     def _search(self, place: Place) -> None:
         self._walker.go_on()
         tree = self.tree
+        if is_remote(place.path):
+            following = (p.path for p in islice(self._pending, _EXPECTED))
+            expect([place.path, *following], self._reads_head)
         try:
-            status = place.path.stat()
+            status = status_of(place.path)
             identity = (status.st_dev, status.st_ino)
             if identity in self._seen:
                 return
@@ -223,6 +216,8 @@ class Walk:
         tree.directories.append((place.path, status.st_mtime_ns))
         names = {e.name for e in entries}
         trackers = self._walker.trackers
+        if is_remote(place.path):
+            trackers = ()
         tracker = next((t for t in trackers if t.claims_directory(place.path, names)), None)
         if tracker is not None:
             self._store(place.path, place.name, tracker, within=False)
@@ -230,11 +225,15 @@ class Walk:
         for entry in self._in_order(entries):
             failure = self._visit(place, entry)
             if failure is not None:
-                tree.trouble(Path(entry.path), reason_of(failure))
+                tree.trouble(place.path / entry.name, reason_of(failure))
         if CHECKPOINT_LOG not in names:
             self._checkpoint(place, names)
 
-    def _visit(self, place: Place, entry: os.DirEntry[str]) -> OSError | None:
+    def _reads_head(self, name: str) -> bool:
+        """Whether the beginning of a file of this name is read to know what it is."""
+        return any(f.claims_name(name) and not f.name_decides for f in self._walker.formats)
+
+    def _visit(self, place: Place, entry: Entry) -> OSError | None:
         """Sort one directory entry into the tree; the error of one that cannot be read."""
         self._walker.go_on()
         try:
@@ -245,14 +244,14 @@ class Walk:
                 return error
         return None
 
-    def _sort(self, place: Place, entry: os.DirEntry[str]) -> None:
+    def _sort(self, place: Place, entry: Entry) -> None:
         name = entry.name
         if entry.is_dir():
             if place.depth < self.most_depth and self._enters(entry):
                 child = f"{place.name}/{name}" if place.name else name
                 self.tree.names.add(child)
                 further = self._linked if entry.is_symlink() else self._pending
-                further.append(Place(Path(entry.path), child, place.depth + 1))
+                further.append(Place(place.path / name, child, place.depth + 1))
             return
         forms = [f for f in self._walker.formats if f.claims_name(name)]
         trackers = [t for t in self._walker.trackers if t.claims_name(name)]
@@ -262,11 +261,16 @@ class Walk:
         if place.opened.get(suffix, 0) >= self.most_alike and suffix not in place.claimed:
             self.tree.refused_count += not all(f.common for f in forms)
             return
+        if trackers and is_remote(place.path):
+            if not forms:
+                self.tree.refuse(place.path / name, _ELSEWHERE)
+                return
+            trackers = []
         status = entry.stat()
         identity = (status.st_dev, status.st_ino)
         if not stat.S_ISREG(status.st_mode) or identity in self._seen:
             return
-        path, stores = Path(entry.path), self._walker.stores
+        path, stores = place.path / name, self._walker.stores
         tracker = next((t for t in trackers if stores.claims(t, path)), None)
         if tracker is not None:
             self._seen.add(identity)
@@ -277,7 +281,7 @@ class Walk:
         else:
             self._file(place, path, status, forms)
 
-    def _file(self, place: Place, path: Path, status: os.stat_result, forms: list[Format]) -> None:
+    def _file(self, place: Place, path: Path, status: Status, forms: list[Format]) -> None:
         form = self._claim(place, path, status, forms)
         if form is None and status.st_size > HEAD_BYTES and any(f.anywhere for f in forms):
             self._later.append((place, path, status, forms))
@@ -288,7 +292,7 @@ class Walk:
         self,
         place: Place,
         path: Path,
-        status: os.stat_result,
+        status: Status,
         forms: list[Format],
         form: Format | None,
     ) -> None:
@@ -306,7 +310,7 @@ class Walk:
             if not all(decided for _, _, decided in found):
                 self.tree.unclaimed.append(path)
 
-    def _add(self, place: Place, path: Path, form: Format, status: os.stat_result) -> None:
+    def _add(self, place: Place, path: Path, form: Format, status: Status) -> None:
         home = form.home(place.name, path)
         rowless = self._walker.heads.is_rowless(form, path)
         size, modified = status.st_size, status.st_mtime
@@ -320,7 +324,7 @@ class Walk:
         for number in sorted((int(m.group(1)) for m in matches if m), reverse=True):
             path = place.path / f"checkpoint-{number}" / CHECKPOINT_LOG
             try:
-                status = path.stat()
+                status = status_of(path)
                 form = next((f for f in forms if self._walker.heads.claims(f, path, status)), None)
             except OSError:
                 continue  # being written, or one of another framework
@@ -352,7 +356,7 @@ def _suffix(name: str) -> str:
     return os.path.splitext(name)[1]  # noqa: PTH122 - a Path costs ten times as much
 
 
-def _modified(entry: os.DirEntry[str]) -> float:
+def _modified(entry: Entry) -> float:
     try:
         return entry.stat().st_mtime
     except OSError:

@@ -121,6 +121,7 @@ class Feed(ABC):
             self._guessed,
             file.joined,
             file.alone,
+            file.part,
         )
 
     def _batch(self, decoded: Decoded, notes: Notes = ()) -> Batch:

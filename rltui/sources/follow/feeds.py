@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rltui.core.address import is_remote
 from rltui.core.batch import Batch, RunKey
 from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
 from rltui.sources.follow.feed import Feed
@@ -116,10 +117,13 @@ class Feeds:
         return bool(alike) and feed.file.key not in alike
 
     def directories_by_change(self) -> list[Path]:
-        """The logdirs, then the directories where something was written last."""
-        times = {path: max(0.0, ns / 1e9) for path, ns in self._directories.items()}
+        """The logdirs, then the directories where something was written last; those here."""
+        local = {p: ns for p, ns in self._directories.items() if not is_remote(p)}
+        times = {path: max(0.0, ns / 1e9) for path, ns in local.items()}
         for feed in self._feeds.values():
             parent = feed.file.path.parent
+            if is_remote(parent):
+                continue
             times[parent] = max(times.get(parent, 0.0), feed.modified)
         return sorted(times, key=lambda p: (p not in self._logdirs, -times[p]))
 

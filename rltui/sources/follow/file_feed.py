@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rltui.core.address import is_remote
 from rltui.core.batch import Batch, Restart
 from rltui.core.block import Block
-from rltui.files.tail import Polled, Tail
+from rltui.files.tail import Polled, Tail, Tailing
 from rltui.files.trouble import contained
 from rltui.formats import Decoded, Format, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
@@ -19,16 +20,31 @@ class FileFeed(Feed):
     """Follows a file that a log format claims."""
 
     def __init__(
-        self, run: RunFiles, file: LogFile, options: Options, tail: Tail | None = None
+        self,
+        run: RunFiles,
+        file: LogFile,
+        options: Options,
+        tail: Tailing | None = None,
+        *,
+        summed: bool = False,
     ) -> None:
+        """``summed``: batches have a checksum."""
         assert file.format is not None
         super().__init__(run, file)
         self._format = file.format
         self._options = options
         self._whole = file.format.document
         self._rewritten = not (file.format.restarts or self._whole)
-        self._tail = tail or Tail(file.path, whole=self._whole, rewritten=self._rewritten)
+        self._tail = tail or self._new_tail(summed=summed)
         self._decoder = file.format.decoder(options, file.path)
+
+    def _new_tail(self, *, summed: bool) -> Tailing:
+        path, whole, rewritten = self.file.path, self._whole, self._rewritten
+        if not is_remote(path):
+            return Tail(path, whole=whole, rewritten=rewritten, summed=summed)
+        from rltui.files.remote.tail import RemoteTail
+
+        return RemoteTail(path, whole=whole, rewritten=rewritten)
 
     @property
     def _owner(self) -> Format:
@@ -107,7 +123,17 @@ class FileFeed(Feed):
             gone=self._tail.gone,
             replaced=self._replaces(polled, decoded),
             document=self._whole,
+            checksum=self._checksum,
+            finished=self.finished,
         )
+
+    @property
+    def _checksum(self) -> int | None:
+        """By which another reader that has read as many bytes can go on from here."""
+        tail = self._tail
+        if not (isinstance(tail, Tail) and tail.summed) or self._decoder.holds_row:
+            return None
+        return None if self.given_up else tail.checksum
 
     def _replaces(self, polled: Polled, decoded: Decoded) -> bool:
         """Whether the points of a batch take the place of all older ones of the file."""

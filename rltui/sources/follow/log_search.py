@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from rltui.core.batch import Note, RunKey
 from rltui.core.clock import Clock
 from rltui.core.level import Level
+from rltui.files.disk import status, trouble
 from rltui.files.trouble import TroubledPaths
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, RunFiles
@@ -58,13 +58,16 @@ class LogSearch:
         """How often the directories were walked."""
         self.run_count = 0
         """Runs that the newest search found."""
+        self.found: tuple[RunFiles, ...] = ()
+        """These runs."""
         self.refused: tuple[Note, ...] = ()
         """Files that look like logs and are not read; the first few, then their number."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """The newest note of each path that had trouble and is no file of a run."""
-        return self._trouble.notes
+        """The newest note of each path that had trouble and is no file of a run, and of each
+        server."""
+        return self._trouble.notes + trouble(self._logdirs)
 
     def walk(self) -> Discovery:
         """Search now. Raises SourceError, see :meth:`RunFinder.find`."""
@@ -76,7 +79,7 @@ class LogSearch:
         self._directories.set(found.directories, found.unclaimed)
         self.refused = self._refused(found)
         runs = self._chosen(found.runs)
-        self.run_count = len(runs)
+        self.run_count, self.found = len(runs), runs
         return replace(found, runs=runs)
 
     def pause(self, now: float, *, reported: bool) -> float:
@@ -215,13 +218,13 @@ class Directories:
 
 def _time(path: Path) -> int:
     try:
-        return os.stat(path).st_mtime_ns  # noqa: PTH116
+        return status(path).st_mtime_ns
     except OSError:
         return -1
 
 
 def _size(path: Path) -> int:
     try:
-        return os.stat(path).st_size  # noqa: PTH116
+        return status(path).st_size
     except OSError:
         return -1

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
+from rltui.core.level import Level
 from rltui.core.stdin import PIPE
+from rltui.files.disk import connect, trouble
 from rltui.formats import ALL_FORMATS, Format, Options
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.logdir import RunFinder
-from rltui.sources.discovery.run_files import LogFile, RunFiles
+from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
 from rltui.sources.follow.batch_queue import MOST_BATCHES, BatchQueue
 from rltui.sources.follow.feed import Feed
 from rltui.sources.follow.feeds import Feeds
 from rltui.sources.follow.file_feed import FileFeed
+from rltui.sources.follow.known import Known
 from rltui.sources.follow.log_search import Choose, LogSearch
 from rltui.sources.follow.loop import FollowLoop
-from rltui.sources.follow.pipe_reader import PipeReader
-from rltui.sources.follow.reread import read_again, rereadable
 from rltui.sources.follow.schedule import Intervals, Watching
-from rltui.sources.follow.stdin_feed import StdinFeed
-from rltui.sources.follow.tracker_feed import TrackerFeed
 from rltui.sources.follow.wake_ups import WakeUps
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of this many
@@ -53,11 +53,16 @@ class Reader:
         pipe: int = 0,
         ends: EndSigns | None = None,
         waits: bool = False,
+        known: Known | None = None,
     ) -> None:
         """``choose`` selects the runs to read among all found; ``pipe`` is the file descriptor
         that the logdir ``-`` means; ``ends`` knows the logs of jobs that died before
-        their first row; ``waits``: a named file that is empty is no error."""
-        logdirs = tuple(Path(p) for p in logdirs)
+        their first row; ``waits``: a named file that is empty is no error; ``known``: what a
+        reader in another process has handed over, from which this one goes on. With it, even
+        empty, batches have checksums.
+
+        Raises UsageError when a logdir is elsewhere and what that needs is not installed."""
+        self._logdirs = logdirs = tuple(logdirs)
         self._clock = clock or SystemClock()
         self._options = Options(verify, tuple(step_keys)) if step_keys else Options(verify)
         self._formats = tuple(formats)
@@ -65,6 +70,7 @@ class Reader:
         self._ends = ends
         self._budget = budget_bytes
         watch = watch or Intervals()
+        connect(logdirs, self._clock, watch.remote_s)
         self._wake_ups = WakeUps(lambda name: any(f.claims_name(name) for f in formats))
         finder = RunFinder(
             *(logdirs, formats, self._options),
@@ -72,6 +78,9 @@ class Reader:
             waits=waits,
             stopped=lambda: self._wake_ups.stopped,
         )
+        self._known = known
+        for run, files in (known or Known()).by_run():
+            finder.recall(run, files[0].run_path, [f.source for f in files])
         self._search = LogSearch(finder, logdirs, self._clock, watch, choose)
         self._feeds = Feeds(self._open, logdirs)
         self._queue = BatchQueue(on_batch)
@@ -87,9 +96,16 @@ class Reader:
 
     def _open(self, run: RunFiles, file: LogFile) -> Feed:
         if file.path == PIPE:
+            from rltui.sources.follow.pipe_reader import PipeReader
+            from rltui.sources.follow.stdin_feed import StdinFeed
+
             pipe = PipeReader(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
             return StdinFeed(run, file, self._options, self._formats, pipe, self._clock, self._ends)
+        if self._known is not None:
+            return self._known.feed(run, file, self._options)
         if file.tracker is not None:
+            from rltui.sources.follow.tracker_feed import TrackerFeed
+
             return TrackerFeed(run, file)
         return FileFeed(run, file, self._options)
 
@@ -108,6 +124,17 @@ class Reader:
         found = self._search.walk()
         self._loop.adopt(found)
         return found.runs
+
+    @property
+    def found(self) -> tuple[RunFiles, ...]:
+        """The runs that the last search found and that are to be read."""
+        return self._search.found
+
+    def adopt(self, runs: Sequence[RunFiles]) -> None:
+        """Read these runs, which another reader of the same logdirs found, instead of searching
+        once."""
+        self._loop.adopt(Discovery(tuple(runs)))
+        self._scanned = math.inf
 
     def _scan_unless_fresh(self) -> None:
         scanned, self._scanned = self._scanned, None
@@ -132,6 +159,8 @@ class Reader:
         None when its files do not hold all of that any more, see
         :mod:`rltui.sources.follow.reread`.
         """
+        from rltui.sources.follow.reread import read_again, rereadable
+
         known = {feed.file.path: feed.file for feed in self._feeds}
         files = [known[path] for path in sources if path in known]
         if len(files) < len(sources) or any(f.format is None for f in files):
@@ -198,6 +227,11 @@ class Reader:
         One note for each path, the newest; level OK when it is over.
         """
         return self._search.notes
+
+    @property
+    def out_of_reach(self) -> tuple[Path, ...]:
+        """Logdirs on servers that cannot be reached now. Does no I/O."""
+        return tuple(p for p in self._logdirs if any(n.level >= Level.WATCH for n in trouble((p,))))
 
     @property
     def unclaimed(self) -> tuple[Note, ...]:

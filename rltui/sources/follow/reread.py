@@ -10,12 +10,12 @@ and read again at any time, on any thread, unless
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rltui.core.batch import Batch, SourceInfo
 from rltui.core.level import Level
+from rltui.files.disk import opened, status
 from rltui.files.tail import Polled, Tail
 from rltui.files.trouble import reason_of
 from rltui.formats import Options
@@ -61,7 +61,7 @@ def rereadable(sources: Iterable[SourceInfo], generations: Iterable[int]) -> boo
 
 def _size(path: Path) -> int:
     try:
-        return path.stat().st_size
+        return status(path).st_size
     except OSError:
         return -1
 
@@ -78,12 +78,8 @@ class _Prefix(Tail):
         if 0 < self.size <= self.offset:
             return Polled()
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-            try:
-                wanted = min(budget_bytes, self.size - self.offset)
-                data = os.pread(descriptor, wanted, self.offset)
-            finally:
-                os.close(descriptor)
+            with opened(self.path) as read:
+                data = read(min(budget_bytes, self.size - self.offset), self.offset)
         except OSError as error:
             return _failed(reason_of(error, _FAILURE))
         if not data:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rltui.core.address import is_remote
 from rltui.core.block import Block, IntArray
 from rltui.formats import Format, Options, Sampler
 
@@ -32,7 +33,7 @@ _STEPS = 3
 class Limits:
     """What sampling one file may cost."""
 
-    windows: int = 200
+    windows: int = 100
     window_bytes: int = 1 << 16
     """Bytes of a window; more where a step is longer than that."""
     most_bytes: int = 16 << 20
@@ -53,10 +54,12 @@ class Overview:
 def overview(
     path: Path, form: Format, options: Options | None = None, limits: Limits | None = None
 ) -> Overview | None:
-    """Sample a file; None when reading it whole costs no more, or when its format cannot be
-    sampled. Raises OSError."""
-    if form.sampler() is None:
-        return None
+    """Sample a file; None when reading it whole costs no more, or when it cannot be sampled.
+
+    Raises OSError.
+    """
+    if form.sampler() is None or is_remote(path):
+        return None  # many small ranges of a server take as long as all of it
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         size = os.fstat(descriptor).st_size

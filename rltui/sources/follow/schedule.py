@@ -51,6 +51,11 @@ class Watching(Protocol):
         ...
 
     @property
+    def remote_s(self) -> float:
+        """Least seconds between two listings of a directory of a server or bucket."""
+        ...
+
+    @property
     def inotify(self) -> bool:
         """Whether the system may wake the reader sooner."""
         ...
@@ -64,6 +69,7 @@ class Intervals:
     slow_s: float = 5.0
     rescan_s: float = 5.0
     inotify: bool = True
+    remote_s: float = 5.0
 
 
 @dataclass(slots=True)

@@ -10,7 +10,6 @@ from rltui.core.batch import RunKey
 from rltui.health.model import Finding
 from rltui.present.kit.line import Line
 from rltui.present.screens.entries import indented
-from rltui.present.screens.findings_detail import detail_lines
 from rltui.present.screens.findings_list import (
     ItemId,
     entries_below,
@@ -82,6 +81,8 @@ class FindingsPane(Container):
         self.query_one("#detail", Lines).update()
 
     def _draw_detail(self, width: int, height: int) -> list[Line]:
+        from rltui.present.screens.findings_detail import detail_lines
+
         run, view, layout = self._run, shell_of(self).view, self._layout
         margin = 1 if layout.side else layout.margin
         cells = layout.side or width - margin - 1

@@ -9,9 +9,7 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 
 from rltui.core.batch import RunKey
-from rltui.health.muting import MutedFinding
-from rltui.present.screens.clipboard import finding_text, metric_text
-from rltui.present.screens.explain import explain_finding, explain_tag
+from rltui.health.model import MutedFinding
 from rltui.present.screens.finding_rows import finding_rows
 from rltui.present.screens.findings_list import row_of, tag_at
 from rltui.present.screens.keys import FINDINGS, GRID, LIST, TIMING
@@ -317,6 +315,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_explain(self) -> None:
         """What the metric or finding at the cursor means."""
+        from rltui.present.screens.explain import explain_finding, explain_tag
         from rltui.tui.screens.explain import ExplainScreen
 
         run, tag, finding = self.run, self.tag, self.findings.finding
@@ -331,6 +330,8 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
             self.shell.say("nothing to explain at the cursor")
 
     def copied_text(self) -> str:
+        from rltui.present.screens.clipboard import finding_text, metric_text
+
         run, tag, finding = self.run, self.tag, self.findings.finding
         if tag is not None:
             return metric_text(run, tag)

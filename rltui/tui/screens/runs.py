@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 
 from rltui.core.batch import RunKey
 from rltui.present.kit.line import Line, Token, fit_line, style, with_ground
-from rltui.present.screens.clipboard import run_text
 from rltui.present.screens.header import runs_header
 from rltui.present.screens.keys import RUNS
 from rltui.present.screens.marks import toggled
@@ -90,7 +89,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             hidden = len(session.views) - len(self._shown)
             view, share = self.shell.view, session.reading()
             self._rows = RunRows(self._shown, view, width, share, session.reference.run)
-            entries = self._rows.entries(hidden)
+            entries = self._rows.entries(hidden, session.notes)
             room = height - 4 - sum(e.height for e in entries)
             self._make_room(preview_height(width, room) if share is None else 0)
             self.items.show(entries)
@@ -140,7 +139,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         session = self._session
         if width >= LEAST[0] and self.size.height >= LEAST[1]:
             found, troubles = session.run_count, session.troubles()
-            return waiting_lines(session.logdirs, found, troubles, width, height)
+            missed = session.unmatched
+            return waiting_lines(session.logdirs, found, troubles, width, height, missed)
         return tiny_lines(session.runs(), session.reading(), self.shell.view, width, height)
 
     def _note(self) -> str:
@@ -234,6 +234,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             self.shell.push_screen(HyperparametersScreen(self._session, run))
 
     def copied_text(self) -> str:
+        from rltui.present.screens.clipboard import run_text
+
         run = self._run_at_cursor
         return "" if run is None else run_text(run)
 

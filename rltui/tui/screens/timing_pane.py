@@ -18,7 +18,6 @@ from rltui.present.screens.timing import (
     timing_note,
     timing_rows,
 )
-from rltui.present.screens.timing_plot import stacked_lines
 from rltui.present.screens.timing_table import stage_columns, stages_head
 from rltui.session import RunView
 from rltui.tui.shell import shell_of
@@ -113,6 +112,8 @@ class TimingPane(Vertical):
         found, layout = anatomy(self._run), self._layout
         if found is None:
             return []
+        from rltui.present.screens.timing_plot import stacked_lines
+
         view = shell_of(self).view
         lines = stacked_lines(self._run, found, view, layout.width, height - 1, shares=self.shares)
         return [[], *indented(lines, layout.margin)]

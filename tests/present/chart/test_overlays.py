@@ -100,7 +100,7 @@ def test_names_are_cut_in_a_legend_before_any_is_left_out() -> None:
         for n, (t, name) in enumerate(zip(RUN_TOKENS, names[1:], strict=True), 2)
     ]
     nothing = np.zeros(0)
-    rest = Overlay(nothing, nothing, Token.BAND, "3 more as a band")
+    rest = Overlay(nothing, nothing, Token.MUTED, "3 more as a band", is_band=True)
     chart = Chart(Curve(X, OWN.y, sign="1"), label=names[0], overlays=[*others, rest])
     for width, height in ((110, 12), (120, 20), (70, 20)):
         lines = draw(chart, width=width, height=height)
@@ -157,7 +157,7 @@ def test_lines_bear_their_signs(glyphs) -> None:
 
 def test_the_band_of_other_runs_is_a_tone_in_the_legend() -> None:
     nothing = np.zeros(0)
-    other = Overlay(nothing, nothing, Token.BAND, "3 more")
+    other = Overlay(nothing, nothing, Token.BAND, "3 more", is_band=True)
     first = plain(draw(Chart(OWN, label="a", overlays=[other]))[0])
     assert first.split() == ["━", "a", "⢕", "3", "more"]
     first = plain(draw(Chart(OWN, label="a", overlays=[other]), glyphs=ASCII)[0])

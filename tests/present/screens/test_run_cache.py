@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
+
 from rltui.present.screens.run_cache import RunCache, RunSeriesCache
-from tests.builders import a_batch
+from tests.builders import a_batch, steps
 from tests.fakes import FakeReader, a_session
 
 
@@ -21,6 +23,25 @@ def test_values_are_kept_until_the_run_changes() -> None:
     reader.feed(a_batch({"loss": [3, 2, 1]}, replaced=True))
     session.drain()
     assert [get("a"), get("a")] == [3, 3]
+
+
+def test_values_of_a_run_that_is_not_shown_any_more_are_dropped_once_it_changes() -> None:
+    reader = FakeReader()
+    session = a_session(
+        a_batch({"a": [1]}, run="x"), a_batch({"a": [1]}, run="y", source="e"), reader=reader
+    )
+    x, y = session.runs()
+    cache: RunCache[str, set[str]] = RunCache()
+    left = weakref.ref(cache.get(x, "curve", set))
+    for row in range(4):
+        reader.feed(
+            a_batch(steps(row + 2, {"a": [2]}), run="x"),
+            a_batch(steps(row + 2, {"a": [2]}), run="y", source="e"),
+        )
+        session.drain()
+        cache.get(y, "curve", set)
+    assert left() is None
+    assert cache.has(y, "curve")
 
 
 def test_each_run_has_a_series_cache_of_its_own() -> None:

@@ -26,12 +26,12 @@ class Reads:
         self.opens: Counter[str] = Counter()
         self.bytes_read = 0
 
-    def open(self, path: Path, *args: Any, **kwargs: Any) -> Any:
-        file = open(path, *args, **kwargs)  # noqa: PTH123, SIM115 - Path.open is replaced
-        if str(path).startswith(self._root):
-            self.opens[path.name] += 1
-            self.bytes_read += os.fstat(file.fileno()).st_size
-        return file
+    def opened(self, descriptor: int, path: Any, flags: int) -> int:
+        """Count a file that was opened to be read."""
+        if str(path).startswith(self._root) and not flags & os.O_WRONLY:
+            self.opens[Path(path).name] += 1
+            self.bytes_read += os.fstat(descriptor).st_size
+        return descriptor
 
     def clear(self) -> None:
         self.opens.clear()
@@ -40,8 +40,8 @@ class Reads:
 
 @pytest.fixture
 def reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reads:
-    found = Reads(tmp_path)
-    monkeypatch.setattr(Path, "open", lambda *a, **k: found.open(*a, **k))  # noqa: PLW0108 - bound
+    found, real = Reads(tmp_path), os.open
+    monkeypatch.setattr(os, "open", lambda p, f, *a: found.opened(real(p, f, *a), p, f))
     return found
 
 

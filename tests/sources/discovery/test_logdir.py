@@ -161,6 +161,16 @@ def test_run_names_are_harmless(tmp_path: Path) -> None:
     assert name.isprintable()
 
 
+def test_names_of_a_store_are_escaped_once(tmp_path: Path) -> None:
+    directory = tmp_path / "a\x07"
+    directory.mkdir()
+    TrackioDatabase(directory, ids=False).log("b\x1b", [(1, {"loss": 1.0})])
+    assert names(tmp_path) == {r"a\x07/proj/b\x1b": 1}
+    (directory / "progress.csv").write_text("step,loss\n1,0.5\n")
+    (run,) = discover([tmp_path]).runs
+    assert (run.key.name, run.files[1].alone) == (r"a\x07", r"a\x07/proj/b\x1b")
+
+
 # -- files of a run in directories below it ---------------------------------------------------
 
 

@@ -265,8 +265,8 @@ def test_of_many_alike_files_only_a_few_are_opened(
     for i in range(30):
         jsonl(here / f"exp{i}.jsonl")
     opened = []
-    real = Path.open
-    monkeypatch.setattr(Path, "open", lambda p, *a, **k: (opened.append(p), real(p, *a, **k))[1])
+    real = os.open
+    monkeypatch.setattr(os, "open", lambda p, *a, **k: (opened.append(p), real(p, *a, **k))[1])
     assert look(here, Bounds()) == (30, False)
     assert len(opened) == 4
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources.follow import inotify
 from rltui.sources.follow.inotify import Inotify
 
 
@@ -33,18 +32,6 @@ class RefusesWatches:
         return -1
 
 
-def test_inotify_wakes(tmp_path: Path) -> None:
-    woken = threading.Event()
-    notifier = Inotify(lambda path, structural, directory: woken.set())
-    if not notifier.start([tmp_path]):
-        pytest.skip("no inotify here")
-    try:
-        (tmp_path / "file").write_text("x")
-        assert woken.wait(10)
-    finally:
-        notifier.stop()
-
-
 @pytest.mark.parametrize("library", [object(), RefusesWatches(), RefusesInstances()])
 def test_a_system_without_inotify_is_polled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: object
@@ -54,42 +41,6 @@ def test_a_system_without_inotify_is_polled(
     assert not notifier.start([tmp_path])
     assert not notifier.watched
     notifier.stop()
-
-
-def test_only_the_directories_themselves_are_watched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(inotify, "MAX_WATCHES", 2)
-    directories = [tmp_path / name for name in "abc"]
-    for directory in directories:
-        (directory / "deep").mkdir(parents=True)
-    seen: list[tuple[str, bool, bool]] = []
-    woken = threading.Event()
-
-    def wake(path: str, structural: bool, directory: bool) -> None:
-        seen.append((path, structural, directory))
-        if path.endswith("end"):
-            woken.set()
-
-    notifier = Inotify(wake)
-    if not notifier.start(directories):
-        pytest.skip("no inotify here")
-    try:
-        assert notifier.watched == {tmp_path / "a", tmp_path / "b"}
-        (tmp_path / "a" / "deep" / "file").touch()
-        (tmp_path / "c" / "file").touch()
-        notifier.update([tmp_path / "a", tmp_path / "gone", tmp_path / "c"])
-        assert notifier.watched == {tmp_path / "a"}
-        notifier.update([tmp_path / "a", tmp_path / "c"])
-        (tmp_path / "b" / "file").touch()
-        (tmp_path / "c" / "new").mkdir()
-        (tmp_path / "a" / "end").touch()
-        assert woken.wait(10)
-    finally:
-        notifier.stop()
-    structural = {path for path, structural, _ in seen if structural}
-    assert structural <= {str(tmp_path / "a" / "end"), str(tmp_path / "c" / "new")}
-    assert (str(tmp_path / "a" / "end"), True, False) in seen
 
 
 def test_what_happens_to_a_watched_directory_is_reported(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
 from rltui.sources.follow import pipe_reader
-from rltui.sources.follow import reader as module
+from rltui.sources.follow import pipe_reader as module
 from rltui.sources.follow.pipe_reader import PipeReader
 
 ROW = "step:{0} - actor/entropy:{1} - critic/score/mean:0.5 - response_length/mean:300.0\n"

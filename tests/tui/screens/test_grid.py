@@ -198,15 +198,9 @@ async def test_new_rows_reach_every_chart_and_leave_cursor_and_crosshair(
 async def test_a_stream_of_rows_draws_charts_in_turn_and_its_end_the_others(
     sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn, chart_of = set[str](), grid.chart_of
-
-    def counted(run: RunView, tag: str, *rest: Any, **more: Any) -> Any:
-        drawn.add(tag)
-        return chart_of(run, tag, *rest, **more)
-
     async with open_app(*sick, size=(160, 45)) as hand:
         await hand.press("3", "v", "g")
-        monkeypatch.setattr(grid, "chart_of", counted)
+        drawn = charts_drawn(monkeypatch)
         monkeypatch.setattr("rltui.tui.widgets.grid._STREAM_S", 3600.0)
         tags, rows = set(hand.ids), count(61)
 
@@ -223,25 +217,19 @@ async def test_a_stream_of_rows_draws_charts_in_turn_and_its_end_the_others(
         drawn.clear()
         hand.run.metrics.grid._end_stream()
         await hand.settle()
-        assert drawn == tags - turns[-1], "at the end of the stream the others follow"
+        assert set(drawn) == tags - turns[-1], "at the end of the stream the others follow"
         assert await news() == tags
 
 
 async def test_a_key_in_a_stream_draws_the_chart_that_it_moves_to(
     sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn, chart_of = list[str](), grid.chart_of
-
-    def counted(run: RunView, tag: str, *rest: Any, **more: Any) -> Any:
-        drawn.append(tag)
-        return chart_of(run, tag, *rest, **more)
-
     async with open_app(*sick, size=(160, 45)) as hand:
         await hand.press("3", "v", "g")
         monkeypatch.setattr("rltui.tui.widgets.grid._STREAM_S", 3600.0)
         await a_row(hand, 61)
         await a_row(hand, 62)
-        monkeypatch.setattr(grid, "chart_of", counted)
+        drawn = charts_drawn(monkeypatch)
         await hand.press("end")
         assert drawn == [hand.cursor], "which waited for the next row, and no other"
 
@@ -249,21 +237,27 @@ async def test_a_key_in_a_stream_draws_the_chart_that_it_moves_to(
 async def test_a_new_verdict_is_no_row_of_a_stream(
     sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn, chart_of = set[str](), grid.chart_of
-
-    def counted(run: RunView, tag: str, *rest: Any, **more: Any) -> Any:
-        drawn.add(tag)
-        return chart_of(run, tag, *rest, **more)
-
     async with open_app(*sick, size=(160, 45)) as hand:
         await hand.press("3", "v", "g")
         monkeypatch.setattr("rltui.tui.widgets.grid._STREAM_S", 3600.0)
         await a_row(hand, 61)
-        monkeypatch.setattr(grid, "chart_of", counted)
+        drawn = charts_drawn(monkeypatch)
         hand.run.run.version += 1
         hand.run.update()
         await hand.settle()
-        assert drawn == set(hand.ids), "all show it at once"
+        assert set(drawn) == set(hand.ids), "all show it at once"
+
+
+def charts_drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tags of the charts that are drawn from now on, in order."""
+    drawn, chart_of = list[str](), grid.chart_of
+
+    def counted(run: RunView, tag: str, *rest: Any, **more: Any) -> Any:
+        drawn.append(tag)
+        return chart_of(run, tag, *rest, **more)
+
+    monkeypatch.setattr(grid, "chart_of", counted)
+    return drawn
 
 
 async def a_row(hand: Hand, step: int) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
+from rltui.session import Session
 from rltui.session.choice import Choice
 from rltui.tui.app import RltuiApp
 from tests.builders import LOGDIR, a_batch, a_block
@@ -113,6 +114,19 @@ async def test_a_long_list_scrolls_with_the_cursor() -> None:
         assert " Run" in hand.lines[1] or " Run" in hand.lines[2], "the head does not scroll"
         await hand.press("ctrl+u", "ctrl+u", "g")
         assert any(x.startswith("▌") and "run000" in x for x in hand.lines)
+
+
+async def test_runs_that_were_not_chosen_are_named(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "calm.jsonl", {"loss": [0.5] * 30})
+    session = Session([tmp_path], choice=Choice(run_glob="clam", waits=True))
+    session.scan()
+    app = RltuiApp(session, a_look())
+    async with driving(app, size=(100, 24)) as pilot:
+        await pilot.pause()
+        words = " ".join(Hand(app, pilot, FakeReader()).text.split())
+    assert "no run matches 'clam' (--run); did you mean 'calm'?; 1 run found: calm" in words
+    assert "waiting for logs in" in words
+    assert "trouble" not in words
 
 
 async def test_without_runs_it_says_where_it_looks_and_what_is_in_the_way() -> None:
@@ -275,6 +289,37 @@ async def test_the_reference_stays_the_same_run_while_the_view_is_paused() -> No
         assert "the others are compared with it" in hand.text
         await hand.press("p")
         assert "the others are compared with it" in hand.text
+
+
+async def test_a_host_that_is_lost_stands_above_the_runs() -> None:
+    async with open_app(*several()) as hand:
+        await hand.settle()
+        assert "reachable" not in hand.text
+        cursor = hand.cursor
+        text = "node7 is not reachable since 10:00:00: no \x1b[31mroute"
+        hand.reader.notes = (Note(LOGDIR, None, Level.WATCH, text),)
+        hand.app.pump.age()
+        await hand.settle()
+        row = next(n for n, line in enumerate(hand.lines) if "node7 is not reachable" in line)
+        assert row < next(n for n, line in enumerate(hand.lines) if "✖ bad" in line)
+        assert "▲ logs: node7" in hand.lines[row]
+        assert "\x1b" not in hand.text
+        assert hand.cursor == cursor
+        hand.reader.notes = ()
+        hand.app.pump.age()
+        await hand.settle()
+        assert "reachable" not in hand.text
+
+
+async def test_many_lost_hosts_leave_room_for_runs() -> None:
+    async with open_app(*several()) as hand:
+        notes = [Note(Path(f"/d{n}"), None, Level.WATCH, "lost") for n in range(9)]
+        hand.reader.notes = (*notes, Note(Path("/ok"), None, Level.OK, "fine"))
+        hand.app.pump.age()
+        await hand.settle()
+        assert sum("lost" in line for line in hand.lines) == 3
+        assert "and 6 more" in hand.text
+        assert "fine" not in hand.text
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])

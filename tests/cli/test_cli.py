@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rltui import __version__, cli
-from rltui.cli import build_parser, main
+from rltui.cli import main
+from rltui.cli.parser import build_parser
 from rltui.commands import COMMANDS
 from rltui.commands.command import Command
+from tests.places import ROOT
 
 
 def leave(arguments: list[str]) -> int:
@@ -40,7 +42,7 @@ def test_every_help_has_an_example_that_parses(
     assert command.example in out
     words = shlex.split(command.example)
     assert words[0] == "rltui"
-    assert build_parser().parse_args(words[1:]).command == command.name
+    assert build_parser(COMMANDS).parse_args(words[1:]).command == command.name
 
 
 def test_the_main_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,11 +69,12 @@ def test_without_a_path_and_a_terminal_it_lists_what_could_be_watched(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("usage: rltui watch LOGDIR")
-    assert f"{tmp_path / 'runs'}  1 run" in err
+    # the column is as wide as the longest path that is found, also by processes of others
+    assert re.search(rf"{re.escape(str(tmp_path / 'runs'))} +1 run", err)
 
 
-@pytest.mark.parametrize("word", ["chekc", "-x", "--nope"])
-def test_unknown_words_exit_with_2(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("word", ["chekc", "-x", "--nope", "check"])
+def test_wrong_words_exit_with_2(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert leave([word]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -90,7 +93,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[argparse.Namespace]:
         seen.append(options)
         return 0
 
-    fakes = tuple(replace(c, run=run) if c.name == "watch" else c for c in COMMANDS)
+    fakes = tuple(c._replace(run=run) if c.name == "watch" else c for c in COMMANDS)
     monkeypatch.setattr(cli, "COMMANDS", fakes)
     return seen
 
@@ -131,14 +134,14 @@ def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     def interrupt(options: argparse.Namespace) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "COMMANDS", tuple(replace(c, run=interrupt) for c in COMMANDS))
+    monkeypatch.setattr(cli, "COMMANDS", tuple(c._replace(run=interrupt) for c in COMMANDS))
     assert main(["check", str(tmp_path)]) == 130
 
 
 def start(arguments: list[str], **options: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
         [sys.executable, "-X", "utf8", "-W", "error", "-m", "rltui", *arguments],
-        cwd=Path(cli.__file__).resolve().parents[1],
+        cwd=ROOT,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": ""},
         **options,
@@ -187,7 +190,7 @@ def test_output_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     lines = [[verb, str(tmp_path), *rest] for verb, *rest in commands]
     done = subprocess.run(
         [sys.executable, "-c", _RUNS_ALL, json.dumps(lines)],
-        cwd=Path(cli.__file__).resolve().parents[1],
+        cwd=ROOT,
         capture_output=True,
         env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
         timeout=60,
@@ -244,12 +247,12 @@ def test_watch_needs_a_terminal_and_names_the_other_way(
 
 def test_nothing_heavy_is_imported_before_the_command_is_known() -> None:
     code = (
-        "import sys, rltui.cli; rltui.cli.build_parser();"
+        "import sys; from rltui.cli import COMMANDS, build_parser; build_parser(COMMANDS);"
         "print([m for m in ('textual','numpy','plotext','yaml','tensorboard') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=Path(cli.__file__).resolve().parents[1],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=60,

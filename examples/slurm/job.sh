@@ -1,0 +1,17 @@
+#!/bin/bash
+#SBATCH --job-name=grpo
+#SBATCH --output=job-%j.out
+#SBATCH --signal=B:TERM@120
+# A training with a verdict before, while and after it runs: sbatch examples/slurm/job.sh
+# TRAIN is the training, RUNS its log directory, TOPIC where the message goes (empty: none).
+set -eu
+export RUNS=${RUNS:-runs} TOPIC=${TOPIC:-}
+here=${SLURM_SUBMIT_DIR:-$PWD}/examples/slurm # sbatch runs a copy of this file
+
+bash "$here/prolog.sh"
+trap 'bash "$here/epilog.sh"' EXIT
+
+srun ${TRAIN:-python train.py} &
+training=$!
+trap 'kill "$training"; wait "$training" || true; exit 143' TERM # two minutes before the time limit
+wait "$training"

@@ -1,0 +1,39 @@
+"""Adds to the wheel what is made from the argument tree: manual page and completion scripts."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Needs none of the dependencies: the argument tree is built without them."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        del version
+        sys.path.insert(0, self.root)
+        from rltui.cli.completion import completion_script
+        from rltui.cli.manual import manual_page
+        from rltui.cli.parser import build_parser
+        from rltui.cli.synopsis import synopsis_of
+        from rltui.commands import COMMANDS
+
+        rltui = synopsis_of(build_parser(COMMANDS))
+        self._directory = tempfile.TemporaryDirectory()
+        for target, text in {
+            "man/man1/rltui.1": manual_page(),
+            "bash-completion/completions/rltui": completion_script("bash", rltui),
+            "zsh/site-functions/_rltui": completion_script("zsh", rltui),
+            "fish/vendor_completions.d/rltui.fish": completion_script("fish", rltui),
+        }.items():
+            path = Path(self._directory.name, Path(target).name + Path(target).parts[0])
+            path.write_text(text, encoding="utf-8")
+            build_data["shared_data"][str(path)] = f"share/{target}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        del version, build_data, artifact_path
+        self._directory.cleanup()

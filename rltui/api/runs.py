@@ -1,0 +1,142 @@
+"""Runs as columns: numpy arrays, data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from rltui.api.documents import NoteDocument
+from rltui.api.frames import Library, Shape, frame_of
+from rltui.core.block import FloatArray, IntArray, ValueArray
+from rltui.session import RunView
+from rltui.session.naming import called
+from rltui.store.points import Points as Columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """The n points of one tag of one run, by step. The arrays are read-only."""
+
+    tag: str
+    steps: IntArray
+    """(n,) int64, non-decreasing; two points may have one step."""
+    wall_times: FloatArray
+    """(n,) float64, seconds since the epoch; NaN where the log has none."""
+    values: ValueArray
+    """(n,) as logged, float32 or float64; NaN and Inf included."""
+    superseded: Points | None = None
+    """(m points) Points that the run overwrote when it was resumed, None without any."""
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+class Run(Mapping[str, Points]):
+    """One run: tag -> points. A metric of the catalogue is a key, too, where one tag has it."""
+
+    def __init__(self, view: RunView, name: str) -> None:
+        self._view = view
+        self.name = name
+        """As in ``rltui export``: the path below the logdir, in front of it that of the logdir
+        where there are several."""
+        self.names = tuple(dict.fromkeys((name, *view.names)))
+        """All that it answers to."""
+        self.path = str(view.data.path)
+        known = view.recognition
+        self.framework: str | None = known.framework if known else None
+        """Id of the dialect: verl, trl, sb3, ..., generic."""
+        self.algorithm: str | None = known.algorithm if known else None
+        """PPO, GRPO, DPO, ..."""
+        self.hyperparameters: dict[str, Any] = dict(view.hyperparameters.values)
+        """Settings that the run logged, by name."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """What the run logged, in the order of the log."""
+        return tuple(self._view.data.tags)
+
+    @property
+    def metrics(self) -> dict[str, str]:
+        """Metric of the catalogue -> the tag that logs it first."""
+        found: dict[str, str] = {}
+        for tag in self._view.data.tags:
+            metric = self._view.infos[tag].metric
+            if metric is not None:
+                found.setdefault(metric.key, tag)
+        return found
+
+    def __getitem__(self, name: str) -> Points:
+        tag = name if name in self._view.data.tags else self.metrics.get(name)
+        if tag is None:
+            raise KeyError(name)
+        series = self._view.series(tag)
+        old = _points(tag, series.old_points) if series.superseded else None
+        return _points(tag, series.points, old)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._view.data.tags)
+
+    def __len__(self) -> int:
+        return len(self._view.data.tags)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._view.data.tags or name in self.metrics
+
+    def frame(self, shape: Shape = "long", *, library: Library | None = None) -> Any:
+        """The points as a data frame; see :meth:`Runs.frame`."""
+        return frame_of([self], shape, library)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name}: {len(self)} tags>"
+
+
+class Runs(Sequence[Run]):
+    """The runs that were read, in the order of their names; also by name: ``runs["exp/a"]``."""
+
+    def __init__(self, runs: Sequence[Run], notes: Sequence[NoteDocument]) -> None:
+        self._runs = list(runs)
+        self.notes = tuple(notes)
+        """What could not be read as it is."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the runs."""
+        return tuple(run.name for run in self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @overload
+    def __getitem__(self, index: int | str) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Run]: ...
+    def __getitem__(self, index: int | str | slice) -> Run | list[Run]:
+        """By number, or by a name that the commands take for ``--run``; no globs."""
+        if not isinstance(index, str):
+            return self._runs[index]
+        found = called(index, {n: run.names for n, run in enumerate(self._runs)}, globs=False)
+        if len(found) != 1:
+            raise KeyError(index)
+        return self._runs[found[0]]
+
+    def frame(self, shape: Shape = "long", *, library: Library | None = None) -> Any:
+        """All points as a data frame of pandas or polars, whichever is installed (pandas first).
+
+        ``long``: columns ``run``, ``tag``, ``step``, ``wall_time`` (seconds since the epoch),
+        ``value``, ``superseded``; a row for each point. ``wide``: ``run``, ``step`` and a column
+        for each tag; a row for each step, with the last of several values at one step, without
+        superseded points. Raises UsageError when neither library is installed.
+        """
+        return frame_of(self._runs, shape, library)
+
+    def __repr__(self) -> str:
+        return f"<Runs: {', '.join(self.names[:6])}{', ...' if len(self) > 6 else ''}>"
+
+
+def _points(tag: str, columns: Columns, superseded: Points | None = None) -> Points:
+    """Views of columns that cannot be written to: the store shares its arrays."""
+    steps, wall_times, values = (column.view() for column in columns)
+    for view in (steps, wall_times, values):
+        view.flags.writeable = False
+    return Points(tag, steps, wall_times, values, superseded)

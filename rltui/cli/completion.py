@@ -1,0 +1,196 @@
+"""Completion scripts of bash, zsh and fish. They are static: a key press starts no Python."""
+
+from __future__ import annotations
+
+import re
+
+from rltui.cli.synopsis import Option, Synopsis
+
+
+def completion_script(shell: str, rltui: Synopsis) -> str:
+    """The script that completes ``rltui`` in ``shell``: bash, zsh or fish."""
+    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](rltui)
+
+
+# -- bash ----------------------------------------------------------------------------------
+
+_BASH = """\
+# bash completion of rltui: eval "$(rltui --print-completion bash)"
+_rltui() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
+    local command= word= words=
+    COMPREPLY=()
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        case $word in
+            -*|=|%(skipped)s) ;;
+            %(commands)s) command=$word; break ;;
+            *) command=watch; break ;;
+        esac
+    done
+    if [[ $current == = ]]; then
+        current=
+    elif [[ $previous == = ]]; then
+        previous=${COMP_WORDS[COMP_CWORD-2]}
+    fi
+    case $command:$previous in
+%(values)s
+    esac
+    case $command:$current in
+%(options)s
+        :*) words='%(words)s' ;;
+%(operands)s
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o bashdefault -o default -F _rltui rltui
+"""
+
+
+def _bash(rltui: Synopsis) -> str:
+    names = [c.name for c in rltui.commands]
+    values: dict[str, list[str]] = {}  # action -> where it is taken
+    options, operands = [], []
+    for command in (rltui, *rltui.commands):
+        name = "" if command is rltui else command.name
+        words = " ".join(n for o in command.options for n in o.names)
+        options.append(f"        {name}:-*) words='{words}' ;;")
+        for option in (o for o in command.options if o.value):
+            where = values.setdefault(_bash_value(option), [])
+            where += [f"{name}:{n}" for n in option.names]
+        chosen = " ".join(c for o in command.operands for c in o.choices)
+        if chosen:
+            operands.append(f"        {name}:*) words='{chosen}' ;;")
+    return _BASH % {
+        "skipped": "|".join(c for o in rltui.options for c in o.choices),
+        "commands": "|".join(names),
+        "values": "\n".join(
+            f"        {'|'.join(where)})\n            {action} ;;"
+            for action, where in values.items()
+        ),
+        "options": "\n".join(options),
+        "words": " ".join(names),
+        "operands": "\n".join(operands),
+    }
+
+
+def _bash_value(option: Option) -> str:
+    """What completes the value of an option; without a word readline completes paths."""
+    if option.choices:
+        words = " ".join(option.choices)
+        return f"COMPREPLY=($(compgen -W '{words}' -- \"$current\")); return"
+    return "return" if option.is_path else "compopt +o bashdefault +o default 2>/dev/null; return"
+
+
+# -- zsh -----------------------------------------------------------------------------------
+
+_ZSH = """\
+#compdef rltui
+# zsh completion of rltui: as _rltui in a directory of $fpath, or after compinit
+# eval "$(rltui --print-completion zsh)"
+_rltui() {
+    local curcontext="$curcontext" state state_descr line
+    local -A opt_args
+    local -a commands
+    commands=(
+%(commands)s
+    )
+    _arguments -C \\
+%(main)s
+        '1: :->command' '*:: :->rest' && return
+    case $state in
+        command)
+            _alternative 'commands:command:{_describe command commands}' 'files:LOGDIR:_files' ;;
+        rest)
+            case $words[1] in
+%(cases)s
+                *) _files ;;
+            esac ;;
+    esac
+}
+if [[ $funcstack[1] == _rltui ]]; then
+    _rltui "$@"
+else
+    compdef _rltui rltui
+fi
+"""
+
+
+_INDENT = " " * 20
+
+
+def _zsh(rltui: Synopsis) -> str:
+    cases = []
+    for command in rltui.commands:
+        specs = [s for o in command.options for s in _zsh_option(o)]
+        specs += [_zsh_operand(o, n) for n, o in enumerate(command.operands, 1)]
+        lines = " \\\n".join(f"                        {s}" for s in specs)
+        cases.append(
+            f"                {command.name})\n                    _arguments \\\n{lines} ;;"
+        )
+    commands = (_quoted(f"{c.name}:{c.help}") for c in rltui.commands)
+    return _ZSH % {
+        "commands": "\n".join(f"        {c}" for c in commands),
+        "main": "\n".join(f"        {s} \\" for o in rltui.options for s in _zsh_option(o)),
+        "cases": "\n".join(cases),
+    }
+
+
+def _zsh_option(option: Option) -> list[str]:
+    """A spec for each name; the names of one option exclude each other unless it may repeat."""
+    about = re.sub(r"([\[\]\\])", r"\\\1", option.help)
+    others = "*" if option.many else f"({' '.join(option.names)})"
+    specs = []
+    for name in option.names:
+        joint = "" if not option.value else "=" if name.startswith("--") else "+"
+        specs.append(_quoted(f"{others}{name}{joint}[{about}]{_zsh_value(option)}"))
+    return specs
+
+
+def _zsh_operand(option: Option, at: int) -> str:
+    return _quoted(("*" if option.many else str(at)) + (":" * option.optional) + _zsh_value(option))
+
+
+def _zsh_value(option: Option) -> str:
+    if not option.value:
+        return ""
+    how = f"({' '.join(option.choices)})" if option.choices else "_files" * option.is_path
+    return f":{option.value}:{how}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+# -- fish ----------------------------------------------------------------------------------
+
+
+def _fish(rltui: Synopsis) -> str:
+    lines = [
+        "# fish completion of rltui: rltui --print-completion fish | source",
+        *(_fish_line("__fish_use_subcommand", o) for o in rltui.options),
+    ]
+    for command in rltui.commands:
+        about = _fish_quoted(command.help)
+        lines.append(f"complete -c rltui -n __fish_use_subcommand -a {command.name} -d {about}")
+    for command in rltui.commands:
+        where = f"'__fish_seen_subcommand_from {command.name}'"
+        lines += [_fish_line(where, o) for o in command.options]
+        lines += [_fish_line(where, o) for o in command.operands if o.choices]
+        if not any(o.is_path for o in command.operands):
+            lines.append(f"complete -c rltui -n {where} -f")
+    return "\n".join(lines) + "\n"
+
+
+def _fish_line(where: str, option: Option) -> str:
+    names = (f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
+    value = ""
+    if option.choices:
+        value = f" -x -a {_fish_quoted(' '.join(option.choices))}"
+    elif option.value and option.names:
+        value = " -r -F" if option.is_path else " -x"
+    about = _fish_quoted(option.help)
+    return f"complete -c rltui -n {where} {' '.join(names)}{value} -d {about}".replace("  ", " ")
+
+
+def _fish_quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,93 @@
+"""The manual page, rltui(1), in roff: built into the wheel from what the commands take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rltui import __version__
+from rltui.cli.parser import EXIT_CODES, build_parser
+from rltui.cli.synopsis import Option, Synopsis, synopsis_of
+from rltui.commands import COMMANDS
+
+_ENVIRONMENT = (
+    ("RLTUI_CONFIG", "configuration file, without --config"),
+    ("RLTUI_SECTION_KEY", "a value of the configuration, such as RLTUI_VIEW_THEME=light"),
+    ("NO_COLOR", "when set and not empty: write no colours"),
+    ("FORCE_COLOR", "when set and not empty: write colours also into files and pipes"),
+    ("XDG_CONFIG_HOME", "directory of rltui/config.yaml; ~/.config"),
+    ("XDG_STATE_HOME", "directory of rltui/, where views, commands and debug logs are kept; "
+     "~/.local/state"),
+)  # fmt: skip
+
+
+def manual_page() -> str:
+    """The page; the same bytes for the same source."""
+    rltui = synopsis_of(build_parser(COMMANDS))
+    lines = [
+        f'.TH RLTUI 1 "" "rltui {__version__}" "User Commands"',
+        ".SH NAME",
+        "rltui \\- " + _text(rltui.help.rstrip(".")),
+        ".SH SYNOPSIS",
+        ".B rltui\n[\\fIOPTION\\fR]... [\\fICOMMAND\\fR] [\\fIARGUMENT\\fR]...",
+        ".SH DESCRIPTION",
+        _text("Reads the log files of trainings, writes nothing into their directories. "
+              "`rltui LOGDIR` is short for `rltui watch LOGDIR`."),
+        ".SH OPTIONS",
+        *_options(rltui.options),
+        ".SH COMMANDS",
+        *(line for command in rltui.commands for line in _command(command, rltui)),
+        ".SH EXIT STATUS",
+        *_table((str(code.value), words) for code, words in EXIT_CODES),
+        ".SH ENVIRONMENT",
+        *_table(_ENVIRONMENT),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _command(command: Synopsis, rltui: Synopsis) -> list[str]:
+    """A section; options of every command stand before the commands."""
+    common = {o.names for o in rltui.options}
+    own = [o for o in command.options if o.names not in common]
+    words = "".join(f" {_operand(o)}" for o in command.operands)
+    options = " [\\fIOPTION\\fR]..." if own else ""
+    example = command.epilog.partition("\n")[2].strip()
+    return [
+        f".SS rltui {_text(command.name)}",
+        f"\\fBrltui {_text(command.name)}\\fR{options}{words}",
+        ".PP",
+        _text(command.help[0].upper() + command.help[1:] + "."),
+        *_options((*command.operands, *own)),
+        ".PP",
+        f"Example: \\fB{_text(example)}\\fR",
+    ]
+
+
+def _options(options: Sequence[Option]) -> list[str]:
+    return _table((_names(o), o.help) for o in options)
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
+    return [line for name, words in rows for line in (".TP", _bold(name), _text(words))]
+
+
+def _bold(text: str) -> str:
+    return f"\\fB{_text(text)}\\fR"
+
+
+def _names(option: Option) -> str:
+    value = "|".join(option.choices) or option.value
+    if not option.names:
+        return option.value
+    return ", ".join(option.names) + (f" {value}" if option.value else "")
+
+
+def _operand(option: Option) -> str:
+    word = f"\\fI{_text(option.value)}\\fR" + "..." * option.many
+    return f"[{word}]" if option.optional else word
+
+
+def _text(text: str) -> str:
+    """``text`` as roff shows it: no escape, no request at the start of a line."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    return re.sub(r"^([.'])", r"\\&\1", escaped, flags=re.MULTILINE)

@@ -1,0 +1,80 @@
+"""What the commands take, for completion scripts and the manual page."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from rltui.cli.parser import commands_of
+
+#: Words for values that are paths.
+_PATHS = ("FILE", "LOGDIR")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option, or one operand: that has no names."""
+
+    names: tuple[str, ...]
+    value: str
+    """The word for its value; empty where it has none."""
+    choices: tuple[str, ...]
+    help: str
+    optional: bool
+    many: bool
+    """Whether it can have several values, or stand several times."""
+
+    @property
+    def is_path(self) -> bool:
+        """Whether its value is a path."""
+        return self.value in _PATHS
+
+
+@dataclass(frozen=True, slots=True)
+class Synopsis:
+    """One command, or rltui itself."""
+
+    name: str
+    help: str
+    options: tuple[Option, ...]
+    operands: tuple[Option, ...]
+    epilog: str
+    commands: tuple[Synopsis, ...] = ()
+
+
+def synopsis_of(parser: argparse.ArgumentParser) -> Synopsis:
+    """What rltui takes, with all its commands."""
+    commands = commands_of(parser)
+    return _synopsis(
+        parser,
+        "rltui",
+        parser.description or "",
+        tuple(_synopsis(p, name, _summary(parser, name)) for name, p in commands.items()),
+    )
+
+
+def _synopsis(
+    parser: argparse.ArgumentParser, name: str, help: str, commands: tuple[Synopsis, ...] = ()
+) -> Synopsis:
+    actions = [a for a in parser._actions if not isinstance(a, argparse._SubParsersAction)]
+    options = tuple(_option(a) for a in actions if a.option_strings)
+    operands = tuple(_option(a) for a in actions if not a.option_strings)
+    return Synopsis(name, help, options, operands, parser.epilog or "", commands)
+
+
+def _summary(parser: argparse.ArgumentParser, name: str) -> str:
+    tree = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    return next((a.help or "" for a in tree._choices_actions if a.dest == name), "")
+
+
+def _option(action: argparse.Action) -> Option:
+    choices = tuple(map(str, action.choices or ()))
+    word = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    return Option(
+        names=tuple(action.option_strings),
+        value="" if action.nargs == 0 else word,
+        choices=choices,
+        help=(action.help or "").replace("%%", "%"),
+        optional=action.nargs in ("?", "*"),
+        many=action.nargs in ("+", "*") or isinstance(action, argparse._AppendAction),
+    )

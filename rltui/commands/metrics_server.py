@@ -1,0 +1,143 @@
+"""A small HTTP server of one page. Survives garbage, slow clients and many connections.
+
+Runs an event loop in a thread of its own. It never touches a session: a request asks for the page
+(:attr:`MetricsServer.asked`), the main thread renders it in :meth:`MetricsServer.answer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+
+from rltui.core.errors import UsageError
+from rltui.core.text import clean
+
+PATH = "/metrics"
+_CONTENT = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+#: Limits of a request: bytes of its head, seconds to send it, and connections at one time.
+_HEAD_BYTES = 8192
+_HEAD_S = 5.0
+_MOST_CONNECTIONS = 256
+#: Seconds in which the main thread must have rendered the page, and the client taken it.
+_RENDER_S = 10.0
+_WRITE_S = 10.0
+#: Seconds for which one page is good for all who ask.
+_FRESH_S = 1.0
+
+
+class MetricsServer:
+    """Serves ``GET /metrics`` from entering the context to leaving it."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        """``address``: host and port; port 0 takes a free one."""
+        self._address = address
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="rltui-metrics", daemon=True)
+        self._open = 0
+        self._page: asyncio.Future[bytes] | None = None
+        self._made = float("-inf")
+        self.asked = threading.Event()
+        """Set when a client asks for a page that is to be rendered."""
+        self.url = ""
+        """Where the page is, once the context was entered."""
+
+    # -- on the main thread ----------------------------------------------------------------
+
+    def __enter__(self) -> MetricsServer:
+        host, port = self._address
+        begin = asyncio.start_server(self._serve, host, port, limit=_HEAD_BYTES, backlog=1024)
+        try:
+            self._server = self._loop.run_until_complete(begin)
+        except (OSError, OverflowError, UnicodeError) as error:
+            self._loop.close()
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"cannot listen on {clean(host)}:{port}: {reason}") from None
+        place = self._server.sockets[0].getsockname()
+        shown = f"[{place[0]}]" if ":" in place[0] else place[0]
+        self.url = f"http://{shown}:{place[1]}{PATH}"
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_HEAD_S)
+
+    def answer(self, render: Callable[[], bytes]) -> None:
+        """Render the page if a client waits for it."""
+        page = self._page
+        if page is None or page.done():
+            return
+        content = render()
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._rendered, page, content)
+
+    # -- on the thread ---------------------------------------------------------------------
+
+    def _run(self) -> None:
+        with suppress(RuntimeError):
+            self._loop.run_forever()
+        self._server.close()
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One request of one connection."""
+        self._open += 1
+        try:
+            if self._open > _MOST_CONNECTIONS:
+                reply = _reply("503 Service Unavailable", b"too many connections\n")
+            else:
+                head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _HEAD_S)
+                reply = await self._reply_to(head)
+            writer.write(reply)
+            await asyncio.wait_for(writer.drain(), _WRITE_S)
+        except (OSError, EOFError, ValueError, asyncio.TimeoutError, asyncio.LimitOverrunError):
+            pass  # no request, or nobody who takes the answer
+        finally:
+            self._open -= 1
+            writer.close()
+
+    async def _reply_to(self, head: bytes) -> bytes:
+        method, _, rest = head.partition(b" ")
+        target = rest.partition(b" ")[0].partition(b"?")[0]
+        if method not in (b"GET", b"HEAD"):
+            return _reply("405 Method Not Allowed", b"only GET\n", "Allow: GET, HEAD\r\n")
+        if target != PATH.encode():
+            return _reply("404 Not Found", f"only {PATH}\n".encode())
+        try:
+            page = await asyncio.wait_for(self._wanted(), _RENDER_S)
+        except asyncio.TimeoutError:
+            return _reply("503 Service Unavailable", b"busy reading logs\n")
+        reply = _reply("200 OK", page, kind=_CONTENT)
+        return reply if method == b"GET" else reply[: -len(page)]
+
+    async def _wanted(self) -> bytes:
+        """The page, rendered for this request or for one shortly before."""
+        page = self._page
+        if page is None or (page.done() and self._loop.time() - self._made > _FRESH_S):
+            page = self._page = self._loop.create_future()
+            self.asked.set()
+        return await asyncio.shield(page)
+
+    def _rendered(self, page: asyncio.Future[bytes], content: bytes) -> None:
+        self._made = self._loop.time()
+        if not page.done():
+            page.set_result(content)
+
+
+def _reply(status: str, body: bytes, more: str = "", kind: str = "text/plain") -> bytes:
+    head = (
+        f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+        f"{more}Connection: close\r\n\r\n"
+    )
+    return head.encode() + body

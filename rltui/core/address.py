@@ -1,0 +1,141 @@
+"""Addresses of logdirs elsewhere: ``s3://bucket/runs``, ``node7:/data/runs``, ``ray://head:10001/p``.
+
+Such an address is a :class:`RemotePath`, so that all code that joins and compares paths works with
+it; whoever does I/O asks :func:`is_remote` first.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path, PosixPath
+
+from rltui.core.errors import UsageError
+from rltui.core.text import clean
+
+#: Parts of a RemotePath: scheme with a colon, authority (host, bucket; may hold user and port),
+#: path. Where :data:`AUTO` is the authority, Ray finds the cluster.
+SSH, RAY, AUTO = "ssh", "ray", "auto"
+_WEB = ("http", "https")
+#: What gives away a query that lets its bearer in.
+_SECRET = re.compile(r"sig|token|key|credential|secret|passw|auth|access", re.IGNORECASE)
+_URL = re.compile(r"([a-z][a-z0-9+.-]+)://(.*)", re.DOTALL | re.IGNORECASE)
+_HOST_PATH = re.compile(r"((?:[\w.+-]+@)?(?:\w[\w.-]*|\[[0-9a-fA-F:.]+\])):([^:]*)", re.DOTALL)
+
+
+class RemotePath(PosixPath):
+    """The path of a directory or file elsewhere; ``str`` gives it as on the command line.
+
+    Children and parents are RemotePaths. It is never looked up on this machine.
+    """
+
+    def __str__(self) -> str:
+        parts = self.parts
+        if not (parts and parts[0].endswith(":")):  # relative to another one
+            return "/".join(parts) or "."
+        scheme, *rest = parts
+        if scheme != f"{SSH}:":
+            return f"{scheme}//{'/'.join(rest)}"
+        if _port_of(self.authority):
+            return f"{SSH}://{'/'.join(rest)}"
+        return f"{self.authority}:{self.place}"
+
+    def __fspath__(self) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"RemotePath({str(self)!r})"
+
+    @property
+    def scheme(self) -> str:
+        """How it is reached: ``ssh``, ``ray``, or a protocol of fsspec."""
+        return self.parts[0][:-1]
+
+    @property
+    def authority(self) -> str:
+        """Host with user and port, or bucket; empty where the address has neither."""
+        return self.parts[1] if len(self.parts) > 1 else ""
+
+    @property
+    def place(self) -> str:
+        """The path on the host: absolute, or below the home directory (``~/runs``)."""
+        path = "/".join(self.parts[2:])
+        return path if path == "~" or path.startswith("~/") else f"/{path}"
+
+    def resolve(self, strict: bool = False) -> RemotePath:  # noqa: ARG002 - as of Path
+        """Itself."""
+        return self
+
+    def expanduser(self) -> RemotePath:
+        """Itself."""
+        return self
+
+    def absolute(self) -> RemotePath:
+        """Itself."""
+        return self
+
+
+def is_remote(path: Path) -> bool:
+    """Whether a path leads elsewhere."""
+    return isinstance(path, RemotePath)
+
+
+def is_streamed(path: Path) -> bool:
+    """Whether a path is read where it is, by an rltui there: nothing else of it can be read."""
+    return isinstance(path, RemotePath) and path.scheme in (SSH, RAY)
+
+
+def identity(path: Path) -> str:
+    """The same text for all names of one place: the real path, or the address."""
+    return str(path) if is_remote(path) else os.path.realpath(path)
+
+
+def parse_logdir(text: str) -> Path:
+    """What LOGDIR means on the command line; something local of that name comes first.
+
+    Raises UsageError for an address with a password or a signature, or without a host.
+    """
+    url = _URL.fullmatch(text)
+    if url is not None and url[1].lower() == "file":
+        from urllib.parse import urlsplit
+
+        return Path(urlsplit(text).path)
+    host = _HOST_PATH.fullmatch(text)
+    if (url is None and host is None) or _exists(text):
+        return Path(text)
+    if url is None:
+        assert host is not None
+        path = host[2]
+        below = path if path.startswith(("/", "~")) else f"~/{path}"
+        return RemotePath(f"{SSH}:", host[1], below.lstrip("/"))
+    scheme, rest = url[1].lower(), url[2]
+    authority, _, path = rest.partition("/")
+    _check(scheme, authority, text)
+    return RemotePath(f"{scheme}:", authority or (AUTO if scheme == RAY else ""), path.lstrip("/"))
+
+
+def _exists(text: str) -> bool:
+    try:
+        return os.path.lexists(text)
+    except ValueError:  # a NUL
+        return False
+
+
+def _check(scheme: str, authority: str, text: str) -> None:
+    user = authority.rpartition("@")[0]
+    if ":" in user:
+        raise UsageError(
+            f"{scheme}://{clean(authority.rpartition('@')[2])}: a password in an address is seen "
+            "by everyone on this machine; use a key, or the configuration of the protocol"
+        )
+    if scheme in _WEB and _SECRET.search(text.partition("?")[2]):
+        raise UsageError(
+            f"{clean(text.partition('?')[0])}: a signature or token in an address is seen by "
+            "everyone on this machine; use an address without"
+        )
+    if not authority and scheme in (SSH, "sftp", *_WEB):
+        raise UsageError(f"{clean(text)}: has no host")
+
+
+def _port_of(authority: str) -> str:
+    return re.sub(r".*\]|[^:]*", "", authority, count=1).lstrip(":")

@@ -1,0 +1,115 @@
+"""Errors of remote file systems as OSError, with a text that people may see.
+
+Libraries quote the request that failed; keys, tokens and signatures are cut out of that.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+
+from rltui.core.text import clean
+
+#: Characters of a message, and of a text in which secrets are searched: that takes quadratic time.
+_MOST, _MOST_SEARCHED = 160, 2048
+_MISSING, _DENIED, _THROTTLED, _BEHIND = {404, 410}, {401, 403}, {429, 503}, {416}
+_ABSENT = (FileNotFoundError, NotADirectoryError)
+_SECRETS = (
+    (re.compile(r"(\w+://)[^\s/@]*@"), r"\1"),
+    (re.compile(r"(\w+://[^\s?'\"<>]*)\?[^\s'\"<>]*"), r"\1"),
+    (re.compile(r"\b(Bearer|Basic|Credential=)\s*[^\s,;]+", re.IGNORECASE), r"\1 ..."),
+    (
+        re.compile(
+            r"((?:secret|token|passw(?:or)?d|signature|sig|key|credential|authorization|session)"
+            r"[\w-]*['\"]?\s*[=:]\s*)['\"]?[^\s,;&'\"]+",
+            re.IGNORECASE,
+        ),
+        r"\1...",
+    ),
+    (re.compile(r"\b(?:A[KS]IA|hf_|gh[pousr]_|ya29\.|sk-|eyJ)[\w.+/=-]{8,}"), "..."),
+    (re.compile(r"(?=\S*[A-Z])(?=\S*[a-z])(?=\S*\d)[A-Za-z0-9+/_=-]{32,}"), "..."),
+)
+_THROTTLES = re.compile(
+    r"slow ?down|throttl|too ?many ?requests|rate ?exceeded|reduce your request rate|rate limit",
+    re.IGNORECASE,
+)
+_NO_CREDENTIALS = re.compile(r"credential|anonymous caller|login", re.IGNORECASE)
+
+
+class StoreError(OSError):
+    """A server cannot be reached or used now; concerns everything that is on it."""
+
+
+class ThrottledError(StoreError):
+    """The server asks for fewer requests."""
+
+
+class RangeError(OSError):
+    """A range lies behind the end of the file."""
+
+
+def translated(error: Exception) -> OSError:
+    """The error of a library as one of ours, or as FileNotFoundError or PermissionError."""
+    causes = list(_causes(error))
+    statuses = {s for c in causes if (s := _http_status(c))}
+    if statuses & _THROTTLED or any(_THROTTLES.search(str(c)) for c in causes):
+        return ThrottledError(errno.EBUSY, "the server asks for fewer requests")
+    if statuses & _BEHIND or "InvalidRange" in str(error):
+        return RangeError(errno.EINVAL, "it has become shorter")
+    if statuses & _DENIED or any(isinstance(c, PermissionError) for c in causes):
+        return PermissionError(errno.EACCES, f"permission denied: {shown(error)}")
+    cut_off = next((c for c in causes if _is_cut_off(c)), None)  # fsspec may call that missing
+    if statuses & _MISSING or (cut_off is None and any(isinstance(c, _ABSENT) for c in causes)):
+        return FileNotFoundError(errno.ENOENT, "no such file or directory")
+    if any(_NO_CREDENTIALS.search(type(c).__name__) for c in causes):
+        return StoreError(errno.EACCES, f"no valid credentials: {shown(error)}")
+    return StoreError(errno.EIO, shown((isinstance(error, _ABSENT) and cut_off) or error))
+
+
+def shown(error: BaseException) -> str:
+    """What an error says, without secrets; one line."""
+    text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.strerror:
+        text = error.strerror
+    name = type(error).__name__
+    return redacted(text) if text else name
+
+
+def redacted(text: str) -> str:
+    """A text without anything that looks like a secret, cleaned and short."""
+    text = text[:_MOST_SEARCHED]
+    for pattern, instead in _SECRETS:
+        text = pattern.sub(instead, text)
+    text = clean(text)
+    return text if len(text) <= _MOST else f"{text[: _MOST - 3]}..."
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what led to it."""
+    for _ in range(8):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_cut_off(error: BaseException) -> bool:
+    """Whether a server could not be reached."""
+    if isinstance(error, OSError):
+        return not isinstance(error, (*_ABSENT, PermissionError))
+    return "Timeout" in type(error).__name__
+
+
+def _http_status(error: BaseException) -> int:
+    """The status code of an HTTP answer in an error of aiohttp, botocore, gcsfs or requests."""
+    answer = getattr(error, "response", None)
+    if isinstance(answer, dict):
+        found = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    else:
+        found = getattr(answer, "status_code", 0)
+        found = found or getattr(error, "status", 0) or getattr(error, "code", 0)
+    try:
+        return int(found)
+    except (TypeError, ValueError):
+        return 0

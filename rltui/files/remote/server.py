@@ -1,0 +1,174 @@
+"""Asks a server through fsspec: many questions of one kind at once, where its package can.
+
+Failures of the server as a whole are reported once, and followed by a pause; failures that
+concern one path are answers about that path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import random
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rltui.core.address import RemotePath
+from rltui.core.batch import Note
+from rltui.core.clock import Clock, SystemClock
+from rltui.core.level import Level
+from rltui.files.remote.errors import StoreError, redacted, translated
+from rltui.files.remote.requests import Backoff, RequestCount
+from rltui.files.trouble import READABLE
+
+#: Requests that are under way at the same time.
+_TOGETHER = 16
+_WHOLE = "sends whole files only: each read costs all of the file"
+
+Info = dict[str, Any]
+#: A path, its first byte, and the one behind the last (None: to the end).
+Range = tuple[Path, int, int | None]
+
+
+class RemoteServer:
+    """One server or bucket. Thread-safe; one round of requests at a time."""
+
+    def __init__(
+        self,
+        address: RemotePath,
+        open_filesystem: Callable[[RemotePath], Any],
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        """``open_filesystem`` gives a file system of fsspec for an address, or raises; ``jitter``
+        gives numbers from 0 to 1."""
+        self.root = RemotePath(*address.parts[:2])
+        self.clock: Clock = SystemClock()
+        self.count = RequestCount()
+        self.notes: tuple[Note, ...] = ()
+        """What is wrong with the server, or is over."""
+        self._address = address
+        self._open = open_filesystem
+        self._fs: Any = None
+        self._backoff = Backoff(jitter)
+        self._wrong = ""
+        self._lock = threading.RLock()
+
+    @property
+    def asks_together(self) -> bool:
+        """Whether several questions take little longer than one."""
+        return self._fs is not None and bool(self._fs.async_impl)
+
+    def lists(self, paths: Sequence[Path]) -> list[list[Info] | OSError]:
+        """The names in directories. Raises StoreError."""
+        found = self._round("ls", [(p, {"detail": True}) for p in paths])
+        for answer in found:
+            self.count.listed(len(answer) if isinstance(answer, list) else 1)
+        return found
+
+    def tree(self, top: Path) -> dict[str, Info] | OSError:
+        """Everything below a directory, by the name that the file system gives it. Raises
+        StoreError."""
+        found: dict[str, Info] | OSError = self._round("find", [(top, {"detail": True})])[0]
+        self.count.listed(len(found) if isinstance(found, dict) else 1)
+        return found
+
+    def infos(self, paths: Sequence[Path]) -> list[Info | OSError]:
+        """What there is at some paths, links followed. Raises StoreError."""
+        found = self._round("info", [(p, {}) for p in paths])
+        for _ in found:
+            self.count.looked_up()
+        return found
+
+    def ranges(self, ranges: Sequence[Range]) -> list[bytes | OSError]:
+        """Bytes of files, fewer where they end. Raises StoreError."""
+        asked = [(p, {"start": b, "end": e} if b or e is not None else {}) for p, b, e in ranges]
+        found = self._round("cat_file", asked)
+        return [
+            data if isinstance(data, OSError) else self._cut(bytes(data), begin, end)
+            for data, (_, begin, end) in zip(found, ranges, strict=True)
+        ]
+
+    def name_of(self, path: Path) -> str:
+        """How the file system calls a path."""
+        return str(self._fs._strip_protocol(str(path)))
+
+    def _cut(self, data: bytes, begin: int, end: int | None) -> bytes:
+        self.count.read(len(data))
+        if end is None or len(data) <= end - begin:
+            return data
+        self.notes = self.notes or (Note(self.root, None, Level.OK, _WHOLE),)
+        return data[begin:end]
+
+    def _round(self, method: str, asked: Sequence[tuple[Path, dict[str, Any]]]) -> list[Any]:
+        """The answers to some questions, or an OSError of one path in the place of its answer."""
+        with self._lock:
+            if self._backoff.waits(self.clock.monotonic()):
+                raise StoreError(errno.EAGAIN, self._wrong)
+            try:
+                if self._fs is None:
+                    self._fs = self._open(self._address)
+                if method != "cat_file":
+                    self._fs.invalidate_cache()
+                calls = [(self.name_of(path), options) for path, options in asked]
+                answers = _together(self._fs, method, calls)
+            except Exception as error:  # noqa: BLE001 - each package has errors of its own
+                answers = [error]
+            found = [translated(a) if isinstance(a, Exception) else a for a in answers]
+            failure = next((a for a in found if isinstance(a, StoreError)), None)
+            if failure is not None:
+                self._failed(failure)
+                raise failure from None
+            if len(found) < len(asked):
+                raise found[0] from None
+            self._succeeded()
+            return found
+
+    def _failed(self, failure: StoreError) -> None:
+        self._backoff.failed(self.clock.monotonic())
+        self._wrong = redacted(failure.strerror or str(failure))
+        note = f"cannot be read: {self._wrong}; what was read is kept, and tried again"
+        self.notes = (Note(self.root, None, Level.WATCH, note),)
+        if self._fs is not None and not self._fs.async_impl:
+            self._fs = None  # a connection that broke does not come back
+
+    def _succeeded(self) -> None:
+        self._backoff.over()
+        if self._wrong:
+            self._wrong = ""
+            self.notes = (Note(self.root, None, Level.OK, READABLE),)
+
+
+def _together(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
+    """The results of calls of a method, or exceptions in their place."""
+    if fs.async_impl and len(calls) > 1:
+        from fsspec.asyn import sync
+
+        found: list[Any] = sync(fs.loop, _gathered, getattr(fs, f"_{method}"), calls)
+        return found
+    extra = {"cache_type": "none"} if method == "cat_file" and _reads_ahead(fs) else {}
+    return [_result(getattr(fs, method), name, {**options, **extra}) for name, options in calls]
+
+
+async def _gathered(call: Callable[..., Any], calls: Sequence[tuple[str, dict[str, Any]]]) -> Any:
+    gate = asyncio.Semaphore(_TOGETHER)
+
+    async def one(name: str, options: dict[str, Any]) -> Any:
+        async with gate:
+            return await call(name, **options)
+
+    return await asyncio.gather(*(one(*c) for c in calls), return_exceptions=True)
+
+
+def _result(call: Callable[..., Any], name: str, options: dict[str, Any]) -> Any:
+    try:
+        return call(name, **options)
+    except Exception as error:  # noqa: BLE001 - each package has errors of its own
+        return error
+
+
+def _reads_ahead(fs: Any) -> bool:
+    """Whether reading a range opens the file, which would read what follows, too."""
+    from fsspec import AbstractFileSystem
+
+    return not fs.async_impl and type(fs).cat_file is AbstractFileSystem.cat_file

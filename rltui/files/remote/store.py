@@ -1,0 +1,317 @@
+"""Files of servers and buckets, asked for no more often than needed.
+
+Directories are listed, at most every few seconds and ever more rarely while they are quiet: one
+answer has the size and version of all their files. Bytes are read in ranges. Nothing is kept on
+disk, nothing is ever written, and credentials are the business of fsspec and its packages.
+
+While a server cannot be used, its files are as they were, and :attr:`RemoteStore.notes` says why.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from rltui.core.address import RemotePath
+from rltui.core.batch import Note
+from rltui.core.clock import Clock
+from rltui.files.remote.ahead import KEPT_BYTES, MOST_KEPT, Beginnings, News, Stamp
+from rltui.files.remote.errors import StoreError
+from rltui.files.remote.listing import MOST_PAUSE_S, Answer
+from rltui.files.remote.requests import RemoteCosts
+from rltui.files.remote.server import Info, Range, RemoteServer
+from rltui.files.remote.status import (
+    UNKNOWN,
+    RemoteEntry,
+    RemoteStatus,
+    directory_of,
+    status_of,
+)
+from rltui.files.remote.tree import FLAT, below, names_by_directory, pages_of, top_of
+
+PACE_S = 5.0
+#: A server's clock that is off by more than this is noted and made up for, in seconds.
+_SKEW_S = 60.0
+#: Directories or files that are asked about in one round.
+_ROUND = 128
+_MISSING = FileNotFoundError(errno.ENOENT, "no such file or directory")
+
+Names = dict[str, RemoteStatus]
+#: Asks about some paths; an OSError in the place of an answer concerns that path alone.
+AskAll = Callable[[Sequence[Path]], list[Names | OSError]]
+
+
+class RemoteStore:
+    """What is known of one server or bucket. Thread-safe; a thread that finds another one asking
+    takes what was known before."""
+
+    def __init__(self, server: RemoteServer) -> None:
+        self.skew_s = 0.0
+        """How far the server's clock is ahead, in seconds, as far as that shows."""
+        self._server = server
+        self._pace_s = PACE_S
+        self._directories: dict[Path, Answer] = {}
+        self._files: dict[Path, Answer] = {}
+        self._beginnings = Beginnings()
+        self._news = News()
+        self._lock = threading.RLock()
+
+    def use(self, clock: Clock, pace_s: float) -> None:
+        """Go by this clock, and list at most every ``pace_s`` seconds."""
+        self._server.clock, self._pace_s = clock, pace_s
+
+    def monotonic(self) -> float:
+        """The time by the clock that it goes by."""
+        return self._server.clock.monotonic()
+
+    @property
+    def pace_s(self) -> float:
+        """Seconds between two listings of a directory that changes."""
+        return self._pace_s
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is wrong with the server, or is over."""
+        return self._server.notes
+
+    def costs(self) -> RemoteCosts:
+        """What was asked so far, and what following it will cost. Does no I/O."""
+        tops = {top_of(p, self._directories) for p in self._directories}
+        lists = [
+            min(len(below(top, self._directories)), self._pages(top) or sys.maxsize) for top in tops
+        ]
+        alone = [s for a in self._files.values() for s in a.found.values() if not s.is_directory]
+        followed = sum(lists) + len(alone)
+        low, high = (followed * 60 / max(s, self._pace_s) for s in (MOST_PAUSE_S, self._pace_s))
+        count = self._server.count
+        asked = count.lists + count.lookups
+        return RemoteCosts(asked, count.reads, count.bytes_read, round(low), round(high))
+
+    # -- what is there ------------------------------------------------------------------------
+
+    def status(self, path: Path) -> RemoteStatus:
+        """Of a file or directory, as of the newest listing. Raises OSError."""
+        if path not in self._directories and path.parent in self._directories:
+            found = self._names(path.parent).get(path.name)
+            if found is not None and not found.is_directory and found.st_size != UNKNOWN:
+                return found
+        return self._searched(path)
+
+    def _searched(self, path: Path) -> RemoteStatus:
+        """The status of a path below a directory that was listed, from its names down."""
+        for depth in range(1, len(path.parts) + 1):
+            above = RemotePath(*path.parts[:depth])
+            if above not in self._directories:
+                continue
+            names = self._names(above)
+            if above == path:
+                return directory_of(path, names)
+            found = names.get(path.parts[depth])
+            if found is None:
+                raise _MISSING.with_traceback(None)
+            if depth == len(path.parts) - 1 and not found.is_directory:
+                return found if found.st_size != UNKNOWN else self._looked_up(path)
+            if not found.is_directory:
+                raise _MISSING.with_traceback(None)
+            self._names(RemotePath(*path.parts[: depth + 1]))
+        if path in self._directories:
+            return directory_of(path, self._names(path))
+        return self._looked_up(path)
+
+    def entries(self, path: Path) -> list[RemoteEntry]:
+        """The names in a directory. Raises OSError."""
+        return [RemoteEntry(n, f"{path}/{n}", status) for n, status in self._names(path).items()]
+
+    def is_directory(self, path: Path) -> bool:
+        """As far as is known without asking, else asks. Raises OSError."""
+        if path in self._directories:
+            return self._directories[path].error is None
+        above = self._directories.get(path.parent)
+        known = above.found.get(path.name) if above is not None else None
+        return (known or self.status(path)).is_directory
+
+    def expect(self, directories: Iterable[Path], wanted: Callable[[str], bool]) -> None:
+        """These directories will be listed next, and the beginnings of their files of ``wanted``
+        names be read. Asks for all of that at once where that is quicker. Never raises."""
+        with self._lock:
+            fresh = [p for p in directories if p not in self._directories]
+            if not self._server.asks_together or len(fresh) < 2:
+                return
+            try:
+                self._renew(self._directories, fresh, self._list)
+                files = [
+                    (path / name, 0, min(status.st_size, KEPT_BYTES))
+                    for path in fresh
+                    for name, status in self._directories[path].found.items()
+                    if status.st_size > 0 and wanted(name)
+                ]
+                self._read_together(files[: MOST_KEPT // 2])
+            except OSError:
+                return  # who wants one of them asks again
+
+    # -- bytes --------------------------------------------------------------------------------
+
+    def read(self, path: Path, begin: int, end: int | None) -> bytes:
+        """The bytes from ``begin`` to ``end`` (None: the end of the file), fewer where the file
+        ends. Raises OSError."""
+        if end is not None and end <= begin:
+            return b""
+        with self._lock:
+            status = self._known(path)
+            if end is not None:
+                kept = self._news.take(path, status, begin, end)
+                kept = kept or self._beginnings.get(path, status, begin, end)
+                if kept is not None:
+                    return kept
+            others: list[Range] = []
+            if self._server.asks_together:
+                others += self._news.round(path, self._known)
+            return self._read_together([(path, begin, end), *others])
+
+    def follow(self, path: Path, begin: int, stamp: Stamp | None) -> None:
+        """The next read of a file will be from ``begin`` to its end, when its stamp changes."""
+        self._news.follow(path, begin, stamp)
+
+    def _read_together(self, ranges: Sequence[Range]) -> bytes:
+        """Read some ranges, keep them, and return the first. Raises its OSError."""
+        states = [self._known(path) for path, _, _ in ranges]
+        answers = self._server.ranges(ranges) if ranges else [b""]
+        for (path, begin, _), status, data in zip(ranges, states, answers, strict=False):
+            if isinstance(data, OSError) or status is None:
+                continue
+            if not begin:
+                self._beginnings.keep(path, status, data)
+            if path != ranges[0][0]:
+                self._news.came(path, status, begin, data)
+        if isinstance(answers[0], OSError):
+            raise answers[0]
+        return answers[0]
+
+    def _known(self, path: Path) -> RemoteStatus | None:
+        """The status of a file as it was listed last."""
+        above = self._directories.get(path.parent)
+        found = above.found.get(path.name) if above is not None else None
+        if found is None or found.st_size == UNKNOWN:
+            alone = self._files.get(path)
+            found = alone.found.get("") if alone is not None else None
+        return found
+
+    # -- the server's clock -------------------------------------------------------------------
+
+    def local_time(self, modified: float) -> float:
+        """A time of the server's clock by the clock of this machine."""
+        return min(modified - self.skew_s, self._server.clock.now())
+
+    def changed_now(self, modified: float) -> None:
+        """A file that the server says was ``modified`` then grew just now, between two listings:
+        that shows how its clock goes."""
+        ahead = modified - self._server.clock.now()
+        off = abs(ahead) if ahead > 0 else max(0.0, -ahead - 2 * self._pace_s)
+        if off > _SKEW_S or (self.skew_s and abs(ahead - self.skew_s) > _SKEW_S):
+            self.skew_s = ahead if off > _SKEW_S else 0.0
+
+    # -- asking -------------------------------------------------------------------------------
+
+    def _names(self, path: Path) -> Names:
+        return self._answer(self._directories, path, self._list).found
+
+    def _looked_up(self, path: Path) -> RemoteStatus:
+        return self._answer(self._files, path, self._look_up).found[""]
+
+    def _answer(self, known: dict[Path, Answer], path: Path, ask: AskAll) -> Answer:
+        """What is known of a path, or what the server says if it is time to ask: then about all
+        others whose time has come, too."""
+        answer, now = known.get(path), self.monotonic()
+        if answer is None or now >= answer.due(self._pace_s):
+            if self._lock.acquire(blocking=answer is None):
+                try:
+                    self._renew_due(known, path, ask, now)
+                finally:
+                    self._lock.release()
+            answer = known[path]
+        answer.used = now
+        if answer.error is not None:
+            raise answer.error.with_traceback(None)
+        return answer
+
+    def _renew_due(self, known: dict[Path, Answer], path: Path, ask: AskAll, now: float) -> None:
+        before = known.get(path)
+        if before is not None and now < before.due(self._pace_s):
+            return  # another thread has asked
+        due = [path]
+        if self._server.asks_together:
+            due += [
+                p
+                for p, a in known.items()
+                if p != path and a.used >= a.asked and now >= a.due(self._pace_s)
+            ]
+        try:
+            if not (known is self._directories and self._renew_tree(path, len(due))):
+                self._renew(known, due[:_ROUND], ask)
+        except StoreError:
+            if before is None:
+                raise
+
+    def _renew_tree(self, path: Path, due: int) -> bool:
+        """List all of a tree, if that takes fewer requests than the ``due`` directories. Raises
+        StoreError."""
+        known = self._directories
+        pages = self._pages(top := top_of(path, known)) if due > 1 else None
+        if pages is None or pages >= due:
+            return False
+        listed = self._server.tree(top)
+        if isinstance(listed, OSError):
+            return False
+        found = names_by_directory(top, self._server.name_of(top), listed)
+        paths = below(top, known)
+        self._renew(known, paths, lambda _: [found.get(p) or _MISSING for p in paths])
+        return True
+
+    def _pages(self, top: Path) -> int | None:
+        """Pages of a listing of a whole tree; None where there is no such thing, and where ``top``
+        has not been listed."""
+        flat = isinstance(top, RemotePath) and top.scheme in FLAT
+        return pages_of(top, self._directories) if flat and top in self._directories else None
+
+    def _renew(self, known: dict[Path, Answer], paths: Sequence[Path], ask: AskAll) -> None:
+        """Ask about some paths. Raises StoreError."""
+        answers = ask(paths)
+        now, wall = self.monotonic(), self._server.clock.now()
+        for path, found in zip(paths, answers, strict=True):
+            before = known.get(path) or Answer()
+            error, names = (found, {}) if isinstance(found, OSError) else (None, found)
+            known[path] = before.renewed(names, error, now, wall)
+
+    def _list(self, paths: Sequence[Path]) -> list[Names | OSError]:
+        return [
+            found if isinstance(found, OSError) else self._names_in(path, found)
+            for path, found in zip(paths, self._server.lists(paths), strict=True)
+        ]
+
+    def _names_in(self, path: Path, listed: Iterable[Info]) -> Names:
+        found: Names = {}
+        links: list[Path] = []
+        for info in listed:
+            full = str(info.get("name", ""))
+            name = full.rstrip("/").rpartition("/")[2]
+            child = path / name
+            if not name or "?" in name or full.strip("/") != self._server.name_of(child).strip("/"):
+                continue  # the marker of the directory itself, or a link elsewhere
+            if info.get("type") in ("file", "directory"):
+                found[name] = status_of(child, info)
+            else:
+                links.append(child)
+        for child, target in zip(links, self._server.infos(links) if links else (), strict=True):
+            status = None if isinstance(target, OSError) else status_of(child, target)
+            if status is not None and not status.is_directory:  # directories may lead back
+                found[child.name] = status
+        return found
+
+    def _look_up(self, paths: Sequence[Path]) -> list[Names | OSError]:
+        return [
+            found if isinstance(found, OSError) else {"": status_of(path, found)}
+            for path, found in zip(paths, self._server.infos(paths), strict=True)
+        ]

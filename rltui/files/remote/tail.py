@@ -1,0 +1,173 @@
+"""Follows one growing file of a server or bucket, by ranges of what was appended.
+
+Each range begins a few bytes before what is new: where they differ the file was replaced. Its
+beginning is compared now and then, too, and always when it has become shorter.
+"""
+
+from __future__ import annotations
+
+import math
+import stat
+from pathlib import Path
+
+from rltui.core.level import Level
+from rltui.files.remote.ahead import Stamp
+from rltui.files.remote.errors import RangeError, StoreError
+from rltui.files.remote.status import RemoteStatus
+from rltui.files.remote.store import RemoteStore
+from rltui.files.remote.stores import store_of
+from rltui.files.tail import Polled
+from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
+
+#: Bytes that each range repeats, and of the beginning that is compared.
+_MARK_BYTES, _HEAD_BYTES = 64, 1024
+#: Bytes of a range at most: what follows is kept in memory until it is wanted.
+_RANGE_BYTES = 8 << 20
+#: Ranges from one comparison of the beginning to the next.
+_HEAD_TURN = 100
+_NOTHING = Polled()
+
+
+class RemoteTail:
+    """What :class:`rltui.files.tail.Tail` is for local files. Not thread-safe."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        whole: bool = False,
+        rewritten: bool = False,
+        store: RemoteStore | None = None,
+    ) -> None:
+        """``whole``: the file is one document that starts over whenever it changes; neither that
+        nor rewriting a ``rewritten`` file is trouble."""
+        self.path = path
+        self.offset = 0
+        self.size = 0
+        self.modified = 0.0
+        self.generation = 0
+        """How often the content started over."""
+        self._store = store or store_of(path)
+        self._whole = whole
+        self._quiet = whole or rewritten
+        self._stamp: Stamp | None = None
+        """Of the file when it had been read to its end, or as far as ``_ahead`` goes."""
+        self._reading: Stamp | None = None
+        """Of the file when it was read last."""
+        self._retry = -math.inf
+        """When to ask again (monotonic) after a failure."""
+        self._ahead = b""
+        """Bytes that were read behind ``offset``."""
+        self._head = b""
+        self._mark = b""
+        self._turn = 0
+        self._trouble = Trouble()
+        self._store.follow(path, 0, None)
+
+    @property
+    def gone(self) -> bool:
+        """Whether the file was missing at the last poll."""
+        return self._trouble.gone
+
+    def still(self) -> bool:
+        """Whether the file is unchanged since the last poll, as far as is known; the directory
+        is listed again when it is time for that."""
+        if self._stamp is None or self._ahead:
+            return False
+        try:
+            return self._store.status(self.path).stamp == self._stamp
+        except OSError:
+            return False
+
+    def poll(self, budget_bytes: int) -> Polled:
+        """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
+        try:
+            return self._poll(budget_bytes)
+        except StoreError:
+            return _NOTHING  # the store reports it, once for all of its files
+        except OSError as error:
+            self._retry = self._store.monotonic() + self._store.pace_s
+            if isinstance(error, RangeError):  # the next listing shows its size
+                return _NOTHING
+            missing = is_missing(error)
+            return self._failed(DELETED if missing else reason_of(error), gone=missing)
+
+    def _poll(self, budget_bytes: int) -> Polled:
+        status = self._store.status(self.path)
+        if not stat.S_ISREG(status.st_mode):
+            return self._failed("is no longer a file")
+        if self._ahead and (status.stamp == self._stamp or not self._whole):
+            return self._took(self._ahead, budget_bytes, status, False, ())
+        if status.stamp == self._stamp or self._store.monotonic() < self._retry:
+            return _NOTHING
+        return self._read_on(status, budget_bytes)
+
+    def _read_on(self, status: RemoteStatus, budget_bytes: int) -> Polled:
+        known = self._stamp is not None
+        start, why, data = self.offset, "", b""
+        if self._whole and start and status.stamp != self._reading:
+            why = "changed"
+        elif status.st_size < start:
+            why = "was truncated and written anew"
+        elif start:
+            begin = start - len(self._mark)
+            data = self._range(begin, start, status.st_size, budget_bytes)
+            if not data.startswith(self._mark) or not self._same_beginning(status):
+                why = "was written anew"
+            data = data[len(self._mark) :]
+        if why or not start:
+            data = self._range(0, 0, status.st_size, budget_bytes)
+        notes = self._trouble.over()
+        if why:
+            if not self._quiet:  # one event, one note: this one replaces "is back"
+                notes = ((Level.WATCH, f"{why}; read again from its start"),)
+            self._start_over()
+        elif known and status.st_size > start and status.st_mtime_ns:
+            self._store.changed_now(status.st_mtime)
+        return self._took(data, budget_bytes, status, bool(why), notes)
+
+    def _range(self, begin: int, start: int, size: int, budget_bytes: int) -> bytes:
+        """The bytes from ``begin``: what follows ``start`` is new."""
+        end = min(size, start + max(budget_bytes, _RANGE_BYTES))
+        return self._store.read(self.path, begin, end)
+
+    def _same_beginning(self, status: RemoteStatus) -> bool:
+        """Whether the file begins as before; compared rarely where it only seems to have grown."""
+        self._turn += 1
+        grew = status.st_size > self.offset
+        if (grew and self._turn % _HEAD_TURN) or self.offset <= _MARK_BYTES:
+            return True
+        return self._store.read(self.path, 0, len(self._head)) == self._head
+
+    def _took(
+        self, data: bytes, budget_bytes: int, status: RemoteStatus, restarted: bool, notes: Notes
+    ) -> Polled:
+        """Hand over a piece of ``data``, which begins at the offset, and keep the rest."""
+        piece, self._ahead = data[:budget_bytes], data[budget_bytes:]
+        if len(self._head) < _HEAD_BYTES:
+            self._head += piece[: _HEAD_BYTES - len(self._head)]
+        self._mark = (self._mark + piece[-_MARK_BYTES:])[-_MARK_BYTES:]
+        self.offset += len(piece)
+        self.size = max(status.st_size, self.offset)
+        if status.st_mtime_ns:
+            self.modified = self._store.local_time(status.st_mtime)
+        more = self.offset < status.st_size
+        self._reading = status.stamp
+        self._stamp = status.stamp if self._ahead or not more else None
+        self._retry = -math.inf if piece else self._store.monotonic() + self._store.pace_s
+        begin = 0 if self._whole else self.offset - len(self._mark)
+        self._store.follow(self.path, begin, self._stamp)
+        return Polled(piece, more and bool(piece), restarted, notes, True)
+
+    def _start_over(self) -> None:
+        """Begin at the start of the file again."""
+        self.generation += 1
+        self.offset = 0
+        self._head = self._mark = b""
+
+    def _failed(self, message: str, *, gone: bool = False) -> Polled:
+        """Report trouble; what was read is kept and the next poll tries again."""
+        self._stamp = None
+        vanished = gone and not self.gone
+        notes = self._trouble.failed(message, gone=gone)
+        return Polled(notes=notes, changed=True) if notes or vanished else _NOTHING

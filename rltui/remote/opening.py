@@ -1,0 +1,112 @@
+"""Chooses who reads which logdir."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+from rltui.core.address import RAY, SSH, RemotePath
+from rltui.core.clock import Clock, SystemClock
+from rltui.core.errors import UsageError
+from rltui.sources.discovery.log_head import EndSigns
+from rltui.sources.follow.log_search import Choose
+from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.reading import Reading
+from rltui.sources.follow.schedule import Intervals, Watching
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a session asks of its reader, wherever the logs are."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    watch: Watching = field(default_factory=Intervals)
+    choose: Choose | None = None
+    """Selects the runs to read among all found; given every run of each search."""
+    step_keys: Sequence[str] | None = None
+    ends: EndSigns | None = None
+    """Knows the logs of jobs that died before their first row."""
+    verify: bool = False
+    waits: bool = False
+    """Whether a named file that is empty is no error."""
+    pipe: int = 0
+    """File descriptor that the logdir ``-`` means."""
+
+
+def open_reader(logdirs: Sequence[Path], wishes: Wishes) -> Reading:
+    """One reader of all logdirs; a run's key has the number of its logdir among them.
+
+    Raises UsageError for an address that needs an extra which is not installed.
+    """
+    groups: dict[str, list[int]] = {}
+    for number, logdir in enumerate(logdirs):
+        groups.setdefault(_who_reads(logdir), []).append(number)
+    if len(groups) == 1 and not _by_ssh(next(iter(groups))):
+        return _open(next(iter(groups)), logdirs, wishes)
+    from rltui.remote.readers import Part, Readers
+
+    parts = []
+    for who, numbers in groups.items():
+        part = Part(tuple(numbers), wishes.choose)
+        paths, asked = [logdirs[n] for n in numbers], part.wishes(wishes)
+        sftp = partial(_by_sftp, paths, asked) if _by_ssh(who) else None
+        part.open(_open(who, paths, asked), sftp)
+        parts.append(part)
+    return Readers(parts)
+
+
+def _who_reads(logdir: Path) -> str:
+    """What the logdirs of one reader have in common."""
+    if not isinstance(logdir, RemotePath):
+        return ""
+    return f"{logdir.scheme}://{logdir.authority}" if logdir.scheme in (SSH, RAY) else ""
+
+
+def _by_ssh(who: str) -> bool:
+    return who.startswith(f"{SSH}:")
+
+
+def _by_sftp(logdirs: Sequence[Path], wishes: Wishes) -> Reading:
+    """A reader for hosts without rltui. Raises UsageError without the extra for it."""
+    host = ""
+    paths = []
+    for path in logdirs:
+        assert isinstance(path, RemotePath)
+        host = path.authority
+        if path.place.startswith("~"):
+            why = "and sftp needs an absolute path"
+            raise UsageError(f"{path}: there is no rltui on {host}, {why}")
+        paths.append(RemotePath("sftp:", host, path.place.lstrip("/")))
+    if not all(map(find_spec, ("fsspec", "paramiko"))):
+        raise UsageError(
+            f"{logdirs[0]}: there is no rltui on {host}: install it there (RLTUI_REMOTE_COMMAND is "
+            "its path, if ssh does not find it), or pip install 'rltui[remote]' here, for sftp"
+        )
+    return _open("", paths, wishes)
+
+
+def _open(who: str, logdirs: Sequence[Path], wishes: Wishes) -> Reading:
+    if _by_ssh(who):
+        from rltui.remote.ssh.reader import SshReader
+
+        return SshReader([p for p in logdirs if isinstance(p, RemotePath)], wishes)
+    if who.startswith(f"{RAY}:"):
+        from rltui.remote.ray.reader import RayReader
+
+        return RayReader([p for p in logdirs if isinstance(p, RemotePath)], wishes)
+    if who:
+        raise UsageError(f"{who}: cannot be read")
+    return Reader(
+        logdirs,
+        clock=wishes.clock,
+        verify=wishes.verify,
+        watch=wishes.watch,
+        choose=wishes.choose,
+        step_keys=wishes.step_keys,
+        pipe=wishes.pipe,
+        ends=wishes.ends,
+        waits=wishes.waits,
+    )

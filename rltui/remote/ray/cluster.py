@@ -1,0 +1,163 @@
+"""The only module that imports Ray: connects to a cluster, lists its nodes, calls actors."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import RayActorError, RuntimeEnvSetupError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+import rltui
+from rltui.core.address import AUTO
+from rltui.core.errors import RltuiError
+from rltui.core.text import clean
+from rltui.remote.ray.message import Turn
+from rltui.remote.ray.node import ClusterError, CodeMissingError, Node
+
+_CLIENT_PORT = 10001
+_NOTHING_HERE = "RAY_ADDRESS is not set, and no cluster of Ray runs on this machine"
+#: Seconds for the head to accept a connection; Ray itself would try for minutes.
+_CONNECT_S = 5.0
+
+
+class Cluster:
+    """A connection to a cluster that runs already."""
+
+    def __init__(self, address: str) -> None:
+        """``address``: ``auto``, or HOST:PORT of the Ray Client server. Raises ClusterError."""
+        self._address = address
+        self._ships = False
+        self._connect()
+
+    def _connect(self) -> None:
+        _need_listener(_ray_address(self._address))
+        shipped = {"py_modules": [str(Path(rltui.__file__).parent)]} if self._ships else None
+        try:
+            ray.init(
+                _ray_address(self._address),
+                namespace="rltui",
+                logging_level="CRITICAL",
+                log_to_driver=False,
+                configure_logging=False,
+                runtime_env=shipped,
+            )
+        except Exception as error:
+            if _ray_address(self._address) == AUTO and isinstance(error, ConnectionError):
+                raise ClusterError(_NOTHING_HERE) from None
+            raise ClusterError(f"no cluster of Ray can be reached: {_text(error)}") from error
+
+    def ship_code(self) -> bool:
+        """Connect anew such that Ray copies rltui to the nodes; False if it has done so."""
+        if self._ships:
+            return False
+        self._ships = True
+        ray.shutdown()
+        self._connect()
+        return True
+
+    def nodes(self) -> dict[str, Node]:
+        """The nodes that are alive, by id. Raises ClusterError."""
+        try:
+            found = [n for n in ray.nodes() if n["Alive"]]
+        except Exception as error:
+            raise ClusterError(f"the cluster does not answer: {_text(error)}") from error
+        return {n["NodeID"]: Node(n["NodeID"], _name(n)) for n in found}
+
+    def actor(self, node: Node, cls: type, *arguments: object) -> Any:
+        """An actor on a node; no error shows before its first call."""
+        where = NodeAffinitySchedulingStrategy(node.id, soft=False)
+        options = {"num_cpus": 0, "scheduling_strategy": where, "max_restarts": 0}
+        return ray.remote(cls).options(**options).remote(*arguments)
+
+    def ask(self, actor: Any, turn: Turn) -> Any:
+        """Begin a call of the actor's ``turn``."""
+        return actor.turn.remote(turn)
+
+    def function(self, function: Any, num_cpus: float = 1.0) -> Any:
+        """A remote function."""
+        return ray.remote(function).options(num_cpus=num_cpus, max_retries=2)
+
+    def cores(self) -> int:
+        """Of the whole cluster."""
+        return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+    def wait(self, calls: Sequence[Any], timeout_s: float) -> list[Any]:
+        """Those of the calls under way that have ended, at least one unless time is over."""
+        if not calls:
+            time.sleep(timeout_s)
+            return []
+        return list(ray.wait(list(calls), num_returns=1, timeout=timeout_s)[0])
+
+    def result(self, call: Any) -> Any:
+        """What a call returned. Raises ClusterError with the reason, for people."""
+        try:
+            return ray.get(call)
+        except Exception as error:
+            raise _explained(error) from error
+
+    def end(self, actors: Collection[Any]) -> None:
+        """End actors."""
+        for actor in actors:
+            with suppress(Exception):
+                ray.kill(actor)
+
+    def close(self) -> None:
+        """Disconnect; what was started ends."""
+        with suppress(Exception):
+            ray.shutdown()
+
+
+def _ray_address(address: str) -> str:
+    if address == AUTO:
+        return os.environ.get("RAY_ADDRESS") or AUTO
+    _, colon, port = address.rpartition(":")
+    return f"ray://{address}" if colon and port.isdigit() else f"ray://{address}:{_CLIENT_PORT}"
+
+
+def _need_listener(address: str) -> None:
+    """Raises ClusterError unless something listens at HOST:PORT."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ClusterError(f"no cluster of Ray at {host}:{port}: {clean(reason)}") from None
+
+
+def _name(node: dict[str, Any]) -> str:
+    """The name that a node was started with; Ray's default is its address."""
+    name, address = str(node.get("NodeName") or ""), str(node["NodeManagerAddress"])
+    if name and name != address:
+        return clean(name)
+    return clean(str(node.get("NodeManagerHostname") or address))
+
+
+def _explained(error: Exception) -> ClusterError:
+    """An error of Ray, or one that was raised on a node."""
+    if isinstance(error, RuntimeEnvSetupError):
+        return ClusterError(f"Ray cannot copy rltui there: {_text(error)}")
+    cause = getattr(error, "cause", None)
+    if isinstance(cause, RltuiError):
+        return ClusterError(str(cause))
+    lines = [x.strip() for x in str(error).splitlines()]
+    missing = [x for x in lines if x.startswith(("ModuleNotFoundError", "ImportError"))]
+    if missing:
+        return CodeMissingError(f"rltui cannot run there: {clean(missing[-1])}")
+    if isinstance(error, RayActorError):
+        return ClusterError("its reader ended")
+    return ClusterError(_text(cause or error))
+
+
+def _text(error: BaseException) -> str:
+    """The first line of what Ray says."""
+    lines = [x.strip() for x in str(error).splitlines() if x.strip()]
+    return clean(lines[0] if lines else type(error).__name__)[:300]

@@ -1,0 +1,67 @@
+"""Calls a function on several arguments, each as a task of a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from typing import TypeVar
+
+from rltui import __version__
+from rltui.core.address import AUTO
+from rltui.core.errors import SourceError, UsageError
+from rltui.remote.ray.node import ClusterError, CodeMissingError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class TaskCluster:
+    """The cluster of ``RAY_ADDRESS``, else the one that runs on this machine."""
+
+    def __init__(self) -> None:
+        """Raises UsageError where Ray is not installed, SourceError where no cluster answers."""
+        if find_spec("ray") is None:
+            raise UsageError("--ray: needs the extra ray: pip install 'rltui[ray]'")
+        from rltui.remote.ray.cluster import Cluster
+
+        try:
+            self._cluster = Cluster(AUTO)
+        except ClusterError as error:
+            raise SourceError(f"--ray: {error}") from None
+
+    @property
+    def cores(self) -> int:
+        """Of all nodes."""
+        return self._cluster.cores()
+
+    def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+        """The results, in the order in which they come. Raises SourceError with the reason when a
+        task fails for good."""
+        try:
+            try:
+                yield from self._results(function, items)
+            except CodeMissingError:
+                if not self._cluster.ship_code():
+                    raise
+                yield from self._results(function, items)
+        except ClusterError as error:
+            raise SourceError(f"--ray: {error}") from None
+
+    def _results(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+        call = self._cluster.function(_checked_call)
+        waiting = [call.remote(__version__, function, item) for item in items]
+        while waiting:
+            for done in self._cluster.wait(waiting, 1.0):
+                waiting.remove(done)
+                yield self._cluster.result(done)
+
+    def close(self) -> None:
+        """Disconnect; tasks under way are cancelled."""
+        self._cluster.close()
+
+
+def _checked_call(version: str, function: Callable[[T], R], item: T) -> R:
+    """The body of a task."""
+    if version != __version__:
+        raise ImportError(f"version {__version__} of rltui is there, not {version}")
+    return function(item)

@@ -1,0 +1,145 @@
+"""Frames in a compressed stream of bytes. Does no I/O.
+
+A stream is a line ``rltui-stream VERSION``, then one zlib stream of frames. A frame is the size of
+its payload (4 bytes, little endian), its kind (1 byte), and the payload.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+from rltui.remote.wire.record import WireError
+
+#: Of the stream. Only what an older reader cannot skip makes a new one.
+VERSION = 1
+#: Largest payload of a frame, bytes.
+MOST_PAYLOAD = 32 << 20
+#: Bytes before the first line: what the login scripts of the other side print.
+_MOST_NOISE = 1 << 16
+_PIECE = 1 << 18
+_HEADER = struct.Struct("<IB")
+_HELLO = re.compile(rb"rltui-stream (\d{1,6})\n")
+
+
+class VersionError(WireError):
+    """The other side speaks another version of the protocol."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"version {version} of the protocol, not {VERSION}")
+        self.version = version
+
+
+class Kind(IntEnum):
+    """What a frame holds; a kind that is not known here is skipped."""
+
+    HELLO = 1
+    REQUEST = 2
+    FOUND = 3
+    CHOSEN = 4
+    SCANNED = 5
+    READ = 6
+    BATCH = 7
+    PART = 8
+    STATE = 9
+    END = 10
+    ERROR = 11
+    HEARTBEAT = 12
+
+
+class Frame(NamedTuple):
+    """One message."""
+
+    kind: int
+    payload: bytes
+
+
+class FrameWriter:
+    """Writes frames. ``write`` takes bytes and may block, which is the back-pressure."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._write = write
+        self._deflate = zlib.compressobj(1)
+        self._begun = False
+        self._held = b""
+
+    def put(self, kind: Kind, payload: bytes = b"") -> None:
+        """Append a frame; it may wait for the next :meth:`flush`. Raises OSError."""
+        if len(payload) > MOST_PAYLOAD:
+            raise WireError("a frame is too large")
+        out = self._deflate.compress(_HEADER.pack(len(payload), kind))
+        self._held += out + self._deflate.compress(payload)
+        if len(self._held) >= _PIECE:
+            self._send()
+
+    def flush(self) -> None:
+        """Send what waits. Raises OSError."""
+        self._held += self._deflate.flush(zlib.Z_SYNC_FLUSH)
+        self._send()
+
+    def _send(self) -> None:
+        data, self._held = self._held, b""
+        if not self._begun:
+            self._begun = True
+            data = b"rltui-stream %d\n%b" % (VERSION, data)
+        self._write(data)
+
+
+class FrameReader:
+    """Finds the frames in the bytes of a stream."""
+
+    def __init__(self) -> None:
+        self.noise = b""
+        """What came before the stream began."""
+        self.begun = False
+        """Whether the first line has come."""
+        self._inflate = zlib.decompressobj()
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        """The frames that ``data`` completes. Raises WireError."""
+        if not self.begun:
+            data = self._begin(data)
+            if not data:
+                return
+        full = True
+        while data or full:
+            try:
+                piece = self._inflate.decompress(data, _PIECE)
+            except zlib.error:
+                raise WireError("the stream is damaged") from None
+            self._buffer += piece
+            data, full = self._inflate.unconsumed_tail, len(piece) == _PIECE
+            yield from self._frames()
+            if self._inflate.eof:
+                raise WireError("the stream ended itself")
+
+    def _begin(self, data: bytes) -> bytes:
+        self.noise += data
+        found = _HELLO.search(self.noise)
+        if found is None:
+            if len(self.noise) > _MOST_NOISE:
+                raise WireError("no stream begins")
+            return b""
+        if int(found[1]) != VERSION:
+            raise VersionError(int(found[1]))
+        data, self.noise = self.noise[found.end() :], self.noise[: found.start()]
+        self.begun = True
+        return data
+
+    def _frames(self) -> Iterator[Frame]:
+        buffer, begin = self._buffer, 0
+        while len(buffer) - begin >= _HEADER.size:
+            size, kind = _HEADER.unpack_from(buffer, begin)
+            if size > MOST_PAYLOAD:
+                raise WireError("a frame is too large")
+            end = begin + _HEADER.size + size
+            if len(buffer) < end:
+                break
+            yield Frame(kind, bytes(buffer[begin + _HEADER.size : end]))
+            begin = end
+        del buffer[:begin]

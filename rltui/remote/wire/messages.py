@@ -1,0 +1,192 @@
+"""The small messages of a stream: what is asked for, and how the far side is doing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rltui.core.batch import Note, RunKey
+from rltui.remote.wire.framing import Frame
+from rltui.remote.wire.record import (
+    Record,
+    WireError,
+    dump,
+    key_of,
+    note_of,
+    note_row,
+    path_of,
+    text_of,
+    whole_of,
+)
+from rltui.sources.follow.schedule import Intervals, Watching
+
+_MOST_RUNS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The far side introduces itself."""
+
+    rltui: str
+    """Its version."""
+    logdirs: tuple[Path, ...]
+    """The paths that it was given, with the home directory in place of ``~``."""
+    now: float
+    """What its clock says, seconds since the epoch."""
+
+    def dump(self) -> bytes:
+        """As a payload."""
+        return dump({"rltui": self.rltui, "logdirs": list(map(str, self.logdirs)), "now": self.now})
+
+    @staticmethod
+    def load(frame: Frame) -> Hello:
+        """From a payload. Raises WireError."""
+        record = Record.load(frame.payload)
+        logdirs = record.items("logdirs", path_of, 1 << 16)
+        return Hello(record.text("rltui"), logdirs, record.number("now"))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be read, and how."""
+
+    step_keys: tuple[str, ...] = ()
+    verify: bool = False
+    waits: bool = False
+    chooses: bool = False
+    """Whether runs are chosen among those found, see FOUND and CHOSEN."""
+    watch: Watching = field(default_factory=Intervals)
+    known: int = 0
+    """How many batches without content follow."""
+
+    def dump(self) -> bytes:
+        """As a payload."""
+        watch = self.watch
+        return dump(
+            {
+                "step_keys": list(self.step_keys),
+                "verify": self.verify,
+                "waits": self.waits,
+                "chooses": self.chooses,
+                "watch": [watch.fast_s, watch.slow_s, watch.rescan_s, bool(watch.inotify)],
+                "known": self.known,
+            }
+        )
+
+    @staticmethod
+    def load(frame: Frame) -> Request:
+        """From a payload. Raises WireError."""
+        record = Record.load(frame.payload)
+        return Request(
+            record.items("step_keys", text_of, 1 << 12),
+            record.flag("verify"),
+            record.flag("waits"),
+            record.flag("chooses"),
+            _intervals(record.get("watch")),
+            record.whole("known"),
+        )
+
+
+def _intervals(value: object) -> Intervals:
+    if not isinstance(value, list) or len(value) != 4:
+        raise WireError("intervals were expected")
+    numbers = [x for x in value[:3] if isinstance(x, (int, float)) and 0.01 <= x < math.inf]
+    if len(numbers) < 3:
+        raise WireError("an interval is out of bounds")
+    fast_s, slow_s, rescan_s = map(float, numbers)
+    return Intervals(fast_s, slow_s, rescan_s, inotify=bool(value[3]))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How far the far side is; None where nothing has changed."""
+
+    progress: tuple[int, int] | None = None
+    """(bytes read, bytes known)."""
+    run_count: int | None = None
+    notes: tuple[Note, ...] | None = None
+    unclaimed: tuple[Note, ...] | None = None
+
+    def since(self, before: State) -> State:
+        """What has changed."""
+        return State(
+            self.progress if self.progress != before.progress else None,
+            self.run_count if self.run_count != before.run_count else None,
+            self.notes if self.notes != before.notes else None,
+            self.unclaimed if self.unclaimed != before.unclaimed else None,
+        )
+
+    def dump(self) -> bytes:
+        """As a payload."""
+        record: dict[str, object] = {}
+        if self.progress is not None:
+            record["progress"] = list(self.progress)
+        if self.run_count is not None:
+            record["runs"] = self.run_count
+        if self.notes is not None:
+            record["notes"] = [note_row(n) for n in self.notes]
+        if self.unclaimed is not None:
+            record["unclaimed"] = [note_row(n) for n in self.unclaimed]
+        return dump(record)
+
+    @staticmethod
+    def load(frame: Frame) -> State:
+        """From a payload. Raises WireError."""
+        record = Record.load(frame.payload)
+        progress = None
+        if "progress" in record:
+            read, known = record.items("progress", _size, 2)
+            progress = read, known
+        return State(
+            progress,
+            record.maybe_whole("runs"),
+            record.items("notes", note_of) if "notes" in record else None,
+            record.items("unclaimed", note_of) if "unclaimed" in record else None,
+        )
+
+
+def dump_found(keys: Sequence[RunKey]) -> bytes:
+    """The runs that a search has found."""
+    return dump({"runs": [[key.logdir, key.name] for key in keys]})
+
+
+def load_found(frame: Frame) -> tuple[RunKey, ...]:
+    """The runs that a search has found. Raises WireError."""
+    return Record.load(frame.payload).items("runs", key_of, _MOST_RUNS)
+
+
+def dump_chosen(numbers: Sequence[int]) -> bytes:
+    """Which of them are to be read, by their positions."""
+    return dump({"chosen": list(numbers)})
+
+
+def load_chosen(frame: Frame) -> tuple[int, ...]:
+    """Which of them are to be read. Raises WireError."""
+    return Record.load(frame.payload).items("chosen", _size, _MOST_RUNS)
+
+
+def dump_error(text: str, *, bad_path: bool) -> bytes:
+    """Why nothing more comes; ``bad_path``: a path is missing or no log."""
+    return dump({"text": text, "bad_path": bad_path})
+
+
+def load_error(frame: Frame) -> tuple[str, bool]:
+    """Why nothing more comes, and whether a path is missing or no log. Raises WireError."""
+    record = Record.load(frame.payload)
+    return record.text("text"), record.flag("bad_path")
+
+
+def dump_read(*, follow: bool) -> bytes:
+    """Begin to read; ``follow``: go on at the end of the files."""
+    return dump({"follow": follow})
+
+
+def load_read(frame: Frame) -> bool:
+    """Whether to follow. Raises WireError."""
+    return Record.load(frame.payload).flag("follow")
+
+
+def _size(value: object) -> int:
+    return whole_of(value, 0, 1 << 62)

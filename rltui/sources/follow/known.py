@@ -1,0 +1,204 @@
+"""Goes on where a reader in another process has ended.
+
+A decoder has state, so a file is read again from its start, but nothing of what was handed over
+before is handed over again: not the bytes up to the known offset, as long as their checksum is
+the same. A file that has other bytes there was written anew meanwhile; its content follows as a
+later generation, or replaces the older points. So does that of a store, always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from rltui.core.batch import Batch, Note, RunKey
+from rltui.core.level import Level
+from rltui.files.tail import Polled, Tail
+from rltui.files.trouble import DELETED
+from rltui.formats import Decoded, Options
+from rltui.sources.discovery.run_files import LogFile, RunFiles
+from rltui.sources.follow.feed import Feed
+from rltui.sources.follow.file_feed import FileFeed
+from rltui.sources.follow.sample import Limits
+from rltui.sources.follow.tracker_feed import TrackerFeed
+
+#: Polls that must find a file shorter than it was until it counts as written anew.
+_PATIENCE = 8
+_WRITTEN_ANEW = "was written anew while it was not watched; read again from its start"
+
+
+def without_content(batch: Batch) -> Batch:
+    """What another reader must know of a batch: everything but its content."""
+    bare = replace(batch, items=(), texts=(), hparams={}, notes=(), tail=None, exit_code=None)
+    return replace(bare, replaced=False)  # it would take the points away
+
+
+def says_something(batch: Batch) -> bool:
+    """Whether the other side must have a batch: more than that a piece of a file has no row."""
+    news = batch.items or batch.notes or batch.texts or batch.hparams or batch.replaced
+    return bool(news) or batch.tail is not None or batch.gone or not batch.more
+
+
+class Known:
+    """The newest batch of each file, without content. Not thread-safe."""
+
+    def __init__(self, batches: Iterable[Batch] = ()) -> None:
+        self._batches: dict[tuple[RunKey, str], Batch] = {}
+        self._awaited: dict[tuple[RunKey, str], Batch] = {}
+        for batch in batches:
+            self.take(batch)
+
+    def __iter__(self) -> Iterator[Batch]:
+        return iter(self._batches.values())
+
+    def take(self, batch: Batch) -> None:
+        """Note a batch that was handed over."""
+        if not batch.sampled:
+            key = _key(batch)
+            self._batches.pop(key, None)  # the newest is the last
+            self._batches[key] = self._awaited[key] = without_content(batch)
+
+    def by_run(self) -> list[tuple[RunKey, list[Batch]]]:
+        """The batches of each run, the newest last."""
+        runs: dict[RunKey, list[Batch]] = {}
+        for batch in self._batches.values():
+            runs.setdefault(batch.run, []).append(batch)
+        return list(runs.items())
+
+    def feed(self, run: RunFiles, file: LogFile, options: Options) -> Feed:
+        """What follows a file, from where it was read."""
+        known = self._awaited.pop((run.key, str(file.path)), None)
+        if file.tracker is not None:
+            return TrackerFeed(run, file) if known is None else ResumedTracker(run, file, known)
+        if known is None or not known.source.offset or known.document:
+            return FileFeed(run, file, options, summed=True)
+        return ResumedFile(run, file, options, known)
+
+    def vanished(self) -> list[Batch]:
+        """A batch for each file that no search has found and that was there before."""
+        lost = []
+        for key, batch in self._awaited.items():
+            if not batch.gone:
+                path = batch.source.path
+                notes = () if batch.document else (Note(path, None, Level.WATCH, DELETED),)
+                lost.append(replace(batch, gone=True, more=False, waiting=0, notes=notes))
+                self._awaited[key] = replace(batch, gone=True)
+        return lost
+
+
+def _key(batch: Batch) -> tuple[RunKey, str]:
+    return batch.run, str(batch.source.path)
+
+
+class ResumedFile(FileFeed):
+    """A log file on this machine of which a part was handed over before."""
+
+    _tail: Tail
+
+    def __init__(self, run: RunFiles, file: LogFile, options: Options, known: Batch) -> None:
+        super().__init__(run, file, options, summed=True)
+        self._known: Batch | None = known
+        self._fruitless = 0
+        self._replacing = known.checksum is None
+        if self._replacing:
+            self._tail.generation = known.generation
+            self._known = None
+
+    def sample(self, limits: Limits | None = None) -> Batch | None:
+        """None while its points are known."""
+        return None if self._known is not None else super().sample(limits)
+
+    def still(self) -> bool:
+        """Whether :meth:`read` would certainly return None."""
+        return self._known is None and super().still()
+
+    def read(self, budget_bytes: int) -> Batch | None:
+        """Read what was appended to what is known."""
+        known = self._known
+        if known is None:
+            return super().read(budget_bytes)
+        tail, end = self._tail, known.source.offset
+        polled = tail.poll(min(budget_bytes, end - tail.offset))
+        if polled.restarted:
+            return self._read_anew(known, budget_bytes)
+        if not polled.data:
+            return self._wait(known, polled, budget_bytes)
+        self._fruitless = 0
+        self.offset, self.size = tail.offset, tail.size
+        self._pass_over(polled.data)
+        if tail.offset < end:
+            self._advance(more=True)
+            return replace(known, more=True)
+        if tail.checksum != known.checksum:
+            return self._read_anew(known, budget_bytes)
+        return self._go_on(known, budget_bytes)
+
+    def _pass_over(self, data: bytes) -> None:
+        """Bring the decoder into its state after bytes whose rows are known.
+
+        It must not hold back a row, in the hope of its rest: that row would come again.
+        """
+        self._count(self._contained(lambda: self._decoder.feed(data), 0))
+        while self._decoder.holds_row and not self.given_up:
+            self._count(self._contained(lambda: self._decoder.feed(b""), 0))
+
+    def _go_on(self, known: Batch, budget_bytes: int) -> Batch | None:
+        self._known = None
+        self._tail.generation = known.generation
+        if known.finished:
+            self._count(self._contained(self._decoder.finish, self._tail.offset))
+            self.finished = True
+        self._begun = False  # the next batch says how far it is, whatever it brings
+        return super().read(budget_bytes)
+
+    def _wait(self, known: Batch, polled: Polled, budget_bytes: int) -> Batch | None:
+        """It cannot be read now, or is shorter than it was: an NFS client may show an old size."""
+        self._fruitless += not polled.changed
+        if self._fruitless >= _PATIENCE and not self._tail.troubled:
+            return self._read_anew(known, budget_bytes)
+        begun = self._begun
+        self._advance(more=False)
+        if begun and not polled.changed:
+            return None
+        path = self.file.path
+        notes = tuple(Note(path, None, level, message) for level, message in polled.notes)
+        return replace(known, more=False, gone=self._tail.gone, notes=notes)
+
+    def _read_anew(self, known: Batch, budget_bytes: int) -> Batch | None:
+        """Its content is another one."""
+        self._known = None
+        self._replacing = self._rewritten
+        path = self.file.path
+        self._tail = Tail(path, whole=self._whole, rewritten=self._rewritten, summed=True)
+        self._tail.generation = known.generation + 1
+        self._decoder = self._format.decoder(self._options, self.file.path)
+        self._records, self.offset, self.given_up = 0, 0, False
+        self._begun = False
+        batch = super().read(budget_bytes)
+        if batch is None or self._rewritten:
+            return batch
+        note = Note(self.file.path, None, Level.WATCH, _WRITTEN_ANEW)
+        return replace(batch, notes=(note, *batch.notes))
+
+    def _replaces(self, polled: Polled, decoded: Decoded) -> bool:
+        replacing = self._replacing and bool(polled.data)
+        self._replacing = self._replacing and not replacing
+        return replacing or super()._replaces(polled, decoded)
+
+
+class ResumedTracker(TrackerFeed):
+    """A run of a tracker's store of which rows were handed over before: all of them come again
+    and replace those."""
+
+    def __init__(self, run: RunFiles, file: LogFile, known: Batch) -> None:
+        super().__init__(run, file)
+        self._generation = known.generation
+        self._replacing = True
+
+    def read(self, budget_bytes: int) -> Batch | None:
+        """Read the rows that are new to this process."""
+        batch = super().read(budget_bytes)
+        if batch is not None and batch.items and self._replacing:
+            self._replacing = False
+            return replace(batch, replaced=True)
+        return batch

@@ -1,0 +1,85 @@
+"""The argument tree: hints, options of every command, help."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.cli.parser import EXIT_CODES, build_parser, commands_of, parse
+from rltui.commands import COMMANDS
+from rltui.commands.command import Exit
+from tests.commands.conftest import Cli
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("chekc", "no command or path 'chekc'; did you mean 'check'?"),
+        ("chekc runs --json", "no command or path 'chekc'; did you mean 'check'?"),
+        ("qqqq", "no command or path 'qqqq'\n"),
+        ("check . --jsn", "no option --jsn; did you mean '--json'?"),
+        ("check --fail-onn=bad .", "no option --fail-onn; did you mean '--fail-on'?"),
+        ("--debgu check .", "no option --debgu; did you mean '--debug'?"),
+        ("--color never check . --thme x", "no option --thme"),
+        ("help chck", "did you mean 'check'?"),
+        ("check . --fail-on wach", "did you mean 'watch'?"),
+        ("check . --color", "argument --color: expected one argument"),
+        ("--color", "argument --color: expected one argument"),
+        ("explain a b", "rltui explain: error: unexpected argument 'b'"),
+        ("check . -x", "unexpected argument '-x'"),
+    ],
+)
+def test_a_mistake_is_named_with_what_was_meant(cli: Cli, line: str, said: str) -> None:
+    result = cli(*line.split())
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
+
+
+@pytest.mark.parametrize(
+    "line", ["check . --js", "check . --fail bad", "--vers", "export . --ou x"]
+)
+def test_options_are_not_abbreviated(cli: Cli, line: str) -> None:
+    assert cli(*line.split()).code == 2
+
+
+def test_what_follows_two_dashes_is_no_option() -> None:
+    parser = build_parser(COMMANDS)
+    found = parse(parser, ["explain", "--", "--loss"])
+    assert found.name == "--loss"
+
+
+def test_options_of_every_command_stand_before_it_or_after_it() -> None:
+    parser = build_parser(COMMANDS)
+    for command in COMMANDS:
+        words = command.example.split()[1:]
+        for line in (["--color", "never", "--debug", *words], [*words, "--color=never", "--debug"]):
+            found = parse(parser, [w.strip("'") for w in line])
+            assert (found.command, found.color, found.debug) == (command.name, "never", True)
+        found = parse(parser, [w.strip("'") for w in words])
+        assert (found.color, found.debug) == ("auto", False)
+
+
+def test_watch_is_meant_also_after_options_of_every_command() -> None:
+    parser = build_parser(COMMANDS)
+    for line in (["--debug"], ["--color", "never"], ["--color=never", "--debug", "./runs"]):
+        assert parse(parser, line).command == "watch"
+
+
+def test_help_of_a_command(cli: Cli) -> None:
+    for name in commands_of(build_parser(COMMANDS)):
+        assert cli("help", name) == cli(name, "--help")
+    assert cli("help") == cli("--help")
+    assert cli("help").code == 0
+
+
+def test_help_lists_the_exit_codes(cli: Cli) -> None:
+    out = cli("--help").out
+    assert {code for code, _ in EXIT_CODES} == set(Exit)
+    assert all(f"  {code.value:<4} {words}\n" in out for code, words in EXIT_CODES)
+
+
+def test_help_fits_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("", *commands_of(build_parser(COMMANDS))):
+        shown, _, example = cli(*name.split(), "--help").out.partition("\nexample:")
+        assert max(map(len, shown.splitlines())) <= 80
+        assert bool(example) is bool(name)

@@ -1,0 +1,93 @@
+"""--color, NO_COLOR, FORCE_COLOR: the same for every command."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from rltui.commands.colour import choose_colour, has_colours, wants_colour
+from tests.commands.conftest import Cli, write_jsonl
+
+
+class Stream(io.StringIO):
+    """A terminal, or none."""
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+@pytest.mark.parametrize(
+    ("environ", "wanted"),
+    [
+        ({}, None),
+        ({"NO_COLOR": "", "FORCE_COLOR": ""}, None),
+        ({"NO_COLOR": "1"}, False),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True),
+    ],
+)
+def test_variables_decide_and_else_the_terminal(
+    environ: dict[str, str], wanted: bool | None, terminal: bool
+) -> None:
+    assert wants_colour(Stream(terminal), environ) is (terminal if wanted is None else wanted)
+
+
+def test_a_dumb_terminal_has_no_colours() -> None:
+    assert not wants_colour(Stream(True), {"TERM": "dumb"})
+
+
+def test_the_option_beats_the_variables() -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        environ = {name: "1"}
+        choose_colour("auto", environ)
+        assert environ == {name: "1"}
+        choose_colour("never", environ)
+        assert not has_colours(environ)
+        choose_colour("always", environ)
+        assert wants_colour(Stream(False), environ)
+
+
+VERBS = ("check", "snapshot", "plot")
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    for name in ("one", "two"):
+        write_jsonl(tmp_path / "logs" / f"{name}.jsonl", {"loss": [0.1 * n for n in range(40)]})
+    return tmp_path / "logs"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_commands_write_colours_when_asked(cli: Cli, logdir: Path, verb: str) -> None:
+    words = [verb, logdir, *(["loss", "--size", "40x8"] if verb == "plot" else [])]
+    plain, coloured = cli(*words), cli("--color", "always", *words)
+    assert "\x1b[" not in plain.out
+    assert "\x1b[" in coloured.out
+    assert cli("--color", "auto", *words).out == coloured.out, "as FORCE_COLOR says now"
+    assert cli(*words, "--color", "never").out == plain.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_color_holds_on_a_terminal(
+    cli: Cli, logdir: Path, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [verb, logdir, *(["loss", "--size", "40x8"] if verb == "plot" else [])]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert "\x1b[" in cli(*words).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in cli(*words).out
+
+
+@pytest.mark.parametrize("form", ["--json", "--markdown"])
+def test_documents_have_no_colours(cli: Cli, logdir: Path, form: str) -> None:
+    assert "\x1b" not in cli("snapshot", logdir, form, "--color", "always").out

@@ -1,0 +1,98 @@
+"""Addresses of logdirs elsewhere."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rltui.core.address import RemotePath, identity, is_remote, parse_logdir
+from rltui.core.errors import UsageError
+
+ADDRESSES = [
+    ("s3://bucket/runs/a", "s3", "bucket", "/runs/a"),
+    ("gs://bucket", "gs", "bucket", "/"),
+    ("memory://runs", "memory", "runs", "/"),
+    ("node7:/data/runs", "ssh", "node7", "/data/runs"),
+    ("me@node7:~/runs", "ssh", "me@node7", "~/runs"),
+    ("ssh://me@node7:2222/data", "ssh", "me@node7:2222", "/data"),
+    ("[fe80::1]:/data", "ssh", "[fe80::1]", "/data"),
+    ("ray://head:10001/data", "ray", "head:10001", "/data"),
+    ("sftp://node7:22/data", "sftp", "node7:22", "/data"),
+    ("http://host/x.jsonl?a=b", "http", "host", "/x.jsonl?a=b"),
+]
+
+
+@pytest.mark.parametrize(("text", "scheme", "authority", "place"), ADDRESSES)
+def test_an_address_keeps_its_parts_and_its_text(
+    text: str, scheme: str, authority: str, place: str
+) -> None:
+    path = parse_logdir(text)
+    assert isinstance(path, RemotePath)
+    assert (path.scheme, path.authority, path.place) == (scheme, authority, place)
+    assert str(path) == os.fspath(path) == identity(path) == text
+    assert parse_logdir(str(path)) == path
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("node7:runs", "node7:~/runs"),
+        ("node7:", "node7:~"),
+        ("ray:///data/x", "ray://auto/data/x"),
+        ("S3://bucket//a/", "s3://bucket/a"),
+    ],
+)
+def test_an_address_has_one_spelling(text: str, shown: str) -> None:
+    assert str(parse_logdir(text)) == shown
+    assert str(parse_logdir(shown)) == shown
+
+
+def test_what_exists_here_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("node7:runs").mkdir()
+    assert not is_remote(parse_logdir("node7:runs"))
+
+
+@pytest.mark.parametrize("text", ["runs", "./a:b", "/data/a:b", "-", "a b:c", "a\0b", ""])
+def test_other_names_are_paths_here(text: str) -> None:
+    assert parse_logdir(text) == Path(text)
+    assert not is_remote(parse_logdir(text))
+
+
+def test_a_file_url_is_a_path_here() -> None:
+    assert parse_logdir("file:///data/runs") == Path("/data/runs")
+    assert not is_remote(parse_logdir("file:///data/runs"))
+
+
+def test_children_and_parents_stay_elsewhere() -> None:
+    run = parse_logdir("s3://bucket/runs") / "a" / "events.jsonl"
+    assert is_remote(run)
+    assert is_remote(run.parent)
+    assert (str(run.parent), run.name) == ("s3://bucket/runs/a", "events.jsonl")
+    assert str(run.relative_to(run.parent.parent)) == "a/events.jsonl"
+    assert str(run.relative_to(run)) == "."
+    assert len({run, parse_logdir("s3://bucket/runs/a/events.jsonl")}) == 1
+    assert run.resolve() == run.absolute() == run.expanduser() == run
+
+
+def test_a_password_is_refused_and_never_shown() -> None:
+    with pytest.raises(UsageError) as error:
+        parse_logdir("sftp://me:hunter2@host/runs")
+    assert "hunter2" not in str(error.value)
+    assert "password" in str(error.value)
+
+
+def test_a_signature_is_refused_and_never_shown() -> None:
+    for text in ("https://b.s3.amazonaws.com/x?X-Amz-Signature=hunter2", "http://host?sig=hunter2"):
+        with pytest.raises(UsageError) as error:
+            parse_logdir(text)
+        assert "hunter2" not in str(error.value)
+    assert str(parse_logdir("s3://bucket/a?b")) == "s3://bucket/a?b"
+
+
+@pytest.mark.parametrize("text", ["ssh:///data", "sftp:///data", "https:///x"])
+def test_a_host_is_needed(text: str) -> None:
+    with pytest.raises(UsageError, match="has no host"):
+        parse_logdir(text)

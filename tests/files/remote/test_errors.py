@@ -1,0 +1,89 @@
+"""Errors of libraries: their kind, and nothing secret in their text."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from rltui.files.remote.errors import RangeError, StoreError, ThrottledError, redacted, translated
+
+SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+
+
+class AnswerError(Exception):
+    """As of aiohttp (``status``), gcsfs (``code``), requests and botocore (``response``)."""
+
+    def __init__(self, text: str, **fields: object) -> None:
+        super().__init__(text)
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+
+class NoCredentialsError(Exception):
+    """As of botocore."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"https://b.s3.amazonaws.com/x?X-Amz-Credential=AK&X-Amz-Signature={SECRET} failed",
+        f"https://user:{SECRET}@host/x failed",
+        f"Authorization: Bearer {SECRET}",
+        f"secret_access_key='{SECRET}' is wrong",
+        f"token={SECRET}",
+        f"AccountKey={SECRET}==;EndpointSuffix=core.windows.net",
+        f"The AWS Access Key Id AKIAIOSFODNN7EXAMPLE does not exist; {SECRET}",
+        "Invalid user token hf_abcdefghijklmnopqrstuvwxyz",
+        "ya29.a0AfH6SMBxxxxxxxxxxxx",
+    ],
+)
+def test_nothing_secret_is_shown(text: str) -> None:
+    shown = str(translated(ValueError(text)))
+    for piece in ("wJalr", "K7MDENG", "bPxRfi", "AKIA", "hf_", "ya29"):
+        assert piece not in shown
+
+
+def test_nothing_of_it_controls_the_terminal() -> None:
+    found = translated(ValueError("a\x1b[31mb\nc\u202e"))
+    assert not any(c in found.strerror for c in "\x1b\n\u202e")
+
+
+def test_a_page_of_a_server_is_cut_before_it_is_searched() -> None:
+    assert len(redacted("x" * 1_000_000)) == 160
+
+
+def test_what_explains_stays() -> None:
+    found = translated(ValueError("Could not connect to http://127.0.0.1:1/bkt/runs"))
+    assert found.strerror == "Could not connect to http://127.0.0.1:1/bkt/runs"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (FileNotFoundError("x"), FileNotFoundError),
+        (AnswerError("x", status=404), FileNotFoundError),
+        (PermissionError("Forbidden"), PermissionError),
+        (AnswerError("x", code=403), PermissionError),
+        (AnswerError("x", status=429), ThrottledError),
+        (AnswerError("x", response={"ResponseMetadata": {"HTTPStatusCode": 503}}), ThrottledError),
+        (OSError(errno.EIO, "SlowDown"), ThrottledError),
+        (AnswerError("x", status=416), RangeError),
+        (NoCredentialsError("Unable to locate credentials"), StoreError),
+        (ConnectionRefusedError("x"), StoreError),
+        (TimeoutError(), StoreError),
+        (EOFError(), StoreError),
+        (RuntimeError("x"), StoreError),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else type(value).__name__,
+)
+def test_kinds(error: Exception, kind: type[OSError]) -> None:
+    found = translated(error)
+    assert type(found) is kind
+    assert found.strerror
+
+
+def test_the_cause_counts_too() -> None:
+    error = ValueError("failed")
+    error.__cause__ = AnswerError("x", status=503)
+    assert type(translated(error)) is ThrottledError

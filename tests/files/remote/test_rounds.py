@@ -1,0 +1,204 @@
+"""Many questions at once, where a server takes them: search, listing, reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.core.address import RemotePath
+from rltui.files.remote.ahead import News
+from rltui.files.remote.server import RemoteServer
+from rltui.files.remote.status import RemoteStatus
+from rltui.files.remote.store import RemoteStore
+from rltui.files.remote.tail import RemoteTail
+from tests.clock import ManualClock
+from tests.files.bucket import QuickBucket
+
+#: Of a server that lists one directory at a time, and of a store that lists whole trees.
+ROOT, FLAT = RemotePath("http:", "b", "runs"), RemotePath("s3:", "b", "runs")
+RUNS = [f"run{i:02}" for i in range(40)]
+
+
+class Place:
+    """Forty runs in a bucket that were listed."""
+
+    def __init__(self, root: RemotePath = ROOT) -> None:
+        self.clock = ManualClock()
+        self.bucket = QuickBucket(self.clock)
+        self.store = RemoteStore(RemoteServer(root, lambda _: self.bucket, lambda: 0.5))
+        self.store.use(self.clock, 5.0)
+        for run in RUNS:
+            self.bucket.put(f"b/runs/{run}/log.jsonl", b"row of " + run.encode())
+        self.root = root
+        self.store.entries(root)
+
+    def walk(self) -> dict[str, list[str]]:
+        """The names of each run, as a search finds them."""
+        runs = [e.name for e in self.store.entries(self.root) if e.is_dir()]
+        self.store.expect([self.root / r for r in runs], lambda name: False)
+        return {r: [e.name for e in self.store.entries(self.root / r)] for r in runs}
+
+    def fresh(self) -> QuickBucket:
+        """The bucket, which forgets what it was asked."""
+        self.bucket.asked.clear()
+        self.bucket.together = 0
+        return self.bucket
+
+
+@pytest.fixture
+def place() -> Place:
+    return Place()
+
+
+def test_what_is_expected_is_asked_for_at_once(place: Place) -> None:
+    bucket = place.fresh()
+    place.store.expect([ROOT / r for r in RUNS], lambda name: name.endswith(".jsonl"))
+    assert (bucket.calls("ls"), bucket.calls("read"), bucket.together) == (40, 40, 16)
+    bucket.asked.clear()
+    for run in RUNS:
+        path = ROOT / run / "log.jsonl"
+        assert [e.name for e in place.store.entries(ROOT / run)] == ["log.jsonl"]
+        assert place.store.read(path, 0, 1 << 16) == b"row of " + run.encode()
+    assert bucket.asked == []
+
+
+def test_only_beginnings_that_are_wanted_are_read(place: Place) -> None:
+    bucket = place.fresh()
+    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
+    assert (bucket.calls("ls"), bucket.calls("read")) == (40, 0)
+
+
+def test_directories_whose_time_has_come_are_listed_together(place: Place) -> None:
+    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
+    for run in RUNS:
+        place.store.entries(ROOT / run)
+    place.clock.advance(5.0)
+    bucket = place.fresh()
+    place.store.entries(ROOT / RUNS[0])
+    assert (bucket.calls("ls"), bucket.together) == (41, 16), "the runs and what holds them"
+    for run in RUNS:
+        place.store.entries(ROOT / run)
+    assert bucket.calls("ls") == 41
+
+
+def test_what_nobody_wants_any_more_is_not_listed(place: Place) -> None:
+    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
+    place.clock.advance(5.0)
+    place.store.entries(ROOT / RUNS[0])
+    place.clock.advance(5.0)
+    bucket = place.fresh()
+    place.store.entries(ROOT / RUNS[0])
+    assert bucket.calls("ls") == 1
+
+
+def test_files_that_have_grown_are_read_together(place: Place) -> None:
+    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
+    tails = [RemoteTail(ROOT / r / "log.jsonl", store=place.store) for r in RUNS]
+    bucket = place.fresh()
+    assert [t.poll(1 << 20).data for t in tails] == [b"row of " + r.encode() for r in RUNS]
+    assert (bucket.calls("read"), bucket.together) == (40, 16)
+    for run in RUNS[::2]:
+        bucket.append(f"b/runs/{run}/log.jsonl", b" and more of " + run.encode())
+    place.clock.advance(5.0)
+    bucket = place.fresh()
+    polled = [t.poll(1 << 20).data for t in tails]
+    assert polled[::2] == [b" and more of " + r.encode() for r in RUNS[::2]]
+    assert polled[1::2] == [b""] * 20
+    assert (bucket.calls("read"), bucket.together) == (20, 16)
+
+
+def test_one_failure_in_a_round_is_of_one_path(place: Place) -> None:
+    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
+    tails = [RemoteTail(ROOT / r / "log.jsonl", store=place.store) for r in RUNS]
+    del place.bucket.objects[f"b/runs/{RUNS[7]}/log.jsonl"]
+    found = [t.poll(1 << 20) for t in tails]
+    assert [bool(p.data) for p in found] == [r != RUNS[7] for r in RUNS]
+    assert found[7].notes
+
+
+def test_a_server_that_fails_in_a_round_is_out_of_reach(place: Place) -> None:
+    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
+    for run in RUNS:
+        place.store.entries(ROOT / run)
+    place.bucket.fault = ConnectionResetError("reset")
+    place.clock.advance(5.0)
+    bucket = place.fresh()
+    for run in RUNS:
+        assert [e.name for e in place.store.entries(ROOT / run)] == ["log.jsonl"]
+    assert bucket.calls("ls") == 41, "one round, then a pause"
+    assert len(place.store.notes) == 1
+
+
+@pytest.fixture
+def flat() -> Place:
+    place = Place(FLAT)
+    place.walk()
+    place.clock.advance(5.0)
+    place.fresh()
+    return place
+
+
+def test_a_tree_is_listed_at_once(flat: Place) -> None:
+    flat.bucket.append(f"b/runs/{RUNS[3]}/log.jsonl", b" more")
+    flat.bucket.put("b/runs/new/log.jsonl", b"new")
+    flat.bucket.put(f"b/runs/{RUNS[4]}/sub/other.jsonl", b"deep")
+    del flat.bucket.objects[f"b/runs/{RUNS[5]}/log.jsonl"]
+    assert flat.store.status(FLAT / RUNS[3] / "log.jsonl").st_size == len("row of run03 more")
+    assert (flat.bucket.calls("find"), flat.bucket.calls("ls")) == (1, 0)
+    names = flat.walk()
+    assert set(names) == {*RUNS, "new"} - {RUNS[5]}
+    assert names[RUNS[4]] == ["log.jsonl", "sub"]
+    assert names["new"] == ["log.jsonl"]
+    assert flat.bucket.calls("ls") == 1, "of what is new"
+    with pytest.raises(FileNotFoundError):
+        flat.store.status(FLAT / RUNS[5] / "log.jsonl")
+
+
+def test_one_request_for_one_directory(flat: Place) -> None:
+    flat.store.entries(FLAT / RUNS[0])
+    assert flat.bucket.calls("find") == 1
+    for _ in range(60):
+        flat.clock.advance(60.0)
+        flat.bucket.append(f"b/runs/{RUNS[0]}/log.jsonl", b".")
+        flat.store.entries(FLAT / RUNS[0])
+    flat.fresh()
+    flat.clock.advance(5.0)
+    flat.store.entries(FLAT / RUNS[0])
+    assert (flat.bucket.calls("find"), flat.bucket.calls("ls")) == (0, 1)
+
+
+def test_a_tree_with_directories_of_unknown_size_is_not(flat: Place) -> None:
+    flat.bucket.put(f"b/runs/{RUNS[0]}/checkpoint-1/shard-00001", b"weights")
+    flat.walk()
+    flat.clock.advance(5.0)
+    flat.fresh()
+    flat.walk()
+    assert (flat.bucket.calls("find"), flat.bucket.calls("ls")) == (0, 41)
+
+
+def test_what_a_tree_costs(flat: Place) -> None:
+    assert (flat.store.costs().least, flat.store.costs().most) == (1, 12)
+    other = Place(ROOT)
+    other.walk()
+    assert (other.store.costs().least, other.store.costs().most) == (41, 492)
+
+
+def test_another_tree_of_a_bucket_is_listed_while_the_first_is_due() -> None:
+    place = Place(FLAT)
+    place.clock.advance(10.0)
+    place.bucket.put("b/other/log.jsonl", b"row\n")
+    other = RemotePath("s3:", "b", "other")
+    assert [e.name for e in place.store.entries(other)] == ["log.jsonl"]
+
+
+def test_followed_files_may_become_more_while_others_are_read() -> None:
+    news = News()
+    for run in RUNS:
+        news.follow(ROOT / run / "log.jsonl", 0, None)
+
+    def known(path: Path) -> RemoteStatus | None:
+        news.follow(path.parent / "another.jsonl", 0, None)  # as another thread does
+        return None
+
+    assert news.round(ROOT / RUNS[0] / "log.jsonl", known) == []

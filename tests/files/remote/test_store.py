@@ -1,0 +1,230 @@
+"""How often a server is asked, and what is known of it while it does not answer."""
+
+from __future__ import annotations
+
+import errno
+import sys
+
+import pytest
+
+from rltui.core.address import RemotePath
+from rltui.core.errors import UsageError
+from rltui.core.level import Level
+from rltui.files.remote.server import RemoteServer
+from rltui.files.remote.store import RemoteStore
+from rltui.files.remote.stores import check_installed, store_of
+from tests.clock import ManualClock
+from tests.files.bucket import Bucket
+
+ROOT = RemotePath("s3:", "b", "runs")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def bucket(clock: ManualClock) -> Bucket:
+    bucket = Bucket(clock)
+    for name in ("a", "b", "c"):
+        bucket.put(f"b/runs/{name}/log.jsonl", b"row\n")
+    return bucket
+
+
+@pytest.fixture
+def store(bucket: Bucket, clock: ManualClock) -> RemoteStore:
+    store = RemoteStore(RemoteServer(ROOT, lambda _: bucket, lambda: 0.5))
+    store.use(clock, 5.0)
+    return store
+
+
+def test_one_listing_answers_for_all_files(store: RemoteStore, bucket: Bucket) -> None:
+    for i in range(100):
+        bucket.put(f"b/runs/a/{i}.jsonl", b"x" * i)
+    assert len(store.entries(ROOT / "a")) == 101
+    assert [store.status(ROOT / "a" / f"{i}.jsonl").st_size for i in range(100)] == list(range(100))
+    assert len(bucket.asked) == 1
+
+
+def test_directories_on_the_way_are_listed_not_probed(store: RemoteStore, bucket: Bucket) -> None:
+    store.entries(ROOT)
+    for name in ("x/y/z", "a/none", "a/log.jsonl/below", "b/x/y"):
+        with pytest.raises(FileNotFoundError) as found:
+            store.status(ROOT / name)
+        assert found.value.errno == errno.ENOENT
+    assert store.status(ROOT / "c" / "log.jsonl").st_size == 4
+    assert (bucket.calls("info"), bucket.calls("ls")) == (0, 4)
+
+
+def test_a_quiet_directory_is_listed_ever_more_rarely(
+    store: RemoteStore, bucket: Bucket, clock: ManualClock
+) -> None:
+    counts = []
+    for _ in range(4):
+        bucket.asked.clear()
+        for _ in range(600):
+            clock.advance(1.0)
+            store.entries(ROOT / "a")
+        counts.append(bucket.calls("ls"))
+    assert counts[0] in range(25, 60)
+    assert counts[-1] == 10, "once a minute"
+    bucket.append("b/runs/a/log.jsonl", b"row\n")
+    bucket.asked.clear()
+    for _ in range(100):
+        clock.advance(1.0)
+        store.entries(ROOT / "a")
+    assert bucket.calls("ls") in range(8, 21), "every five seconds once it changes"
+
+
+def test_a_directory_changes_with_its_names_alone(
+    store: RemoteStore, bucket: Bucket, clock: ManualClock
+) -> None:
+    def changed() -> int:
+        clock.advance(60.0)
+        store.entries(ROOT / "a")
+        return store.status(ROOT / "a").st_mtime_ns
+
+    before = changed()
+    bucket.append("b/runs/a/log.jsonl", b"row\n")
+    assert changed() == before
+    bucket.put("b/runs/a/new.jsonl", b"")
+    assert changed() != before
+
+
+def test_identity_stays_with_the_path(
+    store: RemoteStore, bucket: Bucket, clock: ManualClock
+) -> None:
+    path = ROOT / "a" / "log.jsonl"
+    before = store.status(path)
+    bucket.append("b/runs/a/log.jsonl", b"row\n")
+    clock.advance(60.0)
+    after = store.status(path)
+    assert (before.st_dev, before.st_ino) == (after.st_dev, after.st_ino)
+    assert before.stamp != after.stamp
+    assert before.st_dev < 0, "no device of this machine"
+
+
+def test_a_file_without_a_time_changed_when_that_was_seen(
+    store: RemoteStore, bucket: Bucket, clock: ManualClock
+) -> None:
+    path = ROOT / "a" / "log.jsonl"
+    bucket.dated = False
+    first = store.status(path)
+    assert first.st_mtime == pytest.approx(clock.now())
+    clock.advance(60.0)
+    assert store.status(path) == first
+    bucket.append("b/runs/a/log.jsonl", b"row\n")
+    clock.advance(60.0)
+    assert store.status(path).st_mtime == pytest.approx(clock.now())
+
+
+def test_throttling_pauses_everything_and_is_said_once(
+    store: RemoteStore, bucket: Bucket, clock: ManualClock
+) -> None:
+    before = store.entries(ROOT)
+    bucket.fault = OSError(errno.EIO, "SlowDown: Please reduce your request rate.")
+    bucket.asked.clear()
+    for _ in range(300):
+        clock.advance(1.0)
+        assert store.entries(ROOT) == before, "what is known stays"
+    assert 6 <= len(bucket.asked) <= 12, "pauses that double, up to a minute"
+    (note,) = store.notes
+    assert note.level is Level.WATCH
+    assert "fewer requests" in note.message
+    bucket.fault = None
+    clock.advance(90.0)
+    assert store.entries(ROOT) == before
+    assert [n.level for n in store.notes] == [Level.OK]
+
+
+def test_jitter_parts_those_who_come_back(bucket: Bucket, clock: ManualClock) -> None:
+    pauses = []
+    for jitter in (0.0, 1.0):
+        store = RemoteStore(RemoteServer(ROOT, lambda _: bucket, lambda value=jitter: value))
+        store.use(clock, 5.0)
+        bucket.fault = ConnectionError("refused")
+        bucket.asked.clear()
+        begin = clock.monotonic()
+        while len(bucket.asked) < 5:
+            clock.advance(0.25)
+            with pytest.raises(OSError, match="refused"):
+                store.entries(ROOT)
+        pauses.append(clock.monotonic() - begin)
+    assert pauses[1] > 2 * pauses[0]
+
+
+def test_without_permission_one_directory_is_not_listed_again_at_once(
+    store: RemoteStore, bucket: Bucket
+) -> None:
+    bucket.fault = PermissionError("AccessDenied")
+    for _ in range(3):
+        with pytest.raises(PermissionError, match="AccessDenied"):
+            store.entries(ROOT)
+    assert len(bucket.asked) == 1
+    assert store.notes == ()
+
+
+def test_requests_are_counted(store: RemoteStore, clock: ManualClock) -> None:
+    store.entries(ROOT)
+    store.status(ROOT / "a" / "log.jsonl")
+    assert store.read(ROOT / "a" / "log.jsonl", 0, 4) == b"row\n"
+    costs = store.costs()
+    assert (costs.lists, costs.reads, costs.bytes_read) == (2, 1, 4)
+    assert (costs.least, costs.most) == (2, 24)
+
+
+def test_a_beginning_is_read_once(store: RemoteStore, bucket: Bucket, clock: ManualClock) -> None:
+    path = ROOT / "a" / "log.jsonl"
+    store.entries(ROOT / "a")
+    assert store.read(path, 0, 1 << 16) == b"row\n"
+    assert store.read(path, 0, 4) == store.read(path, 0, 1 << 16) == b"row\n"
+    assert bucket.calls("read") == 1
+    bucket.append("b/runs/a/log.jsonl", b"new\n")
+    clock.advance(60.0)
+    store.status(path)
+    assert store.read(path, 0, 1 << 16) == b"row\nnew\n"
+
+
+def test_an_own_connection_is_opened_anew_after_a_failure(
+    bucket: Bucket, clock: ManualClock
+) -> None:
+    opened: list[RemotePath] = []
+
+    def connect(path: RemotePath) -> Bucket:
+        opened.append(path)
+        return bucket
+
+    store = RemoteStore(RemoteServer(ROOT, connect, lambda: 0.5))
+    store.use(clock, 5.0)
+    store.entries(ROOT)
+    bucket.fault = EOFError()
+    clock.advance(60.0)
+    store.entries(ROOT)
+    bucket.fault = None
+    clock.advance(60.0)
+    store.entries(ROOT)
+    assert len(opened) == 2
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec.registry", None)
+    with pytest.raises(UsageError) as found:
+        check_installed(ROOT)
+    assert str(found.value) == "s3://b/runs: needs the extra remote: pip install 'rltui[remote]'"
+
+
+def test_without_the_package_of_a_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    with pytest.raises(UsageError, match="gs://b/runs: needs the package gcsfs"):
+        check_installed(RemotePath("gs:", "b", "runs"))
+
+
+def test_an_unknown_protocol() -> None:
+    with pytest.raises(UsageError, match="fsspec knows no protocol s4://"):
+        check_installed(RemotePath("s4:", "b", "runs"))
+
+
+def test_other_hosts_have_readers_of_their_own() -> None:
+    with pytest.raises(OSError, match="is read where it is"):
+        store_of(RemotePath("ssh:", "node7", "runs"))

@@ -1,0 +1,122 @@
+"""Verdicts as gauges."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltui.core.batch import Batch, RunKey
+from rltui.present.output import openmetrics as module
+from rltui.present.output.openmetrics import MOST_LETTERS, openmetrics
+from rltui.session import Session
+from tests.builders import a_batch
+from tests.fakes import a_session, grpo_batch
+from tests.hostile import PAYLOADS
+
+parser = pytest.importorskip(
+    "prometheus_client.openmetrics.parser", reason="the extra 'metrics' is not installed"
+)
+
+Sample = tuple[str, frozenset[tuple[str, str]]]
+
+
+def samples(session: Session, *metrics: str) -> dict[Sample, float]:
+    """Name and labels -> value, as the client's strict parser reads them."""
+    found: dict[Sample, float] = {}
+    for family in parser.text_string_to_metric_families(openmetrics(session, metrics).decode()):
+        assert family.type == "gauge"
+        for sample in family.samples:
+            key = (sample.name, frozenset(sample.labels.items()))
+            assert key not in found
+            found[key] = sample.value
+    return found
+
+
+def of(found: dict[Sample, float], name: str, **labels: str) -> list[float]:
+    return [v for (n, have), v in found.items() if n == f"rltui_{name}" and labels.items() <= have]
+
+
+def in_run(batch: Batch, name: str, logdir: int = 0) -> Batch:
+    path = Path("/logs", str(logdir), name, "log.jsonl")
+    return replace(batch, run=RunKey(logdir, name), source=replace(batch.source, path=path))
+
+
+def test_a_run_that_is_bad() -> None:
+    nan = a_batch({"loss": [*(1.0 / (i + 1) for i in range(30)), math.nan]})
+    found = samples(a_session(in_run(nan, "sick"), in_run(grpo_batch(60), "fine")))
+    assert of(found, "level") == [2]
+    assert of(found, "run_level", run="sick") == [2]
+    assert of(found, "runs", level="bad") == [of(found, "run_level").count(2)]
+    assert sum(of(found, "runs")) == 2
+    assert of(found, "run_findings_firing", run="sick", level="bad")
+    assert of(found, "run_step", run="sick") == [31]
+    assert sum(of(found, "run_state", run="sick")) == 1
+    assert of(found, "run_info", run="fine", framework="verl", algorithm="GRPO") == [1]
+    assert of(found, "runs_without_series") == [0]
+
+
+def test_without_runs_there_is_a_whole_text() -> None:
+    found = samples(a_session())
+    assert of(found, "level") == [-1]
+    assert not of(found, "run_level")
+
+
+def test_headlines_or_the_metrics_that_were_chosen() -> None:
+    session = a_session(grpo_batch(60))
+    headlines = {dict(have)["metric"] for n, have in samples(session) if n == "rltui_run_metric"}
+    assert "reward.mean" in headlines or "reward.raw.mean" in headlines
+    chosen = samples(session, "entropy")
+    run = session.runs()[0]
+    (tag,) = run.tags_of_metrics(("entropy",))
+    assert of(chosen, "run_metric") == [pytest.approx(float(run.shown(tag).values[-1]))]
+
+
+def test_text_of_logs_is_harmless_and_names_stay_apart() -> None:
+    odd = [*PAYLOADS, 'quote " back \\ slash', "\udcff", "x" * 10_000, "x" * 9_999, "{}=,\t"]
+    session = a_session(*(in_run(a_batch({t: [1.0, 2.0]}), t) for t in odd))
+    text = openmetrics(session).decode()
+    assert all(c == "\n" or c.isprintable() for c in text)
+    found = samples(session)
+    names = [dict(have)["run"] for n, have in found if n == "rltui_run_level"]
+    assert len(names) == len(set(names)) == len(odd)
+    assert all(len(value) <= MOST_LETTERS for _, have in found for _, value in have)
+
+
+def test_one_name_below_two_logdirs() -> None:
+    one, two = in_run(a_batch({"loss": [1.0]}), "a"), in_run(a_batch({"loss": [1.0]}), "a", 1)
+    session = a_session(one, two, logdirs=[Path("/logs/x"), Path("/logs/y")])
+    found = samples(session)
+    assert len(of(found, "run_level", run="a", logdir="x")) == 1
+    assert len(of(found, "run_level", run="a", logdir="y")) == 1
+
+
+def test_the_number_of_series_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_RUNS", 3)
+    nan = a_batch({"loss": [*(1.0 / (i + 1) for i in range(30)), math.nan]})
+    fine = [in_run(a_batch({"loss": [1.0] * 30}), f"fine {i}") for i in range(6)]
+    found = samples(a_session(*fine, in_run(nan, "sick")))
+    assert len(of(found, "run_level")) == 3
+    assert of(found, "run_level", run="sick") == [2]
+    assert of(found, "runs_without_series") == [4]
+    assert sum(of(found, "runs")) == 7
+
+
+def test_tags_that_are_cut_alike_give_one_series() -> None:
+    tags = {f"loss/{'x' * MOST_LETTERS}{n}": [1.0, 2.0] for n in range(3)}
+    session = a_session(a_batch({"loss": [1.0, 2.0], **tags}))
+    for run in session.runs():
+        metric = run.infos["loss"].metric
+        for tag in tags:
+            run.infos[tag] = replace(run.infos[tag], metric=metric)
+    assert len(of(samples(session, "loss.total"), "run_metric")) == 2
+
+
+def test_values_that_are_not_finite_are_numbers() -> None:
+    found = samples(a_session(a_batch({"loss": [1.0, math.inf]})), "loss.total")
+    values: Any = Counter(map(str, of(found, "run_metric")))
+    assert set(values) <= {"inf"}

@@ -1,0 +1,95 @@
+"""A cluster whose nodes are directories, for the driver: actors run in this process, one call at a
+time, and die when the test says so."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rltui.remote.ray.message import Reads, Turn, Turned
+from rltui.remote.ray.node import ClusterError, Node
+from rltui.remote.ray.node_reader import NodeReader
+from tests.clock import ManualClock
+
+#: Seconds to wait for the thread of a reader.
+_NEWS_S = 0.02
+
+
+@dataclass(eq=False)
+class Actor:
+    node: str
+    reader: NodeReader
+    alive: bool = True
+
+
+@dataclass(eq=False)
+class Call:
+    actor: Actor
+    turn: Turn
+    result: Turned | None = None
+
+
+@dataclass
+class SimulatedCluster:
+    """Nodes by id; each has the logdirs below its own directory."""
+
+    roots: dict[str, Path]
+    clock: ManualClock = field(default_factory=ManualClock)
+    random: random.Random = field(default_factory=lambda: random.Random(1))
+    deadly: float = 0.0
+    """Chance that an actor dies in a call."""
+    names: dict[str, str] = field(default_factory=dict)
+    actors: list[Actor] = field(default_factory=list)
+    most_at_once: int = 0
+
+    def nodes(self) -> dict[str, Node]:
+        return {id_: Node(id_, self.names.get(id_, id_)) for id_ in self.roots}
+
+    def actor(self, node: Node, cls: type[NodeReader], reads: Reads) -> Actor:
+        root = self.roots[node.id]
+        reads = replace(reads, logdirs=tuple(f"{root}{p}" for p in reads.logdirs))
+        self.actors.append(Actor(node.id, cls(reads)))
+        return self.actors[-1]
+
+    def ask(self, actor: Actor, turn: Turn) -> Call:
+        return Call(actor, turn)
+
+    def wait(self, calls: Sequence[Call], timeout_s: float) -> list[Call]:
+        self.clock.advance(timeout_s)
+        if not calls:
+            return []
+        self.most_at_once = max(self.most_at_once, len(calls))
+        actors = [call.actor for call in calls]
+        assert len(set(map(id, actors))) == len(actors), "two calls of one node"
+        call = self.random.choice(calls)
+        if self.random.random() < self.deadly / 2:
+            self.kill(call.actor)
+        if self._works(call.actor):
+            call.result = call.actor.reader.turn(replace(call.turn, patience_s=_NEWS_S))
+        if self.random.random() < self.deadly / 2:
+            self.kill(call.actor)
+        return [call]
+
+    def result(self, call: Call) -> Turned:
+        if call.result is None or not self._works(call.actor):
+            raise ClusterError("its reader ended")
+        return call.result
+
+    def end(self, actors: Collection[Actor]) -> None:
+        for actor in actors:
+            self.kill(actor)
+
+    def kill(self, actor: Actor) -> None:
+        actor.alive = False
+        actor.reader.close()
+
+    def ship_code(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.end(self.actors)
+
+    def _works(self, actor: Actor) -> bool:
+        return actor.alive and actor.node in self.roots

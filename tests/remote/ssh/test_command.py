@@ -1,0 +1,49 @@
+"""The command that ssh is given."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from rltui.core.errors import UsageError
+from rltui.remote.ssh.command import ssh_command
+
+
+@pytest.mark.parametrize(
+    ("authority", "options", "host"),
+    [
+        ("node7", [], "node7"),
+        ("me@node7", ["-l", "me"], "node7"),
+        ("me@node7:2222", ["-p", "2222", "-l", "me"], "node7"),
+        ("[fe80::1%eth0]:22", ["-p", "22"], "fe80::1%eth0"),
+    ],
+)
+def test_host_user_and_port_are_options(authority: str, options: list[str], host: str) -> None:
+    words = ssh_command(authority, ["/a"], {})
+    assert words[0] == "ssh"
+    assert "-oBatchMode=yes" in words
+    assert words[-3:] == ["--", host, "rltui stream -- /a"]
+    assert words[len(words) - 3 - len(options) : -3] == options
+
+
+def test_paths_are_one_word_each_for_the_shell_there() -> None:
+    paths = ["/a b", "~/it's", "/$(reboot)", "-x", "/\u202e;rm"]
+    *_, command = ssh_command("node7", paths, {"RLTUI_REMOTE_COMMAND": "/opt/bin/rltui"})
+    assert shlex.split(command) == ["/opt/bin/rltui", "stream", "--", *paths]
+
+
+def test_the_command_may_be_another_one_with_options() -> None:
+    words = ssh_command("node7", ["/a"], {"RLTUI_SSH": "'/my ssh' -F conf"})
+    assert words[:3] == ["/my ssh", "-F", "conf"]
+
+
+@pytest.mark.parametrize("authority", ["-oProxyCommand=x", "-l@host", "a b", "a\nb", "a;b", "a:x"])
+def test_what_is_no_host_is_refused(authority: str) -> None:
+    with pytest.raises(UsageError, match="is no host"):
+        ssh_command(authority, ["/a"], {})
+
+
+def test_a_command_with_an_open_quote_is_refused() -> None:
+    with pytest.raises(UsageError, match="RLTUI_SSH"):
+        ssh_command("node7", ["/a"], {"RLTUI_SSH": "ssh 'x"})

@@ -1,0 +1,219 @@
+"""Logdirs on another host, through a command in place of ssh."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from rltui.core.address import RemotePath, parse_logdir
+from rltui.core.batch import RunKey
+from rltui.core.errors import SourceError, UnreachableError, UsageError
+from rltui.remote.opening import Wishes
+from rltui.session.logdir_facts import logdir_facts
+from rltui.session.naming import Naming
+from rltui.sources.follow.schedule import Intervals
+from tests.remote.ssh.far_host import FarHost, Watched, append, reader_of
+
+FAST = Wishes(watch=Intervals(fast_s=0.05, slow_s=0.2, rescan_s=0.2))
+
+
+def test_runs_are_read_once(tmp_path: Path, far_host: FarHost) -> None:
+    append(tmp_path / "logs" / "a" / "metrics.jsonl", 0, 5)
+    append(tmp_path / "more" / "b.jsonl", 0, 3)
+    reader = reader_of(f"node7:{tmp_path}/logs", f"node7:{tmp_path}/more")
+    reader.scan()
+    found = {b.run: b for b in reader.read_all()}
+    assert {k: sum(x.points for x in b.blocks) for k, b in found.items()} == {
+        RunKey(0, "a"): 5,
+        RunKey(1, "b"): 3,
+    }
+    assert len(far_host.connections) == 1
+    path = found[RunKey(0, "a")].source.path
+    assert isinstance(path, RemotePath)
+    assert str(path) == f"node7:{tmp_path}/logs/a/metrics.jsonl"
+    assert reader.run_count == 2
+    assert reader.progress()[0] == reader.progress()[1] > 0
+    assert not reader.notes
+
+
+def test_a_path_is_quoted_and_home_is_the_other_one(
+    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "ho me"
+    append(home / "it's; $(touch x)" / "a.jsonl", 0, 2)
+    monkeypatch.setenv("HOME", str(home))
+    reader = reader_of("node7:it's; $(touch x)")
+    reader.scan()
+    (batch,) = reader.read_all()
+    assert str(batch.source.path) == "node7:~/it's; $(touch x)/a.jsonl"
+
+
+def test_runs_are_chosen_among_those_of_all_hosts(tmp_path: Path, far_host: FarHost) -> None:
+    for name in ("a", "b"):
+        append(tmp_path / "logs" / name / "metrics.jsonl", 0, 2)
+    logdirs = f"node1:{tmp_path}/logs", f"node2:{tmp_path}/logs"
+    naming = Naming(("node1:logs", "node2:logs"), "node2:logs/b")
+    reader = reader_of(*logdirs, wishes=Wishes(choose=naming.choose))
+    reader.scan()
+    assert {b.run for b in reader.read_all()} == {RunKey(1, "b")}
+
+
+def test_a_missing_path_is_an_error(tmp_path: Path, far_host: FarHost) -> None:
+    with pytest.raises(SourceError, match=r"^node7: .*no such file"):
+        reader_of(f"node7:{tmp_path}/none").scan()
+
+
+def test_a_host_without_rltui_says_both_ways(
+    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "no-such-rltui")
+    monkeypatch.setattr("rltui.remote.opening.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"install it there .* or pip install 'rltui\[remote\]'"):
+        reader_of(f"node7:{tmp_path}").scan()
+
+
+def test_an_older_rltui_has_no_stream(
+    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "echo \"invalid choice: 'stream'\" >&2; exit 2;")
+    monkeypatch.setattr("rltui.remote.opening.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="there is no rltui on node7"):
+        reader_of(f"node7:{tmp_path}").scan()
+
+
+def test_another_version_of_the_stream_is_named(
+    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "echo rltui-stream 9; cat; exit 0;")
+    with pytest.raises(UnreachableError, match=r"version 9 .* install the same version"):
+        reader_of(f"node7:{tmp_path}").scan()
+
+
+@pytest.mark.parametrize("there", ["yes", "head -c 100000 /dev/zero; cat", "cat"])
+def test_garbage_is_no_stream(
+    there: str, tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", f"{there} #")
+    with pytest.raises(UnreachableError, match="node7: "):
+        reader_of(f"node7:{tmp_path}").scan()
+
+
+@pytest.mark.parametrize("first", ["SCANNED", "STATE", "FOUND"])
+def test_who_does_not_introduce_itself_is_not_heard(
+    first: str, tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "there.py"
+    script.write_text(
+        "import os, sys\n"
+        "from rltui.remote.wire import FrameWriter, Kind\n"
+        "writer = FrameWriter(lambda data: os.write(1, data))\n"
+        f'writer.put(Kind.{first}, b\'{{"notes": [], "runs": []}}\')\n'
+        "writer.flush()\n"
+        "sys.stdin.read()\n"
+    )
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", f"{sys.executable} {script} #")
+    with pytest.raises(UnreachableError, match="did not introduce itself"):
+        reader_of(f"node7:{tmp_path}").scan()
+
+
+def test_an_unreachable_host_costs_only_its_own_runs(
+    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(tmp_path / "logs" / "a.jsonl", 0, 4)
+    monkeypatch.setenv("RLTUI_SSH", "sh -c 'echo node7: no route >&2; exit 255'")
+    reader = reader_of(f"node7:{tmp_path}/logs", f"{tmp_path}/logs")
+    reader.scan()
+    assert {b.run for b in reader.read_all()} == {RunKey(1, "a")}
+    (note,) = reader.notes
+    assert str(note.path) == f"node7:{tmp_path}/logs"
+    assert "node7 is not reachable since" in note.message
+    assert "no route" in note.message
+
+
+@pytest.mark.parametrize("host", ["-oProxyCommand=x", "a b", "-x@host", "a;b"])
+def test_what_is_no_host_is_refused(host: str, far_host: FarHost) -> None:
+    from rltui.remote.ssh.reader import SshReader
+
+    with pytest.raises(UsageError, match="is no host"):
+        SshReader([RemotePath("ssh:", host, "logs")], Wishes())
+
+
+def test_what_is_appended_arrives(tmp_path: Path, far_host: FarHost) -> None:
+    log = tmp_path / "logs" / "a" / "metrics.jsonl"
+    append(log, 0, 3)
+    watched = Watched(reader_of(f"node7:{tmp_path}/logs", wishes=FAST))
+    watched.reader.scan()
+    watched.reader.start()
+    try:
+        watched.until(1, 3)
+        append(log, 3, 2)
+        watched.until(1, 5)
+        append(tmp_path / "logs" / "b" / "metrics.jsonl", 0, 2)
+        watched.until(2, 7)
+    finally:
+        watched.reader.stop()
+    watched.assert_whole({"a": 5, "b": 2})
+
+
+def test_nothing_is_lost_or_doubled_by_a_new_connection(tmp_path: Path, far_host: FarHost) -> None:
+    logs = [tmp_path / "logs" / f"run{n}" / "metrics.jsonl" for n in range(3)]
+    for log in logs:
+        append(log, 0, 10)
+    watched = Watched(reader_of(f"node7:{tmp_path}/logs", wishes=FAST))
+    watched.reader.scan()
+    watched.reader.start()
+    try:
+        watched.until(3, 30)
+        for turn in range(1, 4):
+            far_host.cut()
+            for log in logs:
+                append(log, 10 * turn, 10)
+            watched.until(3, 30 * (turn + 1))
+        assert len(far_host.connections) >= 4
+    finally:
+        watched.reader.stop()
+    watched.assert_whole({f"run{n}": 40 for n in range(3)})
+    assert not watched.reader.notes
+
+
+def test_a_log_that_vanished_meanwhile_is_gone(tmp_path: Path, far_host: FarHost) -> None:
+    log = tmp_path / "logs" / "a.jsonl"
+    append(log, 0, 10)
+    append(tmp_path / "logs" / "b.jsonl", 0, 10)
+    watched = Watched(reader_of(f"node7:{tmp_path}/logs", wishes=FAST))
+    watched.reader.scan()
+    watched.reader.start()
+    try:
+        watched.until(2, 20)
+        log.unlink()
+        far_host.cut()
+        run = watched.store.runs[RunKey(0, "a")]
+        while not run.files.all_gone:
+            assert watched.wait()
+    finally:
+        watched.reader.stop()
+    assert run.series("loss").count == 10
+
+
+def test_the_connection_ends_with_the_reader(tmp_path: Path, far_host: FarHost) -> None:
+    append(tmp_path / "logs" / "a.jsonl", 0, 2)
+    reader = reader_of(f"node7:{tmp_path}/logs", wishes=FAST)
+    reader.scan()
+    reader.start()
+    (pid,) = far_host.connections
+    os.kill(pid, 0)
+    reader.stop()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_doctor_shows_the_runs_there(tmp_path: Path, far_host: FarHost) -> None:
+    append(tmp_path / "logs" / "a.jsonl", 0, 2)
+    facts = logdir_facts(parse_logdir(f"node7:{tmp_path}/logs"), ("step",), inotify=True)
+    assert [run.key.name for run in facts.runs] == ["a"]
+    assert not facts.error
+    missing = logdir_facts(parse_logdir(f"node7:{tmp_path}/none"), ("step",), inotify=True)
+    assert "no such file" in missing.error

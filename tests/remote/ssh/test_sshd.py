@@ -1,0 +1,112 @@
+"""Logdirs on another host, through the system's ssh and an sshd of its own."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rltui.core.errors import UnreachableError
+from rltui.remote.opening import Wishes
+from rltui.sources.follow.schedule import Intervals
+from tests.remote.ssh.far_host import ROOT, FarHost, Watched, append, reader_of
+
+SSHD = shutil.which("sshd", path=os.defpath + ":/usr/sbin:/usr/local/sbin")
+pytestmark = pytest.mark.skipif(
+    not (SSHD and shutil.which("ssh") and shutil.which("ssh-keygen")),
+    reason="needs ssh and sshd (Debian: openssh-server)",
+)
+
+FAST = Wishes(watch=Intervals(fast_s=0.05, slow_s=0.2, rescan_s=0.2))
+_CONFIG = """
+Port {port}
+ListenAddress 127.0.0.1
+HostKey {directory}/host_key
+AuthorizedKeysFile {directory}/user_key.pub
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+"""
+_SSH = """#!/bin/sh
+echo $$ >> {directory}/pids
+exec ssh -F none -i {directory}/user_key -p {port} -l {user} -oStrictHostKeyChecking=no \
+    -oUserKnownHostsFile={directory}/known -oLogLevel=ERROR "$@"
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def sshd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FarHost]:
+    """127.0.0.1 is a host with rltui."""
+    assert SSHD is not None
+    directory, port = tmp_path / "ssh", free_port()
+    directory.mkdir()
+    for name in ("host_key", "user_key"):
+        make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(directory / name)]
+        subprocess.run(make, check=True)
+    (directory / "config").write_text(_CONFIG.format(port=port, directory=directory))
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
+    script = directory / "ssh"
+    user = getpass.getuser()
+    script.write_text(_SSH.format(port=port, directory=shlex.quote(str(directory)), user=user))
+    script.chmod(0o755)
+    monkeypatch.setenv("RLTUI_SSH", shlex.quote(str(script)))
+    there = ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "rltui"]
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", shlex.join(there))
+    command = [SSHD, "-D", "-e", "-f", str(directory / "config")]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert server.stderr is not None
+    try:
+        said = server.stderr.readline()
+        assert "listening" in said, said
+        yield FarHost(directory / "pids")
+    finally:
+        server.terminate()
+        server.wait()
+        server.stderr.close()
+
+
+def test_a_hundred_runs_survive_lost_connections(tmp_path: Path, sshd: FarHost) -> None:
+    logs = [tmp_path / "logs" / f"run{n}" / "metrics.jsonl" for n in range(100)]
+    for log in logs:
+        append(log, 0, 20)
+    watched = Watched(reader_of(f"127.0.0.1:{tmp_path}/logs", wishes=FAST))
+    watched.reader.scan()
+    watched.reader.start()
+    try:
+        watched.until(30, 200)  # in the middle of reading
+        for turn in range(1, 4):
+            sshd.cut()
+            for log in logs:
+                append(log, 10 + 10 * turn, 10)
+            watched.until(100, 1000 * (turn + 1))
+        watched.until(100, 5000)
+        assert len(sshd.connections) >= 3
+    finally:
+        watched.reader.stop()
+    watched.assert_whole({f"run{n}": 50 for n in range(100)})
+
+
+def test_without_a_key_the_reason_is_that_of_ssh(
+    tmp_path: Path, sshd: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = os.environ["RLTUI_SSH"] + " -oIdentityFile=none -oPubkeyAuthentication=no"
+    monkeypatch.setenv("RLTUI_SSH", wrong)
+    with pytest.raises(UnreachableError, match=r"127\.0\.0\.1: .*Permission denied"):
+        reader_of(f"127.0.0.1:{tmp_path}").scan()

@@ -1,0 +1,245 @@
+"""Real servers on this machine that hold files: each a :class:`Shelf` with its address."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+import pytest
+
+_START_TRIES = 600
+
+
+def need_extra(*modules: str) -> None:
+    """Skip the test without the extra that has these modules."""
+    for module in modules:
+        pytest.importorskip(module, reason="the extra remote is not installed")
+
+
+class Shelf(Protocol):
+    """Files of a server, written past rltui."""
+
+    address: str
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a file anew."""
+
+    def append(self, name: str, data: bytes) -> None:
+        """Append to a file."""
+
+    def delete(self, name: str) -> None:
+        """Delete a file."""
+
+
+class MemoryShelf:
+    """``memory://``."""
+
+    def __init__(self) -> None:
+        need_extra("fsspec")
+        import fsspec
+
+        self._fs = fsspec.filesystem("memory")
+        self.address = f"memory://{uuid4().hex}/runs"
+
+    def put(self, name: str, data: bytes) -> None:
+        self._fs.pipe_file(f"{self.address}/{name}", data)
+
+    def append(self, name: str, data: bytes) -> None:
+        self.put(name, self._fs.cat_file(f"{self.address}/{name}") + data)
+
+    def delete(self, name: str) -> None:
+        self._fs.rm(f"{self.address}/{name}")
+
+
+class FolderShelf:
+    """A directory that a server shows."""
+
+    def __init__(self, folder: Path, address: str) -> None:
+        self.address, self._folder = address, folder
+
+    def put(self, name: str, data: bytes) -> None:
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def append(self, name: str, data: bytes) -> None:
+        with (self._folder / name).open("ab") as file:
+            file.write(data)
+
+    def delete(self, name: str) -> None:
+        (self._folder / name).unlink()
+
+
+class S3Shelf:
+    """A bucket of moto's server."""
+
+    def __init__(self, url: str) -> None:
+        import boto3
+
+        self._client = boto3.client("s3", endpoint_url=url)
+        self._bucket = uuid4().hex
+        self._client.create_bucket(Bucket=self._bucket)
+        self.address = f"s3://{self._bucket}/runs"
+
+    def put(self, name: str, data: bytes) -> None:
+        self._client.put_object(Bucket=self._bucket, Key=f"runs/{name}", Body=data)
+
+    def append(self, name: str, data: bytes) -> None:
+        got = self._client.get_object(Bucket=self._bucket, Key=f"runs/{name}")
+        self.put(name, got["Body"].read() + data)
+
+    def delete(self, name: str) -> None:
+        self._client.delete_object(Bucket=self._bucket, Key=f"runs/{name}")
+
+
+@contextmanager
+def web_server(folder: Path) -> Iterator[WebServer]:
+    """A web server of a directory; skips without aiohttp, which its readers need."""
+    need_extra("fsspec", "aiohttp")
+    with WebServer(folder) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@contextmanager
+def s3_server() -> Iterator[str]:
+    """The address of a local S3; skips where moto or s3fs is missing."""
+    for module in ("s3fs", "moto", "flask"):
+        pytest.importorskip(module, reason=f"{module} is not installed")
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with _running(command, port):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def sftp_server(folder: Path, home: Path) -> Iterator[str]:
+    """The address of ``folder`` on a local sshd with keys of its own; skips without sshd or
+    paramiko. ``home`` gets the keys of the user."""
+    need_extra("fsspec", "paramiko")
+    sshd = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    if sshd is None or shutil.which("ssh-keygen") is None:
+        pytest.skip("no sshd on this machine")
+    port, keys = free_port(), home / ".ssh"
+    keys.mkdir()
+    for name in ("host", "id_ed25519"):
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / name)], check=True
+        )
+    kind, public, *_ = (keys / "host.pub").read_text().split()
+    (keys / "known_hosts").write_text(f"[127.0.0.1]:{port} {kind} {public}\n")
+    (keys / "sshd_config").write_text(
+        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {keys}/host\nPidFile none\n"
+        f"AuthorizedKeysFile {keys}/id_ed25519.pub\nStrictModes no\nUsePAM no\n"
+        "PasswordAuthentication no\nSubsystem sftp internal-sftp\n"
+    )
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
+    with _running([sshd, "-D", "-e", "-f", str(keys / "sshd_config")], port):
+        user = subprocess.run(["id", "-un"], check=True, capture_output=True, text=True).stdout
+        yield f"sftp://{user.strip()}@127.0.0.1:{port}{folder}"
+
+
+@contextmanager
+def _running(command: list[str], port: int) -> Iterator[None]:
+    """A server of a command, once it answers at a port."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            ended = threading.Event()
+            for _ in range(_START_TRIES):
+                if process.poll() is not None:
+                    pytest.skip(f"{command[0]} does not start here")
+                with socket.socket() as probe:
+                    if not probe.connect_ex(("127.0.0.1", port)):
+                        break
+                ended.wait(0.05)
+            yield
+        finally:
+            process.terminate()
+
+
+def free_port() -> int:
+    """A port that nothing listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class WebServer(ThreadingHTTPServer):
+    """Shows a directory: lists of names as pages, files in ranges with tags."""
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _WebHandler)
+        self.folder = folder
+        self.busy = 0
+        """The status code of every answer, while it is not 0."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _WebHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def _answer(self, *, body: bool) -> None:
+        assert isinstance(self.server, WebServer)
+        path = self.server.folder / self.path.strip("/")
+        if self.server.busy:
+            self._send(self.server.busy, b"", "text/plain", body, {})
+        elif path.is_dir():
+            names = [f"{p.name}/" if p.is_dir() else p.name for p in path.iterdir()]
+            page = "".join(f'<a href="{n}">{n}</a>' for n in ["../", *names]).encode()
+            self._send(200, page, "text/html", body, {})
+        elif path.is_file():
+            self._send_file(path, body)
+        else:
+            self._send(404, b"", "text/plain", body, {})
+
+    def _send_file(self, path: Path, body: bool) -> None:
+        data = path.read_bytes()
+        headers: dict[str, Any] = {"ETag": f'"{len(data)}-{path.stat().st_mtime_ns}"'}
+        code = 200
+        wanted = self.headers.get("Range")
+        if wanted:
+            begin, _, end = wanted.removeprefix("bytes=").partition("-")
+            if int(begin) >= len(data):
+                self._send(416, b"", "text/plain", body, {})
+                return
+            whole = len(data)
+            data = data[int(begin) : int(end) + 1 if end else None]
+            headers["Content-Range"] = f"bytes {begin}-{int(begin) + len(data) - 1}/{whole}"
+            code = 206
+        self._send(code, data, "application/octet-stream", body, headers)
+
+    def _send(self, code: int, data: bytes, kind: str, body: bool, headers: dict[str, Any]) -> None:
+        self.send_response(code)
+        for name, value in {"Content-Type": kind, "Content-Length": len(data), **headers}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        if body:
+            self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass

@@ -1,0 +1,201 @@
+"""Runs on real servers, read whole and followed: a bucket, a host, a web server, memory."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rltui.core.address import parse_logdir
+from rltui.core.batch import Batch
+from rltui.core.errors import SourceError
+from rltui.core.level import Level
+from rltui.files import disk
+from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.schedule import Intervals
+from tests.remote.stores import (
+    FolderShelf,
+    MemoryShelf,
+    S3Shelf,
+    Shelf,
+    need_extra,
+    s3_server,
+    sftp_server,
+    web_server,
+)
+
+#: Polled as fast as possible: what is tested is that everything comes, not when.
+QUICK = Intervals(fast_s=0.05, slow_s=0.05, rescan_s=0.2, remote_s=0.1)
+_PATIENCE_S = 60.0
+
+
+def rows(begin: int, end: int) -> bytes:
+    found = ({"step": i, "loss": 1.0 / (i + 1), "reward": i * 0.1} for i in range(begin, end))
+    return "".join(f"{json.dumps(row)}\n" for row in found).encode()
+
+
+def points_of(batch: Batch) -> int:
+    return sum(block.points for block in batch.blocks)
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[str]:
+    with s3_server() as url:
+        yield url
+
+
+@pytest.fixture(params=["memory", "s3", "sftp", "http"])
+def shelf(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Shelf]:
+    need_extra("fsspec")
+    folder, home = tmp_path / "runs", tmp_path / "home"
+    folder.mkdir()
+    home.mkdir()
+    if request.param == "memory":
+        yield MemoryShelf()
+    elif request.param == "s3":
+        url = request.getfixturevalue("s3")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "testing")
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        yield S3Shelf(url)
+    elif request.param == "sftp":
+        monkeypatch.setenv("HOME", str(home))
+        with sftp_server(folder, home) as address:
+            yield FolderShelf(folder, address)
+    else:
+        with web_server(folder) as server:
+            yield FolderShelf(folder, server.url)
+
+
+class Following:
+    """A reader in its thread, and the points that came."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.reader = Reader([parse_logdir(shelf.address)], watch=QUICK)
+        self.batches: list[Batch] = []
+
+    def __enter__(self) -> Following:
+        self.reader.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.reader.stop()
+
+    def steps(self, run: str) -> list[int]:
+        """The steps of a run, without those that a rewritten file took back."""
+        mine = [b for b in self.batches if b.run.name == run]
+        newest = max((b.generation for b in mine), default=0)
+        return [int(s) for b in mine if b.generation == newest for x in b.blocks for s in x.steps]
+
+    def until_noted(self, level: Level) -> str:
+        """What is wrong with the server, or over, once that is noted."""
+        end = time.monotonic() + _PATIENCE_S
+        while not (found := [n.message for n in self.reader.notes if n.level is level]):
+            assert time.monotonic() < end, f"no note of level {level}"
+            self.reader.wait(0.05)
+        return found[0]
+
+    def until(self, run: str, last: int) -> list[int]:
+        """The steps of a run once its newest is ``last``."""
+        end = time.monotonic() + _PATIENCE_S
+        while self.steps(run)[-1:] != [last]:
+            assert time.monotonic() < end, f"{self.steps(run)[-1:]} is not {last}"
+            self.reader.wait(0.05)
+            self.batches += self.reader.drain()
+        return self.steps(run)
+
+
+def test_read_whole(shelf: Shelf) -> None:
+    shelf.put("a/metrics.jsonl", rows(0, 100))
+    shelf.put("b/metrics.jsonl", rows(0, 2000))
+    reader = Reader([parse_logdir(shelf.address)])
+    assert [run.key.name for run in reader.scan()] == ["a", "b"]
+    points: dict[str, int] = {}
+    for batch in reader.read_all():
+        points[batch.run.name] = points.get(batch.run.name, 0) + points_of(batch)
+        assert batch.notes == ()
+    assert points == {"a": 200, "b": 4000}
+    assert reader.progress()[0] == reader.progress()[1] == len(rows(0, 100)) + len(rows(0, 2000))
+
+
+def test_a_single_file(shelf: Shelf) -> None:
+    shelf.put("a/metrics.jsonl", rows(0, 100))
+    reader = Reader([parse_logdir(f"{shelf.address}/a/metrics.jsonl")])
+    assert [run.key.name for run in reader.scan()] == ["metrics.jsonl"]
+    assert sum(map(points_of, reader.read_all())) == 200
+
+
+def test_followed(shelf: Shelf) -> None:
+    shelf.put("a/metrics.jsonl", rows(0, 100))
+    with Following(shelf) as live:
+        live.until("a", 99)
+        shelf.append("a/metrics.jsonl", rows(100, 110))
+        assert live.until("a", 109) == list(range(110))
+        shelf.put("new/metrics.jsonl", rows(0, 20))
+        assert live.until("new", 19) == list(range(20))
+        shelf.put("a/metrics.jsonl", rows(500, 700))
+        assert live.until("a", 699) == list(range(500, 700))
+        shelf.delete("a/metrics.jsonl")
+        shelf.append("new/metrics.jsonl", rows(20, 30))
+        assert live.until("new", 29) == list(range(30))
+
+
+def test_what_is_read_is_what_was_appended(shelf: Shelf) -> None:
+    shelf.put("a/metrics.jsonl", rows(0, 100))
+    path = parse_logdir(shelf.address)
+    with Following(shelf) as live:
+        live.until("a", 99)
+        before = disk.costs(path)
+        for i in range(100, 110):
+            shelf.append("a/metrics.jsonl", rows(i, i + 1))
+            live.until("a", i)
+        after = disk.costs(path)
+    assert before is not None
+    assert after is not None
+    assert after.reads - before.reads == 10
+    assert after.bytes_read - before.bytes_read == len(rows(100, 110)) + 10 * 64
+
+
+def test_nothing_there(shelf: Shelf) -> None:
+    shelf.put("a/metrics.jsonl", rows(0, 1))
+    path = parse_logdir(f"{shelf.address}/none")
+    with pytest.raises(SourceError, match="none: no such file or directory"):
+        Reader([path]).scan()
+
+
+def test_an_unknown_host_key_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, folder = tmp_path / "home", tmp_path / "runs"
+    home.mkdir()
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    with sftp_server(folder, home) as address:
+        (home / ".ssh" / "known_hosts").write_text("")
+        with pytest.raises(SourceError, match="connect to it once with ssh"):
+            Reader([parse_logdir(address)]).scan()
+
+
+def test_a_server_that_is_down() -> None:
+    need_extra("fsspec", "aiohttp")
+    with pytest.raises(SourceError, match="cannot be read: "):
+        Reader([parse_logdir("http://127.0.0.1:9/runs")]).scan()
+
+
+@pytest.mark.parametrize("code", [429, 503])
+def test_a_busy_server_is_left_alone_for_a_while(tmp_path: Path, code: int) -> None:
+    with web_server(tmp_path) as server:
+        shelf = FolderShelf(tmp_path, server.url)
+        shelf.put("a/metrics.jsonl", rows(0, 100))
+        with Following(shelf) as live:
+            live.until("a", 99)
+            server.busy = code
+            shelf.append("a/metrics.jsonl", rows(100, 110))
+            assert "asks for fewer requests" in live.until_noted(Level.WATCH)
+            server.busy = 0
+            assert live.until("a", 109) == list(range(110))
+            assert live.until_noted(Level.OK) == "can be read again"

@@ -1,0 +1,288 @@
+"""Batches survive the wire, however it is split; garbage is an error that says so."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import hypothesis.extra.numpy as hnp
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from rltui.core.batch import (
+    Batch,
+    Joined,
+    LogTail,
+    Note,
+    Restart,
+    RunKey,
+    SourceInfo,
+    TextPoint,
+)
+from rltui.core.block import Block
+from rltui.core.level import Level
+from rltui.core.text import clean
+from rltui.remote.wire import (
+    BatchDecoder,
+    BatchEncoder,
+    Frame,
+    FrameReader,
+    FrameWriter,
+    Kind,
+    VersionError,
+    WireError,
+)
+from rltui.remote.wire.batches import _PART_BYTES
+from rltui.sources.follow.known import Known
+from rltui.sources.follow.reader import Reader
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+TEXTS = st.text(max_size=12).map(clean)
+WHOLE = st.integers(0, 1 << 62)
+STEPS = st.integers(-(1 << 63), (1 << 63) - 1)
+PATHS = st.sampled_from(["/logs/a.jsonl", "/logs/\udcff.csv", "/logs/b c.log"]).map(Path)
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> Block:
+    tags = tuple(draw(st.lists(TEXTS, min_size=1, max_size=4, unique=True)))
+    rows = draw(st.integers(0, 6))
+    kind = draw(st.sampled_from([np.float32, np.float64]))
+    shape = (rows, len(tags))
+    absent = draw(st.none() | hnp.arrays(np.bool_, shape))
+    values = draw(hnp.arrays(kind, shape))
+    if absent is not None:
+        values = np.where(absent, kind(0), values)
+    steps = draw(hnp.arrays(np.int64, rows))
+    return Block(tags, steps, draw(hnp.arrays(np.float64, rows)), values, absent)
+
+
+SETTINGS = st.none() | st.booleans() | st.integers(-(1 << 63), 1 << 63) | TEXTS
+SOURCES = st.builds(
+    SourceInfo,
+    PATHS,
+    TEXTS,
+    st.integers(0, 99),
+    WHOLE,
+    WHOLE,
+    WHOLE,
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.integers(0, 5),
+    st.booleans(),
+    st.frozensets(TEXTS, max_size=2),
+    st.sampled_from(Joined),
+    TEXTS,
+    TEXTS,
+)
+BATCHES = st.builds(
+    Batch,
+    st.builds(RunKey, st.integers(0, 2), TEXTS),
+    PATHS,
+    SOURCES,
+    st.lists(blocks() | st.builds(Restart, STEPS), max_size=3).map(tuple),
+    st.lists(st.builds(TextPoint, TEXTS, STEPS, st.floats(allow_nan=False), TEXTS), max_size=2).map(
+        tuple
+    ),
+    st.dictionaries(TEXTS, SETTINGS, max_size=3),
+    st.lists(
+        st.builds(Note, PATHS, st.none() | WHOLE, st.sampled_from(Level), TEXTS), max_size=2
+    ).map(tuple),
+    WHOLE,
+    *[st.booleans()] * 2,
+    WHOLE,
+    *[st.booleans()] * 2,
+    st.none() | st.builds(LogTail, st.lists(TEXTS, max_size=3).map(tuple), WHOLE),
+    st.none() | st.integers(-9, 255),
+    st.booleans(),
+    st.none() | st.integers(0, (1 << 32) - 1),
+    st.booleans(),
+)
+
+
+def sent(batches: Sequence[Batch]) -> bytes:
+    out: list[bytes] = []
+    writer, encoder = FrameWriter(out.append), BatchEncoder()
+    for batch in batches:
+        for kind, payload in encoder.frames(batch):
+            writer.put(kind, payload)
+    writer.flush()
+    return b"".join(out)
+
+
+def received(data: bytes, cuts: Sequence[int] = ()) -> list[Batch]:
+    reader, decoder = FrameReader(), BatchDecoder(3)
+    edges = [0, *sorted(c % (len(data) + 1) for c in cuts), len(data)]
+    found = []
+    for begin, end in pairwise(edges):
+        for frame in reader.feed(data[begin:end]):
+            batch = decoder.take(frame)
+            if batch is not None:
+                found.append(batch)
+    return found
+
+
+def bits(block: Block) -> tuple[object, ...]:
+    absent = None if block.absent is None else block.absent.tobytes()
+    arrays = (block.steps, block.wall_times, block.values)
+    return block.tags, absent, *((a.dtype, a.shape, a.tobytes()) for a in arrays)
+
+
+def assert_same(one: Batch, other: Batch) -> None:
+    assert replace(one, items=()) == replace(other, items=())
+    assert [bits(i) if isinstance(i, Block) else i for i in one.items] == [
+        bits(i) if isinstance(i, Block) else i for i in other.items
+    ]
+
+
+@given(st.lists(BATCHES, max_size=3), st.lists(st.integers(0, 1 << 20), max_size=4))
+def test_batches_survive_any_split(batches: list[Batch], cuts: list[int]) -> None:
+    found = received(sent(batches), cuts)
+    assert len(found) == len(batches)
+    for one, other in zip(batches, found, strict=True):
+        assert_same(one, other)
+
+
+def test_what_is_read_from_real_logs_survives() -> None:
+    batches = list(Reader([FIXTURES], known=Known()).read_all())
+    found = received(sent(batches))
+    assert sum(len(b.items) for b in batches) > 10
+    for one, other in zip(batches, found, strict=True):
+        assert_same(one, other)
+
+
+def test_a_large_batch_is_sent_in_parts() -> None:
+    rows = 3 * _PART_BYTES // 24
+    values = np.random.default_rng(0).random((rows, 1))
+    block = Block(("loss",), np.arange(rows), np.arange(rows) / 7, values)
+    batch = Batch(RunKey(0, "a"), Path("/a"), source(), (block,))
+    kinds = [kind for kind, _ in BatchEncoder().frames(batch)]
+    assert kinds.count(Kind.BATCH) == 1
+    assert kinds.count(Kind.PART) >= 2
+    (found,) = received(sent([batch]))
+    assert np.array_equal(np.concatenate([b.values for b in found.blocks]), values)
+    assert np.array_equal(np.concatenate([b.steps for b in found.blocks]), block.steps)
+
+
+def source() -> SourceInfo:
+    return SourceInfo(Path("/a/x.jsonl"), "jsonl", 0, 9, 9, 1, 0.0)
+
+
+def test_files_and_tags_are_named_once() -> None:
+    block = Block(("a-long-tag",), np.arange(1), np.zeros(1), np.ones((1, 1)))
+    batch = Batch(RunKey(0, "a"), Path("/a"), source(), (block,))
+    encoder = BatchEncoder()
+    first, second = (next(iter(encoder.frames(batch)))[1] for _ in range(2))
+    assert b"a-long-tag" in first
+    assert b"x.jsonl" in first
+    assert b"a-long-tag" not in second
+    assert b"x.jsonl" not in second
+
+
+@given(st.binary(max_size=300))
+def test_garbage_is_an_error_or_nothing(garbage: bytes) -> None:
+    reader = FrameReader()
+    try:
+        frames = list(reader.feed(b"rltui-stream 1\n" + garbage))
+    except WireError:
+        return
+    assert all(len(frame.payload) <= 300 * 1100 for frame in frames)
+
+
+@given(BATCHES, st.data())
+def test_damaged_payloads_are_errors_or_batches(batch: Batch, data: st.DataObject) -> None:
+    frames = list(BatchEncoder().frames(batch))
+    decoder = BatchDecoder(3)
+    for kind, payload in frames:
+        at = data.draw(st.integers(0, len(payload) - 1))
+        damaged = bytearray(payload)
+        damaged[at : at + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=4))
+        try:
+            found = decoder.take(_frame(kind, bytes(damaged)))
+        except WireError:
+            continue
+        assert found is None or isinstance(found, Batch)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=12) | st.dictionaries(st.text(max_size=6), inner),
+    max_leaves=20,
+)
+NAMES = ["items", "about", "file", "at", "texts", "hparams", "notes", "tail", "exit", "gone"]
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), JSON))
+def test_hostile_records_are_errors_or_batches(record: dict[str, object]) -> None:
+    head = json.dumps(record).encode()
+    decoder = BatchDecoder(1)
+    try:
+        found = decoder.take(_frame(Kind.BATCH, struct.pack("<I", len(head)) + head))
+    except WireError:
+        return
+    assert found is None or isinstance(found, Batch)
+
+
+def _frame(kind: Kind, payload: bytes) -> Frame:
+    return Frame(kind, payload)
+
+
+def test_text_of_a_stranger_is_cleaned() -> None:
+    batch = Batch(
+        RunKey(0, "a\x1b[2J"),
+        Path("/a"),
+        source(),
+        texts=(TextPoint("t\x9b", 0, 0.0, "one\x1b]0;x\x07\ntwo"),),
+        hparams={"k\x1b": "v\x1b"},
+        notes=(Note(Path("/a"), None, Level.WATCH, "n\x1b"),),
+        tail=LogTail(("l\x1b",), 0),
+    )
+    (found,) = received(sent([batch]))
+    shown = [found.run.name, found.texts[0].tag, *found.hparams, *found.hparams.values()]
+    shown += [found.notes[0].message, *found.tail.lines, *found.texts[0].text.split("\n")]  # type: ignore[union-attr]
+    assert all(str(text).isprintable() for text in shown)
+
+
+def test_lines_before_the_stream_are_noise() -> None:
+    data = sent([Batch(RunKey(0, "a"), Path("/a"), source())])
+    reader = FrameReader()
+    frames = list(reader.feed(b"Welcome to node7!\n" + data))
+    assert [f.kind for f in frames] == [Kind.BATCH]
+    assert reader.noise == b"Welcome to node7!\n"
+
+
+def test_endless_noise_is_no_stream() -> None:
+    with pytest.raises(WireError, match="no stream"):
+        list(FrameReader().feed(b"y\n" * 40_000))
+
+
+def test_another_version_is_refused() -> None:
+    with pytest.raises(VersionError, match="version 2"):
+        list(FrameReader().feed(b"rltui-stream 2\n"))
+
+
+def test_a_frame_that_claims_to_be_huge_is_refused() -> None:
+    claim = zlib.compress(struct.pack("<IB", 1 << 31, Kind.BATCH) + bytes(1000))
+    with pytest.raises(WireError, match="too large"):
+        list(FrameReader().feed(b"rltui-stream 1\n" + claim))
+
+
+def test_a_block_that_claims_to_be_huge_is_refused() -> None:
+    record = {"items": [{"tags": ["a"], "rows": 1 << 27}]}
+    head = json.dumps(record).encode()
+    payload = struct.pack("<I", len(head)) + head
+    with pytest.raises(WireError, match="cut off"):
+        BatchDecoder(1).take(_frame(Kind.PART, payload))
+
+
+def test_unknown_kinds_are_frames_to_skip() -> None:
+    deflate = zlib.compressobj()
+    raw = deflate.compress(struct.pack("<IB", 3, 200) + b"abc") + deflate.flush(zlib.Z_SYNC_FLUSH)
+    (frame,) = FrameReader().feed(b"rltui-stream 1\n" + raw)
+    assert frame.kind == 200

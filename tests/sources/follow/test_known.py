@@ -1,0 +1,234 @@
+"""A reader goes on where one in another process ended."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rltui.core.batch import Batch, Joined, RunKey
+from rltui.formats import Decoded, Options
+from rltui.sources.discovery.logdir import discover
+from rltui.sources.follow.feed import Feed
+from rltui.sources.follow.known import Known
+from rltui.sources.follow.reader import Reader
+from rltui.store import Store
+from tests.formats import encode
+
+
+def rows(first: int, count: int, tag: str = "loss") -> str:
+    return "".join(f'{{"step": {n}, "{tag}": {n}.5}}\n' for n in range(first, first + count))
+
+
+def write(path: Path, text: str, *, end: bool = False) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a" if end else "w") as out:
+        out.write(text)
+
+
+class Watch:
+    """What several readers, one after the other, have brought."""
+
+    def __init__(self, *logdirs: Path) -> None:
+        self.store = Store()
+        self._logdirs = logdirs
+        self._known = Known()
+
+    def read(self, budget: int = 1 << 20) -> list[Batch]:
+        """Read by a new reader."""
+        known = Known(list(self._known))
+        reader = Reader(self._logdirs, budget_bytes=budget, known=known)
+        reader.scan()
+        found = [*known.vanished(), *reader.read_all()]
+        for batch in found:
+            self._known.take(batch)
+            self.store.apply(batch)
+        return found
+
+    def steps(self, name: str, tag: str = "loss") -> list[int]:
+        return [int(x) for x in self.store.runs[RunKey(0, name)].series(tag).steps]
+
+
+def points(batches: Sequence[Batch]) -> int:
+    return sum(block.points for batch in batches for block in batch.blocks)
+
+
+@pytest.mark.parametrize("budget", [7, 100, 1 << 20])
+def test_only_what_was_appended_comes_again(tmp_path: Path, budget: int) -> None:
+    log, watch = tmp_path / "a.jsonl", Watch(tmp_path)
+    write(log, rows(0, 20))
+    assert points(watch.read(budget)) == 20
+    assert points(watch.read(budget)) == 0
+    write(log, rows(20, 3) + '{"step": 23, "lo', end=True)
+    assert points(watch.read(budget)) == 3
+    write(log, 'ss": 1}\n', end=True)
+    assert points(watch.read(budget)) == 1
+    assert watch.steps("a") == list(range(24))
+
+
+def test_a_file_written_anew_is_read_from_its_start(tmp_path: Path) -> None:
+    log, watch = tmp_path / "a.jsonl", Watch(tmp_path)
+    write(log, rows(0, 20))
+    watch.read()
+    write(log, rows(100, 30))
+    found = watch.read()
+    assert points(found) == 30
+    assert watch.steps("a")[-30:] == list(range(100, 130))
+
+
+def test_a_shorter_file_is_read_anew_once_it_stays_so(tmp_path: Path) -> None:
+    log, watch = tmp_path / "a.csv", Watch(tmp_path)
+    write(log, "step,loss\n" + "".join(f"{n},0.5\n" for n in range(20)))
+    watch.read()
+    write(log, "step,loss\n7,0.25\n")
+    known = Known(list(watch._known))
+    reader = Reader([tmp_path], known=known)
+    reader.scan()
+    (feed,) = reader._feeds
+    batches = [feed.read(1 << 20) for _ in range(10)]
+    replacing = [b for b in batches if b is not None and b.replaced]
+    assert len(replacing) == 1
+    assert points(replacing) == 1
+
+
+def test_a_file_that_was_replaced_keeps_its_points(tmp_path: Path) -> None:
+    log, watch = tmp_path / "a.csv", Watch(tmp_path)
+    write(log, "step,loss\n" + "".join(f"{n},0.5\n" for n in range(20)))
+    watch.read()
+    write(log, "step,loss\n" + "".join(f"{n},0.25\n" for n in range(30)))
+    assert [b for b in watch.read() if b.replaced]
+    watch.read(budget=50)
+    assert watch.steps("a") == list(range(30))
+
+
+def test_a_packed_log_goes_on(tmp_path: Path) -> None:
+    log, watch = tmp_path / "a.jsonl.gz", Watch(tmp_path)
+    log.write_bytes(gzip.compress(rows(0, 2000).encode()))
+    assert points(watch.read(64)) == 2000
+    assert points(watch.read(64)) == 0
+
+
+def test_a_run_keeps_its_name(tmp_path: Path) -> None:
+    watch = Watch(tmp_path)
+    write(tmp_path / "exp.jsonl", rows(0, 3))
+    watch.read()
+    write(tmp_path / "exp" / "metrics.jsonl", rows(50, 9))
+    watch.read()
+    assert sorted(key.name for key in watch.store.runs) == ["exp", "exp/"]
+    assert watch.steps("exp") == [0, 1, 2]
+
+
+def test_files_of_a_run_keep_their_order(tmp_path: Path) -> None:
+    watch = Watch(tmp_path)
+    write(tmp_path / "run" / "b.csv", "step,loss\n1,0.5\n")
+    first = watch.read()
+    write(tmp_path / "run" / "a.csv", "step,other\n1,0.5\n2,0.5\n")
+    second = watch.read()
+    known = {b.source.path: b.source.order for b in first}
+    for batch in second:
+        assert known.get(batch.source.path, batch.source.order) == batch.source.order
+
+
+def test_a_vanished_file_is_reported_once(tmp_path: Path) -> None:
+    watch = Watch(tmp_path)
+    write(tmp_path / "a.jsonl", rows(0, 3))
+    write(tmp_path / "b.jsonl", rows(0, 3))
+    watch.read()
+    (tmp_path / "a.jsonl").unlink()
+    (gone,) = (b for b in watch.read() if b.gone)
+    assert gone.notes
+    assert not [b for b in watch.read() if b.notes]
+    write(tmp_path / "a.jsonl", rows(0, 5))
+    assert points(watch.read()) == 2
+    assert watch.steps("a") == [0, 1, 2, 3, 4]
+
+
+def test_a_document_replaces_itself(tmp_path: Path) -> None:
+    watch, log = Watch(tmp_path), tmp_path / "run" / "trainer_state.json"
+    state = '{{"log_history": [{}], "global_step": 1, "max_steps": 9}}'
+    write(log, state.format('{"step": 1, "loss": 0.5}'))
+    watch.read()
+    watch.read()
+    write(log, state.format('{"step": 1, "loss": 0.5}, {"step": 2, "loss": 0.5}'))
+    watch.read()
+    assert watch.steps("run", "train/loss") == [1, 2]
+
+
+def test_without_it_no_checksum_is_made(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", rows(0, 3))
+    (plain,) = Reader([tmp_path]).read_all()
+    (summed,) = Reader([tmp_path], known=Known()).read_all()
+    assert plain.checksum is None
+    assert summed.checksum is not None
+    assert summed.source.joined is Joined.OWN
+
+
+def events(count: int) -> bytes:
+    return encode.header() + b"".join(
+        encode.event(s, 1.78e9 + s, encode.simple(t, s))
+        for s in range(count)
+        for t in (b"a", b"b", b"c", b"d")
+    )
+
+
+def lines(count: int) -> bytes:
+    found = (json.dumps({"step": s, "x": s / 3, "y": s}) for s in range(count))
+    return "\n".join(found).encode()
+
+
+LOGS = {
+    "events.out.tfevents.1.x": events(40),
+    "two.jsonl": lines(90),
+    "progress.csv": b"step,loss,x\n" + b"".join(b"%d,%d.5,%d\n" % (i, i, 2 * i) for i in range(90)),
+    "two.jsonl.gz": gzip.compress(lines(90)),
+}
+
+
+def stored(batches: Sequence[Batch]) -> encode.Points:
+    """Points as the store has them: what a batch replaces does not count."""
+    kept: list[Batch] = []
+    for batch in batches:
+        kept = [batch] if batch.replaced else [*kept, batch]
+    return encode.points_of(Decoded(b.items) for b in kept)
+
+
+def feed_of(path: Path, *batches: Batch) -> Feed:
+    """What follows a file after these batches."""
+    (run,) = discover([path]).runs
+    return Known(batches).feed(run, run.files[0], Options())
+
+
+@pytest.mark.parametrize("name", LOGS)
+@settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_readers_that_take_turns_lose_nothing(
+    name: str, data: st.DataObject, tmp_path: Path
+) -> None:
+    path, content = tmp_path / name, LOGS[name]
+    budget = data.draw(st.sampled_from([50, 700, 1 << 20]))
+    path.write_bytes(content)
+    whole = list(Reader([path]).read_all())
+    found: list[Batch] = []
+    path.write_bytes(content[: len(content) // 3])
+    feed = feed_of(path)
+    for part in (1, 2, 3, 3):
+        with path.open("r+b") as file:
+            file.write(content[: len(content) * part // 3])
+        feed.final = part == 3
+        for _ in range(data.draw(st.integers(0, 9))):
+            batch = feed.read(budget)
+            found += [batch] if batch is not None else []
+        if found and data.draw(st.booleans()):
+            feed = feed_of(path, *found)
+    feed.final = True
+    while (batch := feed.read(budget)) is not None:
+        found.append(batch)
+    assert stored(found) == stored(whole)
+    assert found[-1].source.records == whole[-1].source.records

@@ -1,0 +1,149 @@
+"""Verdicts and the garbage collector wait while keys come."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from rltui.store import Changes
+from rltui.tui.app import RltuiApp
+from rltui.tui.input_times import Collecting, InputTimes
+from tests.clock import ManualClock
+from tests.fakes import grpo_batch
+from tests.tui.hand import open_app
+
+
+class Loop:
+    """Garbage that only the collector finds."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def times(clock: ManualClock) -> InputTimes:
+    return InputTimes(clock)
+
+
+@pytest.fixture
+def collecting(times: InputTimes, clock: ManualClock) -> Iterator[Collecting]:
+    gc.collect()
+    found = Collecting(times, clock)
+    found.start()
+    yield found
+    found.stop()
+    assert gc.isenabled()
+
+
+class Work:
+    """Makes garbage, and objects that stay."""
+
+    def __init__(self) -> None:
+        self._kept: list[list[None]] = []
+
+    def do(self, objects: int = 3_000) -> weakref.ref[Loop]:
+        lost = weakref.ref(Loop())
+        self._kept += [[] for _ in range(objects)]
+        return lost
+
+
+def test_nothing_is_collected_while_keys_come(
+    collecting: Collecting, times: InputTimes, clock: ManualClock
+) -> None:
+    times.note()
+    work = Work()
+    lost = work.do()
+    collecting.look()
+    assert lost() is not None
+    clock.advance(0.5)
+    collecting.look()
+    assert lost() is None
+
+
+def test_a_lot_of_new_objects_does_not_wait(collecting: Collecting, times: InputTimes) -> None:
+    times.note()
+    work = Work()
+    lost = work.do(150_000)
+    collecting.look()
+    assert lost() is None
+
+
+def test_few_new_objects_are_left_alone(collecting: Collecting) -> None:
+    lost = weakref.ref(Loop())
+    collecting.look()
+    assert lost() is not None
+
+
+def test_it_does_not_look_more_than_a_few_times_a_second(
+    collecting: Collecting, clock: ManualClock
+) -> None:
+    collecting.look()
+    work = Work()
+    lost = work.do()
+    clock.advance(0.1)
+    collecting.look()
+    assert lost() is not None
+    clock.advance(0.2)
+    collecting.look()
+    assert lost() is None
+
+
+async def test_garbage_goes_without_a_timer_of_its_own() -> None:
+    async with open_app(grpo_batch(20)) as hand:
+        app = hand.app
+        assert isinstance(app, RltuiApp)
+        clock = app.session.clock
+        assert isinstance(clock, ManualClock)
+        work = Work()
+        for happens in (app.pump.pull, app.pump.age):
+            lost = work.do()
+            clock.advance(1.0)
+            happens()
+            assert lost() is None, happens.__name__
+
+
+def test_garbage_that_grew_old_goes_when_the_user_is_away(
+    collecting: Collecting, times: InputTimes, clock: ManualClock
+) -> None:
+    old, work = Loop(), Work()
+    lost = weakref.ref(old)
+    gc.collect()
+    del old
+    for _ in range(600):
+        times.note()
+        clock.advance(1.0)
+        work.do(2_100)
+        collecting.look()
+    assert lost() is not None, "to look through all objects takes too long between keys"
+    clock.advance(20.0)
+    work.do()
+    collecting.look()
+    assert lost() is None
+
+
+async def test_while_keys_come_slices_of_verdicts_are_put_off_but_not_for_ever() -> None:
+    async with open_app(grpo_batch(20)) as hand:
+        app = hand.app
+        assert isinstance(app, RltuiApp)
+        session = app.session
+        slices = []
+        session.drain = lambda **_: slices.append(1) or Changes()  # type: ignore[method-assign]
+        session._judging.unfinished = True
+        await hand.press("down")
+        slices.clear()
+        for _ in range(20):
+            app.pump.pull()
+        assert not slices
+        app.pump.pull()
+        assert slices == [1]
+        session._judging.unfinished = False
+        app.pump.pull()
+        assert slices == [1, 1], "news are taken in"
