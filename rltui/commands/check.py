@@ -138,13 +138,13 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
 
 
 def _kept_line(options: argparse.Namespace) -> int:
-    """The line of an earlier call, as long as it is young; it is at the cost of a glance."""
+    """Print the line of an earlier call if it is young enough, else judge and keep it."""
     from rltui.commands.line_cache import LineCache
 
     if is_piped(options):
         raise UsageError("--max-age is for logs on disk, not for standard input")
-    told = {k: v for k, v in vars(options).items() if k not in ("run", "max_age")}
-    cache = LineCache(sorted(told.items()), os.environ)
+    asked = {k: v for k, v in vars(options).items() if k not in ("run", "max_age")}
+    cache = LineCache(sorted(asked.items()), os.environ)
     kept = cache.read(options.max_age)
     if kept is None:
         code, text = _judged(options)

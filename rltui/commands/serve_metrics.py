@@ -99,7 +99,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "serve-metrics",
-    "serve verdicts to Prometheus, on this machine only unless told otherwise",
+    "serve verdicts to Prometheus, on this machine only by default",
     "rltui serve-metrics runs/ --listen 127.0.0.1:9709",
     _arguments,
     _run,

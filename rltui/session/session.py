@@ -216,7 +216,8 @@ class Session:
         What cannot be reached stays as it was: nobody knows whether it goes on.
         """
         noted, self._noted = self._noted, self.notes
-        lost = {n for n, p in enumerate(self.logdirs) if p in self.out_of_reach}
+        paths = self.out_of_reach
+        lost = {n for n, p in enumerate(self.logdirs) if p in paths} if paths else ()
         return self._judging.refresh_ages(lost) or noted != self._noted
 
     def reading(self) -> float | None:

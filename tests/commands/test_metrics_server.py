@@ -109,7 +109,7 @@ def test_slow_clients_and_a_thousand_connections(server: MetricsServer) -> None:
                 client.send(b"GET /met")
         last = select.poll()
         last.register(clients[-1], select.POLLIN)
-        assert last.poll(1000 * PATIENCE_S), "the last is beyond the limit, and told so"
+        assert last.poll(1000 * PATIENCE_S), "the last is beyond the limit and gets an answer"
         assert any(not _is_answered(client) for client in clients)
     assert until_served(server) == PAGE
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
@@ -21,7 +21,8 @@ from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.errors import SourceError, UsageError
 from rltui.remote.ray.message import Alive, Begin, Looked, Opening, Reads
 from rltui.remote.ray.places import Places
-from rltui.sources.follow.batch_queue import MOST_BATCHES, BatchQueue
+from rltui.sources.follow.batch_queue import BatchQueue
+from rltui.sources.follow.queued import QueuedReader
 
 if TYPE_CHECKING:
     from rltui.remote.opening import Wishes
@@ -42,7 +43,7 @@ class _LostError(Exception):
     """The driver ended or is silent."""
 
 
-class RayReader:
+class RayReader(QueuedReader):
     """A :class:`~rltui.sources.follow.reading.Reading` of the logdirs on one cluster."""
 
     def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
@@ -62,7 +63,7 @@ class RayReader:
             wishes.ends,
         )
         self._places = Places(logdirs[0].authority, wishes.choose)
-        self._queue = BatchQueue()
+        super().__init__(BatchQueue())
         self._driver: _DriverProcess | None = None
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -121,15 +122,6 @@ class RayReader:
         return None
 
     # -- live ---------------------------------------------------------------------------------
-
-    @property
-    def on_batch(self) -> Callable[[], None] | None:
-        """Called in the reader's thread when the queue is no longer empty."""
-        return self._queue.on_batch
-
-    @on_batch.setter
-    def on_batch(self, call: Callable[[], None] | None) -> None:
-        self._queue.on_batch = call
 
     def start(self) -> None:
         """Begin to read. Raises SourceError, see :meth:`scan`."""
@@ -207,14 +199,6 @@ class RayReader:
             driver.end()
 
     # -- state --------------------------------------------------------------------------------
-
-    def drain(self, max_batches: int = MOST_BATCHES) -> list[Batch]:
-        """Batches that are there, oldest first. Raises what broke the thread, once."""
-        return self._queue.drain(max_batches)
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
-        return self._queue.wait(timeout)
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known) on all nodes, as of their last answers."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,8 +26,9 @@ from rltui.remote.ssh.far_paths import FarPaths
 from rltui.remote.ssh.link import LinkLostError
 from rltui.remote.ssh.outage import Outage
 from rltui.remote.wire.messages import State
-from rltui.sources.follow.batch_queue import MOST_BATCHES, BatchQueue
+from rltui.sources.follow.batch_queue import BatchQueue
 from rltui.sources.follow.known import Known
+from rltui.sources.follow.queued import QueuedReader
 
 if TYPE_CHECKING:
     from rltui.remote.opening import Wishes
@@ -41,7 +42,7 @@ _SKEW_S = 60.0
 _STOP_TIMEOUT_S = 2.0
 
 
-class SshReader:
+class SshReader(QueuedReader):
     """A :class:`~rltui.sources.follow.reading.Reading` of one host."""
 
     def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
@@ -51,7 +52,7 @@ class SshReader:
         self._command = ssh_command(self._host, [p.place for p in logdirs], os.environ)
         self._wishes = wishes
         self._known = Known()
-        self._queue = BatchQueue()
+        super().__init__(BatchQueue())
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
         self._outage = Outage(self._host, wishes.clock)
@@ -114,15 +115,6 @@ class SshReader:
 
     # -- live ---------------------------------------------------------------------------------
 
-    @property
-    def on_batch(self) -> Callable[[], None] | None:
-        """Called in the reader's thread when the queue is no longer empty."""
-        return self._queue.on_batch
-
-    @on_batch.setter
-    def on_batch(self, call: Callable[[], None] | None) -> None:
-        self._queue.on_batch = call
-
     def start(self) -> None:
         """Begin to read in a thread. Raises SourceError for bad paths."""
         if self._thread is not None:
@@ -147,14 +139,6 @@ class SshReader:
             thread.join(_STOP_TIMEOUT_S)
         elif not self._searching:  # else the search ends with an error, and hangs up
             self._hang_up()
-
-    def drain(self, max_batches: int = MOST_BATCHES) -> list[Batch]:
-        """Batches that are there, oldest first. Raises what broke the thread, once."""
-        return self._queue.drain(max_batches)
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
-        return self._queue.wait(timeout)
 
     # -- state --------------------------------------------------------------------------------
 

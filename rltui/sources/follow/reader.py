@@ -16,13 +16,14 @@ from rltui.formats import ALL_FORMATS, Format, Options
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
-from rltui.sources.follow.batch_queue import MOST_BATCHES, BatchQueue
+from rltui.sources.follow.batch_queue import BatchQueue
 from rltui.sources.follow.feed import Feed
 from rltui.sources.follow.feeds import Feeds
 from rltui.sources.follow.file_feed import FileFeed
 from rltui.sources.follow.known import Known
 from rltui.sources.follow.log_search import Choose, LogSearch
 from rltui.sources.follow.loop import FollowLoop
+from rltui.sources.follow.queued import QueuedReader
 from rltui.sources.follow.schedule import Intervals, Watching
 from rltui.sources.follow.wake_ups import WakeUps
 
@@ -35,7 +36,7 @@ _STOP_TIMEOUT_S = 2.0
 _FRESH_S = 5.0
 
 
-class Reader:
+class Reader(QueuedReader):
     """Owned by the session. All methods are for the main thread."""
 
     def __init__(
@@ -83,7 +84,7 @@ class Reader:
             finder.recall(run, files[0].run_path, [f.source for f in files])
         self._search = LogSearch(finder, logdirs, self._clock, watch, choose)
         self._feeds = Feeds(self._open, logdirs)
-        self._queue = BatchQueue(on_batch)
+        super().__init__(BatchQueue(on_batch))
         self._loop = FollowLoop(
             *(self._feeds, self._search, self._queue, self._wake_ups),
             clock=self._clock,
@@ -173,15 +174,6 @@ class Reader:
 
     # -- live ---------------------------------------------------------------------------------
 
-    @property
-    def on_batch(self) -> Callable[[], None] | None:
-        """Called in the reader's thread when the queue is no longer empty."""
-        return self._queue.on_batch
-
-    @on_batch.setter
-    def on_batch(self, call: Callable[[], None] | None) -> None:
-        self._queue.on_batch = call
-
     def start(self) -> None:
         """Begin to read in a thread. Raises SourceError for bad paths."""
         if self._thread is not None:
@@ -200,14 +192,6 @@ class Reader:
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join(_STOP_TIMEOUT_S)
-
-    def drain(self, max_batches: int = MOST_BATCHES) -> list[Batch]:
-        """Batches that are there, oldest first. Raises what broke the thread, once."""
-        return self._queue.drain(max_batches)
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
-        return self._queue.wait(timeout)
 
     @property
     def ended(self) -> bool:
