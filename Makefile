@@ -1,13 +1,13 @@
 # One command for each thing that is done every day; `make` lists them.
 PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
-#: Workers of pytest: a number, or auto for one per core.
+#: Workers of pytest: a number, or auto for three per two cores, for tests also wait.
 N ?= auto
 #: What `make test` runs: paths, node ids, options.
 T ?= tests
 OUT ?= build/pictures
 
 .DEFAULT_GOAL := help
-.PHONY: help check static test packaging lint format types walls docs pictures bench lowest rooms \
+.PHONY: help check static test costs packaging lint format types walls docs pictures bench lowest rooms \
 	lock install dist audit sbom mutants
 
 help: ## this list
@@ -15,13 +15,15 @@ help: ## this list
 
 check: ## all that CI checks, but for the clean clone
 	@$(MAKE) --no-print-directory static
-	@$(MAKE) --no-print-directory test
-	@$(MAKE) --no-print-directory packaging
+	@$(MAKE) --no-print-directory test RLTUI_PACKAGING=require
 
 static: lint types walls ## linters, types and import contracts
 
 test: ## the tests, or some: make test T=tests/store, T='-k crosshair'
 	$(PYTHON) -m pytest -q $(if $(filter tests,$(T)),-n $(N)) $(T)
+
+costs: ## CPU seconds of the tests, by folder, file and test: make costs T=tests/tui
+	@$(MAKE) --no-print-directory test T='$(T) -p scripts.cost_of_tests' N=$(N)
 
 packaging: ## wheel, sdist and editable install
 	RLTUI_PACKAGING=require $(PYTHON) -m pytest -q tests/test_packaging.py
@@ -52,6 +54,7 @@ pictures: ## the pictures of README and tour; every screen, size and theme into 
 bench: ## what benchmarks/RESULTS.md measures (minutes)
 	$(PYTHON) -m benchmarks.read
 	$(PYTHON) -m benchmarks.live
+	$(PYTHON) -m benchmarks.many
 	$(PYTHON) -m benchmarks.compare
 
 rooms: ## how often control crosses packages for one row, one key, one rule

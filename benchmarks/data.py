@@ -347,6 +347,21 @@ def _lines(path: Path, steps: int, seed: int) -> int:
     return 200 * steps
 
 
+def _console(path: Path, steps: int, seed: int) -> int:
+    """What a job of verl prints: a line of 60 metrics a step below 200 kB of completions; returns
+    the number of scalars."""
+    names, rng = tag_names(60), np.random.default_rng(seed)
+    said = ["so ", "the ", "sum ", "of ", "all ", "even ", "terms ", "is ", "at ", "most ", "4000 "]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        for step, row in enumerate(curves(rng, 60, 0, steps, steps).tolist()):
+            for words in rng.integers(0, len(said), (100, 400)):
+                file.write(f"[response] {''.join(said[w] for w in words)}\n")
+            line = " - ".join(f"{n}:{v:.6f}" for n, v in zip(names, row, strict=True))
+            file.write(f"step:{step} - {line}\n")
+    return 60 * steps
+
+
 def _many(root: Path, steps: int) -> int:
     kinds = [scalar(t) for t in tag_names(100)]
     return sum(
@@ -385,6 +400,10 @@ def _make_j(root: Path, steps: int) -> int:
     return _lines(root / "run.jsonl", steps, 6)
 
 
+def _make_p(root: Path, steps: int) -> int:
+    return _console(root / "train.log", steps, 8)
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """How a set is made: ``make(directory, steps)`` returns the number of scalars."""
@@ -405,6 +424,9 @@ SHAPES: dict[str, Shape] = {
     "x": Shape("random tags in random order, mixed steps", 1_000, _make_x),
     "y": Shape("50 tags, one of them sometimes at another step", 5_800, _make_y),
     "w": Shape("10 tags, all in one record a step", 100_000, _make_w),
+    "p": Shape(
+        "console of a job, 60 metrics and 200 kB of text a step", 5_000, _make_p, events=False
+    ),
     "j20": Shape("JSON lines, 200 keys", 20_000, _make_j, events=False),
     "j100": Shape("JSON lines, 200 keys", 100_000, _make_j, events=False),
 }

@@ -176,8 +176,28 @@ def live(root: Path, seconds: float) -> list[str]:
             ("CPU of the driver", used[1]),
             (f"CPU of all {len(actors)} actors", used[2]),
             ("resident memory of an actor, at most", f"{memory:.0f} MiB"),
+            ("of an actor of Ray that does nothing", f"{idle_actor():.0f} MiB"),
         ],
     )
+
+
+_IDLE_ACTOR = """
+import ray, os
+ray.init("auto", logging_level="CRITICAL", log_to_driver=False)
+class Idle:
+    def pid(self):
+        return os.getpid()
+idle = ray.remote(Idle).options(num_cpus=0).remote()
+pid = ray.get([idle.pid.remote(), idle.pid.remote()])[0]
+text = open(f"/proc/{pid}/status").read()
+print(next(int(x.split()[1]) for x in text.splitlines() if x.startswith("VmRSS")) / 1024)
+"""
+
+
+def idle_actor() -> float:
+    """MiB resident of an actor that has done nothing but answer two calls."""
+    command = [sys.executable, "-c", _IDLE_ACTOR]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def make_runs(root: Path, count: int) -> Path:

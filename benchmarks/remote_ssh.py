@@ -174,9 +174,10 @@ def main() -> None:
         _say(f"| {head.replace('|', ' | ')} |\n| --- |{' ---: |' * 9}")
         for name in filter(None, options.sets.split(",")):
             first_reading(name, options.scale)
-        _say(f"\n{_RUNS} runs, a row of {_TAGS + 1} tags each second\n")
-        _say("| what | measured |\n| --- | ---: |")
-        live(options.seconds)
+        if options.seconds:
+            _say(f"\n{_RUNS} runs, a row of {_TAGS + 1} tags each second\n")
+            _say("| what | measured |\n| --- | ---: |")
+            live(options.seconds)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ Start reading at :mod:`rltui.session`. From Python: :func:`read`, :func:`judge`,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+#: As of ``typing``, whose import takes longer than the answer to a status bar.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rltui.api import RltuiError, Runs, Verdicts, follow, judge, read
 

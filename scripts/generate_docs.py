@@ -97,6 +97,10 @@ NOT_READ = (
         "settings alone: `config.json`, `params.json`, `run.json`, `hparams.txt`",
         "hyperparameters are taken from logs that carry them",
     ),
+    (
+        "what rltui wrote: `check --json`, `snapshot --json`, `export`, whatever its name",
+        "results, not logs",
+    ),
     ("`wandb-summary.json`", "last values only; the `.wandb` file beside it has all of them"),
     ("trackio's system metrics", "they have a time but no step"),
     ("Aim (`.aim/`)", "a RocksDB, which only its own library reads"),

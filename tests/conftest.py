@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import documents, heap
 from tests.clock import ManualClock
 from tests.ids import short_id
 from tests.places import DEV
@@ -30,6 +31,48 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Short ids that are the same in every worker of pytest-xdist."""
     return short_id(val)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Workers of ``-n auto``: three for two cores, for a third of the time of tests is waiting, for
+    programs that they start and for time-outs."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return (cores or 1) * 3 // 2
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests of a module stay together, so that what they share is made once, and workers that are
+    done take from others."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Leave thousands of tests out of every collection of garbage: a quarter of a second each."""
+    heap.set_aside()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """The same for what tests leave: their reports, and what is cached."""
+    heap.test_ended()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _heap_stays_aside() -> Iterator[None]:
+    """Commands freeze what they read, for their process ends with them; this one goes on."""
+    with heap.commands_change_nothing():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shipped_documents_are_parsed_once() -> Iterator[None]:
+    with documents.parsed_once():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -82,13 +125,6 @@ def tmp_logdir(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def _empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(autouse=True)
-def _garbage_is_collected() -> Iterator[None]:
-    """Commands that end with their process leave what they read to nobody."""
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

@@ -45,6 +45,11 @@ class FakeReader:
         self.notes: tuple[Note, ...] = ()
         self.unclaimed: tuple[Note, ...] = ()
         self.out_of_reach: tuple[Path, ...] = ()
+        self.lost: dict[Path, float] = {}
+        self.replaced: dict[Path, Path] = {}
+        self.unread: tuple[Note, ...] = ()
+        self.searching: tuple[Path, ...] = ()
+        self.connecting: tuple[Path, ...] = ()
         self.on_batch: Callable[[], None] | None = None
         self.share: tuple[int, int] = (0, 0)
         self.run_count = 0
@@ -54,6 +59,12 @@ class FakeReader:
     def scan(self) -> tuple[object, ...]:
         self.calls.append("scan")
         return ()
+
+    def lost_at(self, logdir: Path) -> float | None:
+        return self.lost.get(logdir)
+
+    def instead(self, logdir: Path) -> Path | None:
+        return self.replaced.get(logdir)
 
     def start(self) -> None:
         self.calls.append("start")
@@ -80,6 +91,11 @@ class FakeReader:
             return None
         given = list(self.given)
         return (b for b in given if b.run == key and _within(b, sources))
+
+    def rereadable(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> bool | None:
+        return not any(generations)
 
     def drain(self, max_batches: int = 64) -> list[Batch]:
         return [self._next() for _ in range(min(max_batches, len(self.queue)))]

@@ -128,8 +128,8 @@ class Terminal:
     def settle(self, quiet_s: float = 0.5, seconds: float = START_S) -> None:
         """Read until nothing was written for ``quiet_s``."""
         end = time.monotonic() + seconds
-        while self.read(quiet_s=quiet_s) and time.monotonic() < end:
-            pass
+        while time.monotonic() < end and self.read(1, quiet_s):
+            self.read(quiet_s=0.0)
 
     def fill(self) -> None:
         """Wait until the terminal holds as much as it takes: what is written after that waits."""

@@ -7,6 +7,7 @@ import ast
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +63,42 @@ except SystemExit as end:
 assert not code, code
 """
     assert not loaded_after(code) & (HEAVY | {"numpy", "yaml", "orjson"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "verbs"),
+    [
+        (["check", "--help"], {"check"}),
+        (["--color", "never", "plot", "--help"], {"plot"}),
+        (["--version"], set()),
+    ],
+)
+def test_a_command_brings_only_itself(arguments: list[str], verbs: set[str]) -> None:
+    code = f"""
+import sys
+from rltui.cli import main
+try:
+    main({arguments!r})
+except SystemExit:
+    pass
+from rltui.commands import NAMES
+print()
+print(*(n for n in NAMES if "rltui.commands." + n.replace("-", "_") in sys.modules))
+"""
+    assert set(python(code).splitlines()[-1].split()) - {"serve-metrics"} == verbs
+
+
+def test_a_kept_line_brings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    log = ROOT / "tests" / "fixtures" / "labelled" / "verl"
+    arguments = ["check", "--format", "line", "--max-age", "60", "--fail-on", "never", str(log)]
+    code = f"from rltui.cli import main; assert main({arguments!r}) == 0"
+    first = python(code)
+    loaded = loaded_after(f"{code}; import sys; sys.stdout.write(chr(10))")
+    assert python(code) == first
+    large = {"typing", "argparse", "re", "enum", "pathlib", "collections", "contextlib"}
+    bare = loaded_after("pass")
+    assert not (loaded - bare) & (HEAVY | large)
 
 
 @pytest.mark.parametrize("module", ["rltui.demo", "rltui.present"])

@@ -29,10 +29,10 @@ def shell_blocks() -> list[str]:
 
 def verbs_of_the_parser() -> set[str]:
     """Sub-commands that the program knows."""
-    from rltui.cli.parser import build_parser, commands_of
+    from rltui.cli.parser import build_parser, parsers_of
     from rltui.commands import COMMANDS
 
-    return set(commands_of(build_parser(COMMANDS)))
+    return set(parsers_of(build_parser(COMMANDS)))
 
 
 def load_script(name: str) -> ModuleType:

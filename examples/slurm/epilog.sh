@@ -9,7 +9,10 @@ if [ -f "verdicts-$SLURM_JOB_ID.pid" ]; then
 fi
 timeout 60 rltui check "$RUNS" --json > "verdict-$SLURM_JOB_ID.json"
 if [ $? -eq 1 ] && [ -n "${TOPIC:-}" ]; then
-    timeout 60 rltui check "$RUNS" | head -c 2000 |
+    {
+        timeout 60 rltui check "$RUNS" --format line # the worst run: the text may be cut
+        timeout 60 rltui check "$RUNS"
+    } | head -c 2000 |
         curl --silent --show-error --max-time 10 --data-binary @- "$TOPIC"
 fi
 exit 0

@@ -36,14 +36,14 @@ def _maker(library: Library | None) -> Callable[[Columns], Any]:
             import pandas
         except ImportError:
             if library is not None:
-                raise UsageError("pandas is not installed") from None
+                raise UsageError("pandas is not installed: pip install pandas") from None
         else:
             return lambda columns: pandas.DataFrame(dict(columns))
     try:
         import polars
     except ImportError:
-        missing = "polars is" if library else "neither pandas nor polars is"
-        raise UsageError(f"{missing} installed") from None
+        missing = "polars is not installed" if library else "neither pandas nor polars is installed"
+        raise UsageError(f"{missing}: pip install {library or 'pandas'}") from None
     return lambda columns: polars.DataFrame({k: _for_polars(v) for k, v in columns.items()})
 
 

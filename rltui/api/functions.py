@@ -100,8 +100,11 @@ def judge(
     """
     choice = Choice(run, framework, algorithm, reference=reference)
     session = _session(logdir, choice, config)
-    session.read_all()
-    return Verdicts(json.loads(dump(check_document(session))))
+    try:
+        session.read_all()
+        return Verdicts(json.loads(dump(check_document(session))))
+    finally:
+        session.stop()
 
 
 def follow(

@@ -14,7 +14,7 @@ from rltui.session.naming import called
 from rltui.store.points import Points as Columns
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Points:
     """The n points of one tag of one run, by step. The arrays are read-only."""
 
@@ -30,6 +30,14 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def __repr__(self) -> str:
+        n = len(self)
+        if not n:
+            return f"<Points {self.tag}: none>"
+        first, last = (f"{self.values[i]:.6g} at step {self.steps[i]}" for i in (0, -1))
+        count = "1 point" if n == 1 else f"{n} points"
+        return f"<Points {self.tag}: {count}, {first}{f' to {last}' if n > 1 else ''}>"
 
 
 class Run(Mapping[str, Points]):

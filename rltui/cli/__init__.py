@@ -1,33 +1,23 @@
 """The command line: exit codes, errors to standard error.
 
-``parser`` holds the argument tree, ``synopsis`` what it says to ``completion`` and ``manual``,
-``debug_log`` what ``--debug`` writes. Imports nothing heavy before it knows the command.
+``program`` runs a command, ``parser`` holds the argument tree, ``synopsis`` what it says to
+``completion`` and ``manual``, ``debug_log`` what ``--debug`` writes. Nothing is imported that the
+command does not need: a status bar asks every few seconds.
 """
 
 from __future__ import annotations
 
-import argparse
-import gc
 import io
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING
 
-from rltui.cli.parser import build_parser, parse
-from rltui.commands import COMMANDS
-from rltui.commands.colour import choose_colour
-from rltui.commands.command import Exit
-from rltui.core.errors import RltuiError
+from rltui.commands.line_cache import LineCache, may_be_kept
+from rltui.commands.standard_output import emit
 
+#: As of ``typing``, whose import takes longer than the answer to a status bar.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rltui.cli.debug_log import DebugLog
-
-
-def _harmless(text: str) -> str:
-    """A message with control characters (from a path, say) made visible."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    from collections.abc import Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,65 +26,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A limited locale or a file name that is not UTF-8 must not cause a traceback.
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
-    _be_modest()
-    options = parse(build_parser(COMMANDS), arguments)
-    choose_colour(options.color, os.environ)
-    options.debug_log = _debug_log(arguments) if options.debug else None
-    with options.debug_log or nullcontext():
-        return _guarded(options)
+    kept = LineCache(arguments, os.environ).read() if may_be_kept(arguments) else None
+    if kept is None:
+        from rltui.cli.program import run
 
-
-def _debug_log(arguments: Sequence[str]) -> DebugLog | None:
-    """An open log, named on standard error; None where it cannot be written."""
-    from rltui.cli.debug_log import DebugLog
-    from rltui.tui.state_files import state_directory
-
-    directory = state_directory(os.environ) / "debug"
+        return run(arguments)
+    code, line = kept
     try:
-        log = DebugLog(arguments, directory)
+        emit(line)
     except OSError as error:
-        _complain(f"no debug log: {error.filename or directory}: {error.strerror or error}")
-        return None
-    _complain(f"debug log: {log.path}")
-    return log
+        from rltui.cli.program import output_failed
 
-
-def _be_modest() -> None:
-    """Settings of a process that shares its machine with a training.
-
-    numpy's OpenBLAS would start a thread per core, which rltui has no use for, and the garbage
-    collector would scan the imported modules over and over.
-    """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    gc.set_threshold(20_000, 20, 20)
-
-
-def _guarded(options: argparse.Namespace) -> int:
-    """Run the command; an expected error is one line and never returns the exit code of a bad
-    run."""
-    code: int = Exit.INTERNAL
-    log: DebugLog | None = options.debug_log
-    try:
-        code = options.run(options)
-        sys.stdout.flush()
-    except RltuiError as error:
-        _complain(str(error))
-        code = Exit.USAGE
-    except KeyboardInterrupt:
-        code = Exit.INTERRUPTED
-    except OSError as error:
-        _complain(f"{error.filename or 'output'}: {error.strerror or error}")
-        if log is not None:
-            log.failed(error)
-    except Exception as error:  # noqa: BLE001 - a traceback is for those who ask for it
-        _complain(f"internal error: {type(error).__name__}: {error}")
-        if log is None:
-            _complain("--debug writes a log with the traceback")
-        else:
-            log.failed(error)
+        return output_failed(error)
     return code
-
-
-def _complain(text: str) -> None:
-    with suppress(OSError):  # a terminal that is gone
-        sys.stderr.write(f"rltui: {_harmless(text)}\n")

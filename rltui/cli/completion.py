@@ -75,8 +75,8 @@ def _bash(rltui: Synopsis) -> str:
 
 def _bash_value(option: Option) -> str:
     """What completes the value of an option; without a word readline completes paths."""
-    if option.choices:
-        words = " ".join(option.choices)
+    if option.known:
+        words = " ".join(option.known)
         return f"COMPREPLY=($(compgen -W '{words}' -- \"$current\")); return"
     return "return" if option.is_path else "compopt +o bashdefault +o default 2>/dev/null; return"
 
@@ -153,7 +153,7 @@ def _zsh_operand(option: Option, at: int) -> str:
 def _zsh_value(option: Option) -> str:
     if not option.value:
         return ""
-    how = f"({' '.join(option.choices)})" if option.choices else "_files" * option.is_path
+    how = f"({' '.join(option.known)})" if option.known else "_files" * option.is_path
     return f":{option.value}:{how}"
 
 
@@ -162,6 +162,9 @@ def _quoted(text: str) -> str:
 
 
 # -- fish ----------------------------------------------------------------------------------
+
+
+_TAB = "\\t"
 
 
 def _fish(rltui: Synopsis) -> str:
@@ -184,8 +187,8 @@ def _fish(rltui: Synopsis) -> str:
 def _fish_line(where: str, option: Option) -> str:
     names = (f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
     value = ""
-    if option.choices:
-        value = f" -x -a {_fish_quoted(' '.join(option.choices))}"
+    if option.known:  # a tab ends each: no value has a description of its own
+        value = f" -x -a {_fish_quoted(' '.join(f'{word}{_TAB}' for word in option.known))}"
     elif option.value and option.names:
         value = " -r -F" if option.is_path else " -x"
     about = _fish_quoted(option.help)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import takewhile
 from typing import Any, NoReturn
 
-from rltui import __version__
+from rltui import __version__, commands
 from rltui.commands.command import Command, Exit
 from rltui.core.errors import did_you_mean
 from rltui.core.text import clean
@@ -102,7 +102,10 @@ def build_parser(commands: Sequence[Command]) -> Parser:
     )
     _add_common(parser)
     parser.set_defaults(color="auto", debug=False)
-    tree = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    # With ``prog``, argparse need not format a usage to find it.
+    tree = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", prog=parser.prog
+    )
     for command in commands:
         child = tree.add_parser(
             command.name,
@@ -150,15 +153,25 @@ def _add_help(parser: Parser, tree: argparse._SubParsersAction[Parser]) -> None:
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command line; exits with a message that names the option that was
     probably meant."""
-    words = _with_watch(list(arguments), parser)
+    children = parsers_of(parser)
+    words = spelled_out(arguments, children)
     name = next((w for w in words[_after_common(words) :] if not w.startswith("-")), "")
-    child = commands_of(parser).get(name)
+    child = children.get(name)
     if child is not None:
         _check_options(words, child, parser)
     options, surplus = parser.parse_known_args(words)
     if surplus:
         (child or parser).error(f"unexpected argument {surplus[0]!r}")
     return options
+
+
+def needed_commands(words: Sequence[str]) -> Sequence[Command]:
+    """The commands that the parser of a command line, spelled out, has to know: the one that it
+    names, or all where the help or an error may be about any."""
+    rest = list(words[_after_common(words) :])
+    if rest and rest[0] in commands.NAMES:
+        return (commands.verb(rest[0]),)
+    return () if rest == ["--version"] else commands.COMMANDS
 
 
 def _check_options(
@@ -173,18 +186,19 @@ def _check_options(
             child.error(f"no option {name}{did_you_mean(_nearest(name, known))}")
 
 
-def _with_watch(arguments: list[str], parser: argparse.ArgumentParser) -> list[str]:
-    """``rltui PATH`` is short for ``rltui watch PATH``, ``rltui`` for ``rltui watch``."""
+def spelled_out(arguments: Sequence[str], names: Container[str]) -> list[str]:
+    """``rltui PATH`` is short for ``rltui watch PATH``, ``rltui`` for ``rltui watch``; ``names``
+    are those of the commands."""
     start = _after_common(arguments)
-    common, rest = arguments[:start], arguments[start:]
+    common, rest = list(arguments[:start]), list(arguments[start:])
     if not rest:
-        return [*common, "watch"] if start == len(arguments) else arguments
+        return [*common, "watch"] if start == len(arguments) else common
     first = next((a for a in rest if not a.startswith("-")), None)
     main = ("-h", "--help", "--version", "--print-completion")
-    if first in commands_of(parser) or rest[0].partition("=")[0] in main:
-        return arguments
+    if first in names or rest[0].partition("=")[0] in main:
+        return list(arguments)
     is_path = first is not None and (os.path.exists(first) or os.sep in first)  # noqa: PTH110
-    return [*common, "watch", *rest] if is_path or rest[0].startswith("-") else arguments
+    return [*common, "watch", *rest] if is_path or rest[0].startswith("-") else list(arguments)
 
 
 def _after_common(arguments: Sequence[str]) -> int:
@@ -195,7 +209,7 @@ def _after_common(arguments: Sequence[str]) -> int:
     return at
 
 
-def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+def parsers_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """The parser of each command."""
     tree = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     return dict(tree.choices)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from rltui.cli.parser import commands_of
+from rltui.cli.parser import parsers_of
+from rltui.core.shipped import shipped
 
 #: Words for values that are paths.
 _PATHS = ("FILE", "LOGDIR")
@@ -19,6 +20,9 @@ class Option:
     value: str
     """The word for its value; empty where it has none."""
     choices: tuple[str, ...]
+    """The only values that it takes; else empty."""
+    known: tuple[str, ...]
+    """The values to offer: its choices, or what is shipped of what users may add to."""
     help: str
     optional: bool
     many: bool
@@ -42,9 +46,27 @@ class Synopsis:
     commands: tuple[Synopsis, ...] = ()
 
 
+def _themes() -> tuple[str, ...]:
+    return _documents("themes")
+
+
+def _frameworks() -> tuple[str, ...]:
+    return _documents("catalogue", "data", "dialects")
+
+
+def _documents(*parts: str) -> tuple[str, ...]:
+    """What is shipped in a directory, by the names of the files: when rltui is built there is
+    nothing that could read them."""
+    return tuple(sorted(path.stem for path in shipped(*parts).glob("*.yaml")))
+
+
+#: Options whose values are names, shipped ones or the user's own.
+_SHIPPED = {"theme": _themes, "framework": _frameworks}
+
+
 def synopsis_of(parser: argparse.ArgumentParser) -> Synopsis:
     """What rltui takes, with all its commands."""
-    commands = commands_of(parser)
+    commands = parsers_of(parser)
     return _synopsis(
         parser,
         "rltui",
@@ -69,11 +91,13 @@ def _summary(parser: argparse.ArgumentParser, name: str) -> str:
 
 def _option(action: argparse.Action) -> Option:
     choices = tuple(map(str, action.choices or ()))
+    names = _SHIPPED.get(action.dest)
     word = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
     return Option(
         names=tuple(action.option_strings),
         value="" if action.nargs == 0 else word,
         choices=choices,
+        known=choices or (names() if names is not None else ()),
         help=(action.help or "").replace("%%", "%"),
         optional=action.nargs in ("?", "*"),
         many=action.nargs in ("+", "*") or isinstance(action, argparse._AppendAction),

@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,22 +19,24 @@ from rltui.commands.command import (
     add_logdirs,
     add_reading,
     add_reference,
-    emit,
     nothing_readable,
     number_in,
     open_config,
     open_session,
-    report_notes,
+    report_trouble,
 )
 from rltui.commands.departure import departing
 from rltui.commands.serve_metrics import add_metrics, check_metrics
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
+from rltui.commands.standard_output import emit
 from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from rltui.commands.outage_lines import OutageLines
     from rltui.config import HooksConfig
     from rltui.core.level import Level
     from rltui.session import Session
+    from rltui.session.event import Event, Watcher
 
 
 #: Seconds at the end for what is still to be handed to the hook.
@@ -41,18 +44,22 @@ _LAST_S = 15.0
 
 
 def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
-    """Print changes until interrupted, or until all input has ended."""
+    """Print changes until interrupted, or until all input has ended; on standard error, what got
+    out of reach, and what can be reached again."""
+    from rltui.commands.outage_lines import OutageLines
     from rltui.present.output.badge_colours import painter
     from rltui.present.output.json_document import event_line, event_message
     from rltui.present.output.text_report import event_text
-    from rltui.session.following import changes
+    from rltui.session.event import Watcher
+    from rltui.session.following import turns
     from rltui.session.hook import open_hook
 
     paint = painter(wants_colour(sys.stdout, os.environ))
     hook = open_hook(hooks, session.clock, _complain)
+    watcher, outages = Watcher(session), OutageLines(session)
     try:
-        with closing(changes(session)) as events:
-            for event in events:
+        with closing(turns(session)) as following:
+            for event in chain.from_iterable(_told(watcher, outages) for _ in following):
                 now = session.clock.now()
                 line = event_line(event) if json else paint(event_text(event, now))
                 emit(line + "\n")
@@ -63,6 +70,13 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
     finally:
         if hook is not None:
             hook.close(_LAST_S)
+
+
+def _told(watcher: Watcher, outages: OutageLines) -> list[Event]:
+    """What changed in the verdicts, once what changed in the reach has been told."""
+    for line in outages.new():
+        _complain(line)
+    return watcher.events()
 
 
 def _complain(text: str) -> None:
@@ -76,13 +90,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("text", "json", "line", "openmetrics"),
-        help="line: at most 80 characters, for a status bar; openmetrics: for Prometheus",
+        help="what is printed (default text); line has at most 80 characters, for a status bar; "
+        "openmetrics is for Prometheus",
     )
     parser.add_argument(
         "--json",
-        dest="format",
-        action="store_const",
-        const="json",
+        action="store_true",
         help="one JSON document on standard output: --format json",
     )
     parser.add_argument(
@@ -112,6 +125,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    _settle_format(options)
     _refuse_contradictions(options)
     if options.follow:
         return departing(lambda _: _open_and_check(options), sys.stdout)
@@ -123,6 +137,14 @@ def _run(options: argparse.Namespace) -> int:
     finally:
         gc.freeze()  # nor need the collector scan it at the end of the process
         gc.enable()
+
+
+def _settle_format(options: argparse.Namespace) -> None:
+    """``--json`` is short for ``--format json``; raises UsageError for another format beside it."""
+    if options.json:
+        if options.format not in (None, "json"):
+            raise UsageError(f"--json is --format json, not --format {options.format}")
+        options.format = "json"
 
 
 def _refuse_contradictions(options: argparse.Namespace) -> None:
@@ -138,19 +160,15 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
 
 
 def _kept_line(options: argparse.Namespace) -> int:
-    """Print the line of an earlier call if it is young enough, else judge and keep it."""
+    """Judge, and keep the line for the next call of the same command line, which finds it before
+    it comes here."""
     from rltui.commands.line_cache import LineCache
 
     if is_piped(options):
         raise UsageError("--max-age is for logs on disk, not for standard input")
-    asked = {k: v for k, v in vars(options).items() if k not in ("run", "max_age")}
-    cache = LineCache(sorted(asked.items()), os.environ)
-    kept = cache.read(options.max_age)
-    if kept is None:
-        code, text = _judged(options)
-        kept = int(code), text
-        cache.write(*kept)
-    code, text = kept
+    code, text = _judged(options)
+    if not options.debug:  # a debug log is of a call that reads
+        LineCache(options.arguments, os.environ).write(options.max_age, int(code), text)
     emit(text)
     return code
 
@@ -184,7 +202,8 @@ def _check(options: argparse.Namespace) -> int:
 
 def _follow(options: argparse.Namespace) -> int:
     config = open_config(options)
-    session = open_session(options, config, waits=True)
+    session = open_session(options, config, waits=True, partial=True)
+    report_trouble(session)
     if session.unmatched:
         _complain(f"{session.unmatched}; waiting for one")
     follow(session, config.hooks, json=options.format == "json")
@@ -199,12 +218,13 @@ def _judged(options: argparse.Namespace) -> tuple[int, str]:
         need_prometheus()
         check_metrics(options.metrics)
     config = open_config(options)
-    session = open_session(options, config)
+    # a mistake beside a pipe is told now, not when the training is over
+    session = open_session(options, config, partial=not is_piped(options))
     found = divided(options, session, config)
     if found is not None:
         text = found.json() if options.format == "json" else _painted(options, found.text())
-        _report_notes(session)
-        return _code_of(options, found.level), text
+        report_trouble(session)
+        return _with_missing(_code_of(options, found.level), session), text
     session.read_all()
     text = _document(options, session)
     return _code(options, session), text
@@ -238,21 +258,23 @@ def _painted(options: argparse.Namespace, text: str) -> str:
     return painter(colours)(text)
 
 
-def _report_notes(session: Session) -> None:
-    from rltui.core.level import Level
-
-    report_notes((n for n in session.notes if n.level >= Level.WATCH), 100)
-
-
 def _code(options: argparse.Namespace, session: Session) -> int:
     """The exit code; notes and what is missing are written to standard error."""
     from rltui.core.level import worst
 
     runs = session.runs()
-    _report_notes(session)
+    report_trouble(session)
     if not any(r.is_readable for r in runs):
-        return nothing_readable(options, session)
-    code = _code_of(options, worst(r.verdict.level for r in runs))
+        code = nothing_readable(options, session)
+        return Exit.USAGE if session.unread else code
+    return _with_missing(_code_of(options, worst(r.verdict.level for r in runs)), session)
+
+
+def _with_missing(code: int, session: Session) -> int:
+    """The exit code where not all that was named is judged: a wrong path counts for more than
+    the verdict, a host out of reach for less than a bad run."""
+    if session.unread:
+        return Exit.USAGE
     return Exit.NOTHING if code == Exit.OK and session.out_of_reach else code
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rltui.commands.command import choice_of, number_in
@@ -67,13 +66,16 @@ def divided(options: argparse.Namespace, session: Session, config: Config) -> Ju
     else:
         json = options.format == "json"
         shares = shares_of(session, config, choice_of(options), count, json=json)
-        found = Judged(session, (run for part in in_processes(judged, shares) for run in part))
+        parts = in_processes(judged, shares[1:], shares[:1])
+        found = Judged(session, (run for part in parts for run in part))
     return found if found.is_whole else None
 
 
 def _on_cluster(
     options: argparse.Namespace, session: Session, config: Config
 ) -> Iterator[CheckedRun]:
+    from dataclasses import replace
+
     from rltui.commands.check_share import judged, shares_of
     from rltui.remote.ray.tasks import TaskCluster
 

@@ -78,6 +78,7 @@ def judged(share: Share) -> list[CheckedRun]:
     files."""
     if share.elsewhere:
         _need_files(share)
+    collected = gc.isenabled()
     gc.disable()  # what is read is needed to the end: nothing is garbage
     try:
         session = Session(share.logdirs, share.config, choice=share.choice)
@@ -85,7 +86,8 @@ def judged(share: Share) -> list[CheckedRun]:
         session.read_all()
         return [_checked(run, json=share.json) for run in session.runs()]
     finally:
-        gc.enable()
+        if collected:
+            gc.enable()
 
 
 def _checked(run: Any, *, json: bool) -> CheckedRun:
@@ -110,7 +112,9 @@ class Judged:
 
     def __init__(self, session: Session, found: Iterable[CheckedRun]) -> None:
         self._session = session
-        self.runs = sorted(found, key=lambda run: run.key)
+        runs = sorted(found, key=lambda run: run.key)
+        chosen = session.chooses(run.key for run in runs)
+        self.runs = [run for run in runs if run.key in chosen]
 
     @property
     def is_whole(self) -> bool:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from rltui.session.choice import Choice
 
 
+#: Notes about logdirs and hosts that are written at most.
+_MOST_TROUBLES = 100
+
+
 class Exit(IntEnum):
     """Exit codes, the same for all verbs."""
 
@@ -128,8 +132,10 @@ def open_config(options: argparse.Namespace) -> Config:
     return load_config(options.config, os.environ, flags)
 
 
-def choice_of(options: argparse.Namespace, *, waits: bool = False) -> Choice:
-    """Which runs are read and how, according to the options."""
+def choice_of(
+    options: argparse.Namespace, *, waits: bool = False, partial: bool = False, later: bool = False
+) -> Choice:
+    """Which runs are read and how, according to the options; for the rest see Choice."""
     from rltui.session.choice import Choice
 
     return Choice(
@@ -140,17 +146,25 @@ def choice_of(options: argparse.Namespace, *, waits: bool = False) -> Choice:
         getattr(options, "reference", None),
         getattr(options, "align", "step"),
         waits,
+        partial,
+        later,
     )
 
 
 def open_session(
-    options: argparse.Namespace, config: Config | None = None, *, waits: bool = False
+    options: argparse.Namespace,
+    config: Config | None = None,
+    *,
+    waits: bool = False,
+    partial: bool = False,
+    later: bool = False,
 ) -> Session:
     """A session over the LOGDIR arguments; raises for paths that cannot be logs, among them an
-    empty file unless it ``waits``."""
+    empty file unless it ``waits``. With ``partial`` one good path is enough; with ``later``,
+    whether those elsewhere are good turns out once reading has been started."""
     from rltui.session import Session
 
-    choice = choice_of(options, waits=waits)
+    choice = choice_of(options, waits=waits, partial=partial, later=later)
     config = config or open_config(options)
     session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))
     session.scan()
@@ -158,17 +172,6 @@ def open_session(
     if log is not None:
         log.opened(session)
     return session
-
-
-def emit(text: str) -> None:
-    """Write a result to standard output; a reader that quits early (`| head`) is no error."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Keeps the interpreter from complaining about the same pipe again at exit; the exit
-        # code of the command stays what it is.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def report_notes(notes: Iterable[Note], most: int, indent: str = "rltui: ") -> None:
@@ -180,6 +183,13 @@ def report_notes(notes: Iterable[Note], most: int, indent: str = "rltui: ") -> N
         sys.stderr.write(f"{indent}{note_text(note, str(note.path))}\n")
     if len(notes) > most:
         sys.stderr.write(f"{indent}and {len(notes) - most} more notes\n")
+
+
+def report_trouble(session: Session) -> None:
+    """Write to standard error which logdirs and hosts cannot be read."""
+    from rltui.core.level import Level
+
+    report_notes((n for n in session.notes if n.level >= Level.WATCH), _MOST_TROUBLES)
 
 
 def nothing_readable(options: argparse.Namespace, session: Session) -> int:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rltui import __version__
-from rltui.commands.command import Command, Exit, emit, logdir
+from rltui.commands.command import Command, Exit, logdir
+from rltui.commands.standard_output import emit
+from rltui.core.address import is_streamed
 from rltui.core.errors import RltuiError
 
 if TYPE_CHECKING:
@@ -63,7 +65,8 @@ def _run(options: argparse.Namespace) -> int:
 
 def _exit_code(document: Mapping[str, Any]) -> int:
     logdirs = document["logdirs"]
-    if document["config"]["errors"] or any(d["error"] for d in logdirs):
+    wrong = any(d["error"] and not d["out_of_reach"] for d in logdirs)
+    if document["config"]["errors"] or wrong:
         return Exit.USAGE
     if any(not d["runs"] for d in logdirs):
         return Exit.NOTHING
@@ -176,6 +179,7 @@ def _logdir(path: Path, config: Config) -> dict[str, Any]:
     return {
         "path": str(path),
         "error": facts.error or None,
+        "out_of_reach": facts.out_of_reach,
         "filesystem": facts.filesystem or None,
         "inotify": facts.inotify,
         "why": facts.why,
@@ -184,6 +188,23 @@ def _logdir(path: Path, config: Config) -> dict[str, Any]:
         "not_read": [{"path": str(n.path), "reason": n.message} for n in facts.not_read],
         "not_named": facts.more,
         "requests": None if facts.costs is None else asdict(facts.costs),
+        "streamed": is_streamed(path),
+        "cluster": _cluster(facts),
+    }
+
+
+def _cluster(facts: LogdirFacts) -> dict[str, Any] | None:
+    """The cluster on whose nodes a path lies."""
+    from dataclasses import asdict
+
+    found = facts.cluster
+    if found is None:
+        return None
+    return {
+        "address": found.address,
+        "ray": found.version,
+        "nodes": [asdict(host) for host in found.hosts],
+        "bytes_received": found.received,
     }
 
 
@@ -202,7 +223,14 @@ def _runs(facts: LogdirFacts) -> list[dict[str, Any]]:
     return [
         {
             "run": run.key.name,
-            "files": [{"path": str(f.path), "format": f.kind, "bytes": f.size} for f in run.files],
+            "files": [
+                {
+                    "path": str(f.path),
+                    "format": f.kind,
+                    "bytes": f.size if f.size >= 0 else None,  # some web servers tell no sizes
+                }
+                for f in run.files
+            ],
         }
         for run in facts.runs
     ]

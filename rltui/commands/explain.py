@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rltui.commands.command import Command, Exit, emit, open_config
+from rltui.commands.command import Command, Exit, open_config
+from rltui.commands.standard_output import emit
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

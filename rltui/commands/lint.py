@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rltui.commands.command import Command, Exit, emit
+from rltui.commands.command import Command, Exit
+from rltui.commands.standard_output import emit
 from rltui.core.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent import futures
 from contextlib import suppress
 from types import TracebackType
+from typing import Any
 
+from rltui.core.address import spelled_out
 from rltui.core.errors import UsageError
 from rltui.core.text import clean
 
@@ -24,8 +27,15 @@ _MOST_CONNECTIONS = 256
 #: Seconds in which the main thread must have rendered the page, and the client taken it.
 _RENDER_S = 10.0
 _WRITE_S = 10.0
+#: Seconds in which those who have connected may take the last page.
+_END_S = 2.0
 #: Seconds for which one page is good for all who ask.
 _FRESH_S = 1.0
+#: Why a connection ends early: no request, nobody who takes the answer, or the end of the server.
+_ENDINGS = (
+    *(OSError, EOFError, ValueError, asyncio.TimeoutError, asyncio.LimitOverrunError),
+    asyncio.CancelledError,
+)
 
 
 class MetricsServer:
@@ -39,6 +49,7 @@ class MetricsServer:
         self._open = 0
         self._page: asyncio.Future[bytes] | None = None
         self._made = float("-inf")
+        self._last: bytes | None = None
         self.asked = threading.Event()
         """Set when a client asks for a page that is to be rendered."""
         self.url = ""
@@ -53,7 +64,7 @@ class MetricsServer:
             self._server = self._loop.run_until_complete(begin)
         except (OSError, OverflowError, UnicodeError) as error:
             self._loop.close()
-            reason = getattr(error, "strerror", None) or error
+            reason = spelled_out(str(getattr(error, "strerror", None) or error))
             raise UsageError(f"cannot listen on {clean(host)}:{port}: {reason}") from None
         place = self._server.sockets[0].getsockname()
         shown = f"[{place[0]}]" if ":" in place[0] else place[0]
@@ -79,15 +90,18 @@ class MetricsServer:
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._rendered, page, content)
 
+    def end(self, render: Callable[[], bytes]) -> None:
+        """Render the page a last time, for all who have connected; returns once they have it."""
+        ending = asyncio.run_coroutine_threadsafe(self._end(render()), self._loop)
+        futures.wait([ending], _END_S + _HEAD_S)
+
     # -- on the thread ---------------------------------------------------------------------
 
     def _run(self) -> None:
         with suppress(RuntimeError):
             self._loop.run_forever()
         self._server.close()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.run_until_complete(_cancelled(asyncio.all_tasks(self._loop)))
         self._loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -100,12 +114,12 @@ class MetricsServer:
                 head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _HEAD_S)
                 reply = await self._reply_to(head)
             writer.write(reply)
-            await asyncio.wait_for(writer.drain(), _WRITE_S)
-        except (OSError, EOFError, ValueError, asyncio.TimeoutError, asyncio.LimitOverrunError):
-            pass  # no request, or nobody who takes the answer
+            writer.close()
+            await asyncio.wait_for(writer.wait_closed(), _WRITE_S)
+        except _ENDINGS:
+            writer.transport.abort()  # what a client does not take is not kept
         finally:
             self._open -= 1
-            writer.close()
 
     async def _reply_to(self, head: bytes) -> bytes:
         method, _, rest = head.partition(b" ")
@@ -123,16 +137,39 @@ class MetricsServer:
 
     async def _wanted(self) -> bytes:
         """The page, rendered for this request or for one shortly before."""
+        if self._last is not None:
+            return self._last
         page = self._page
         if page is None or (page.done() and self._loop.time() - self._made > _FRESH_S):
             page = self._page = self._loop.create_future()
             self.asked.set()
         return await asyncio.shield(page)
 
+    async def _end(self, content: bytes) -> None:
+        """Accept nobody any more, and wait for those who were."""
+        self._last = content
+        if self._page is not None:
+            self._rendered(self._page, content)
+        await asyncio.sleep(0)  # whoever has connected is accepted
+        self._server.close()
+        end, this = self._loop.time() + _END_S, asyncio.current_task()
+        while others := {task for task in asyncio.all_tasks() if task is not this}:
+            left = end - self._loop.time()
+            if left <= 0:
+                return
+            await asyncio.wait(others, timeout=left)
+
     def _rendered(self, page: asyncio.Future[bytes], content: bytes) -> None:
         self._made = self._loop.time()
         if not page.done():
             page.set_result(content)
+
+
+async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.sleep(0)  # their connections are closed
 
 
 def _reply(status: str, body: bytes, more: str = "", kind: str = "text/plain") -> bytes:

@@ -14,12 +14,12 @@ from rltui.commands.command import (
     Command,
     Exit,
     add_reading,
-    emit,
     logdir,
     nothing_readable,
     number_in,
     open_session,
 )
+from rltui.commands.standard_output import emit
 from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 

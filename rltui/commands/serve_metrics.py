@@ -14,6 +14,7 @@ from rltui.commands.command import (
     add_reading,
     open_config,
     open_session,
+    report_trouble,
 )
 from rltui.commands.departure import departing
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
@@ -22,8 +23,10 @@ from rltui.commands.standard_input import is_piped, kept_open, need_pipe
 def _address(text: str) -> tuple[str, int]:
     """The type of ``--listen``: ``ADDR:PORT``, ``[ADDR]:PORT``, or ``PORT`` on the loopback."""
     host, _, port = text.rpartition(":")
-    if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
+    if not (port.isascii() and port.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not ADDR:PORT")
+    if len(port) > 5 or int(port) >= 1 << 16:
+        raise argparse.ArgumentTypeError(f"{port}: ports go up to 65535")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
@@ -83,7 +86,8 @@ def _serve(options: argparse.Namespace) -> int:
 
     need_prometheus()
     check_metrics(options.metrics)
-    session = open_session(options, open_config(options), waits=True)
+    session = open_session(options, open_config(options), waits=True, partial=True)
+    report_trouble(session)
     try:
         with MetricsServer(options.listen) as server:
             sys.stderr.write(f"rltui: serving {server.url}\n")
@@ -91,7 +95,7 @@ def _serve(options: argparse.Namespace) -> int:
                 for _ in each:
                     if not session.busy:
                         server.answer(partial(openmetrics, session, options.metrics))
-            server.answer(partial(openmetrics, session, options.metrics))
+            server.end(partial(openmetrics, session, options.metrics))
     except KeyboardInterrupt:
         pass
     return Exit.OK

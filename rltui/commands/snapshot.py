@@ -14,10 +14,10 @@ from rltui.commands.command import (
     add_logdirs,
     add_reading,
     add_reference,
-    emit,
     nothing_readable,
     open_session,
 )
+from rltui.commands.standard_output import emit
 from rltui.core.errors import UsageError
 
 

@@ -82,7 +82,7 @@ def _pick_and_watch(options: argparse.Namespace, config: Config, departure: Depa
 def _opened(options: argparse.Namespace, config: Config) -> Session:
     """A session over the LOGDIR arguments; a line says what is being read."""
     with reading(", ".join(map(str, options.logdirs))):
-        session = open_session(options, config, waits=True)
+        session = open_session(options, config, waits=True, partial=True, later=True)
         import rltui.tui.app  # noqa: F401 - slow: the line above covers it
     return session
 
@@ -201,8 +201,10 @@ def _watch(
 
     with departure.ending_by(app.exit, rescue):
         back = bool(app.run(mouse=mouse_of(config)))
-        if not (back or in_browser()):  # which shows nothing but the app
+        if not (back or app.failure or in_browser()):  # which shows nothing but the app
             say_last(last_line())
+    if app.failure is not None and not departure.code:
+        raise app.failure
     return _code_of(app.return_code), back and not departure.code
 
 

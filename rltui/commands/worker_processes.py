@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any, TypeVar
@@ -20,20 +20,27 @@ R = TypeVar("R")
 _END_S = 2.0
 
 
-def in_processes(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
-    """The results, in the order in which they come. ``function`` and ``items`` are pickled.
+def in_processes(
+    function: Callable[[T], R], items: Sequence[T], here: Sequence[T] = ()
+) -> Iterator[R]:
+    """The results, in the order in which they come. ``function`` and ``items`` are pickled; this
+    process works on those of ``here`` meanwhile: it has what the others must import and load.
 
     Raises RltuiError with the text of one that a process raised, RuntimeError for any other
-    failure. All processes have ended when the iterator has, and end when this process does.
+    failure of one, and what ``function`` raises here. All processes have ended when the iterator
+    has, and end when this process does.
     """
     workers: dict[Connection, SpawnProcess] = {}
     try:
         with _interrupts_blocked():
             for _ in items:
-                here, process = _started()
-                workers[here] = process
+                connection, process = _started()
+                workers[connection] = process
         for connection, item in zip(workers, items, strict=True):
-            connection.send((function, item))
+            with suppress(OSError):  # it has ended, which its result says
+                connection.send((function, item))
+        for item in here:
+            yield function(item)
         waiting = set(workers)
         while waiting:
             ready = wait(list(waiting))
@@ -61,7 +68,7 @@ def _started() -> tuple[Connection, SpawnProcess]:
 def _result(connection: Connection) -> Any:
     try:
         error, expected, result = connection.recv()
-    except EOFError:
+    except (EOFError, OSError):
         raise RuntimeError("a process ended before it had judged its runs") from None
     if error:
         raise RltuiError(error) if expected else RuntimeError(error)

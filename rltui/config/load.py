@@ -11,6 +11,7 @@ from rltui.config.document import from_document
 from rltui.config.overrides import with_environment, with_flags
 from rltui.config.records import Config, ConfigDirs
 from rltui.core.errors import UsageError
+from rltui.core.home import home_directory
 from rltui.core.yaml_document import read_document
 
 
@@ -59,7 +60,7 @@ def config_path(path: Path | None, environ: Mapping[str, str]) -> Path:
     # The XDG specification: a relative path is to be ignored.
     base = Path(environ.get("XDG_CONFIG_HOME") or "")
     if not base.is_absolute():
-        base = Path(environ.get("HOME") or "~").expanduser() / ".config"
+        base = home_directory(environ) / ".config"
     return base / "rltui" / "config.yaml"
 
 

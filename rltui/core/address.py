@@ -17,8 +17,26 @@ from rltui.core.text import clean
 #: path. Where :data:`AUTO` is the authority, Ray finds the cluster.
 SSH, RAY, AUTO = "ssh", "ray", "auto"
 _WEB = ("http", "https")
+#: Protocols that are written with two slashes: no host is called like them.
+_PROTOCOLS = (
+    *_WEB,
+    SSH,
+    RAY,
+    "sftp",
+    "s3",
+    "s3a",
+    "gs",
+    "gcs",
+    "az",
+    "abfs",
+    "abfss",
+    "hdfs",
+    "hf",
+)
 #: What gives away a query that lets its bearer in.
 _SECRET = re.compile(r"sig|token|key|credential|secret|passw|auth|access", re.IGNORECASE)
+#: An address as the socket module has it; of IPv6 with flow and scope.
+_TUPLE = re.compile(r"\('([^']{1,255})', (\d{1,5})(?:, \d{1,10}, \d{1,10})?\)")
 _URL = re.compile(r"([a-z][a-z0-9+.-]+)://(.*)", re.DOTALL | re.IGNORECASE)
 _HOST_PATH = re.compile(r"((?:[\w.+-]+@)?(?:\w[\w.-]*|\[[0-9a-fA-F:.]+\])):([^:]*)", re.DOTALL)
 
@@ -93,8 +111,11 @@ def identity(path: Path) -> str:
 def parse_logdir(text: str) -> Path:
     """What LOGDIR means on the command line; something local of that name comes first.
 
-    Raises UsageError for an address with a password or a signature, or without a host.
+    Raises UsageError for no text at all, such as that of a variable that is not set, and for an
+    address with a password or a signature, without a host, or of a protocol without its slashes.
     """
+    if not text:
+        raise UsageError("the path is empty; the directory where you are is '.'")
     url = _URL.fullmatch(text)
     if url is not None and url[1].lower() == "file":
         from urllib.parse import urlsplit
@@ -106,6 +127,9 @@ def parse_logdir(text: str) -> Path:
     if url is None:
         assert host is not None
         path = host[2]
+        if host[1].lower() in _PROTOCOLS:
+            meant = f"{host[1].lower()}://{path.lstrip('/')}"
+            raise UsageError(f"{clean(text)}: no address; did you mean {clean(meant)}?")
         below = path if path.startswith(("/", "~")) else f"~/{path}"
         return RemotePath(f"{SSH}:", host[1], below.lstrip("/"))
     scheme, rest = url[1].lower(), url[2]
@@ -135,6 +159,17 @@ def _check(scheme: str, authority: str, text: str) -> None:
         )
     if not authority and scheme in (SSH, "sftp", *_WEB):
         raise UsageError(f"{clean(text)}: has no host")
+
+
+def spelled_out(text: str) -> str:
+    """What a library says of an address, with ``host:port`` in place of Python's tuple:
+    ``Connect call failed ('127.0.0.1', 1)``. An address of IPv6 has brackets."""
+
+    def address(found: re.Match[str]) -> str:
+        host, port = found.groups()
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    return _TUPLE.sub(address, text)
 
 
 def _port_of(authority: str) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.block import Block
 from rltui.core.level import Level
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class RunKey:
-    """Names a run: which logdir of the command line, and the path below it (``.`` for itself)."""
+class RunKey(NamedTuple):
+    """Names a run: which logdir of the command line, and the path below it (``.`` for itself).
+
+    A tuple: thousands of runs are looked up and sorted by it.
+    """
 
     logdir: int
     name: str

@@ -6,7 +6,8 @@
     ├── UsageError      the command line asks for something that cannot be done
     ├── DocumentError   a config, dialect, rule or theme is wrong (path, line, column, hint)
     └── SourceError     a log cannot be read at all
-        └── UnreachableError    now: its host does not answer
+        ├── UnreachableError    now: its host does not answer
+        └── VanishedError       any more: it was deleted, cut off or written anew
 
 A bad log never stops the program: readers turn problems into a
 :class:`~rltui.core.batch.Note`. With a bad document the program does not start.
@@ -33,7 +34,11 @@ class SourceError(RltuiError):
 
 
 class UnreachableError(SourceError):
-    """A host cannot be reached now; others can, perhaps."""
+    """A host cannot be reached now; others can, perhaps: exit code 3."""
+
+
+class VanishedError(SourceError):
+    """A log does not hold any more what was read of it."""
 
 
 class DocumentError(RltuiError):

@@ -179,7 +179,7 @@ def nearest(word: str, options: Iterable[str]) -> str | None:
     """The option most similar to ``word``, or None when none is close."""
     import difflib
 
-    found = difflib.get_close_matches(word, list(options), n=1, cutoff=0.5)
+    found = difflib.get_close_matches(word, list(options), n=1, cutoff=0.6)
     return found[0] if found else None
 
 

@@ -1,25 +1,24 @@
 """Status, names and bytes of the paths of logs, on this machine or elsewhere.
 
 Local paths cost what the calls of the system cost. Others are those of fsspec, see
-:mod:`rltui.files.remote.stores`. All functions raise OSError.
+:mod:`rltui.files.remote.stores`, or of a host whose reader has :func:`offer`-ed them. All functions
+raise OSError.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from rltui.core.address import is_remote
+from rltui.core.address import RemotePath, is_remote
 from rltui.core.batch import Note
 from rltui.core.clock import Clock
 
 if TYPE_CHECKING:
     from rltui.files.remote.requests import RemoteCosts
-    from rltui.files.remote.store import RemoteStore
 
 #: ``read(length, offset)``: the bytes of a file there, fewer at its end.
 ReadAt = Callable[[int, int], bytes]
@@ -53,6 +52,41 @@ class Entry(Protocol):
     def is_file(self, *, follow_symlinks: bool = ...) -> bool: ...
     def is_symlink(self) -> bool: ...
     def stat(self) -> Status: ...
+
+
+class Store(Protocol):
+    """The files of one place elsewhere. Thread-safe; methods raise OSError."""
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is wrong with the place as a whole."""
+
+    def status(self, path: Path) -> Status:
+        """Of a file or directory, links followed."""
+
+    def entries(self, path: Path) -> Sequence[Entry]:
+        """The names in a directory."""
+
+    def is_directory(self, path: Path) -> bool:
+        """Whether there is a directory."""
+
+    def read(self, path: Path, begin: int, end: int | None) -> bytes:
+        """Bytes of a file, to its end without ``end``; fewer where it ends."""
+
+    def expect(self, directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:
+        """See :func:`expect`."""
+
+    def costs(self) -> RemoteCosts | None:
+        """What was asked; None where nobody counts."""
+
+
+#: The stores of hosts, by scheme and authority.
+_OFFERED: dict[tuple[str, ...], Store] = {}
+
+
+def offer(root: RemotePath, store: Store) -> None:
+    """Have a store answer for all paths of a host from now on."""
+    _OFFERED[root.parts[:2]] = store
 
 
 def status(path: Path) -> Status:
@@ -99,14 +133,6 @@ def is_directory(path: Path) -> bool:
     return path.is_dir()
 
 
-def is_file(path: Path) -> bool:
-    """Whether a path is a regular file; False when that cannot be found out."""
-    try:
-        return stat.S_ISREG(status(path).st_mode)
-    except (OSError, ValueError):
-        return False
-
-
 def read_all(path: Path) -> bytes:
     """A whole file."""
     return _store(path).read(path, 0, None) if is_remote(path) else path.read_bytes()
@@ -136,7 +162,10 @@ def trouble(paths: Iterable[Path]) -> tuple[Note, ...]:
     return tuple(note for store in stores.values() for note in store.notes)
 
 
-def _store(path: Path) -> RemoteStore:
+def _store(path: Path) -> Store:
+    offered = _OFFERED.get(path.parts[:2])
+    if offered is not None:
+        return offered
     from rltui.files.remote.stores import store_of
 
     return store_of(path)

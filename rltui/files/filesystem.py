@@ -13,7 +13,7 @@ from pathlib import Path
 
 _MOUNTINFO = Path("/proc/self/mountinfo")
 #: Directories whose answer is remembered at most.
-_MOST_KNOWN = 10_000
+_MOST_KNOWN = 100_000
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 #: Kinds for which inotify reports everything that is written on this host. Other hosts cannot
 #: write there, unlike to nfs, cifs, lustre, gpfs, 9p, sshfs and their like.

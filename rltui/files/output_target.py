@@ -29,6 +29,8 @@ def check_target(path: Path, logdirs: Sequence[Path]) -> Path:
         if target.is_dir():
             raise UsageError(f"{shown} is a directory; name a file")
         if not target.parent.is_dir():
+            if path.parts[0].endswith(":"):
+                raise UsageError(f"{shown}: rltui writes to this machine only; name a file here")
             raise UsageError(f"{clean(str(path.parent))}: no such directory")
         for logdir in logdirs:
             inside = logdir.resolve()

@@ -19,9 +19,15 @@ from rltui.core.text import clean
 Notes = tuple[tuple[Level, str], ...]
 
 DELETED = "was deleted or moved; what was read of it is kept"
+MISSING = "no such file or directory"
+IS_THERE = "is there now"
 VANISHED = "vanished"
 IS_BACK = "is back"
 READABLE = "can be read again"
+#: What is said when the trouble of this message is over, where it is not that.
+_OVER = {MISSING: IS_THERE, VANISHED: IS_BACK}
+#: Notes that end the trouble of a path.
+_ENDS = frozenset((IS_THERE, IS_BACK, READABLE))
 
 #: Failures that are reported one by one; after that only the 10th, the 100th, ...
 _REPORTED = 6
@@ -29,6 +35,18 @@ _REPORTED = 6
 _LEAST_RETRY_S = 0.5
 _MOST_RETRY_S = 5.0
 _RETRY_SHARE = 0.25
+
+
+def lasting(notes: Iterable[Note]) -> list[Note]:
+    """The troubles that are not over. A note about a place in a file stays, for what was skipped
+    there is missing for good; one about a whole file lasts until the file can be read again."""
+    found: list[Note] = []
+    for note in notes:
+        if note.level >= Level.WATCH:
+            found.append(note)
+        elif note.offset is None and note.message in _ENDS:
+            found = [n for n in found if n.path != note.path or n.offset is not None]
+    return found
 
 
 class GivenUpError(OSError):
@@ -132,7 +150,7 @@ class TroubledPaths:
             if path in troubled or note.level is Level.OK:
                 continue
             if path in readable:
-                was = IS_BACK if note.message == VANISHED else READABLE
+                was = _OVER.get(note.message, READABLE)
                 self._notes[path] = Note(path, None, Level.OK, was)
             else:
                 del self._notes[path]

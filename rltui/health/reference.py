@@ -17,6 +17,7 @@ from rltui.catalogue.model import TagInfo, counterpart
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.core.medians import median
+from rltui.health.detectors.reference import COMPARED_ROWS
 from rltui.health.detectors.windows import rolling_extreme, rolling_median
 from rltui.store import RunData, Series
 
@@ -51,8 +52,18 @@ class _Course:
     place: FloatArray
     low: FloatArray
     high: FloatArray
+    own_low: FloatArray
+    """From this place to the next: of the medians that other runs are compared by."""
+    own_high: FloatArray
     spread: float
     reach: float
+
+    def at(self, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Where it was about these places, least and highest."""
+        here = _spans(self.place, places)
+        low = np.interp(places, self.place, self.low)
+        high = np.interp(places, self.place, self.high)
+        return np.minimum(low, self.own_low[here]), np.maximum(high, self.own_high[here])
 
 
 class Reference:
@@ -96,9 +107,10 @@ class Reference:
             return {}
         course = self._courses[tag_there]
         known = (places >= course.place[0]) & (places <= course.place[-1])
+        low, high = course.at(places)
         numbers = {
-            "low": np.interp(places, course.place, course.low),
-            "high": np.interp(places, course.place, course.high),
+            "low": low,
+            "high": high,
             "spread": np.full(len(places), course.spread),
             "reach": np.full(len(places), course.reach),
             "worse": np.full(len(places), _WORSE.get(info.direction, 0.0)),
@@ -128,7 +140,8 @@ class Reference:
         low, high = (_centred_extreme(middle, shift, least=least) for least in (True, False))
         ends = np.quantile(middle, (0.02, 0.98))
         spread = _MAD * median(np.abs(x - np.interp(places, at, middle)))
-        return _Course(at, low, high, spread, float(ends[1] - ends[0]))
+        own = _own_extremes(at, places, rolling_median(x, COMPARED_ROWS))
+        return _Course(at, low, high, *own, spread, float(ends[1] - ends[0]))
 
     def _places(
         self, run: RunData, infos: Mapping[str, TagInfo], series: Series
@@ -162,6 +175,23 @@ def _blocks(places: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     at = np.array([places[(a + b) // 2] for a, b in pairs])
     at[0], at[-1] = places[0], places[-1]
     return at, np.array([median(x[a:b]) for a, b in pairs])
+
+
+def _spans(at: FloatArray, places: FloatArray) -> IntArray:
+    """Which of the spans from one place of a course to the next each place lies in."""
+    return np.clip(np.searchsorted(at, places, side="right") - 1, 0, len(at) - 1)
+
+
+def _own_extremes(
+    at: FloatArray, places: FloatArray, medians: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The least and highest median within each span. The course is smooth: it alone would make a
+    short burst of the reference itself, seen in an equal run, a departure."""
+    low, high = np.full(len(at), np.inf), np.full(len(at), -np.inf)
+    here = _spans(at, places)
+    np.minimum.at(low, here, medians)
+    np.maximum.at(high, here, medians)
+    return low, high
 
 
 def _interpolated(steps: IntArray, at: IntArray, places: FloatArray) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from rltui.catalogue.model import Range, TagInfo
@@ -302,5 +303,11 @@ def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skippe
             skipped.append(Skipped(rule_id, rule.title, rows=rows, needed=need))
         else:
             missing = dict.fromkeys(k for t, _ in parts for k in t.variant.metrics)
-            skipped.append(Skipped(rule_id, rule.title, tuple(missing)))
+            skipped.append(_lacking(rule_id, rule.title, tuple(missing)))
     return tuple(judged), tuple(skipped)
+
+
+@lru_cache(maxsize=4096)
+def _lacking(rule: str, title: str, metrics: tuple[str, ...]) -> Skipped:
+    """Most runs lack what most rules need: one object for all of them."""
+    return Skipped(rule, title, metrics)

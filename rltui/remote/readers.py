@@ -3,98 +3,41 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.errors import SourceError, UnreachableError
+from rltui.remote.part import Part
 from rltui.sources.follow.batch_queue import MOST_BATCHES
-from rltui.sources.follow.log_search import Choose
-from rltui.sources.follow.reading import Reading
-
-if TYPE_CHECKING:
-    from rltui.remote.opening import Wishes
-
+from rltui.sources.follow.reading import Arriving
 
 #: Hosts that are connected to at the same time.
 _MOST_AT_ONCE = 32
 
 
-class NotInstalledError(SourceError):
-    """A host does not have what a reader of its logs needs."""
-
-
-class Part:
-    """A reader of some of the logdirs, whose numbers it does not know."""
-
-    def __init__(self, numbers: tuple[int, ...], choose: Choose | None) -> None:
-        """``numbers``: those of its logdirs among all."""
-        self._numbers = numbers
-        self._choose = choose
-        self._otherwise: Callable[[], Reading] | None = None
-        self.reader: Reading
-
-    def wishes(self, of_all: Wishes) -> Wishes:
-        """What the session asks, in the numbers of this reader."""
-        return of_all if self._choose is None else replace(of_all, choose=self._chosen)
-
-    def open(self, reader: Reading, otherwise: Callable[[], Reading] | None = None) -> None:
-        """Take the reader, which got :meth:`wishes`; ``otherwise`` opens another one where what
-        it needs is not installed."""
-        self.reader = reader
-        self._otherwise = otherwise
-
-    def scan(self) -> UnreachableError | None:
-        """Search; returns what the reader notes, too, when its host cannot be reached: it tries
-        again. Raises SourceError for a path that is missing or no log."""
-        try:
-            self.reader.scan()
-        except UnreachableError as error:
-            return error
-        except NotInstalledError:
-            if self._otherwise is None:
-                raise
-            on_batch, self.reader = self.reader.on_batch, self._otherwise()
-            self.reader.on_batch = on_batch
-            self.reader.scan()
-        return None
-
-    def holds(self, key: RunKey) -> bool:
-        """Whether a run lies in its logdirs."""
-        return key.logdir in self._numbers
-
-    def outer(self, key: RunKey) -> RunKey:
-        """The key for the session."""
-        return RunKey(self._numbers[key.logdir], key.name)
-
-    def inner(self, key: RunKey) -> RunKey:
-        """The key for the reader."""
-        return RunKey(self._numbers.index(key.logdir), key.name)
-
-    def batches(self, found: Iterable[Batch]) -> Iterator[Batch]:
-        """Batches with the session's keys."""
-        return (replace(batch, run=self.outer(batch.run)) for batch in found)
-
-    def _chosen(self, keys: Collection[RunKey]) -> Collection[RunKey]:
-        assert self._choose is not None
-        wanted = self._choose([self.outer(key) for key in keys])
-        return {self.inner(key) for key in wanted if self.holds(key)}
-
-
 class Readers:
     """A :class:`Reading` of several parts, which take turns."""
 
-    def __init__(self, parts: Iterable[Part]) -> None:
+    def __init__(
+        self, parts: Iterable[Part], *, partial: bool = False, later: bool = False
+    ) -> None:
+        """``partial``: what cannot be searched is noted, as long as something can, and searched
+        again; ``later``: all searching is done in threads, once they are started."""
         self._parts = tuple(parts)
+        self._partial = partial
+        self._later = later
+        self._settled = not later
+        """Whether it is known that something can be read."""
+        self._errors: list[Exception] = []
+        """What broke threads; raised one by one when there are no batches."""
         self._next = 0
         self._news = threading.Event()
         self._call: Callable[[], None] | None = None
         for part in self._parts:
-            part.reader.on_batch = self._on_batch
+            part.on_batch = self._on_batch
 
     @property
     def on_batch(self) -> Callable[[], None] | None:
@@ -114,19 +57,33 @@ class Readers:
     def scan(self) -> None:
         """Search for runs, in all parts at once. Raises SourceError for a path that is missing or
         no log, and UnreachableError where no host can be reached."""
+        if self._later:
+            return
         with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._parts))) as pool:
             try:
-                failed = [error for error in pool.map(Part.scan, self._parts) if error is not None]
+                for _, error in zip(self._parts, pool.map(Part.scan, self._parts), strict=True):
+                    if not (self._partial or error is None or _is_away(error)):
+                        raise error
             except BaseException:
                 self.stop()  # whoever still waits for a host
                 raise
-        if len(failed) == len(self._parts):
-            raise failed[0]
+        if (error := self._nothing) is not None:
+            raise error
+
+    @property
+    def _nothing(self) -> SourceError | None:
+        """Why nothing can be read at all, a bad path before a host out of reach."""
+        errors = [e for part in self._parts if (e := part.failed) is not None]
+        if len(errors) < len(self._parts):
+            return None
+        return min(errors, key=_is_away)
 
     def read_all(self) -> Iterator[Batch]:
-        """Every source to its end, part by part."""
+        """Every source to its end, part by part. Raises SourceError if each of them fails."""
         for part in self._parts:
-            yield from part.batches(part.reader.read_all())
+            yield from part.read_all()
+        if (error := self._nothing) is not None:
+            raise error
 
     def read_again(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
@@ -134,38 +91,68 @@ class Readers:
         """What was read of a run, once more; None when that cannot be had again."""
         part = next(p for p in self._parts if p.holds(key))
         found = part.reader.read_again(part.inner(key), sources, generations)
-        return None if found is None else part.batches(found)
+        if found is None:
+            return None
+        return found.changed(part.named) if isinstance(found, Arriving) else part.batches(found)
+
+    def rereadable(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> bool | None:
+        """Whether all of a run can be read again; None while that is being asked."""
+        part = next(p for p in self._parts if p.holds(key))
+        return part.reader.rereadable(part.inner(key), sources, generations)
 
     def start(self) -> None:
         """Begin to read, each part in a thread. Raises SourceError for bad paths."""
         for part in self._parts:
-            part.reader.start()
+            part.start()
 
     def stop(self) -> None:
-        """End the threads."""
-        for part in self._parts:
-            part.reader.stop()
+        """End the threads, all at once: each may wait for a host for seconds."""
+        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._parts))) as pool:
+            list(pool.map(Part.stop, self._parts))
 
     def drain(self, max_batches: int = MOST_BATCHES) -> list[Batch]:
-        """Batches that are there, oldest first within a part. Raises what broke a thread, once."""
+        """Batches that are there, oldest first within a part. Raises what broke a thread, once,
+        and SourceError when nothing can be read, once that is known."""
         self._news.clear()
+        self._settle()
         found: list[Batch] = []
         for _ in self._parts:
             part = self._parts[self._next]
             self._next = (self._next + 1) % len(self._parts)
-            found += part.batches(part.reader.drain(max_batches - len(found)))
+            try:
+                found += part.drain(max_batches - len(found))
+            except Exception as error:  # noqa: BLE001 - raised after what the others have
+                self._errors.append(error)
             if len(found) >= max_batches:
                 break
+        if self._errors and not found:
+            raise self._errors.pop(0)
         return found
+
+    def _settle(self) -> None:
+        """When all searches are over for the first time: whether there is anything to read, or may
+        be on a host out of reach."""
+        if self._settled or self.searching:
+            return
+        self._settled, error = True, self._nothing
+        if error is not None and not any(p.failed and _is_away(p.failed) for p in self._parts):
+            self._errors.append(error)
 
     def wait(self, timeout: float) -> bool:
         """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
         end = monotonic() + timeout
-        while not any(part.reader.wait(0) for part in self._parts):
+        while not self._has_some():
             if not self._news.wait(max(0.0, end - monotonic())):
                 return False
             self._news.clear()  # it may be about a batch that was drained meanwhile
         return True
+
+    def _has_some(self) -> bool:
+        """Whether :meth:`drain` has something, or raises."""
+        self._settle()
+        return bool(self._errors) or any(p.error or p.reader.wait(0) for p in self._parts)
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known)."""
@@ -180,12 +167,37 @@ class Readers:
     @property
     def notes(self) -> tuple[Note, ...]:
         """Trouble that concerns no file of a run."""
-        return tuple(n for part in self._parts for n in part.reader.notes)
+        return tuple(n for part in self._parts for n in part.notes)
 
     @property
     def out_of_reach(self) -> tuple[Path, ...]:
         """Logdirs on hosts and servers that cannot be reached now."""
-        return tuple(p for part in self._parts for p in part.reader.out_of_reach)
+        return tuple(p for part in self._parts for p in part.out_of_reach)
+
+    def lost_at(self, logdir: Path) -> float | None:
+        """When a logdir got out of reach, where its reader knows."""
+        found = (part.reader.lost_at(logdir) for part in self._parts)
+        return next((at for at in found if at is not None), None)
+
+    def instead(self, logdir: Path) -> Path | None:
+        """The address by which a logdir is read in the place of its own; None for its own."""
+        found = (part.instead(logdir) for part in self._parts)
+        return next((there for there in found if there is not None), None)
+
+    @property
+    def unread(self) -> tuple[Note, ...]:
+        """Logdirs that cannot be searched, with the reason."""
+        return tuple(n for part in self._parts for n in part.unread)
+
+    @property
+    def searching(self) -> tuple[Path, ...]:
+        """Logdirs that have not been searched once."""
+        return tuple(p for part in self._parts for p in part.searching)
+
+    @property
+    def connecting(self) -> tuple[Path, ...]:
+        """Logdirs whose hosts have not answered yet."""
+        return tuple(p for part in self._parts for p in part.reader.connecting)
 
     @property
     def unclaimed(self) -> tuple[Note, ...]:
@@ -196,3 +208,7 @@ class Readers:
     def run_count(self) -> int:
         """Runs that the newest search found, read or not."""
         return sum(part.reader.run_count for part in self._parts)
+
+
+def _is_away(error: SourceError) -> bool:
+    return isinstance(error, UnreachableError)

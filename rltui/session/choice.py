@@ -23,6 +23,10 @@ class Choice:
     """What makes their rows comparable: an :class:`~rltui.health.reference.Alignment`."""
     waits: bool = False
     """Whether a named log may still be empty."""
+    partial: bool = False
+    """Whether one of several logdirs may be missing, or no log."""
+    later: bool = False
+    """Whether logdirs elsewhere are searched by threads, once reading has been started."""
 
 
 def check_choice(choice: Choice, catalogue: Catalogue) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rltui.core.batch import RunKey
 from rltui.core.stdin import PIPE
 from rltui.health.model import Evidence, Finding, FindingState, Report
+from rltui.session.progress import Progress
 from rltui.session.run import RunView
 from rltui.session.session import Session
 
@@ -56,11 +57,17 @@ class Watcher:
         self._session = session
         self._begun_at = session.clock.now()
         self._seen: dict[RunKey, _Seen] = {}
+        self._looked: dict[RunKey, tuple[int, Progress | None]] = {}
+        """Version and progress of each run at the last call."""
 
     def events(self) -> list[Event]:
         """What changed since the last call, in the order of the runs."""
         found: list[Event] = []
         for run in self._session.runs_now():
+            looked = self._looked.get(run.key)
+            if looked is not None and looked[0] == run.version and looked[1] is run.progress:
+                continue
+            self._looked[run.key] = run.version, run.progress
             if not (run.report or run.verdict.crash) or run.data.files.reading:
                 continue
             seen = self._seen.get(run.key)

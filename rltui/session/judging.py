@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue
@@ -13,7 +15,7 @@ from rltui.core.clock import Clock
 from rltui.core.level import RunState
 from rltui.session.documents import open_rules, open_stall_rule
 from rltui.session.meaning import Interpreter
-from rltui.session.progress import aged, progress, renewed
+from rltui.session.progress import OLD_S, aged, progress, renewed
 from rltui.session.run import RunView
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ _SLICE_S = 0.02
 #: After the verdicts of live runs the next ones wait this many times as long as it took, and at
 #: most this many seconds: a stream of steps is judged all the time, but for 1 % of it.
 _REST, _REST_S = 100.0, 2.0
+#: The ages of runs that are older than a day are updated this often, seconds.
+_OLD_EVERY_S = 60.0
+#: All logdirs can be reached.
+NONE_LOST: Mapping[int, float] = MappingProxyType({})
 
 
 class Judging:
@@ -49,13 +55,22 @@ class Judging:
         self._engine: Engine | None = None
         self._reference: RunView | None = None
         self._dirty: dict[RunKey, None] = {}
-        """In the order in which they are judged."""
+        """In the order in which they are judged, but for those in sight."""
+        self._unread: set[RunKey] = set()
+        """Runs to be judged once they have been read to their end: a batch marks them then."""
+        self._in_sight: tuple[RunKey, ...] = ()
         self._grown: set[RunKey] = set()
         """Runs that changed since their progress was last updated."""
+        self._young: dict[RunKey, None] = {}
+        """Runs whose age moves often."""
+        self._all_aged_at = -math.inf
+        """When the ages of all runs are updated next, monotonic seconds."""
         self._not_before = -math.inf
         self._took = 0.0
         """Seconds that the verdicts in the making have taken, in all their slices; what else
         happens in between does not count."""
+        self._lost: Mapping[int, float] = {}
+        """Numbers of the logdirs out of reach -> since when."""
         self.unfinished = False
         """Whether judging stopped because it had taken long: there is more to do at once."""
 
@@ -67,7 +82,7 @@ class Judging:
     @property
     def waiting(self) -> bool:
         """Whether some run has yet to be judged."""
-        return bool(self._dirty)
+        return bool(self._dirty or self._unread)
 
     def prepare(self) -> Engine:
         """Load the rules, if they are not. Raises DocumentError."""
@@ -88,7 +103,7 @@ class Judging:
         self.prepare().compare(reference)
         self._reference = view
         self._not_before, self._took = -math.inf, 0.0
-        self.mark(self._views)
+        self._dirty.update(dict.fromkeys(self._views))
 
     def swap(self, other: Callable[[RunView], RunView]) -> None:
         """The reference run is another record of the same run from now on."""
@@ -100,61 +115,91 @@ class Judging:
         found = dict.fromkeys(runs)
         self._dirty.update(found)
         self._grown.update(found)
+        self._unread.difference_update(found)
+
+    def look_at(self, runs: Iterable[RunKey]) -> None:
+        """Note which runs are on the screen: they are judged before the others."""
+        self._in_sight = tuple(runs)
 
     def judge(
         self, *, verdicts: bool = True, pace: bool = False, last: bool = False
     ) -> frozenset[RunKey]:
         """Update the runs that changed or whose rules still wait; returns which were judged.
 
-        Without ``verdicts`` only progress is updated. With ``pace``, this takes a bounded time, and
-        a run that has a verdict waits for a new one after the pause that follows each verdict.
-        ``last``: nothing more will come, so that no rule waits for more rows.
+        Without ``verdicts`` only progress is updated. With ``pace``, this takes a bounded time,
+        however many runs wait, and a run that has a verdict waits for a new one after the pause
+        that follows each verdict. ``last``: nothing more will come, so that no rule waits for more
+        rows.
         """
-        now, begun = self._clock.now(), self._clock.monotonic()
-        at = math.inf if last else now
-        judged: set[RunKey] = set()
-        put_off: dict[RunKey, None] = {}
+        now = self._clock.now()
+        for key in self._grown:
+            self._update_progress(self._views[key], now)
+        self._young.update(dict.fromkeys(self._grown))
+        self._grown.clear()
+        if not verdicts:
+            return frozenset()
+        judged, again = self._judge_some(math.inf if last else now, pace=pace)
+        if judged and not self.unfinished:
+            self._not_before = self._clock.monotonic() + min(_REST_S, _REST * self._took)
+            self._took = 0.0
+        self._dirty.update(dict.fromkeys(again))
+        return frozenset(judged)
+
+    def _judge_some(self, now: float, *, pace: bool) -> tuple[set[RunKey], list[RunKey]]:
+        """The runs that were judged, and those of which some rules wait for more rows."""
+        begun = self._clock.monotonic()
         resting = pace and begun < self._not_before
+        judged: set[RunKey] = set()
+        again: list[RunKey] = []
         self.unfinished = False
 
         def enough() -> bool:
             return pace and self._clock.monotonic() - begun >= _SLICE_S
 
-        for key in self._dirty:
+        for key in self._in_turn():
             view = self._views[key]
-            if key in self._grown:
-                self._grown.discard(key)
-                self._update_progress(view, now)
-            if not verdicts or not _may_be_judged(view):
+            may_be = _may_be_judged(view)
+            if may_be and view.report is not None and resting:
                 continue
-            if view.report is not None and resting:
-                put_off[key] = None
-            elif not (self.unfinished or (judged and enough())) and self._timed_evaluate(
-                view, at, enough
-            ):
+            if may_be:
+                self.unfinished = bool(judged) and enough()
+                self.unfinished = self.unfinished or not self._timed_evaluate(view, now, enough)
+                if self.unfinished:
+                    break
                 judged.add(key)
-            else:
-                put_off[key] = None
-                self.unfinished = True
-        if judged and not self.unfinished:
-            self._not_before = self._clock.monotonic() + min(_REST_S, _REST * self._took)
-            self._took = 0.0
-        if verdicts:
-            self._dirty = {**put_off, **{k: None for k in self._dirty if self._waits(k)}}
-        return frozenset(judged)
+            del self._dirty[key]
+            if view.data.files.reading:
+                self._unread.add(key)
+            elif self._engine is not None and self._engine.waiting(key):
+                again.append(key)
+        return judged, again
+
+    def _in_turn(self) -> Iterator[RunKey]:
+        """The runs to judge, those in sight first; each may be taken out before the next."""
+        first = [key for key in self._in_sight if key in self._dirty]
+        yield from first
+        seen = set(first)
+        yield from [key for key in self._dirty if key not in seen]
 
     def _update_progress(self, view: RunView, now: float) -> None:
+        known, lost_at = view.progress, self._lost.get(view.key.logdir)
+        self._renew_progress(view, now)
+        if lost_at is not None and known is not None and view.progress is not None:
+            view.progress = replace(
+                view.progress, age_s=known.age_s, state=known.state, lost_at=lost_at
+            )
+        self._note_stall(view)
+
+    def _renew_progress(self, view: RunView, now: float) -> None:
         data, points = view.data, view.points
         if data.memory.unloaded:
             if view.progress is not None:
                 view.progress = renewed(view.progress, data, now)
-                self._note_stall(view)
             return
         hyper, roles = view.hyperparameters.values, self._catalogue.roles
         seen_live = view.progress is not None and view.progress.seen_live
         limits = self._stall.limits
         view.progress = progress(points, view.infos, hyper, roles, now, limits, seen_live=seen_live)
-        self._note_stall(view)
 
     def _timed_evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
         begun = self._clock.monotonic()
@@ -191,24 +236,39 @@ class Judging:
             view.full_report = report
             view.version += 1
 
-    def _waits(self, key: RunKey) -> bool:
-        if self._views[key].data.files.reading:
-            return True
-        return self._engine is not None and self._engine.waiting(key)
-
-    def refresh_ages(self, lost: Collection[int] = ()) -> bool:
+    def refresh_ages(self, lost: Mapping[int, float] = NONE_LOST) -> bool:
         """Update ages and states to the present time, but for runs of the logdirs that are
-        ``lost``; returns whether anything shown changed."""
+        ``lost`` (number -> since when); returns whether anything shown changed."""
+        anew, self._lost = lost != self._lost, lost
         now, changed, began = self._clock.now(), False, not self._watches
         self._watches = True
-        for view in self._views.values():
-            if view.progress is None or view.key.logdir in lost:
+        for view in self._aging(self._clock.monotonic(), anew=anew):
+            if view.progress is None:
                 continue
-            fresh = aged(view.progress, now)
+            lost_at = lost.get(view.key.logdir)
+            fresh = view.progress
+            if fresh.lost_at != lost_at:
+                fresh = replace(fresh, lost_at=lost_at)
+            if lost_at is None:
+                fresh = aged(fresh, now)
             if fresh is not view.progress or (began and fresh.state is RunState.STALLED):
                 changed, view.progress = True, fresh
                 self._note_stall(view)
         return changed
+
+    def _aging(self, now: float, *, anew: bool) -> list[RunView]:
+        """The runs whose age may be another one: all now and then or ``anew``, else those that are
+        not old."""
+        if anew or now >= self._all_aged_at:
+            self._all_aged_at = now + _OLD_EVERY_S
+            self._young = dict.fromkeys(k for k, v in self._views.items() if not _is_old(v))
+            return list(self._views.values())
+        return [self._views[key] for key in self._young]
+
+
+def _is_old(view: RunView) -> bool:
+    """Whether its age is shown in days."""
+    return view.progress is not None and (view.progress.age_s or 0.0) >= OLD_S
 
 
 def _may_be_judged(view: RunView) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rltui.core.address import RemotePath, is_streamed
+from rltui.core.address import RAY, RemotePath, is_streamed
 from rltui.core.batch import Note, RunKey
 from rltui.core.clock import SystemClock
-from rltui.core.errors import RltuiError, SourceError
+from rltui.core.errors import RltuiError, SourceError, UnreachableError
 from rltui.files.disk import connect, costs
 from rltui.files.filesystem import Mounts
 from rltui.formats import Options
@@ -23,6 +23,7 @@ from rltui.sources.follow.notifier import Notifier
 
 if TYPE_CHECKING:
     from rltui.files.remote.requests import RemoteCosts
+    from rltui.remote.ray.survey import ClusterFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,12 @@ class LogdirFacts:
     """Further files that are not read, which are not named."""
     error: str = ""
     """Why it cannot be a LOGDIR; "" for none."""
+    out_of_reach: bool = False
+    """Whether its host or server cannot be reached, which says nothing about the path."""
     costs: RemoteCosts | None = None
     """What it takes to follow it, where that is on a server."""
+    cluster: ClusterFacts | None = None
+    """The nodes that were searched, where it is on a cluster of Ray."""
 
 
 def logdir_facts(
@@ -54,8 +59,10 @@ def logdir_facts(
 ) -> LogdirFacts:
     """Look below ``path`` once. ``inotify``: whether the user lets the system wake the watcher;
     ``remote_s``: least seconds between two listings of a directory elsewhere."""
+    if isinstance(path, RemotePath) and path.scheme == RAY:
+        return _on_cluster(path, step_keys)
     if is_streamed(path):
-        return _there(path, step_keys)
+        return _there(path, step_keys, remote_s)
     if isinstance(path, RemotePath):
         return _elsewhere(path, step_keys, remote_s)
     mounts = Mounts()
@@ -68,6 +75,8 @@ def logdir_facts(
         found = finder.find()
     except SourceError as error:
         return LogdirFacts(path, kind, woken, why, error=str(error))
+    if woken:
+        why += _unwatched([d for d, _ in found.directories])
     files = [f.path for r in found.runs for f in r.files]
     unreadable = tuple(p for p in dict.fromkeys(files) if not os.access(p, os.R_OK))
     return LogdirFacts(path, kind, woken, why, found.runs, unreadable, *_not_read(found))
@@ -82,13 +91,13 @@ def _elsewhere(path: RemotePath, step_keys: Sequence[str], pace_s: float) -> Log
         found = finder.find()
         asked = costs(path)
     except RltuiError as error:
-        return LogdirFacts(path, path.scheme, False, why, error=str(error))
+        return _failed(path, path.scheme, why, error)
     not_read, more = _not_read(found)
     return LogdirFacts(path, path.scheme, False, why, found.runs, (), not_read, more, costs=asked)
 
 
-def _there(path: Path, step_keys: Sequence[str]) -> LogdirFacts:
-    """The same of a path on another host, where another rltui finds out."""
+def _there(path: Path, step_keys: Sequence[str], pace_s: float) -> LogdirFacts:
+    """The same of a path on another host, where another rltui finds out, if there is one."""
     found: list[RunKey] = []
 
     def choose(keys: Collection[RunKey]) -> Collection[RunKey]:
@@ -100,15 +109,53 @@ def _there(path: Path, step_keys: Sequence[str]) -> LogdirFacts:
     try:
         reader.scan()
     except RltuiError as error:
-        return LogdirFacts(path, "", False, why, error=str(error))
+        return _failed(path, "", why, error)
     finally:
         reader.stop()
+    instead = reader.instead(path)
+    if isinstance(instead, RemotePath):
+        facts = _elsewhere(instead, step_keys, pace_s)
+        return replace(
+            facts, path=path, why=f"that host has no rltui, so sftp is used; {facts.why}"
+        )
     runs = tuple(RunFiles(key, path / key.name, ()) for key in found)
     return LogdirFacts(path, "", False, why, runs, (), (*reader.notes, *reader.unclaimed))
 
 
+def _on_cluster(path: RemotePath, step_keys: Sequence[str]) -> LogdirFacts:
+    """The same of a path on the nodes of a cluster."""
+    from rltui.remote.ray.reader import RayReader
+
+    why = "a reader on each node watches, and sends what is new"
+    try:
+        reader = RayReader([path], Wishes(step_keys=step_keys, ends=JobLogs()))
+        cluster = reader.survey()
+    except RltuiError as error:
+        return _failed(path, "", why, error)
+    not_read = (*reader.notes, *reader.unclaimed)
+    wrong = "" if any(h.places for h in cluster.hosts) else "no node of the cluster has this path"
+    found = LogdirFacts(path, "", False, why, cluster.runs, cluster.unreadable, not_read)
+    return replace(found, error=wrong, cluster=cluster)
+
+
+def _failed(path: Path, filesystem: str, why: str, error: RltuiError) -> LogdirFacts:
+    away = isinstance(error, UnreachableError)
+    return LogdirFacts(path, filesystem, False, why, error=str(error), out_of_reach=away)
+
+
 def _not_read(found: Discovery) -> tuple[tuple[Note, ...], int]:
     return (*found.notes, *found.refused), max(0, found.refused_count - len(found.refused))
+
+
+def _unwatched(directories: Sequence[Path]) -> str:
+    """How many of the directories the system watches, where that is not all of them."""
+    notifier = Notifier(lambda *_: None)
+    notifier.start(directories)
+    watched = len(notifier.watched)
+    notifier.stop()
+    if watched >= len(directories):
+        return ""
+    return f" in {watched:,} of {len(directories):,} directories, the others are polled"
 
 
 def _wakes(directory: Path, mounts: Mounts, *, allowed: bool) -> tuple[bool, str]:

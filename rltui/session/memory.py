@@ -13,9 +13,12 @@ from pathlib import Path
 
 from rltui.core import heap
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.errors import UnreachableError, VanishedError
 from rltui.core.level import Level, RunState
 from rltui.session.run import RunView
+from rltui.sources.follow.reading import Arriving
 from rltui.store import RunData
+from rltui.store.run import Unloading
 
 #: Bytes to read before the budget is checked again.
 _STEP = 32 << 20
@@ -38,21 +41,38 @@ TOO_MUCH = (
     "they are shown, being written, or not in files that can be read again"
 )
 
+#: Seconds until a host that could not be reached is asked again.
+_RETRY_S = 1.0
+
+#: Attempts of a headless command to read a run again from a host.
+_ATTEMPTS = 3
+
+_OUT_OF_REACH = "its points were unloaded to save memory, and cannot be read again now: "
+
+_Ask = tuple[RunKey, Mapping[Path, SourceInfo], Iterable[int]]
 ReadAgain = Callable[[RunKey, Mapping[Path, SourceInfo], Iterable[int]], Iterator[Batch] | None]
+Rereadable = Callable[[RunKey, Mapping[Path, SourceInfo], Iterable[int]], "bool | None"]
 
 
 class Memory:
     """Owned by the session; main thread only."""
 
     def __init__(
-        self, budget_bytes: int, views: Mapping[RunKey, RunView], read_again: ReadAgain
+        self,
+        budget_bytes: int,
+        views: Mapping[RunKey, RunView],
+        read_again: ReadAgain,
+        rereadable: Rereadable,
     ) -> None:
         """``read_again`` returns the batches of a run from its files, None when these no longer
-        have all of its points."""
+        have all of its points; ``rereadable`` whether it would, None while that is being asked."""
         self._budget = budget_bytes
         self._views = views
         self._read_again = read_again
-        self._loading: dict[RunKey, Iterator[None]] = {}
+        self._rereadable = rereadable
+        self._undecided = False
+        """Whether a run may be unloaded as soon as its host has answered."""
+        self._loading: dict[RunKey, _Load] = {}
         self._held: dict[RunKey, list[Batch]] = {}
         """Batches for a run that is not loaded, in order."""
         self._lost: set[RunKey] = set()
@@ -63,6 +83,8 @@ class Memory:
         """When a screen last showed a run, monotonic seconds."""
         self._grew_at: dict[RunKey, float] = {}
         """When a run last grew after it had been read, monotonic seconds."""
+        self._tried = -math.inf
+        """When runs that batches are held back for were last asked for, monotonic seconds."""
         self._read = 0
         self._checked = 0
         self._released = 0
@@ -71,13 +93,19 @@ class Memory:
 
     @property
     def busy(self) -> bool:
-        """Whether some run is being read again."""
-        return bool(self._loading)
+        """Whether something of a run that is being read again is there to be taken in."""
+        return any(load.ready for load in self._loading.values())
+
+    @property
+    def waits(self) -> bool:
+        """Whether some run is being read again, or cannot be now and is to be."""
+        return bool(self._loading or self._held)
 
     @property
     def is_full(self) -> bool:
-        """Whether enough was read since the last check that the budget may be exceeded."""
-        return self._read - self._checked >= min(_STEP, self._budget // 8)
+        """Whether enough was read since the last check that the budget may be exceeded, or a
+        check waits for an answer."""
+        return self._undecided or self._read - self._checked >= min(_STEP, self._budget // 8)
 
     @property
     def exceeded(self) -> bool:
@@ -101,8 +129,7 @@ class Memory:
         view = self._views.get(key)
         if view is None or not view.data.memory.unloaded:
             return False
-        news = bool(batch.items) or batch.replaced
-        if not news and key not in self._held and key not in self._loading:
+        if not _has_rows(batch) and key not in self._held and key not in self._loading:
             return False  # only a note, a time, a size, or an exit status
         known = view.data.files.by_path.get(batch.source.path)
         if known is not None and batch.generation > known.generation:
@@ -119,38 +146,73 @@ class Memory:
         batches = None if key in self._lost else self._batches(view.data)
         if batches is None:
             self._lost.add(key)
-            notes = view.data.files.notes
-            if not any(n.message == _LOST for n in notes):
-                notes.append(Note(view.data.path, None, Level.WATCH, _LOST))
+            self._note(key, _LOST)
             if key not in self._held:
                 return  # the summary stays
             batches = iter(())
-        self._loading[key] = view.data.memory.load(batches)
+        self._loading[key] = _Load(view.data.memory, batches)
 
     def load(self, key: RunKey) -> list[Batch]:
         """Load a run at once; returns the batches that were held back."""
-        self.want(key)
-        if key not in self._loading:
-            return []
-        for _ in self._loading[key]:
-            pass
-        return self._loaded(key)
+        held: list[Batch] = []
+        for _ in range(_ATTEMPTS):
+            self.want(key)
+            while key in self._loading:
+                held += self._step(key)[1]
+            if not self._views[key].data.memory.unloaded or key in self._lost:
+                break
+        return held
 
-    def step(self) -> tuple[RunKey | None, list[Batch]]:
-        """Go on loading by one batch. Returns the run that is loaded now, or None, and the
-        batches that were held back for it."""
-        key = next(iter(self._loading), None)
-        if key is None:
+    def step(self, now: float) -> tuple[RunKey | None, list[Batch]]:
+        """Go on loading by one batch, if one is there. Returns the run that is loaded now, or
+        None, and the batches that were held back for it. ``now``: monotonic seconds."""
+        if now - self._tried >= _RETRY_S:
+            self._tried = now
+            for key in self._held:
+                self.want(key)  # its host could not be reached, perhaps
+        ready = next((k for k, load in self._loading.items() if load.ready), None)
+        if ready is None:
             return None, []
+        loaded, held = self._step(ready)
+        return (ready if loaded else None), held
+
+    def _step(self, key: RunKey) -> tuple[bool, list[Batch]]:
+        """Take in the next batch of a run; whether it is loaded now, and what was held back."""
         try:
-            next(self._loading[key])
+            next(self._loading[key].taken)
         except StopIteration:
-            return key, self._loaded(key)
-        return None, []
+            return True, self._loaded(key)
+        except VanishedError:
+            held = self._give_up(key)
+            self._lost.add(key)
+            self.want(key)
+        except UnreachableError as error:
+            held = self._give_up(key)
+            self._note(key, f"{_OUT_OF_REACH}{error}")
+        else:
+            held = []
+        return False, held
+
+    def _give_up(self, key: RunKey) -> list[Batch]:
+        """Leave a run as it was before it was read again; returns the batches that were held back,
+        if none of them has a row: then they need not wait for it."""
+        self._loading.pop(key).give_up()
+        if any(map(_has_rows, self._held.get(key, ()))):
+            return []
+        return self._held.pop(key, [])
+
+    def _note(self, key: RunKey, message: str) -> None:
+        data = self._views[key].data
+        data.files.notes[:] = [
+            n for n in data.files.notes if not n.message.startswith(_OUT_OF_REACH)
+        ]
+        if message and not any(n.message == message for n in data.files.notes):
+            data.files.notes.append(Note(data.path, None, Level.WATCH, message))
 
     def _loaded(self, key: RunKey) -> list[Batch]:
         self._loading.pop(key, None)
         self._lost.discard(key)
+        self._note(key, "")
         self._views[key].version += 1
         self._fresh.add(key)
         self._checked = self._read - self._budget  # others may have to make room
@@ -172,21 +234,26 @@ class Memory:
         self._checked = self._read
         held = {k: v.data.table.nbytes for k, v in self._views.items()}
         total = sum(held.values())
-        self.over = False
-        unloaded = False
+        asked = 0
+        self.over = unloaded = False
         for view in sorted(self._views.values(), key=lambda v: self._shown(v.key)):
-            if total <= self._budget:
+            if total - asked <= self._budget:
                 break
-            if view.key in self._fresh or not self._may_go(view, now):
-                continue
-            self._unload(view)
-            unloaded = True
-            total += view.data.table.nbytes - held[view.key]
-        self._fresh.clear()
-        self.over = total > self._budget
+            may_go = view.key not in self._fresh and self._may_go(view, now)
+            if may_go is None:
+                asked += held[view.key]  # if the answer is yes
+            elif may_go:
+                self._unload(view)
+                unloaded = True
+                total += view.data.table.nbytes - held[view.key]
+        self._undecided = asked > 0
+        if not asked:
+            self._fresh.clear()
+        self.over = total > self._budget and not asked
         return unloaded
 
-    def _may_go(self, view: RunView, now: float) -> bool:
+    def _may_go(self, view: RunView, now: float) -> bool | None:
+        """None while its host is being asked whether it can be read again."""
         data = view.data
         if data.memory.unloaded or data.files.reading or view.report is None:
             return False
@@ -195,15 +262,39 @@ class Memory:
         live = view.progress is not None and view.progress.state is RunState.LIVE
         if live or now - self._grew_at.get(view.key, -math.inf) < _QUIET_S:
             return False  # the next row would cause it to be read again
-        return self._batches(data) is not None
+        return self._rereadable(*_ask(data))
 
     def _shown(self, key: RunKey) -> float:
         return self._shown_at.get(key, -math.inf)
 
     def _batches(self, data: RunData) -> Iterator[Batch] | None:
-        return self._read_again(data.key, data.files.sources, data.files.generations)
+        return self._read_again(*_ask(data))
 
     def _unload(self, view: RunView) -> None:
         headline = view.headline()
         view.data.memory.unload([headline] if headline is not None else [])
         view.version += 1
+
+
+class _Load:
+    """A run that is being read again."""
+
+    def __init__(self, memory: Unloading, batches: Iterator[Batch]) -> None:
+        self.taken = memory.load(batches)
+        """Takes one batch in at each step."""
+        self.give_up = memory.give_up
+        """Leaves the run as it was."""
+        self._batches = batches
+
+    @property
+    def ready(self) -> bool:
+        """Whether nobody has to wait for the next batch."""
+        return not isinstance(self._batches, Arriving) or self._batches.ready
+
+
+def _ask(data: RunData) -> _Ask:
+    return data.key, data.files.sources, data.files.generations
+
+
+def _has_rows(batch: Batch) -> bool:
+    return bool(batch.items) or batch.replaced

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -20,6 +21,8 @@ T = TypeVar("T")
 
 #: Names of runs in a message.
 _SOME = 5
+#: Ends the name of the second run of one directory, which has no other name.
+_NUMBER = re.compile(r"#\d+$")
 #: Directories that many frameworks give the same name.
 _NAMELESS = NAMELESS | {"run", "runs"}
 
@@ -49,6 +52,16 @@ class Naming:
             self._wanted |= {*(names if self._chosen is None else called(self._chosen, names))}
             return self._wanted
 
+    def wants(self, key: RunKey) -> bool:
+        """Whether a log that was joined to a run by its place is of a run to read, by the name
+        that it has if its points turn out to be of another training."""
+        return self._chosen is not None and bool(called(self._chosen, {key: self.names_of(key)}))
+
+    def is_chosen(self, key: RunKey) -> bool:
+        """Whether a run is to be shown: a run that is not may be read for a log that is joined to
+        it, or may have been joined to another one."""
+        return self._chosen is None or key in self._wanted
+
     @property
     def missed(self) -> str:
         """Says that no run was chosen though some were found, with the names of a few; else
@@ -62,11 +75,17 @@ class Naming:
         return f"no run matches {clean(self._chosen)!r} (--run){hint}; {count} found: {some}"
 
     def add(self, key: RunKey) -> None:
-        """Take a run into account that is read."""
+        """Take a run into account that is read; it is one to show if it was chosen, or if it was
+        found out only now that it is a run of its own, and has such a name."""
         with self._lock:
             self._add((key,))
-            if key not in self._wanted:  # a union copies the keys of all runs
+            if key in self._wanted:  # a union copies the keys of all runs
+                return
+            twin_of = RunKey(key.logdir, _NUMBER.sub("", key.name))
+            if self._chosen is None or twin_of in self._wanted:
                 self._wanted |= {key}
+            else:
+                self._wanted |= {*called(self._chosen, {k: self.names_of(k) for k in self._names})}
 
     def _add(self, keys: Collection[RunKey]) -> None:
         if not all(key in self._names for key in keys):
@@ -132,12 +151,15 @@ def _short_names(keys: Collection[RunKey], labels: Sequence[str]) -> dict[RunKey
         ambiguous = key.name.lower() in _NAMELESS or count[key.name] > 1
         paths[key] = _full_path(key, labels) if ambiguous or _is_logdir(key) else key.name
     heads = Counter(map(_head, paths.values()))
+    folders = Counter((key.logdir, _head(key.name)) for key in keys)
     names = {}
     for key, path in paths.items():
         head = _head(path)
         alone = heads[head] == 1 < len(heads)
         short = path == key.name and head.lower() not in _NAMELESS and alone
         names[key] = head if short else path
+        if folders[key.logdir, _head(key.name)] == 1 and path != key.name and not _is_nameless(key):
+            names[key] = _with_label(_head(key.name), key, labels)
     return names
 
 
@@ -148,10 +170,23 @@ def _is_logdir(key: RunKey) -> bool:
 
 def _full_path(key: RunKey, labels: Sequence[str]) -> str:
     """The path of a run with the name of its logdir in front."""
-    label = labels[key.logdir] if key.logdir < len(labels) else ""
     if _is_logdir(key):
-        return label + key.name[1:] or key.name
-    return f"{label}/{key.name}" if label else key.name
+        return _label(key, labels) + key.name[1:] or key.name
+    return _with_label(key.name, key, labels)
+
+
+def _label(key: RunKey, labels: Sequence[str]) -> str:
+    return labels[key.logdir] if key.logdir < len(labels) else ""
+
+
+def _with_label(path: str, key: RunKey, labels: Sequence[str]) -> str:
+    label = _label(key, labels)
+    return f"{label}/{path}" if label else path
+
+
+def _is_nameless(key: RunKey) -> bool:
+    """Whether the first folder of a run says nothing about it."""
+    return _is_logdir(key) or _head(key.name).lower() in _NAMELESS
 
 
 def _head(path: str) -> str:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: A log of the run that is written this much later shows that the training went on, seconds.
 _LATER_S = 60.0
+#: Ages are shown in days from here on.
+OLD_S = 86_400.0
 
 
 def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
@@ -78,7 +80,8 @@ class Progress:
     limits: StallLimits
     """When a silent run is stalled, and when it has ended."""
     age_s: float | None
-    """Time since the newest write, in the coarse steps that are shown: 0, 5, 10, 30 s, minutes."""
+    """Time since the newest write, in the coarse steps that are shown: 0, 5, 10, 30 s, minutes,
+    from :data:`OLD_S` on days."""
     state: RunState
     written_at: float | None = None
     """When the newest write was, seconds since the epoch."""
@@ -92,6 +95,9 @@ class Progress:
     """Every log file of the run has vanished; what was read is still shown."""
     exit_status: ExitStatus | None = None
     """How it ended and why, where its console log or a tracker shows it."""
+    lost_at: float | None = None
+    """When its host got out of reach, seconds since the epoch; None while it is not. Age and state
+    are those of then: nobody knows whether the run goes on."""
 
     @property
     def share(self) -> float | None:
@@ -174,18 +180,21 @@ def aged(known: Progress, now: float) -> Progress:
     seen_live = known.seen_live or state is RunState.LIVE
     if known.exit_status is not None:
         state = _ended(known.exit_status, state)
-    shown = _coarse(age)
+    shown = _coarse(age, known.limits.ended_after_s)
     if shown == known.age_s and state is known.state:
         return known
     return replace(known, age_s=shown, state=state, seen_live=seen_live)
 
 
-def _coarse(age: float | None) -> float | None:
-    """An age that moves rarely, so that an idle screen is not repainted every second."""
+def _coarse(age: float | None, ended_after_s: float) -> float | None:
+    """An age that moves rarely, so that an idle screen is not repainted every second; at least
+    ``ended_after_s`` where it is."""
     if age is None:
         return None
     if age >= 60:
-        return float(age // 60 * 60)
+        least = ended_after_s if age >= ended_after_s else 0.0
+        unit = OLD_S if age >= OLD_S else 60
+        return max(float(age // unit * unit), least)
     return max(step for step in (0.0, 5.0, 10.0, 30.0) if step <= age)
 
 

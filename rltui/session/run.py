@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue, select
 from rltui.catalogue.model import Recognition, TagInfo
-from rltui.core.batch import RunKey
+from rltui.core.batch import Note, RunKey
+from rltui.files.trouble import lasting
 from rltui.session.hyperparameters import Hyperparameters
 from rltui.session.naming import Naming
 from rltui.session.pins import Pins
@@ -105,6 +106,11 @@ class RunView:
     def names(self) -> tuple[str, ...]:
         """All that it answers to, its name first."""
         return self._naming.names_of(self.key)
+
+    @property
+    def troubles(self) -> list[Note]:
+        """What of its files could not be read as it is, and still cannot."""
+        return lasting(self.data.files.notes)
 
     @property
     def step_word(self) -> str:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Protocol
 
 from rltui.core.stdin import PIPE
-from rltui.files.disk import is_directory
+from rltui.files.disk import is_directory, listing
+from rltui.files.trouble import is_missing
+from rltui.files.trouble import reason_of as failure_of
 from rltui.session.run import RunView
 from rltui.sources.beside.sample import Sample, SampleRow
 from rltui.sources.beside.sample_files import UNREADABLE, SampleTable, find_samples, reason_of
@@ -55,7 +57,7 @@ class Samples(Protocol):
 
 def root_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> Path:
     """The largest directory within ``logdir`` that holds files of no other run; standard input is
-    in none."""
+    in none. Asks the disk, or a host."""
     if logdir == PIPE:
         return PIPE
     root = run.data.path if is_directory(run.data.path) else run.data.path.parent
@@ -69,7 +71,7 @@ def root_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> Path:
 
 
 def folders_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> list[Path]:
-    """The directories from :func:`root_of` down to that of the run."""
+    """The directories from :func:`root_of` down to that of the run. Asks the disk, or a host."""
     root = root_of(run, runs, logdir)
     if root == PIPE:
         return []
@@ -82,9 +84,14 @@ class SampleBrowser:
     """One kind of samples at one step. Does no I/O: :meth:`request` returns what is to be read,
     which the owner calls on a thread, and the result of that where the browser lives."""
 
-    def __init__(self, run: RunView, root: Path, step: int | None) -> None:
-        """``step``: show the samples nearest to it; None for the newest."""
-        self.root = root
+    def __init__(self, run: RunView, root: Callable[[], Path], step: int | None) -> None:
+        """``root`` finds the directory to search, on any thread; ``step``: show the samples nearest
+        to it; None for the newest."""
+        self.root = run.data.path
+        """The directory that was searched last."""
+        self.trouble = ""
+        """Why it could not be listed."""
+        self._root = root
         self.kinds: Sequence[Samples] | None = None
         """None before the first search is over."""
         self.kind = 0
@@ -172,11 +179,19 @@ class SampleBrowser:
         return version != self._run.version and now - at >= _SEARCH_S
 
     def _find(self, logs: frozenset[Path], texts: Sequence[Samples]) -> Take:
-        kinds: list[Samples] = [*find_samples(self.root, logs), *texts]
+        root = self._root()
+        kinds: list[Samples] = [*find_samples(root, logs), *texts]
         stamps = {k.key: k.stamp(self.step if k.steps else None) for k in kinds}
-        return partial(self._take_kinds, kinds, stamps)
+        trouble = "" if kinds else _trouble_of(root)
+        return partial(self._take_kinds, kinds, stamps, (root, trouble))
 
-    def _take_kinds(self, kinds: Sequence[Samples], stamps: Mapping[Hashable, object]) -> None:
+    def _take_kinds(
+        self,
+        kinds: Sequence[Samples],
+        stamps: Mapping[Hashable, object],
+        searched: tuple[Path, str],
+    ) -> None:
+        self.root, self.trouble = searched
         before, keys = self.current, [k.key for k in kinds]
         self.kinds = kinds
         self.kind = keys.index(before.key) if before and before.key in keys else 0
@@ -255,3 +270,12 @@ class SampleBrowser:
 
     def _forget(self) -> None:
         self._table = self._made_of = None
+
+
+def _trouble_of(root: Path) -> str:
+    """Why a directory cannot be listed; empty where it can, or where there is none."""
+    try:
+        listing(root)
+    except OSError as error:
+        return "" if is_missing(error) else failure_of(error)
+    return ""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from rltui.config import Config
-from rltui.core.batch import Batch, Note, RunKey
+from rltui.core.batch import Note, RunKey
 from rltui.core.clock import Clock, SystemClock
+from rltui.core.errors import SourceError
 from rltui.core.level import Level
+from rltui.core.text import clean
 from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
 from rltui.remote import Wishes, open_reader
@@ -18,19 +20,23 @@ from rltui.session.choice import Choice, check_choice
 from rltui.session.comparison import ReferenceRun, Wanted
 from rltui.session.documents import open_catalogue
 from rltui.session.hold import Hold
+from rltui.session.intake import Intake, Takers
 from rltui.session.judging import Judging
 from rltui.session.meaning import Interpreter
 from rltui.session.memory import TOO_MUCH, Memory
 from rltui.session.mutes import Mutes
 from rltui.session.naming import Naming, logdir_labels
 from rltui.session.pins import Pins
+from rltui.session.reach import Reach, Search
 from rltui.session.replay import Replay
 from rltui.session.run import RunView
+from rltui.session.run_filter import RunFilter
+from rltui.session.sorted_runs import SortedRuns
 from rltui.session.texts import TextLimit, Texts
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.reading import Reading
-from rltui.store import Changes, RunData, Store
+from rltui.store import Changes, RunData
 
 #: Time spent on taking batches in per tick of the app, so that keys stay quick while gigabytes
 #: are read, seconds.
@@ -61,8 +67,10 @@ class Session:
         self.logdirs = tuple(logdirs)
         self.labels = logdir_labels(self.logdirs)
         """Names of the logdirs for people."""
+        self._partial = choice.partial
         self._naming = Naming(self.labels, choice.run_glob)
         self._views: dict[RunKey, RunView] = {}
+        self._filter = RunFilter(self._naming)
         self._hold: Hold | None = None
         self.busy = False
         """Whether the last drain ended for want of time, not of batches."""
@@ -74,8 +82,13 @@ class Session:
         if custom.mute or custom.override or custom.add or config.rule_files:
             self.prepare()
         self._reader = reader or self._new_reader(config, choice, pipe)
-        self._store = Store()
-        self._memory = Memory(config.watch.memory_bytes, self._views, self._reader.read_again)
+        self._reach = Reach(self._reader, self.logdirs, self.clock)
+        reader = self._reader
+        budget = config.watch.memory_bytes
+        self._memory = Memory(budget, self._views, reader.read_again, reader.rereadable)
+        asked = self._new_view, self._before_growing
+        takers = Takers(self._memory, self._interpreter, self._judging, *asked)
+        self._intake = Intake(self._views, takers, self.clock)
         apart = partial(_read_apart, config=config, choice=choice)
         wanted = Wanted(choice.reference, self.logdirs, self._naming, apart)
         self.reference = ReferenceRun(wanted, self._judging, choice.align, lambda: self._hold)
@@ -89,10 +102,7 @@ class Session:
         """What the user pinned, in all runs."""
         self._text_limit = TextLimit()
         self._live = False
-        self._pending: bool | None = None
-        self._noted: tuple[Note, ...] = ()
-        """:attr:`notes` when ages were last renewed."""
-        """Whether a file of a run is still to be read; None when that may have changed."""
+        self._by_key, self._now_by_key = SortedRuns(), SortedRuns()
 
     def _new_reader(self, config: Config, choice: Choice, pipe: int) -> Reading:
         wishes = Wishes(
@@ -100,10 +110,13 @@ class Session:
             verify=choice.verify,
             watch=config.watch,
             choose=self._naming.choose,
+            wants=self._naming.wants if choice.run_glob is not None else None,
             step_keys=(*words().step_keys, *self._catalogue.step_keys()),
             pipe=pipe,
             ends=JobLogs(),
             waits=choice.waits,
+            partial=choice.partial,
+            later=choice.later,
         )
         return open_reader(self.logdirs, wishes)
 
@@ -116,8 +129,13 @@ class Session:
 
     def scan(self) -> None:
         """Look for runs once, and read the reference run if it lies elsewhere. Raises SourceError
-        for a path that cannot be a log, UsageError for a reference that is no run."""
+        for a path that cannot be a log, UsageError for a reference that is no run. What is searched
+        later, see :class:`Choice`, raises its errors in :meth:`drain`."""
         self._reader.scan()
+        unread = () if self._partial else self._reader.unread
+        if unread:
+            self._reader.stop()
+            raise SourceError(f"{clean(str(unread[0].path))}: {unread[0].message}")
         self.reference.read_apart()
 
     @property
@@ -141,7 +159,7 @@ class Session:
         """Read every file to its end and judge every run (headless commands); without ``judge``
         only where runs must be unloaded."""
         for batch in self._reader.read_all():
-            self._apply(batch)
+            self._intake.apply(batch)
             if not batch.more and self._memory.is_full:
                 if judge or self._memory.exceeded:
                     self._judging.judge()
@@ -155,6 +173,7 @@ class Session:
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
         self._live = True
+        self._reach.start()
         self._reader.start()
 
     def on_news(self, call: Callable[[], None]) -> None:
@@ -181,7 +200,7 @@ class Session:
         while True:
             batches = self._reader.drain(_BATCHES)
             for batch in batches:
-                changes |= self._apply(batch)
+                changes |= self._intake.apply(batch)
             changes |= self._load_some()
             self.busy = len(batches) == _BATCHES or self._memory.busy
             if not self.busy or self.clock.monotonic() >= end:
@@ -203,7 +222,7 @@ class Session:
     def unsettled(self) -> bool:
         """Whether something waits for the next drain though the reader has no news: a verdict,
         points that are read again."""
-        return self._judging.waiting or self._memory.busy
+        return self._judging.waiting or self._memory.waits
 
     @property
     def judging(self) -> bool:
@@ -215,17 +234,13 @@ class Session:
 
         What cannot be reached stays as it was: nobody knows whether it goes on.
         """
-        noted, self._noted = self._noted, self.notes
-        paths = self.out_of_reach
-        lost = {n for n, p in enumerate(self.logdirs) if p in paths} if paths else ()
-        return self._judging.refresh_ages(lost) or noted != self._noted
+        told = self._reach.renew()
+        return self._judging.refresh_ages(self._reach.lost) or told
 
     def reading(self) -> float | None:
         """Share of the known bytes that has been read, or None when all has been."""
         done, known = self._reader.progress()
-        if self._pending is None:
-            self._pending = any(v.data.files.reading for v in self._views.values())
-        if not self._pending and (known <= done or self._views):
+        if not self._intake.unread and (known <= done or self._views):
             return None
         return min(1.0, done / known) if known else None
 
@@ -234,20 +249,25 @@ class Session:
     @property
     def views(self) -> Mapping[RunKey, RunView]:
         """The runs to show, by key."""
-        return self._views if self._hold is None else self._hold.shown
+        return self._filter.shown(self._views if self._hold is None else self._hold.shown)
+
+    def chooses(self, keys: Iterable[RunKey]) -> set[RunKey]:
+        """Those of the runs, which another session read, that ``--run`` means."""
+        return self._filter.chosen(keys)
 
     def runs(self) -> list[RunView]:
         """The runs to show, in the order of their keys."""
-        return [self.views[k] for k in sorted(self.views)]
+        return self._by_key.of(self.views)
 
     def runs_now(self) -> list[RunView]:
         """The runs as they are by now, also during a :meth:`hold`."""
-        return [self._views[k] for k in sorted(self._views)]
+        return self._now_by_key.of(self._filter.shown(self._views))
 
     def hold(self) -> None:
         """Let the runs to show stand still; their logs are read and judged further."""
         if self._hold is None:
             self._hold = Hold(self._views)
+            self._now_by_key.forget()
             self._judging.swap(self._hold.twin)
 
     def release(self) -> None:
@@ -255,21 +275,27 @@ class Session:
         hold, self._hold = self._hold, None
         if hold is not None:
             hold.end(self._views)
+            self._now_by_key.forget()
             self._judging.swap(hold.original)
 
     @property
     def run_count(self) -> int:
         """Runs that are known, read or not."""
-        return max(self._reader.run_count, len(self._views))
+        hidden = len(self._filter.hidden)
+        return max(self._reader.run_count - hidden, len(self._views) - hidden)
 
     def look_at(self, view: RunView) -> None:
         """Note that a screen shows this run: its points stay in memory."""
         self._memory.shown(view.key, self.clock.monotonic())
 
+    def judge_first(self, runs: Iterable[RunKey]) -> None:
+        """Judge these runs before others that wait: they are on the screen."""
+        self._judging.look_at(runs)
+
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Trouble that concerns no single run: unreadable directories."""
-        return tuple(self._reader.notes)
+        """Trouble that concerns no single run: unreadable directories, hosts out of reach."""
+        return self._reach.notes
 
     @property
     def unmatched(self) -> str:
@@ -281,90 +307,55 @@ class Session:
         """Logdirs on hosts and servers that cannot be reached now."""
         return self._reader.out_of_reach
 
+    def instead(self, logdir: Path) -> Path | None:
+        """The address by which a logdir is read in the place of its own; None for its own."""
+        return self._reader.instead(logdir)
+
+    @property
+    def unread(self) -> tuple[Note, ...]:
+        """Logdirs that cannot be read though their hosts can be reached: missing, no log."""
+        return self._reader.unread
+
+    @property
+    def searching(self) -> tuple[Search, ...]:
+        """The logdirs that are being searched for the first time."""
+        return self._reach.searching
+
     def troubles(self) -> list[Note]:
         """Everything that could not be read as it is, of all runs and directories."""
-        notes = [n for v in self._views.values() for n in v.data.files.notes]
-        found = [n for n in notes if n.level >= Level.WATCH]
+        shown = self._filter.shown(self._views).values()
+        found = [note for view in shown for note in view.troubles]
         if self._memory.over:
             found.insert(0, Note(self.logdirs[0], None, Level.WATCH, TOO_MUCH))
         if self._live and self.reference.waits and self.reading() is None:
             missing = str(self.reference.missing(self.runs()))
             found.insert(0, Note(self.logdirs[0], None, Level.WATCH, missing))
         failed = [n for n in self.notes if n.level >= Level.WATCH]
-        return [*failed, *self._reader.unclaimed, *found]
+        told = {note.path for note in failed}
+        return [*failed, *(n for n in self._reader.unclaimed if n.path not in told), *found]
 
     # -- taking in -------------------------------------------------------------------------
 
-    def _apply(self, batch: Batch) -> Changes:
-        self._pending = None
-        if batch.sampled:
-            return self._preview(batch)
-        if self._memory.hold(batch, self._store.key_of(batch)):
-            return Changes()
-        if self._hold is not None:
-            self._hold.before_growing(self._store.key_of(batch))
-        changes = self._store.apply(batch)
-        self._memory.took(batch)
-        for key in changes.runs:
-            view = self._view_of(key)
-            view.version += 1
-            if view.data.files.grew:
-                view.data.files.grown_at = self.clock.now()
-            if view.report is not None and batch.items:
-                self._memory.grew(key, self.clock.monotonic())
-        for key in changes.new_tags | self._learn(batch, changes):
-            self._interpreter.interpret(self._views[key])
-        self._judging.mark(changes.runs)
-        return changes
-
-    def _learn(self, batch: Batch, changes: Changes) -> set[RunKey]:
-        """Take hyperparameters and texts in; returns the runs that have new hyperparameters."""
-        news = set()
-        for moved in changes.moved:
-            source, target = self._views[moved.source], self._views[moved.target]
-            source.texts.move(moved.path, target.texts)
-            if source.hyperparameters.move(moved.path, target.hyperparameters):
-                news |= {moved.source, moved.target}
-        owner = self._store.key_of(batch)
-        view = self._view_of(owner)
-        view.texts.take(batch)
-        if view.hyperparameters.take(batch):
-            news.add(owner)
-        return news
-
-    def _preview(self, batch: Batch) -> Changes:
-        """Show a sample of a large file until the file has been read; it enters no store."""
-        data = self._store.add_run(batch.run, batch.run_path)
-        view = self._view_of(batch.run)
-        if data.tags:
-            return Changes()  # the points that are known say more than a sample of the new ones
-        data.files.expect(batch.source)
-        if view.sample is None:
-            view.sample = RunData(batch.run, batch.run_path)
-        view.sample.apply(batch)
-        view.version += 1
-        self._interpreter.interpret(view)
-        self._judging.mark((batch.run,))
-        return Changes(frozenset({batch.run}), new_runs=True, new_tags=frozenset({batch.run}))
-
-    def _view_of(self, key: RunKey) -> RunView:
-        view = self._views.get(key)
-        if view is None:
-            data = self._store.runs[key]
-            data.memory.on_missing = lambda: self._missing(key)
-            self._naming.add(key)
-            view = self._views[key] = RunView(data, self._naming, self._catalogue)
-            view.pins = self.pins
-            view.texts = Texts(self._text_limit)
-            view.mutes = self.mutes.names
+    def _new_view(self, data: RunData) -> RunView:
+        key = data.key
+        data.memory.on_missing = lambda: self._missing(key)
+        self._filter.take(key)
+        view = RunView(data, self._naming, self._catalogue)
+        view.pins = self.pins
+        view.texts = Texts(self._text_limit)
+        view.mutes = self.mutes.names
         return view
+
+    def _before_growing(self, key: RunKey) -> None:
+        if self._hold is not None:
+            self._hold.before_growing(key)
 
     def _load_some(self) -> Changes:
         """Go on with reading a run again whose points were unloaded."""
-        key, held = self._memory.step()
+        key, held = self._memory.step(self.clock.monotonic())
         changes = Changes() if key is None else Changes(frozenset({key}))
         for batch in held:
-            changes |= self._apply(batch)
+            changes |= self._intake.apply(batch)
         return changes
 
     def _missing(self, key: RunKey) -> None:
@@ -373,7 +364,7 @@ class Session:
             self._memory.want(key)
             return
         for batch in self._memory.load(key):
-            self._apply(batch)
+            self._intake.apply(batch)
         self._memory.enforce(self.clock.monotonic())
 
 

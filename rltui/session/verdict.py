@@ -16,6 +16,18 @@ if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
 
 _NOT_JUDGED = Judgement(Level.UNKNOWN)
+#: States of runs that may go on.
+_GOES_ON = ("live", "stalled", "quiet", "no points")
+
+
+def _word_of(known: Progress) -> str:
+    """The state of a run that has not crashed, and whose log is there."""
+    if known.state is not RunState.UNKNOWN:
+        return str(known.state.value)
+    if known.last_step is None:
+        return "no points"
+    age = known.age_s
+    return "quiet" if age is not None and age < known.limits.ended_after_s else "ended"
 
 
 class Doubts:
@@ -63,7 +75,8 @@ class Verdict:
     def state_word(self) -> str:
         """The state in the word that every view shows: live, stalled, finished, crashed,
         cancelled; what else is known of a run whose state is not: waiting (not read yet),
-        no points, quiet, ended (quiet for a day), log deleted."""
+        no points, quiet, ended (quiet for a day), log deleted; unreachable where its host is and
+        it may go on."""
         known = self.progress
         if known is None:
             return "waiting"
@@ -71,12 +84,8 @@ class Verdict:
             return str(self.crash.kind.value)
         if known.gone:
             return "log deleted"
-        if known.state is not RunState.UNKNOWN:
-            return str(known.state.value)
-        if known.last_step is None:
-            return "no points"
-        age = known.age_s
-        return "quiet" if age is not None and age < known.limits.ended_after_s else "ended"
+        word = _word_of(known)
+        return "unreachable" if known.lost_at is not None and word in _GOES_ON else word
 
     @property
     def exit_level(self) -> Level:

@@ -12,6 +12,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -165,7 +166,7 @@ class Branch:
         index = len(self.blocks)
         self.blocks.append(block)
         for column, tag in enumerate(block.tags):
-            self.columns.setdefault(tag, []).append((index, column))
+            self.columns.setdefault(tag, []).append(_place(index, column))
 
     def _merge_into_last(self, block: Block) -> None:
         self.blocks[-1] = _joined(self.blocks[-1], block)
@@ -238,6 +239,12 @@ class Branch:
             return points
         keep = ~block.absent[:, column]
         return points[0][keep], points[1][keep], points[2][keep]
+
+
+@lru_cache(maxsize=1 << 14)
+def _place(block: int, column: int) -> tuple[int, int]:
+    """One object for all runs: thousands have the same columns in their only block."""
+    return block, column
 
 
 def _reaches(block: Block, low: int, high: int) -> Iterator[tuple[str, Reach]]:

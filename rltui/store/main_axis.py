@@ -76,7 +76,10 @@ def tags_off_axis(lineage: Lineage) -> frozenset[str]:
     axes: list[list[str]] = []
     clocks: list[Series] = []
     for group in sorted(groups, key=len, reverse=True):
-        clock = lineage.series(max(group, key=lambda t: reaches[t].count))
+        ranked = sorted(group, key=lambda t: reaches[t].count, reverse=True)
+        clock = next((s for s in map(lineage.series, ranked) if s.count), None)
+        if clock is None:
+            continue  # a restart superseded all their points
         same = (i for i, known in enumerate(clocks) if not are_apart(clock, known))
         index = next(same, None)
         if index is None:
@@ -84,12 +87,15 @@ def tags_off_axis(lineage: Lineage) -> frozenset[str]:
             clocks.append(clock)
         else:
             axes[index] = [*axes[index], *group]
+    if len(axes) < 2:
+        return frozenset()
     enough = _ENOUGH * max(len(axis) for axis in axes)
     main = max(
         (i for i, axis in enumerate(axes) if len(axis) >= enough), key=lambda i: _end(clocks[i])
     )
     others = (t for i, axis in enumerate(axes) if i != main for t in axis)
-    return frozenset(t for t in others if are_apart(lineage.series(t), clocks[main]))
+    found = {t: lineage.series(t) for t in others}
+    return frozenset(t for t, s in found.items() if s.count and are_apart(s, clocks[main]))
 
 
 def _end(series: Series) -> int:

@@ -51,6 +51,12 @@ class Unloading:
             yield
         self.summary, self.loading = None, False
 
+    def give_up(self) -> None:
+        """End a :meth:`load` before its end: the points are not in memory, as before it."""
+        for lineage in self._table.lineages.values():
+            lineage.clear()
+        self.loading = False
+
 
 class RunData:
     """Owned by the Store. Reads of points answer from a summary while they are unloaded."""

@@ -96,13 +96,13 @@ class Store:
     def _free_key(self, run: RunData, path: Path) -> RunKey:
         """The key of the run that a misplaced file becomes: its own name, or a number."""
         alone = run.files.by_path[path].source.alone
-        own = replace(run.key, name=alone)
+        own = run.key._replace(name=alone)
         if alone and own not in self.runs:
             self._made_of_moved.add(own)
             return own
         if own in self._made_of_moved and own != run.key:
             return own  # another log of that training has been moved before
         number = 2
-        while (key := replace(run.key, name=f"{alone or run.key.name}#{number}")) in self.runs:
+        while (key := run.key._replace(name=f"{alone or run.key.name}#{number}")) in self.runs:
             number += 1
         return key

@@ -82,6 +82,8 @@ class Tracker(Protocol):
     """Who writes them, for the documentation."""
     precision_rank: int
     """As of :class:`rltui.formats.base.Format`."""
+    local_only: bool
+    """Whether its stores are read from a local disk only."""
 
     def claims_name(self, name: str) -> bool:
         """Whether a file of this base name may be such a store (cheap, no I/O)."""

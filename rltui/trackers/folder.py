@@ -6,7 +6,9 @@ import math
 import os
 from pathlib import Path
 
+from rltui.core.address import is_remote
 from rltui.core.clock import Clock
+from rltui.files.disk import Entry, listing, status
 
 #: Longest time between two ticks of the clock of a file system (FAT): a folder that was listed
 #: within it may have got another name since without showing it.
@@ -17,10 +19,9 @@ _MOST_FILES = 100_000
 _MAX_DEPTH = 32
 
 
-def _entries(path: str) -> list[os.DirEntry[str]]:
+def _entries(path: Path) -> list[Entry]:
     try:
-        with os.scandir(path) as listing:
-            return sorted(listing, key=lambda e: e.name)
+        return sorted(listing(path), key=lambda e: e.name)
     except OSError:
         return []
 
@@ -29,7 +30,9 @@ class Folders:
     """The names of all files in a folder and the folders below it."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
-        self.path = str(path)
+        self.path = path
+        self._place = "" if is_remote(path) else str(path)
+        """The path as text, on this machine: it is looked at in every poll."""
         self._clock = clock
         self._times: dict[str, tuple[int, float]] = {"": (-1, math.inf)}
         """Change time (ns) of each folder when it was listed, and when (monotonic) to list it
@@ -42,9 +45,8 @@ class Folders:
         pending = list(self._times)
         while pending:
             folder = pending.pop(0)
-            place = self.path + os.sep + folder
             try:
-                changed = os.stat(place).st_mtime_ns  # noqa: PTH116 - called at every poll
+                changed = self._changed(folder)
             except OSError:
                 continue
             before, again = self._times[folder]
@@ -54,13 +56,19 @@ class Folders:
             if changed != before and abs(self._clock.now() - changed / 1e9) < _RECENT_S:
                 again = self._clock.monotonic() + _GRANULE_S
             self._times[folder] = changed, again
-            pending += self._list(folder, place, found)
+            pending += self._list(folder, found)
         return found
 
-    def _list(self, folder: str, place: str, found: list[str]) -> list[str]:
+    def _changed(self, folder: str) -> int:
+        """The change time of a folder, ns. Raises OSError."""
+        if self._place:
+            return os.stat(self._place + os.sep + folder).st_mtime_ns  # noqa: PTH116 - hot
+        return status(self.path / folder).st_mtime_ns
+
+    def _list(self, folder: str, found: list[str]) -> list[str]:
         """Note the new files of one folder; its new folders."""
         folders = []
-        for entry in _entries(place):
+        for entry in _entries(self.path / folder):
             name = f"{folder}{entry.name}"
             if entry.is_dir(follow_symlinks=False):
                 inner = f"{name}{os.sep}"

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from rltui.core.address import is_remote
 from rltui.core.clock import Clock
-from rltui.files.tail import Tail
+from rltui.files.tail import tail_of
 from rltui.files.trouble import Notes
 from rltui.formats.base import NoteBook
 from rltui.trackers.settings import Column
@@ -34,8 +35,8 @@ class MetricFile:
         self.steps_are_row_numbers = True
         """Whether no line has a step."""
         self.restarted = False
-        self._tail = Tail(path, clock=clock)
-        self._place = str(path)
+        self._tail = tail_of(path, clock=clock)
+        self._place = "" if is_remote(path) else str(path)
         self._clock = clock
         self._stamp: tuple[int, int, int] | None = None
         self._quiet_from = math.inf
@@ -96,7 +97,9 @@ class MetricFile:
 
     def _is_quiet(self) -> bool:
         """Whether the file has not changed for so long that the tail need not be polled: that
-        would cost twice as much, and a run has many files."""
+        would cost twice as much, and a run has many files. A tail elsewhere knows it by itself."""
+        if not self._place:
+            return False
         try:
             status = os.stat(self._place)  # noqa: PTH116 - called at every poll
         except OSError:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean_bytes
+from rltui.files.disk import opened
+from rltui.files.disk import status as status_of
 from rltui.trackers.base import Follower, TrackedRun
 
 META = "meta.yaml"
@@ -36,6 +38,7 @@ class MlflowFiles:
     files = "`mlruns/EXPERIMENT/RUN/`"
     written_by = "MLflow's file store, with parameters, names and how the run ended"
     precision_rank = 3
+    local_only = False
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -72,12 +75,12 @@ class MlflowFiles:
         meta = meta_of(path)
         if _is_deleted(path, meta):
             return ()
-        status = (path / META).stat()
+        status = status_of(path / META)
         size, modified = 0, status.st_mtime
         folders = Folders(path / "metrics", self._clock)
         for name in folders.new():
             with suppress(OSError):  # deleted since it was listed
-                file = Path(folders.path, name).stat()
+                file = status_of(folders.path / name)
                 size, modified = size + file.st_size, max(modified, file.st_mtime)
         return (TrackedRun("", _name_of(path, meta), size, modified),)
 
@@ -93,12 +96,8 @@ class MlflowFiles:
 
 def read_start(path: Path, most: int) -> bytes:
     """The beginning of a small file. Raises OSError."""
-    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-    descriptor = os.open(path, flags)
-    try:
-        return os.read(descriptor, most)
-    finally:
-        os.close(descriptor)
+    with opened(path) as read:
+        return read(most, 0)
 
 
 def meta_of(path: Path) -> dict[bytes, bytes]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rltui.core.clock import Clock
 from rltui.core.level import Level
+from rltui.files.disk import status as status_of
 from rltui.files.trouble import DELETED, Trouble, is_missing, reason_of
 from rltui.formats.base import Decoded, NoteBook, clean_tag
 from rltui.trackers.base import Followed
@@ -61,7 +62,8 @@ class MlflowRun:
         self._settings: dict[str, object] = {}
         self._empty: dict[str, int] = {}
         """Parameters without content, and how often they were read."""
-        self._meta: tuple[int, int] | None = None
+        self._meta: tuple[int, int, int, str] | None = None
+        """State of ``meta.yaml`` when it was read; times of a server may be whole seconds."""
         self._exit_code: int | None = None
         self._trouble = Trouble()
         self._start_over()
@@ -127,8 +129,8 @@ class MlflowRun:
     def _look(self) -> int | None:
         """List folders that may have new names; the exit code, if it is new. Raises OSError."""
         ended = None
-        status = os.stat(self._path / META)  # noqa: PTH116 - called at every poll
-        stamp = status.st_ino, status.st_mtime_ns
+        status = status_of(self._path / META)
+        stamp = status.st_ino, status.st_size, status.st_mtime_ns, getattr(status, "version", "")
         if stamp != self._meta:
             meta = meta_of(self._path)
             if not meta.keys() & {b"run_id", b"run_uuid"}:
@@ -141,9 +143,8 @@ class MlflowRun:
 
     def _list(self) -> None:
         for name in self._folders.new():
-            place = os.path.join(self._folders.path, name)  # noqa: PTH118 - many files
             tag = clean_tag(os.fsencode(name.replace(os.sep, "/")))
-            self._files[name] = MetricFile(Path(place), tag, self._clock)
+            self._files[name] = MetricFile(self._folders.path / name, tag, self._clock)
 
     def _read(self, budget: int, notes: list[tuple[Level, str]]) -> _Read:
         """New points of all metrics.
@@ -176,7 +177,7 @@ class MlflowRun:
             if len(self._settings) >= MOST_SETTINGS:
                 break
             try:
-                raw = read_start(Path(self._params.path, name), MOST_BYTES)
+                raw = read_start(self._params.path / name, MOST_BYTES)
             except OSError:
                 raw = b""
             looks = self._empty.pop(name, 0) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from textual import events
@@ -11,6 +12,7 @@ from textual.screen import Screen
 from rltui.config import HooksConfig
 from rltui.core.address import identity
 from rltui.core.batch import RunKey
+from rltui.core.errors import RltuiError
 from rltui.present.screens.keys import EVERYWHERE
 from rltui.present.screens.marks import following, marked_again
 from rltui.session import RunView, Session
@@ -28,7 +30,8 @@ from rltui.tui.warming import Warming
 class RltuiApp(ShellApp[bool], places=EVERYWHERE):
     """Shows a session. The reader thread is started on mount and joined on exit.
 
-    Returns True when the user went back to the picker.
+    Returns True when the user went back to the picker. Ends when nothing can be read, which is its
+    :attr:`failure`.
     """
 
     def __init__(
@@ -60,8 +63,12 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         self._from_picker = from_picker
         self._input_times = InputTimes(session.clock)
         self._collecting = Collecting(self._input_times, session.clock)
+        self.failure: RltuiError | None = None
+        self._replaced: set[Path] = set()
+        """Logdirs of which it was said that they are read by another address."""
         load_later, collect = Warming(self).go_on, self._collecting.look
-        self.pump = Pump(self, session, self._show_news, load_later, self._input_times, collect)
+        news = self._show_news, self._fail
+        self.pump = Pump(self, session, *news, load_later, self._input_times, collect)
         self.playback = Playback(self, session, lambda: self._show_news(False), replay)
 
     def get_default_screen(self) -> Screen[Any]:
@@ -82,7 +89,8 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
     def on_unmount(self) -> None:
         """End the reader thread."""
         self.playback.stop()
-        self.remember()
+        if self.failure is None:
+            self.remember()
         self.session.stop()
         self._alerts.close()
         self._collecting.stop()
@@ -97,6 +105,7 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         """Have every visible screen show the present facts."""
         self._alerts.look()
         self._follow_marks()
+        self._tell_replaced()
         for screen in reversed(self.screen_stack):
             if isinstance(screen, ShellScreen):
                 screen.on_news()
@@ -107,12 +116,29 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         if new_run and not isinstance(self.screen, RunsScreen) and len(self.session.views) > 1:
             self.say(f"{len(self.session.views)} runs now: r lists them")
 
+    def _tell_replaced(self) -> None:
+        """Say once that logs are read in another way than was asked for, which moves more."""
+        awaited = [p for p in self.session.logdirs if p not in self._replaced]
+        found = [(p, at) for p in awaited if (at := self.session.instead(p)) is not None]
+        if found:
+            self._replaced.update(p for p, _ in found)
+            more = f", and {len(found) - 1} more alike" if len(found) > 1 else ""
+            logdir, there = found[0]
+            self.say(f"{logdir}: no rltui there, read as {there}, which moves whole logs{more}")
+
+    def _fail(self, failure: RltuiError) -> None:
+        """End: there is nothing to read."""
+        self.failure = failure
+        self.exit()
+
     def _follow_marks(self) -> None:
         """Mark what was marked at the last start, and keep the marks on the runs that are shown."""
         session, marked = self.session, following(self.view.marked, self.session.views)
         if self._to_mark:
             marked = marked_again(marked, self._to_mark, session.views)
-            complete = session.reading() is None and len(session.views) == session.run_count
+            awaited = session.searching or session.out_of_reach
+            complete = not awaited and session.reading() is None
+            complete = complete and len(session.views) == session.run_count
             for key in list(self._to_mark) if complete else [m.run.key for m in marked]:
                 self._to_mark.pop(key, None)
         if marked is not self.view.marked:

@@ -16,6 +16,9 @@ _LOOK_S = 0.25
 #: Collections after which the next older generation is looked through, too; all objects only
 #: after so many seconds without a key, for that takes a tenth of a second.
 _OLDER, _ALL, _AWAY_S = 10, 50, 10.0
+#: With thousands of runs it takes seconds: where it takes this long, what is left is not looked
+#: through again before so many of these collections.
+_LONG_S, _THAW = 0.05, 20
 
 
 class InputTimes:
@@ -47,6 +50,8 @@ class Collecting:
         self._times = times
         self._clock = clock
         self._looked = -math.inf
+        self._since_freeze: int | None = None
+        """Collections of all objects since most were left out; None while none are."""
 
     def start(self) -> None:
         """From now on nothing is collected but by :meth:`look`."""
@@ -67,6 +72,18 @@ class Collecting:
         if young < _FEW or (young < _MANY and self._times.recent):
             return
         if old >= _ALL and self._times.since >= _AWAY_S:
-            gc.collect()
+            self._collect_all()
         else:
             gc.collect(1 if middle >= _OLDER else 0)
+
+    def _collect_all(self) -> None:
+        if self._since_freeze is not None:
+            self._since_freeze += 1
+            if self._since_freeze >= _THAW:
+                gc.unfreeze()
+                self._since_freeze = None
+        begun = self._clock.monotonic()
+        gc.collect()
+        if self._clock.monotonic() - begun >= _LONG_S:
+            gc.freeze()
+            self._since_freeze = 0

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from textual.message_pump import MessagePump
 
+from rltui.core.errors import RltuiError
 from rltui.session import Session
 from rltui.tui.input_times import InputTimes
 
@@ -18,9 +19,9 @@ from rltui.tui.input_times import InputTimes
 #: which is also this many times what the last one took.
 _BUSY_S, _BUSY_PAINT_S, _BUSY_PAINT_REST = 0.005, 0.25, 10.0
 #: Pause between two slices of verdicts that take long: less than half of a core.
-_JUDGING_S = 0.05
+_JUDGING_S = 0.025
 #: While keys come the next slice waits this many pauses at most.
-_MOST_PUT_OFF = 20
+_MOST_PUT_OFF = 40
 #: Ages and states move on their own.
 _AGE_INTERVAL_S = 1.0
 #: With more runs than this their ages are renewed in every fifth interval only.
@@ -65,16 +66,19 @@ class Pump:
         owner: MessagePump,
         session: Session,
         show: Callable[[bool], None],
+        fail: Callable[[RltuiError], None],
         on_first_paint: Callable[[], None],
         input_times: InputTimes,
         collect: Callable[[], None],
     ) -> None:
-        """``show`` paints; it is called with whether a run appeared. ``on_first_paint`` is called
+        """``show`` paints; it is called with whether a run appeared. ``fail`` is called when there
+        is nothing to read, as was found out only now. ``on_first_paint`` is called
         once, when something that was logged has been painted; ``collect`` after each drain and
         each second, to clear garbage away."""
         self._owner = owner
         self._session = session
         self._show = show
+        self._fail = fail
         self._on_first_paint = on_first_paint
         self._input_times = input_times
         self._collect = collect
@@ -132,7 +136,11 @@ class Pump:
             return
         self._put_off = 0
         # verdicts come after the first paint: the rules are loaded by the first of them
-        changes = session.drain(verdicts=self._begun)
+        try:
+            changes = session.drain(verdicts=self._begun)
+        except RltuiError as failure:
+            self._fail(failure)
+            return
         self._unpainted = self._unpainted or bool(changes)
         self._new_runs = self._new_runs or bool(changes.new_runs)
         now = session.clock.monotonic()

@@ -6,12 +6,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from rltui.core.home import home_directory
+
 
 def state_directory(environ: Mapping[str, str]) -> Path:
     """Where rltui keeps what is the user's: ``$XDG_STATE_HOME/rltui``."""
     base = Path(environ.get("XDG_STATE_HOME") or "")
     if not base.is_absolute():
-        base = Path(environ.get("HOME") or "~").expanduser() / ".local" / "state"
+        base = home_directory(environ) / ".local" / "state"
     return base / "rltui"
 
 

@@ -68,8 +68,10 @@ def test_without_a_library_it_says_which(runs: rltui.Runs, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(rltui.RltuiError, match="neither pandas nor polars is installed"):
         runs.frame()
-    with pytest.raises(rltui.RltuiError, match="pandas is not installed"):
+    with pytest.raises(rltui.RltuiError, match="pandas is not installed: pip install pandas"):
         runs.frame(library="pandas")
+    with pytest.raises(rltui.RltuiError, match="polars is not installed: pip install polars"):
+        runs.frame(library="polars")
 
 
 def test_unknown_words_are_refused(runs: rltui.Runs) -> None:

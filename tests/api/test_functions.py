@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_type_hints, is_typeddict
 
@@ -98,6 +99,16 @@ def test_a_metric_of_the_catalogue_is_a_key() -> None:
     assert run.metrics["kl.kto"] == "train/kl"
     assert "kl.kto" in run
     assert run["kl.kto"].steps.tolist() == run["train/kl"].steps.tolist()
+
+
+def test_points_show_their_count_and_their_ends(tmp_path: Path) -> None:
+    rows = ({"step": n, "loss": 0.5 if n == 1 else 0.25} for n in range(1, 202))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    points = rltui.read(tmp_path)[0]["loss"]
+    assert repr(points) == "<Points loss: 201 points, 0.5 at step 1 to 0.25 at step 201>"
+    one = replace(points, steps=points.steps[:1], values=points.values[:1])
+    assert repr(one) == "<Points loss: 1 point, 0.5 at step 1>"
+    assert repr(replace(one, steps=one.steps[:0])) == "<Points loss: none>"
 
 
 def test_several_logdirs_are_one_list(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from rltui import __version__, cli
+from rltui import __version__
 from rltui.cli import main
 from rltui.cli.parser import build_parser
-from rltui.commands import COMMANDS
+from rltui.commands import COMMANDS, NAMES, check, watch
 from rltui.commands.command import Command
 from tests.places import ROOT
 
@@ -28,6 +28,10 @@ def leave(arguments: list[str]) -> int:
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert leave(["--version"]) == 0
     assert capsys.readouterr().out == f"rltui {__version__}\n"
+
+
+def test_the_verbs_have_the_names_of_their_modules() -> None:
+    assert tuple(c.name for c in COMMANDS) == NAMES
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
@@ -93,8 +97,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[argparse.Namespace]:
         seen.append(options)
         return 0
 
-    fakes = tuple(c._replace(run=run) if c.name == "watch" else c for c in COMMANDS)
-    monkeypatch.setattr(cli, "COMMANDS", fakes)
+    monkeypatch.setattr(watch, "COMMAND", watch.COMMAND._replace(run=run))
     return seen
 
 
@@ -134,7 +137,7 @@ def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     def interrupt(options: argparse.Namespace) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "COMMANDS", tuple(c._replace(run=interrupt) for c in COMMANDS))
+    monkeypatch.setattr(check, "COMMAND", check.COMMAND._replace(run=interrupt))
     assert main(["check", str(tmp_path)]) == 130
 
 
@@ -247,7 +250,8 @@ def test_watch_needs_a_terminal_and_names_the_other_way(
 
 def test_nothing_heavy_is_imported_before_the_command_is_known() -> None:
     code = (
-        "import sys; from rltui.cli import COMMANDS, build_parser; build_parser(COMMANDS);"
+        "import sys; from rltui.commands import COMMANDS;"
+        "from rltui.cli.parser import build_parser; build_parser(COMMANDS);"
         "print([m for m in ('textual','numpy','plotext','yaml','tensorboard') if m in sys.modules])"
     )
     done = subprocess.run(

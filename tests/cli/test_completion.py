@@ -30,6 +30,9 @@ CASES = {
     "rltui plot --color n": ["never"],
     "rltui --print-completion f": ["fish"],
     "rltui lint --run": ["--run"],
+    "rltui watch --theme da": ["dark"],
+    "rltui check --framework trl-p": ["trl-ppo-classic"],
+    "rltui explain --framework cl": ["cleanrl"],
 }
 
 pytestmark = pytest.mark.usefixtures("_in_a_directory")
@@ -126,6 +129,16 @@ def test_fish_offers_commands_options_and_choices(tmp_path: Path) -> None:
     assert "never" in own["rltui --color n"]
 
 
+def test_fish_describes_options_but_not_each_value(tmp_path: Path) -> None:
+    need("fish")
+    (tmp_path / "rltui.fish").write_text(script("fish"))
+    ask = "source rltui.fish; complete -C 'rltui check --format '; complete -C 'rltui help sn'"
+    values = output("fish", "--no-config", "-c", ask).splitlines()
+    assert values == ["json", "line", "openmetrics", "text", "snapshot"]
+    ask = "source rltui.fish; complete -C 'rltui check --form'"
+    assert "what is printed" in output("fish", "--no-config", "-c", ask)
+
+
 def test_fish_offers_paths(tmp_path: Path) -> None:
     need("fish")
     (tmp_path / "rltui.fish").write_text(script("fish"))
@@ -145,6 +158,7 @@ def test_zsh_completes_in_its_line_editor(tmp_path: Path) -> None:
         assert line.completed("rltui check --fail") == "rltui check --fail-on="
         assert line.completed("rltui check --fail-on=b") == "rltui check --fail-on=bad"
         assert line.completed("rltui export --format j") == "rltui export --format jsonl"
+        assert line.completed("rltui watch --theme hi") == "rltui watch --theme high-contrast"
         assert line.completed("rltui help sn") == "rltui help snapshot"
         assert line.completed("rltui --color n") == "rltui --color never"
         assert line.completed("rltui check lo") == "rltui check logs\\ of\\ mine/"

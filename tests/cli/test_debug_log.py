@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui import __version__, cli
+from rltui import __version__
 from rltui.cli.debug_log import DebugLog
-from rltui.commands import COMMANDS
+from rltui.commands import check, watch
 from tests.commands.conftest import Cli, write_jsonl
 from tests.places import ROOT
 from tests.terminal import START_S, Terminal, environment
@@ -46,7 +46,8 @@ def fail(options: argparse.Namespace) -> int:
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command has a mistake."""
-    monkeypatch.setattr(cli, "COMMANDS", tuple(c._replace(run=fail) for c in COMMANDS))
+    for module in (check, watch):
+        monkeypatch.setattr(module, "COMMAND", module.COMMAND._replace(run=fail))
 
 
 def test_it_says_where_it_is_and_what_was_read(cli: Cli, state: Path, runs: Path) -> None:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from rltui.cli.parser import EXIT_CODES, build_parser, commands_of, parse
-from rltui.commands import COMMANDS
-from rltui.commands.command import Exit
+from rltui.cli.parser import (
+    EXIT_CODES,
+    build_parser,
+    needed_commands,
+    parse,
+    parsers_of,
+    spelled_out,
+)
+from rltui.commands import COMMANDS, NAMES
+from rltui.commands.command import Command, Exit
 from tests.commands.conftest import Cli
 
 
@@ -41,6 +50,31 @@ def test_options_are_not_abbreviated(cli: Cli, line: str) -> None:
     assert cli(*line.split()).code == 2
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "check . --jsn", "check", "check --fail-on wach .", "check -h", "--color never plot --help",
+        "check . plot --jsn", "plot check", "watch --help", "--json check .", "--debgu plot .",
+        "--version", "--version chekc", "--version check --jsn", "--color",
+        "--print-completion check", "--print-completion bash check", "help check",
+        "help chekc", "stream --x", "chekc .", "-x",
+    ],
+)  # fmt: skip
+def test_the_parser_of_one_command_says_what_that_of_all_says(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = spelled_out(line.split(), (*NAMES, "help"))
+
+    def said(commands: Sequence[Command]) -> tuple[object, ...]:
+        try:
+            options = parse(build_parser(commands), words)
+        except SystemExit as left:
+            return left.code, *capsys.readouterr()
+        return options.command, options.color, options.debug
+
+    assert said(needed_commands(words)) == said(COMMANDS)
+
+
 def test_what_follows_two_dashes_is_no_option() -> None:
     parser = build_parser(COMMANDS)
     found = parse(parser, ["explain", "--", "--loss"])
@@ -65,7 +99,7 @@ def test_watch_is_meant_also_after_options_of_every_command() -> None:
 
 
 def test_help_of_a_command(cli: Cli) -> None:
-    for name in commands_of(build_parser(COMMANDS)):
+    for name in parsers_of(build_parser(COMMANDS)):
         assert cli("help", name) == cli(name, "--help")
     assert cli("help") == cli("--help")
     assert cli("help").code == 0
@@ -79,7 +113,7 @@ def test_help_lists_the_exit_codes(cli: Cli) -> None:
 
 def test_help_fits_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for name in ("", *commands_of(build_parser(COMMANDS))):
+    for name in ("", *parsers_of(build_parser(COMMANDS))):
         shown, _, example = cli(*name.split(), "--help").out.partition("\nexample:")
         assert max(map(len, shown.splitlines())) <= 80
         assert bool(example) is bool(name)

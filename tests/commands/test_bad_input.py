@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.present.screens.tabs import TABS
 from rltui.present.screens.view import View
 from rltui.session import Session
 from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 from tests.formats.encode import event, header, simple
-from tests.present.screens.parts import assert_harmless, parts_of_run, parts_of_runs
+from tests.present.screens.parts import assert_harmless, parts_of_session
 
 READERS = ("check", "snapshot", "plot")
 
@@ -339,9 +338,5 @@ def evil_session(evil: Path) -> Session:
 def test_no_screen_shows_what_a_log_wants(evil_session: Session) -> None:
     view = View()
     for width, height in ((24, 6), (80, 24), (160, 45)):
-        for run in evil_session.runs():
-            for tab in TABS:
-                for lines in parts_of_run(run, tab.id, view, width, height):
-                    assert_harmless(lines, width, view)
-        for lines in parts_of_runs(evil_session, view, width):
+        for lines in parts_of_session(evil_session, view, width, height):
             assert_harmless(lines, width, view)

@@ -111,6 +111,25 @@ def test_another_driver_is_no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not has_terminal()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["/nope"], "browser.py: /nope: no such file or directory\n"),
+        (["https://host/runs?sig=x"], "browser.py: https://host/runs: a signature or token"),
+        ([str(LOGDIR), "http"], "rltui in a browser: "),
+        ([], "rltui in a browser: "),
+    ],
+)
+def test_the_example_says_what_is_wrong_before_it_serves(arguments: list[str], said: str) -> None:
+    example = [sys.executable, str(ROOT / "examples/browser.py"), *arguments]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        example, env=environ, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(said)
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 def test_a_browser_shows_the_example(tmp_path: Path) -> None:
     pytest.importorskip("textual_serve", reason="the extra 'web' is not installed")

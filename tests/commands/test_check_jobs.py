@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import pickle
 import shutil
@@ -10,13 +11,17 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rltui.cli import main
+from rltui.commands import worker_processes
 from rltui.commands.check_share import Judged, judged, shares_of
+from rltui.commands.worker_processes import in_processes
 from rltui.config import load_config
 from rltui.session import Session
 from rltui.session.choice import Choice
@@ -110,6 +115,60 @@ def test_shares_survive_pickling_with_any_configuration(logdir: Path, tmp_path: 
     ]
 
 
+def test_this_process_does_a_share_while_the_others_do_theirs(tmp_path: Path) -> None:
+    for name in "ab":
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "here").write_text("here")
+    results = in_processes(Path.read_text, [tmp_path / n for n in "ab"], [tmp_path / "here"])
+    assert next(results) == "here"  # the others wait for somebody who writes
+    for name in "ba":
+        (tmp_path / name).write_text(name)
+        assert next(results) == name
+    assert not list(results)
+
+
+def test_an_error_in_this_process_ends_the_others(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a")
+    results = in_processes(Path.read_text, [tmp_path / "a"], [tmp_path / "none"])
+    with pytest.raises(FileNotFoundError):
+        next(results)
+    assert not multiprocessing.active_children()
+
+
+def end_children(_: str) -> None:
+    for process in multiprocessing.active_children():
+        process.kill()
+        process.join()
+
+
+def test_a_process_that_was_killed_before_it_began_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = worker_processes._started
+
+    def killed() -> tuple[Connection, SpawnProcess]:
+        connection, process = started()
+        end_children("")
+        return connection, process
+
+    monkeypatch.setattr(worker_processes, "_started", killed)
+    with pytest.raises(RuntimeError, match="ended before it had judged"):
+        list(in_processes(len, ["abc"]))
+
+
+def test_a_process_that_was_killed_with_its_work_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = worker_processes._started
+
+    def stopped() -> tuple[Connection, SpawnProcess]:
+        connection, process = started()
+        os.kill(process.pid or 0, signal.SIGSTOP)
+        return connection, process
+
+    monkeypatch.setattr(worker_processes, "_started", stopped)
+    results = in_processes(end_children, ["for a process"], ["here"])
+    assert next(results) is None
+    with pytest.raises(RuntimeError, match="ended before it had judged"):
+        next(results)
+
+
 def children_of(pid: int) -> list[int]:
     found = subprocess.run(
         ["ps", "--ppid", str(pid), "-o", "pid="], capture_output=True, text=True, check=False
@@ -149,7 +208,8 @@ def test_no_process_is_left_over(tmp_path: Path, number: signal.Signals) -> None
             process.kill()
         process.wait(20)
         end = time.monotonic() + 20
-        while any(Path(f"/proc/{p}/cmdline").exists() for p in workers):
+        # Path.exists raises for a process that ends meanwhile.
+        while any(os.path.exists(f"/proc/{p}/cmdline") for p in workers):  # noqa: PTH110
             assert time.monotonic() < end, "a process is left over"
     finally:
         for writer in writers:

@@ -13,6 +13,7 @@ from rltui import __version__
 from rltui.cli import main
 from rltui.commands.command import Exit
 from rltui.files.filesystem import Mounts
+from rltui.present.output.doctor_report import doctor_text
 
 ROWS = "".join(f'{{"step": {s}, "loss": {s / 9}}}\n' for s in range(1, 9))
 
@@ -69,6 +70,16 @@ def test_without_logdir_it_shows_installation_and_terminal(
     assert doctor(capsys)[1]["terminal"]["colours"] == "none"
 
 
+def test_extras_that_are_there_are_apart_from_those_that_are_missing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = doctor(capsys)[1]
+    found["extras"] = {"metrics": True, "parquet": False, "ray": False, "web": True}
+    shown = [line.split(maxsplit=1) for line in doctor_text(found).splitlines() if line]
+    assert ["extras", "metrics, web"] in shown
+    assert ["missing", "parquet, ray: pip install 'rltui[NAME]'"] in shown
+
+
 def test_runs_files_and_formats(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     logdir = a_logdir(tmp_path)
     code, found = doctor(capsys, logdir)
@@ -81,7 +92,7 @@ def test_runs_files_and_formats(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert facts["filesystem"] == (Mounts().kind_of(logdir) or None)
     shown = text(capsys, logdir)
     assert f"{run['run']}: jsonl" in shown
-    assert "1, from 1 files" in shown
+    assert "1, from 1 file" in shown
 
 
 def test_what_is_not_read_has_a_reason(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -106,6 +117,18 @@ def test_a_log_without_permission_is_named(
     monkeypatch.setattr("rltui.session.logdir_facts.os.access", lambda path, _: path != log)
     assert doctor(capsys, logdir)[1]["logdirs"][0]["unreadable"] == [str(log)]
     assert f"✖ no permission to read {log}" in text(capsys, logdir)
+
+
+def test_directories_that_are_not_watched_are_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logdir = a_logdir(tmp_path)
+    facts = doctor(capsys, logdir)[1]["logdirs"][0]
+    if not facts["inotify"]:
+        pytest.skip("no inotify here")
+    assert facts["why"].endswith("reports every write")
+    monkeypatch.setattr("rltui.sources.follow.inotify.most_watches", lambda: 1)
+    assert "in 1 of 2 directories, the others are polled" in text(capsys, logdir)
 
 
 @pytest.mark.parametrize(

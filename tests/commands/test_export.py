@@ -306,6 +306,12 @@ def test_a_file_and_standard_output_are_the_same(cli: Cli, logs: Path, tmp_path:
     assert (tmp_path / "x.csv").read_text(encoding="utf-8") == cli("export", logs).out
 
 
+def test_an_address_is_no_place_to_write_to(cli: Cli, logs: Path) -> None:
+    result = cli("export", logs, "-o", "s3://b/x.csv")
+    assert (result.code, result.out) == (2, "")
+    assert "writes to this machine only" in result.err
+
+
 @pytest.mark.parametrize("place", ["out.csv", "events/out.csv", "../logs/out.csv", "lines.jsonl"])
 def test_nothing_is_written_into_a_log_directory(cli: Cli, logs: Path, place: str) -> None:
     before = sorted(p.name for p in logs.rglob("*"))

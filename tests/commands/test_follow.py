@@ -6,9 +6,20 @@ import json
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+
+from rltui.commands.check import follow as follow_session
+from rltui.config import HooksConfig
+from rltui.core.address import parse_logdir
+from rltui.core.batch import Note
+from rltui.core.level import Level
+from tests.clock import ManualClock
+from tests.fakes import FakeReader, a_session
 
 HEALTHY = [0.8 + 0.001 * (s % 7) for s in range(200)]
 
@@ -72,3 +83,36 @@ def test_a_choice_that_matches_nothing_is_reported_at_the_start(tmp_path: Path) 
         process.communicate(timeout=60)
     assert said == b"rltui: no run matches 'zzz' (--run); 1 run found: one; waiting for one\n"
     assert process.returncode == 128 + signal.SIGTERM
+
+
+def test_an_outage_is_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """On standard error: the format of the JSON lines has events of runs alone."""
+    logdir, other = parse_logdir("node7:/runs"), parse_logdir("node7:/more")
+    bucket = parse_logdir("s3://bucket/runs")
+    reader = FakeReader()
+    session = a_session(reader=reader, logdirs=(logdir, other, bucket), clock=ManualClock())
+    at = time.strftime("%H:%M:%S", time.localtime(session.clock.now()))
+
+    def turns() -> Iterator[None]:
+        yield
+        reader.out_of_reach = (logdir, other)
+        reader.notes = (Note(logdir, None, Level.WATCH, "not reachable since 10:00:00: no\x1b[1m"),)
+        yield
+        yield
+        reader.out_of_reach, reader.notes = (), ()
+        reader.unread = (Note(other, None, Level.WATCH, "no such file"),)
+        yield
+        reader.out_of_reach = (bucket,)
+        yield
+
+    with patch("rltui.session.following.turns", lambda _: turns()):
+        follow_session(session, HooksConfig(), json=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        r"rltui: node7:/runs: not reachable since 10:00:00: no\x1b[1m",
+        r"rltui: node7:/more: not reachable since 10:00:00: no\x1b[1m",
+        f"rltui: node7:/runs: can be reached again since {at}",
+        "rltui: node7:/more: no such file",
+        "rltui: s3://bucket/runs: out of reach",
+    ]

@@ -132,10 +132,45 @@ def until_served(server: MetricsServer) -> bytes:
             return page(server)
 
 
+@contextlib.contextmanager
+def asking(server: MetricsServer, answers: list[bytes]) -> Iterator[None]:
+    """A client whose request waits for the page."""
+    request = b"GET /metrics HTTP/1.1\r\n\r\n"
+    client = threading.Thread(target=lambda: answers.append(sent(server, request)))
+    client.start()
+    assert server.asked.wait(PATIENCE_S)
+    yield
+    client.join()
+
+
+@pytest.mark.parametrize("size", [len(PAGE), 8 << 20])
+def test_who_waits_at_the_end_gets_the_whole_last_page(size: int) -> None:
+    answers: list[bytes] = []
+    server = MetricsServer(("127.0.0.1", 0))
+    with contextlib.ExitStack() as clients, server:
+        clients.enter_context(asking(server, answers))
+        server.end(lambda: PAGE.rjust(size))
+    assert answers[0].endswith(PAGE)
+    assert len(answers[0]) > size
+    with pytest.raises(ConnectionRefusedError):
+        connection(server)
+
+
+def test_a_server_that_is_interrupted_closes_its_connections(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    answers: list[bytes] = []
+    server = MetricsServer(("127.0.0.1", 0))
+    with contextlib.ExitStack() as clients, server:
+        clients.enter_context(asking(server, answers))
+    assert answers == [b""]
+    assert capfd.readouterr().err == ""
+
+
 def test_a_place_that_is_taken_is_an_error(server: MetricsServer) -> None:
     port = int(urlsplit(server.url).port or 0)
     with (
-        pytest.raises(UsageError, match="cannot listen on 127"),
+        pytest.raises(UsageError, match=r"cannot listen on 127[^(']*$"),
         MetricsServer(("127.0.0.1", port)),
     ):
         pass
@@ -152,7 +187,13 @@ def test_it_listens_on_the_loopback_unless_told_otherwise() -> None:
     assert _address("[::1]:80") == ("::1", 80)
 
 
-@pytest.mark.parametrize("text", ["host", "host:", "host:http", ":70000", ":-1", ":٣"])
+@pytest.mark.parametrize("text", [":70000", "127.0.0.1:99999"])
+def test_a_port_beyond_the_last_is_refused(text: str) -> None:
+    with pytest.raises(Exception, match="ports go up to 65535"):
+        _address(text)
+
+
+@pytest.mark.parametrize("text", ["host", "host:", "host:http", ":-1", ":٣"])
 def test_a_bad_address_is_refused(text: str) -> None:
     with pytest.raises(Exception, match="is not ADDR:PORT"):
         _address(text)

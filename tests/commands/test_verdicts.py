@@ -44,6 +44,15 @@ def test_fail_on(cli: Cli, bad_logs: Path, limit: str, code: int) -> None:
     assert cli("check", bad_logs, "--fail-on", limit).code == code
 
 
+def test_an_empty_path_is_a_usage_error_and_judges_nothing(
+    cli: Cli, well: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(well)
+    result = cli("check", "")
+    assert (result.code, result.out) == (2, "")
+    assert "the path is empty" in result.err
+
+
 def test_fail_on_watch_is_stricter_than_bad(cli: Cli, tmp_path: Path) -> None:
     tags = grpo_tags(60)
     tags["actor/pg_clipfrac"] = [0.002] * 30 + [0.25] * 30

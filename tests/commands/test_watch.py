@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gc
+import os
 import weakref
 from collections.abc import Awaitable, Callable
 from functools import partialmethod
@@ -17,7 +17,11 @@ from rltui.session import Session
 from rltui.tui.app import RltuiApp
 from rltui.tui.picker_app import PickerApp
 from rltui.tui.widgets.line_list import LineList
+from tests import heap
 from tests.commands.conftest import Cli
+from tests.remote.ssh.far_host import FarHost, far_host
+
+__all__ = ["far_host"]
 
 _RUN = App.run
 
@@ -74,10 +78,58 @@ def test_the_session_that_was_left_is_gone_before_the_next_choice(
 
     monkeypatch.setattr(PickerApp, "run", by_hand(pick))
     monkeypatch.setattr(RltuiApp, "run", by_hand(leave))
-    try:
+    with heap.commands_change_it():
         result = cli("watch")
-    finally:
-        gc.unfreeze()
     assert result.code == 0
     assert (len(sessions), alive) == (2, [0, 0, 0])
     assert "exp" not in result.out, "the verdict is the last word of who leaves"
+
+
+@pytest.fixture
+def far(far_host: FarHost, sessions: list[weakref.ReferenceType[Session]], tmp_path: Path) -> Path:
+    """A directory on another host with one run."""
+    del far_host, sessions
+    return tmp_path / "project"
+
+
+def test_a_missing_path_on_another_host_ends_watch(
+    cli: Cli, far: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def wait(pilot: Pilot[Any]) -> None:
+        while pilot.app.is_running:
+            await pilot.pause(0.01)
+
+    monkeypatch.setattr(RltuiApp, "run", by_hand(wait))
+    result = cli("watch", f"node7:{far}/none")
+    assert result.code == 2
+    assert result.err == f"rltui: node7:{far}/none: no such file or directory\n"
+    assert "no runs were found" not in result.out
+
+
+def test_the_app_is_there_before_the_other_host_answers(
+    cli: Cli, far: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = tmp_path / "gate"
+    there = os.environ["RLTUI_REMOTE_COMMAND"]
+    script = tmp_path / "there"
+    script.write_text(f'#!/bin/sh\nwhile [ ! -e {gate} ]; do sleep 0.02; done\nexec {there} "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", str(script))
+    seen: list[str] = []
+
+    async def look(pilot: Pilot[Any]) -> None:
+        app = pilot.app
+        assert isinstance(app, RltuiApp)
+        while not app.session.searching:
+            await pilot.pause(0.01)
+        seen.append(str(app.session.searching[0].logdir))
+        assert app.session.searching[0].connecting
+        gate.touch()
+        while not app.session.runs():
+            await pilot.pause(0.01)
+        seen.append(app.session.runs()[0].key.name)
+        await pilot.press("q")
+
+    monkeypatch.setattr(RltuiApp, "run", by_hand(look))
+    assert cli("watch", f"node7:{far}").code == 0
+    assert seen == [f"node7:{far}", "exp"]

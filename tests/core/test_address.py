@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.core.address import RemotePath, identity, is_remote, parse_logdir
+from rltui.core.address import RemotePath, identity, is_remote, parse_logdir, spelled_out
 from rltui.core.errors import UsageError
 
 ADDRESSES = [
@@ -55,7 +55,7 @@ def test_what_exists_here_comes_first(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not is_remote(parse_logdir("node7:runs"))
 
 
-@pytest.mark.parametrize("text", ["runs", "./a:b", "/data/a:b", "-", "a b:c", "a\0b", ""])
+@pytest.mark.parametrize("text", ["runs", "./a:b", "/data/a:b", "-", "a b:c", "a\0b"])
 def test_other_names_are_paths_here(text: str) -> None:
     assert parse_logdir(text) == Path(text)
     assert not is_remote(parse_logdir(text))
@@ -96,3 +96,30 @@ def test_a_signature_is_refused_and_never_shown() -> None:
 def test_a_host_is_needed(text: str) -> None:
     with pytest.raises(UsageError, match="has no host"):
         parse_logdir(text)
+
+
+def test_an_empty_path_is_not_the_working_directory() -> None:
+    with pytest.raises(UsageError, match=r"the path is empty"):
+        parse_logdir("")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("s3:/b/x", "s3://b/x"), ("s3:b/x", "s3://b/x"), ("gs:b", "gs://b"), ("Ray:/x", "ray://x")],
+)
+def test_a_protocol_without_its_slashes_is_no_host(text: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"did you mean {meant}\\?"):
+        parse_logdir(text)
+    assert str(parse_logdir(f"me@{text}")).startswith("me@")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Connect call failed ('127.0.0.1', 1)", "Connect call failed 127.0.0.1:1"),
+        ("Connect call failed ('::1', 80, 0, 0)", "Connect call failed [::1]:80"),
+        ("nothing ('a', 'b')", "nothing ('a', 'b')"),
+    ],
+)
+def test_addresses_of_libraries_are_spelled_out(text: str, shown: str) -> None:
+    assert spelled_out(text) == shown

@@ -74,6 +74,7 @@ def slurm(desk: Desk) -> bool:
         "examples/slurm/job.sh" in desk.called("sbatch")
         and verdict["level"] == "bad"
         and "entropy collapse" in desk.called("curl")
+        and "✖ grpo 90: learning rate × 200" in desk.called("curl")
         and not list(desk.home.glob("*.pid"))
     )
 

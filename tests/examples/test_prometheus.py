@@ -81,7 +81,11 @@ def test_the_text_and_the_rules_pass_promtool() -> None:
 @needs_prometheus
 def test_prometheus_scrapes_and_the_alert_fires(tmp_path: Path) -> None:
     pytest.importorskip("prometheus_client", reason="the extra 'metrics' is not installed")
-    command = [sys.executable, "-m", "rltui", "serve-metrics", str(LOGDIR)]
+    logdir = tmp_path / "runs"
+    shutil.copytree(
+        LOGDIR, logdir, copy_function=shutil.copy
+    )  # written just now: old runs do not ring
+    command = [sys.executable, "-m", "rltui", "serve-metrics", str(logdir)]
     with subprocess.Popen(
         [*command, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True, cwd=ROOT
     ) as server:

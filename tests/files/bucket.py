@@ -62,6 +62,7 @@ class Bucket(fsspec.AbstractFileSystem):  # type: ignore[name-defined,misc]
         return path.partition("://")[2].rstrip("/")
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> list[dict[str, Any]]:
+        path = path.rstrip("/")
         self._ask("ls", path)
         below = {p for p in self.objects if p.startswith(f"{path}/")}
         names = {f"{path}/{p[len(path) + 1 :].split('/')[0]}" for p in below}

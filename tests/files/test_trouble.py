@@ -17,6 +17,7 @@ from rltui.files.trouble import (
     Trouble,
     TroubledPaths,
     is_missing,
+    lasting,
     reason_of,
 )
 
@@ -108,3 +109,12 @@ def test_a_path_that_nobody_visits_any_more_is_forgotten() -> None:
     paths.update([note(A, "cannot be read: x")], ())
     paths.update([], {B})
     assert paths.notes == ()
+
+
+def test_trouble_lasts_until_the_file_can_be_read_again() -> None:
+    skipped = Note(A, 40, Level.WATCH, "line is no JSON")
+    lost, elsewhere = (Note(path, None, Level.WATCH, "is locked") for path in (A, B))
+    again, other = (Note(A, None, Level.OK, text) for text in (READABLE, "line without a step"))
+    assert lasting([skipped, lost, elsewhere, other]) == [skipped, lost, elsewhere]
+    assert lasting([skipped, lost, elsewhere, again]) == [skipped, elsewhere]
+    assert lasting([lost, again, lost]) == [lost]

@@ -94,14 +94,9 @@ def _copied(decoded: Decoded) -> object:
 
 @contextmanager
 def _traced() -> Iterator[Callable[[], int]]:
-    """Gives the bytes allocated and not freed since.
-
-    What is there before is left out of the collections: thousands of collected tests are.
-    """
-    gc.freeze()
+    """Gives the bytes allocated and not freed since."""
     tracemalloc.start()
     try:
         yield lambda: (gc.collect(), tracemalloc.get_traced_memory()[0])[1]
     finally:
         tracemalloc.stop()
-        gc.unfreeze()

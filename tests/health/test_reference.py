@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from rltui.catalogue.model import TagInfo, counterpart
 from rltui.core.level import Direction
 from rltui.health.cases import case_run
+from rltui.health.detectors.reference import off_course
+from rltui.health.detectors.signal import Rows
 from rltui.health.reference import Alignment, Reference
 from rltui.store import RunData
-from tests.builders import a_batch, a_run, steps
+from tests.builders import a_batch, a_block, a_run, steps
 
 TAG = "reward.mean"
 
@@ -52,6 +54,29 @@ def test_a_run_is_not_compared_with_itself() -> None:
     assert Reference(run, UP, "past").at_rows(run, UP, TAG) == {}
 
 
+@pytest.mark.parametrize("rows", [120, 5000])
+@pytest.mark.parametrize("alignment", [Alignment.STEP, Alignment.TIME])
+def test_an_equal_run_has_not_left_the_course(rows: int, alignment: Alignment) -> None:
+    """Bursts longer than the median that is compared, shorter than what smooths the course."""
+    values = np.zeros(rows)
+    values[40:48] = values[90:96] = -1.0
+    walls = [1e9 + row // 3 for row in range(rows)]
+    past, again = (a_run(a_block({TAG: values.tolist()}, walls=walls)) for _ in range(2))
+    at = Reference(past, UP, "past", alignment).at_rows(again, UP, TAG)
+    signal = off_course(Rows(values, np.arange(rows), at), spreads=0, reach_share=0)
+    assert not signal.silent
+    assert not signal.beyond.any()
+
+
+def test_a_burst_that_the_reference_had_elsewhere_has_left_the_course() -> None:
+    values = np.zeros(120)
+    values[40:48] = -1.0
+    past, other = a_run({TAG: values.tolist()}), values[::-1]
+    at = Reference(past, UP, "past").at_rows(a_run({TAG: other.tolist()}), UP, TAG)
+    signal = off_course(Rows(other, np.arange(120), at), spreads=3, reach_share=0.15)
+    assert np.flatnonzero(signal.beyond).tolist() == list(range(74, 82))
+
+
 def test_a_few_rows_are_no_course() -> None:
     assert Reference(rising(7), UP, "past").at_rows(rising(50), UP, TAG) == {}
 
@@ -81,8 +106,6 @@ def test_runs_are_aligned_by_time_and_by_tokens() -> None:
 
 
 def test_without_times_nothing_is_aligned_by_time() -> None:
-    from tests.builders import a_block
-
     walls = [float("nan")] * 20
     run = a_run(a_block({TAG: [1.0] * 20}, walls=walls))
     assert Reference(run, UP, "past", Alignment.TIME).at_rows(rising(20), UP, TAG) == {}

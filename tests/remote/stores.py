@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -13,11 +14,18 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import quote
+from urllib.request import Request, urlopen
 from uuid import uuid4
 
 import pytest
 
 _START_TRIES = 600
+#: The account that every Azurite has, and its key, as its documentation gives them.
+_AZURITE = (
+    "devstoreaccount1",
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
+)
 
 
 def need_extra(*modules: str) -> None:
@@ -102,6 +110,54 @@ class S3Shelf:
         self._client.delete_object(Bucket=self._bucket, Key=f"runs/{name}")
 
 
+class GcsShelf:
+    """A bucket of the emulator of Google Cloud Storage."""
+
+    def __init__(self, url: str) -> None:
+        self._url, self._bucket = url, uuid4().hex
+        self._call("POST", "/storage/v1/b", json.dumps({"name": self._bucket}).encode())
+        self.address = f"gs://{self._bucket}/runs"
+
+    def put(self, name: str, data: bytes) -> None:
+        query = f"uploadType=media&name={quote(f'runs/{name}', safe='')}"
+        self._call("POST", f"/upload/storage/v1/b/{self._bucket}/o?{query}", data)
+
+    def append(self, name: str, data: bytes) -> None:
+        self.put(name, self._call("GET", f"{self._place(name)}?alt=media") + data)
+
+    def delete(self, name: str) -> None:
+        self._call("DELETE", self._place(name))
+
+    def _place(self, name: str) -> str:
+        return f"/storage/v1/b/{self._bucket}/o/{quote(f'runs/{name}', safe='')}"
+
+    def _call(self, method: str, place: str, data: bytes | None = None) -> bytes:
+        kind = "application/json" if place.endswith("/b") else "application/octet-stream"
+        request = Request(self._url + place, data, {"Content-Type": kind}, method=method)
+        with urlopen(request) as answer:
+            return bytes(answer.read())
+
+
+class AzureShelf:
+    """A container of Azurite."""
+
+    def __init__(self, connection: str) -> None:
+        from azure.storage.blob import BlobServiceClient
+
+        name, client = uuid4().hex, BlobServiceClient.from_connection_string(connection)
+        self._container = client.create_container(name)
+        self.address = f"abfs://{name}/runs"
+
+    def put(self, name: str, data: bytes) -> None:
+        self._container.upload_blob(f"runs/{name}", data, overwrite=True)
+
+    def append(self, name: str, data: bytes) -> None:
+        self.put(name, self._container.download_blob(f"runs/{name}").readall() + data)
+
+    def delete(self, name: str) -> None:
+        self._container.delete_blob(f"runs/{name}")
+
+
 @contextmanager
 def web_server(folder: Path) -> Iterator[WebServer]:
     """A web server of a directory; skips without aiohttp, which its readers need."""
@@ -123,6 +179,35 @@ def s3_server() -> Iterator[str]:
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     with _running(command, port):
         yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def gcs_server() -> Iterator[str]:
+    """The address of a local Google Cloud Storage; skips where its emulator or gcsfs is missing."""
+    for module in ("gcsfs", "gcp_storage_emulator"):
+        pytest.importorskip(module, reason=f"{module} is not installed")
+    port = free_port()
+    serve = "import sys; from gcp_storage_emulator.__main__ import main; main(sys.argv[1:])"
+    options = ["start", "--in-memory", "--host", "127.0.0.1", "--port", str(port)]
+    with _running([sys.executable, "-c", serve, *options], port):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def azure_server(folder: Path) -> Iterator[str]:
+    """How to connect to a local Azure Blob Storage; skips without Azurite (npm) or adlfs."""
+    pytest.importorskip("adlfs", reason="adlfs is not installed")
+    azurite = shutil.which("azurite-blob")
+    if azurite is None:
+        pytest.skip("Azurite is not installed")
+    port = free_port()
+    options = ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", str(folder)]
+    quiet = ["--silent", "--skipApiVersionCheck", "--disableTelemetry"]
+    with _running([azurite, *options, *quiet], port):
+        yield (
+            f"DefaultEndpointsProtocol=http;AccountName={_AZURITE[0]};AccountKey={_AZURITE[1]};"
+            f"BlobEndpoint=http://127.0.0.1:{port}/{_AZURITE[0]};"
+        )
 
 
 @contextmanager
@@ -188,6 +273,12 @@ class WebServer(ThreadingHTTPServer):
         self.folder = folder
         self.busy = 0
         """The status code of every answer, while it is not 0."""
+        self.slashes = True
+        """Whether the address of a directory ends with a slash: one without leads there."""
+        self.ranges = True
+        """Whether it sends ranges of files: Python's own does not."""
+        self.asked: list[str] = []
+        """What was asked for."""
 
     @property
     def url(self) -> str:
@@ -205,14 +296,18 @@ class _WebHandler(BaseHTTPRequestHandler):
 
     def _answer(self, *, body: bool) -> None:
         assert isinstance(self.server, WebServer)
+        self.server.asked.append(self.path)
         path = self.server.folder / self.path.strip("/")
+        fits = self.path == "/" or self.path.endswith("/") == self.server.slashes
         if self.server.busy:
             self._send(self.server.busy, b"", "text/plain", body, {})
-        elif path.is_dir():
+        elif path.is_dir() and not fits and self.server.slashes:
+            self._send(301, b"", "text/plain", body, {"Location": f"{self.path}/"})
+        elif path.is_dir() and fits:
             names = [f"{p.name}/" if p.is_dir() else p.name for p in path.iterdir()]
             page = "".join(f'<a href="{n}">{n}</a>' for n in ["../", *names]).encode()
             self._send(200, page, "text/html", body, {})
-        elif path.is_file():
+        elif path.is_file() and not self.path.endswith("/"):
             self._send_file(path, body)
         else:
             self._send(404, b"", "text/plain", body, {})
@@ -221,7 +316,8 @@ class _WebHandler(BaseHTTPRequestHandler):
         data = path.read_bytes()
         headers: dict[str, Any] = {"ETag": f'"{len(data)}-{path.stat().st_mtime_ns}"'}
         code = 200
-        wanted = self.headers.get("Range")
+        assert isinstance(self.server, WebServer)
+        wanted = self.headers.get("Range") if self.server.ranges else None
         if wanted:
             begin, _, end = wanted.removeprefix("bytes=").partition("-")
             if int(begin) >= len(data):

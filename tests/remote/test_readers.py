@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from rltui.core.batch import Batch, RunKey
+import pytest
+
+from rltui.core.batch import Batch, Note, RunKey
+from rltui.core.errors import SourceError, UnreachableError
+from rltui.core.level import Level
 from rltui.remote.opening import Wishes
-from rltui.remote.readers import Part, Readers
+from rltui.remote.part import Part
+from rltui.remote.readers import Readers
 from rltui.session.naming import Naming
 from rltui.sources.follow.reader import Reader
 
@@ -22,7 +29,7 @@ def readers(groups: Sequence[Sequence[tuple[int, Path]]], wishes: Wishes | None 
     """A reader for each group of numbered logdirs."""
     wishes, parts = wishes or Wishes(), []
     for group in groups:
-        part = Part(tuple(n for n, _ in group), wishes.choose)
+        part = Part([path for _, path in group], [n for n, _ in group], wishes.choose)
         part.open(Reader([path for _, path in group], choose=part.wishes(wishes).choose))
         parts.append(part)
     return Readers(parts)
@@ -82,7 +89,7 @@ class LateReader(Reader):
 
 
 def test_a_call_for_a_batch_that_was_drained_ends_no_wait(tmp_path: Path) -> None:
-    part = Part((0,), None)
+    part = Part([tmp_path], [0])
     part.open(LateReader([tmp_path]))
     one = Readers([part])
     assert part.reader.on_batch is not None
@@ -109,3 +116,212 @@ def test_a_run_is_read_again_by_its_part(tmp_path: Path) -> None:
     again = both.read_again(first.run, {first.source.path: first.source}, [0])
     assert again is not None
     assert points(list(again)) == {RunKey(1, "run"): 3}
+
+
+class BrokenReader(Reader):
+    """Its thread broke, and a file that is read whole cannot be read to its end."""
+
+    def drain(self, max_batches: int = 64) -> list[Batch]:
+        raise SourceError("broken")
+
+    def read_all(self) -> Iterator[Batch]:
+        yield from super().read_all()
+        raise SourceError("broken")
+
+
+def with_broken(good: Path, bad: Path) -> Readers:
+    parts = []
+    for number, (path, kind) in enumerate(((good, Reader), (bad, BrokenReader))):
+        part = Part([path], [number])
+        part.open(kind([path]))
+        parts.append(part)
+    return Readers(parts)
+
+
+def test_batches_are_handed_over_before_the_error_of_another_part(tmp_path: Path) -> None:
+    log(tmp_path / "a" / "run", 2)
+    log(tmp_path / "b" / "run", 3)
+    both = with_broken(tmp_path / "a", tmp_path / "b")
+    both.scan()
+    both.start()
+    found: list[Batch] = []
+    try:
+        while not found:
+            assert both.wait(20)
+            with suppress(SourceError):
+                found += both.drain()
+        with pytest.raises(SourceError, match="broken"):
+            both.drain()
+    finally:
+        both.stop()
+    assert points(found) == {RunKey(0, "run"): 2}
+
+
+def test_a_part_that_fails_midway_does_not_end_the_others(tmp_path: Path) -> None:
+    log(tmp_path / "a" / "run", 2)
+    log(tmp_path / "b" / "run", 3)
+    both = with_broken(tmp_path / "b", tmp_path / "a")
+    both = Readers(reversed(both._parts))
+    both.scan()
+    found = points(list(both.read_all()))
+    assert found == {RunKey(0, "run"): 3, RunKey(1, "run"): 2}
+    assert both.out_of_reach == (tmp_path / "a",)
+    assert [(n.path, n.message) for n in both.notes] == [(tmp_path / "a", "broken")]
+
+
+def test_if_all_parts_fail_midway_that_is_an_error(tmp_path: Path) -> None:
+    log(tmp_path / "a" / "run", 2)
+    part = Part([tmp_path / "a"], [0])
+    part.open(BrokenReader([tmp_path / "a"]))
+    one = Readers([part])
+    one.scan()
+    batches = one.read_all()
+    assert points([next(batches)]) == {RunKey(0, "run"): 2}
+    with pytest.raises(SourceError, match="broken"):
+        next(batches)
+
+
+def later(*logdirs: Path) -> Readers:
+    return Readers([_part(n, path) for n, path in enumerate(logdirs)], partial=True, later=True)
+
+
+def _part(number: int, path: Path) -> Part:
+    part = Part([path], [number])
+    part.open(Reader([path]))
+    return part
+
+
+def until(readers: Readers, count: int) -> dict[RunKey, int]:
+    found: list[Batch] = []
+    while len(points(found)) < count:
+        assert readers.wait(20)
+        found += readers.drain()
+    return points(found)
+
+
+def test_searching_may_be_left_to_threads(tmp_path: Path) -> None:
+    log(tmp_path / "a" / "run", 2)
+    one = later(tmp_path / "a")
+    one.scan()
+    assert one.searching == (tmp_path / "a",)
+    assert one.run_count == 0
+    one.start()
+    try:
+        assert until(one, 1) == {RunKey(0, "run"): 2}
+        assert not one.searching
+    finally:
+        one.stop()
+
+
+def test_what_threads_do_not_find_is_an_error_of_drain(tmp_path: Path) -> None:
+    both = later(tmp_path / "a", tmp_path / "b")
+    both.start()
+    try:
+        assert both.wait(20)
+        with pytest.raises(SourceError, match="a: no such file or directory"):
+            both.drain()
+        assert both.drain() == []
+    finally:
+        both.stop()
+
+
+def test_what_is_missing_is_searched_again_while_others_are_read(tmp_path: Path) -> None:
+    log(tmp_path / "a" / "run", 2)
+    both = later(tmp_path / "a", tmp_path / "b")
+    both.start()
+    try:
+        assert until(both, 1) == {RunKey(0, "run"): 2}
+        while both.searching:
+            both.wait(0.01)
+        missing = Note(tmp_path / "b", None, Level.WATCH, "no such file or directory")
+        assert both.notes == both.unread == (missing,)
+        log(tmp_path / "b" / "run", 3)
+        assert until(both, 1) == {RunKey(1, "run"): 3}
+        assert both.notes == both.unread == ()
+    finally:
+        both.stop()
+
+
+class AwayReader(Reader):
+    """Its host does not answer."""
+
+    def scan(self) -> tuple[()]:
+        raise UnreachableError("node7: does not answer")
+
+
+def test_a_missing_path_does_not_end_the_wait_for_a_host(tmp_path: Path) -> None:
+    away = Part([tmp_path / "away"], [0])
+    away.open(AwayReader([tmp_path / "away"]))
+    both = Readers([away, _part(1, tmp_path / "b")], partial=True, later=True)
+    both.start()
+    try:
+        while both.searching:
+            both.wait(0.01)
+        assert both.drain() == []
+        assert [note.path for note in both.unread] == [tmp_path / "b"]
+        log(tmp_path / "b" / "run", 3)
+        assert until(both, 1) == {RunKey(1, "run"): 3}
+    finally:
+        both.stop()
+
+
+def test_a_host_out_of_reach_is_no_end(tmp_path: Path) -> None:
+    part = Part([tmp_path], [0])
+    part.open(AwayReader([tmp_path]))
+    one = Readers([part], partial=True, later=True)
+    one.start()
+    try:
+        while one.searching:
+            one.wait(0.01)
+        assert one.drain() == []
+        assert one.out_of_reach == (tmp_path,)
+        assert [n.message for n in one.notes] == ["node7: does not answer"]
+        assert not one.unread
+    finally:
+        one.stop()
+
+
+class SlowReader(Reader):
+    """Is stopped while it searches."""
+
+    started = False
+
+    def scan(self) -> tuple[()]:
+        self.stop_from_outside()
+        return ()
+
+    def start(self) -> None:
+        self.started = True
+
+    def stop_from_outside(self) -> None:
+        """What the test does meanwhile."""
+
+
+def test_nothing_is_started_after_the_end(tmp_path: Path) -> None:
+    part, reader, over = Part([tmp_path], [0]), SlowReader([tmp_path]), threading.Event()
+    part.open(reader)
+    reader.stop_from_outside = part.stop  # type: ignore[method-assign]
+    part.on_batch = over.set
+    part.start()
+    assert over.wait(20)
+    assert not reader.started
+
+
+class HungReader(Reader):
+    """Ends when all others are told to, too."""
+
+    others: threading.Barrier
+
+    def stop(self) -> None:
+        self.others.wait(20)
+
+
+def test_hosts_that_hang_are_waited_for_at_once(tmp_path: Path) -> None:
+    both, parts = threading.Barrier(2), []
+    for number in range(2):
+        reader, part = HungReader([tmp_path]), Part([tmp_path], [number])
+        reader.others = both
+        part.open(reader)
+        parts.append(part)
+    Readers(parts).stop()
+    assert not both.broken

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -16,11 +18,16 @@ from rltui.core.level import Level
 from rltui.files import disk
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.schedule import Intervals
+from tests.remote.hub import hub_server
 from tests.remote.stores import (
+    AzureShelf,
     FolderShelf,
+    GcsShelf,
     MemoryShelf,
     S3Shelf,
     Shelf,
+    azure_server,
+    gcs_server,
     need_extra,
     s3_server,
     sftp_server,
@@ -47,7 +54,19 @@ def s3() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["memory", "s3", "sftp", "http"])
+@pytest.fixture(scope="module")
+def gcs() -> Iterator[str]:
+    with gcs_server() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with azure_server(tmp_path_factory.mktemp("azurite")) as connection:
+        yield connection
+
+
+@pytest.fixture(params=["memory", "s3", "gs", "abfs", "hf", "sftp", "http"])
 def shelf(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Shelf]:
@@ -64,6 +83,25 @@ def shelf(
             monkeypatch.setenv(name, "testing")
         monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         yield S3Shelf(url)
+    elif request.param == "gs":
+        url = request.getfixturevalue("gcs")
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", url)
+        # Asks Google for the kind of a bucket, whatever the endpoint.
+        monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
+        yield GcsShelf(url)
+    elif request.param == "abfs":
+        connection = request.getfixturevalue("azure")
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", connection)
+        yield AzureShelf(connection)
+    elif request.param == "hf":
+        reason = "huggingface_hub is not installed"
+        constants = pytest.importorskip("huggingface_hub.constants", reason=reason)
+        repository = f"{uuid4().hex}/logs"
+        with hub_server(tmp_path, repository) as url:
+            template = f"{url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+            monkeypatch.setattr(constants, "ENDPOINT", url)
+            monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+            yield FolderShelf(folder, f"hf://{repository}/runs")
     elif request.param == "sftp":
         monkeypatch.setenv("HOME", str(home))
         with sftp_server(folder, home) as address:
@@ -100,6 +138,14 @@ class Following:
             assert time.monotonic() < end, f"no note of level {level}"
             self.reader.wait(0.05)
         return found[0]
+
+    def until_any(self, wanted: Callable[[Batch], bool]) -> None:
+        """Wait for a batch."""
+        end = time.monotonic() + _PATIENCE_S
+        while not any(map(wanted, self.batches)):
+            assert time.monotonic() < end, "no such batch"
+            self.reader.wait(0.05)
+            self.batches += self.reader.drain()
 
     def until(self, run: str, last: int) -> list[int]:
         """The steps of a run once its newest is ``last``."""
@@ -162,6 +208,23 @@ def test_what_is_read_is_what_was_appended(shelf: Shelf) -> None:
     assert after.bytes_read - before.bytes_read == len(rows(100, 110)) + 10 * 64
 
 
+def console_log(begin: int, end: int) -> bytes:
+    """As verl prints it: all settings, then a line for each step."""
+    found = (
+        f"step:{i} - actor/entropy:0.5 - critic/score/mean:{i * 0.1}\n" for i in range(begin, end)
+    )
+    return b"'actor': {'optim': {'lr': 1e-06}}\n" * 3_000 + "".join(found).encode()
+
+
+def test_a_log_that_begins_with_settings_goes_on_from_another() -> None:
+    shelf = MemoryShelf()
+    shelf.put("exp7.log", console_log(1, 150))
+    shelf.put("exp7_resumed.log", console_log(100, 300))
+    reader = Reader([parse_logdir(shelf.address)])
+    reader.scan()
+    assert reader.run_count == 1
+
+
 def test_nothing_there(shelf: Shelf) -> None:
     shelf.put("a/metrics.jsonl", rows(0, 1))
     path = parse_logdir(f"{shelf.address}/none")
@@ -186,6 +249,20 @@ def test_a_server_that_is_down() -> None:
         Reader([parse_logdir("http://127.0.0.1:9/runs")]).scan()
 
 
+@pytest.mark.parametrize(("slashes", "requests"), [(True, 1), (False, 2)])
+def test_a_page_of_names_takes_one_request(tmp_path: Path, slashes: bool, requests: int) -> None:
+    with web_server(tmp_path) as server:
+        shelf = FolderShelf(tmp_path, server.url)
+        for run in "abc":
+            shelf.put(f"{run}/metrics.jsonl", rows(0, 3))
+        server.slashes = slashes
+        reader = Reader([parse_logdir(server.url)])
+        reader.scan()
+        assert reader.run_count == 3
+        pages = Counter(path.strip("/") for path in server.asked)
+        assert {pages[run] for run in "abc"} == {requests}
+
+
 @pytest.mark.parametrize("code", [429, 503])
 def test_a_busy_server_is_left_alone_for_a_while(tmp_path: Path, code: int) -> None:
     with web_server(tmp_path) as server:
@@ -199,3 +276,26 @@ def test_a_busy_server_is_left_alone_for_a_while(tmp_path: Path, code: int) -> N
             server.busy = 0
             assert live.until("a", 109) == list(range(110))
             assert live.until_noted(Level.OK) == "can be read again"
+
+
+def test_mlflow_files_are_read_and_followed(shelf: Shelf) -> None:
+    run = "mlruns/1/0a1b"
+    shelf.put(f"{run}/meta.yaml", b"run_id: 0a1b\nlifecycle_stage: active\nstatus: RUNNING\n")
+    shelf.put(f"{run}/tags/mlflow.runName", b"brave-owl")
+    shelf.put(f"{run}/params/lr", b"0.001")
+    lines = [f"17000000{i:02}000 {1 / (i + 1)} {i}\n".encode() for i in range(30)]
+    shelf.put(f"{run}/metrics/loss", b"".join(lines[:20]))
+    shelf.put(f"{run}/metrics/eval/loss", b"".join(lines[:20]))
+    with Following(shelf) as live:
+        live.until("mlruns/1/brave-owl", 19)
+        shelf.append(f"{run}/metrics/loss", b"".join(lines[20:]))
+        live.until("mlruns/1/brave-owl", 29)
+        shelf.put(f"{run}/metrics/reward", b"".join(lines))
+        shelf.put(f"{run}/meta.yaml", b"run_id: 0a1b\nlifecycle_stage: active\nstatus: FAILED\n")
+        live.until_any(lambda batch: batch.exit_code == 1)
+        live.until_any(lambda batch: any("reward" in b.tags for b in batch.blocks))
+    settings = {k: v for batch in live.batches for k, v in batch.hparams.items()}
+    assert settings == {"lr": 0.001}
+    points = Counter(tag for x in live.batches for b in x.blocks for tag in b.tags for _ in b.steps)
+    assert points == {"loss": 30, "eval/loss": 20, "reward": 30}
+    assert not [note for batch in live.batches for note in batch.notes]

@@ -12,10 +12,11 @@ from rltui.cli import main
 from rltui.core.address import parse_logdir
 from rltui.core.clock import SystemClock
 from rltui.files.disk import connect, costs
+from rltui.sources.beside import sample_records
 from rltui.sources.beside.sample_files import find_samples
 from rltui.sources.beside.settings_files import read_settings
 from rltui.sources.discovery.logdir import RunFinder
-from tests.remote.stores import MemoryShelf, need_extra
+from tests.remote.stores import MemoryShelf, need_extra, web_server
 from tests.remote.test_stores import rows
 
 NO_TABLE = "looks like a database of a tracker, which is read from a local disk only"
@@ -80,6 +81,30 @@ def test_doctor_counts_requests(shelf: MemoryShelf, capsys: pytest.CaptureFixtur
     assert "lists a minute" in run(capsys, "doctor", shelf.address)[1]
 
 
+def test_doctor_counts_no_bytes_where_a_server_lists_no_sizes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "metrics.jsonl").write_bytes(rows(0, 100))
+    with web_server(tmp_path) as server:
+        (found,) = document(capsys, "doctor", "--json", server.url)["logdirs"]
+        shown = run(capsys, "doctor", server.url)[1]
+    assert [f["bytes"] for r in found["runs"] for f in r["files"]] == [None]
+    assert "1, from 1 file\n" in shown
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_doctor_says_that_a_server_sends_whole_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ranges: bool
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "metrics.jsonl").write_bytes(rows(0, 5000))
+    with web_server(tmp_path) as server:
+        server.ranges = ranges
+        shown = run(capsys, "doctor", server.url)[1]
+    assert ("the server sends whole files only" in shown) is not ranges
+
+
 def test_doctor_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     need_extra("fsspec")
     (found,) = document(capsys, "doctor", "--json", "s4://bucket/runs")["logdirs"]
@@ -95,6 +120,17 @@ def test_settings_and_samples_beside(shelf: MemoryShelf) -> None:
     (samples,) = find_samples(run_path)
     (row,) = samples.load(3).rows
     assert dict(samples.read(3, row).texts) == {"prompt": "p", "response": "r"}
+
+
+def test_a_large_parquet_file_is_not_read(
+    shelf: MemoryShelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_extra("pyarrow")
+    shelf.put("a/completions_00001.parquet", b"PAR1" * 10)
+    (samples,) = find_samples(parse_logdir(shelf.address))
+    assert "too large" not in samples.load(1).note
+    monkeypatch.setattr(sample_records, "_MAX_REMOTE_PARQUET", 39)
+    assert samples.load(1).note == "the file is too large to be read from elsewhere"
 
 
 def test_logs_of_one_directory_are_not_read_again_to_see_how_they_go_on(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from rltui.config import Config, WatchConfig
-from rltui.core.batch import Batch, RunKey
+from rltui.core.batch import Batch, RunKey, SourceInfo
+from rltui.core.errors import SourceError, UnreachableError, VanishedError
 from rltui.core.level import RunState
 from rltui.session import Session
+from rltui.sources.follow.reading import Arriving
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags
@@ -180,3 +185,103 @@ def test_a_run_whose_log_was_written_anew_begins_anew() -> None:
     session.drain()
     series = gone.series("actor/entropy")
     assert (series.count, series.old_count) == (7, 0)
+
+
+def test_a_run_whose_host_is_lost_halfway_is_as_it_was() -> None:
+    session, reader, clock = live("a", "b", "c")
+    gone = next(v for v in session.runs() if v.data.memory.unloaded)
+    report, headline = gone.report, gone.headline()
+    works = session._memory._read_again
+
+    def half(key: RunKey, sources: Mapping[Path, SourceInfo], generations: object) -> Arriving:
+        def batches() -> Iterator[Batch]:
+            yield grown(gone.name)
+            raise UnreachableError("no route")
+
+        return Arriving(batches(), lambda: True)
+
+    session._memory._read_again = half
+    reader.feed(grown(gone.name, ROWS + 1, 1))
+    session.drain()
+    assert gone.data.memory.unloaded
+    assert not gone.data.memory.loading
+    assert gone.report is report
+    assert headline is not None
+    assert gone.series(headline).count == ROWS
+    assert [n.message for n in gone.data.files.notes] == [
+        "its points were unloaded to save memory, and cannot be read again now: no route"
+    ]
+    session._memory._read_again = works
+    assert session.unsettled
+    clock.advance(1)
+    session.drain()
+    assert not session.unsettled
+    assert not gone.data.files.notes
+    assert gone.series("actor/entropy").count == ROWS + 1
+
+
+def test_nobody_waits_for_what_has_not_arrived() -> None:
+    session, _, _ = live("a", "b", "c", "d")
+    first, second = [v for v in session.runs() if v.data.memory.unloaded]
+    works, come = session._memory._read_again, [False]
+
+    def read_again(key: RunKey, *rest: object) -> Iterator[Batch] | None:
+        found = works(key, *rest)  # type: ignore[arg-type]
+        assert found is not None
+        return Arriving(found, lambda: come[0]) if key == first.key else found
+
+    session._memory._read_again = read_again
+    assert not first.series("x/7").count + second.series("x/7").count
+    session.drain()
+    assert (first.data.memory.unloaded, second.data.memory.unloaded) == (True, False)
+    assert session.unsettled
+    assert not session.busy
+    come[0] = True
+    session.drain()
+    assert first.series("x/7").count == ROWS
+
+
+def test_a_run_goes_once_its_host_has_said_that_it_keeps_it() -> None:
+    reader, clock, asked = FakeReader(), ManualClock(LONG_AFTER), []
+    session = a_session(reader=reader, clock=clock, config=small())
+    answers = {"a": None, "b": False, "c": True}
+
+    def rereadable(key: RunKey, *_: object) -> bool | None:
+        asked.append(key.name)
+        return answers[key.name]
+
+    session._memory._rereadable = rereadable
+    session.start()
+    for name in "abc":
+        reader.feed(grown(name))
+        clock.advance(60)
+        session.drain()
+    assert asked == ["a"]  # whose points would be enough
+    assert not session._memory.over
+    answers["a"] = False
+    session.drain()
+    assert [v.name for v in session.runs() if v.data.memory.unloaded] == ["c"]
+
+
+@pytest.mark.parametrize("error", [VanishedError("gone"), UnreachableError("no route")])
+def test_news_of_no_rows_cost_no_summary_while_a_run_cannot_be_read_again(
+    error: SourceError,
+) -> None:
+    session, reader, _ = live("a", "b", "c")
+    gone = next(v for v in session.runs() if v.data.memory.unloaded)
+    come = [False]
+
+    def batches() -> Iterator[Batch]:
+        yield from ()
+        raise error
+
+    session._memory._read_again = lambda *_: Arriving(batches(), lambda: come[0])
+    assert gone.series("x/7").count == 0
+    reader.feed(replace(grown(gone.name, ROWS, 1), items=(), gone=True))
+    session.drain()
+    come[0] = True
+    session.drain()
+    assert gone.data.memory.unloaded
+    assert gone.data.count("x/7") == ROWS
+    assert gone.data.files.all_gone
+    assert not session.unsettled

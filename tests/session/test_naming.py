@@ -36,6 +36,8 @@ def test_a_folder_with_a_generic_name_distinguishes_nothing() -> None:
 def test_a_logdir_gives_its_name_to_itself_and_to_equal_names() -> None:
     assert names_of(".", "a") == ["logs", "a"]
     assert names_of((0, "a"), (1, "a"), (1, "b")) == ["logs/a", "more/a", "b"]
+    assert names_of((0, "a/x/tb"), (1, "a/x/tb"), (1, "b")) == ["logs/a", "more/a", "b"]
+    assert names_of((0, "a/x"), (1, "a/x"), (1, "a/y"))[:2] == ["logs/a", "more/a/x"]
     assert names_of((0, "a/tb"), (1, "a/eval"), (1, "b/tb")) == ["a/tb", "a/eval", "b"]
 
 

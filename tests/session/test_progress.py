@@ -10,13 +10,14 @@ import pytest
 
 from rltui.catalogue import load_catalogue
 from rltui.config import Config, MetricOverride
-from rltui.core.batch import Batch, LogTail
+from rltui.core.batch import Batch, LogTail, Note
 from rltui.core.errors import UsageError
 from rltui.core.level import Level, RunState
 from rltui.session import Progress, RunView, Session
 from rltui.session.choice import Choice
+from rltui.session.progress import aged
 from rltui.sources.follow.reader import Reader
-from tests.builders import START, Tags, a_batch, a_block, a_source
+from tests.builders import LOGDIR, START, Tags, a_batch, a_block, a_source
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
 from tests.formats.encode import event, header, simple, text
@@ -157,6 +158,53 @@ def test_a_run_out_of_reach_is_not_stalled_but_as_it_was() -> None:
     reader.out_of_reach = ()
     session.refresh_progress()
     assert run.progress.state is RunState.STALLED
+
+
+def test_since_when_a_run_is_out_of_reach() -> None:
+    clock, reader = ManualClock(START + 190), FakeReader()
+    session = a_session(rows(20), clock=clock, reader=reader)
+    (run,) = session.runs()
+    reader.out_of_reach = session.logdirs
+    assert session.refresh_progress()
+    noticed = clock.now()
+    clock.advance(600)
+    assert not session.refresh_progress(), "nothing that is shown has changed"
+    assert run.progress is not None
+    assert run.progress.lost_at == noticed
+    assert run.verdict.state_word == "unreachable"
+    reader.lost = {session.logdirs[0]: START + 100}  # who reads knows better
+    assert session.refresh_progress()
+    assert run.progress.lost_at == START + 100
+    reader.out_of_reach = ()
+    assert session.refresh_progress()
+    assert (run.progress.lost_at, run.verdict.state_word) == (None, "stalled")
+
+
+def test_a_note_on_a_run_out_of_reach_does_not_age_it() -> None:
+    clock, reader = ManualClock(START + 190), FakeReader()
+    session = a_session(rows(20), clock=clock, reader=reader)
+    (run,) = session.runs()
+    reader.out_of_reach = session.logdirs
+    session.refresh_progress()
+    before = run.progress
+    clock.advance(2 * HOUR)
+    reader.feed(replace(rows(20), items=(), notes=(Note(LOGDIR, None, Level.WATCH, "lost"),)))
+    session.drain()
+    assert run.data.files.notes
+    assert run.progress == before
+
+
+@pytest.mark.parametrize(("rest", "word"), [({}, "unreachable"), ({"total": 20}, "finished")])
+def test_only_what_may_go_on_is_unreachable(rest: dict[str, int], word: str) -> None:
+    clock, reader = ManualClock(START + 190), FakeReader()
+    batch = rows(20)
+    if rest:
+        batch = replace(batch, hparams={"total_training_steps": 20})
+    session = a_session(batch, clock=clock, reader=reader)
+    (run,) = session.runs()
+    reader.out_of_reach = session.logdirs
+    session.refresh_progress()
+    assert run.verdict.state_word == word
 
 
 def test_a_copy_without_times_is_not_stalled_some_minutes_after() -> None:
@@ -411,7 +459,7 @@ def test_a_session_starts_and_stops_its_reader() -> None:
 
 def test_the_fake_reader_has_the_face_of_the_real_one() -> None:
     face = {n for n in vars(FakeReader()) | vars(FakeReader) if not n.startswith("_")}
-    extra = {"queue", "share", "running", "calls", "feed", "given"}
+    extra = {"queue", "share", "running", "calls", "feed", "given", "lost"}
     real = set(dir(Reader)) | set(vars(Reader([])))
     assert face - extra <= real
 
@@ -440,7 +488,26 @@ def test_a_copy_is_as_old_as_its_last_row(old: float, state: RunState) -> None:
     assert found.state is state
     if old > 900:
         assert found.written_at == START + 190.0
-        assert found.age_s == old // 60 * 60
+        assert found.age_s == old // (DAY if old >= DAY else 60) * (DAY if old >= DAY else 60)
+
+
+@pytest.mark.parametrize(
+    ("age", "shown"),
+    [(59.0, 30.0), (3_599.0, 3_540.0), (DAY - 1, DAY - 60), (DAY, DAY), (2.9 * DAY, 2 * DAY)],
+)
+def test_an_age_is_shown_in_coarse_steps(age: float, shown: float) -> None:
+    known = replace(progress_of(rows(5), at=0.0), written_at=START, done=True)
+    assert aged(known, START + age).age_s == shown
+    assert known.limits.ended_after_s == DAY
+
+
+def test_a_coarse_age_does_not_hide_that_a_run_has_ended() -> None:
+    known = replace(progress_of(rows(5), at=0.0), written_at=START)
+    limits = replace(known.limits, ended_after_s=1.5 * DAY)
+    known = replace(known, limits=limits)
+    assert aged(known, START + 1.4 * DAY).age_s == DAY
+    assert aged(known, START + 1.6 * DAY).age_s == 1.5 * DAY
+    assert aged(known, START + 2.1 * DAY).age_s == 2 * DAY
 
 
 def test_where_the_log_has_no_times_its_file_has() -> None:

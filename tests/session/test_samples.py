@@ -48,7 +48,7 @@ def test_the_newest_step_is_shown_and_followed(tmp_path: Path) -> None:
     for step in (5, 10):
         write_step(tmp_path, step, 0.5, 0.1)
     run = a_view()
-    browser = SampleBrowser(run, tmp_path, None)
+    browser = SampleBrowser(run, lambda: tmp_path, None)
     assert settle(browser) == 2
     assert (browser.step, browser.steps) == (10, [5, 10])
     assert [r.reward for r in browser.rows] == [0.5, 0.1]
@@ -64,7 +64,7 @@ def test_the_newest_step_is_shown_and_followed(tmp_path: Path) -> None:
 def test_a_file_that_grows_is_read_again_and_one_that_does_not_is_not(tmp_path: Path) -> None:
     write_step(tmp_path, 5, 0.5)
     run = a_view()
-    browser = SampleBrowser(run, tmp_path, None)
+    browser = SampleBrowser(run, lambda: tmp_path, None)
     settle(browser)
     run.version += 1
     assert settle(browser, now=60.0) == 1
@@ -77,7 +77,7 @@ def test_a_file_that_grows_is_read_again_and_one_that_does_not_is_not(tmp_path: 
 def test_the_step_of_the_crosshair_and_its_neighbours(tmp_path: Path) -> None:
     for step in (5, 10, 15):
         write_step(tmp_path, step, step / 10)
-    browser = SampleBrowser(a_view(), tmp_path, 11)
+    browser = SampleBrowser(a_view(), lambda: tmp_path, 11)
     settle(browser)
     assert browser.step == 10
     browser.step_by(-1)
@@ -92,7 +92,7 @@ def test_the_step_of_the_crosshair_and_its_neighbours(tmp_path: Path) -> None:
 
 def test_a_whole_sample_is_read_when_it_is_wanted(tmp_path: Path) -> None:
     write_step(tmp_path, 5, 0.5, 0.25)
-    browser = SampleBrowser(a_view(), tmp_path, None)
+    browser = SampleBrowser(a_view(), lambda: tmp_path, None)
     settle(browser)
     row = browser.rows[1]
     assert browser.sample(row) is None
@@ -108,7 +108,7 @@ def test_a_whole_sample_is_read_when_it_is_wanted(tmp_path: Path) -> None:
 def test_a_step_that_was_left_meanwhile_shows_nothing_of_it(tmp_path: Path) -> None:
     for step in (5, 10):
         write_step(tmp_path, step, step / 10)
-    browser = SampleBrowser(a_view(), tmp_path, None)
+    browser = SampleBrowser(a_view(), lambda: tmp_path, None)
     find = browser.request(None, 0.0)
     assert find is not None
     find()()
@@ -125,7 +125,7 @@ def test_a_step_that_was_left_meanwhile_shows_nothing_of_it(tmp_path: Path) -> N
 def test_texts_of_the_logs_stand_behind_files(tmp_path: Path) -> None:
     write_step(tmp_path, 5, 0.5)
     texts = (a_text(3, "three\nlines\nlong"), a_text(7, "x"), a_text(1, "{}", "args/text_summary"))
-    browser = SampleBrowser(a_view(*texts), tmp_path, None)
+    browser = SampleBrowser(a_view(*texts), lambda: tmp_path, None)
     settle(browser)
     assert [k.name for k in browser.kinds or ()] == ["rollouts", "val/generations"]
     browser.kind_by(1)
@@ -177,7 +177,7 @@ def test_a_text_stays_itself_while_older_ones_are_dropped(
 ) -> None:
     monkeypatch.setattr(texts_module, "_MOST", 6)
     view = a_view(*(a_text(s, f"text {s}") for s in range(1, 7)))
-    browser = SampleBrowser(view, tmp_path, 3)
+    browser = SampleBrowser(view, lambda: tmp_path, 3)
     settle(browser)
     (row,) = browser.rows
     view.texts.take(a_batch(texts=(a_text(7, "text 7"), a_text(8, "text 8"))))
@@ -202,7 +202,7 @@ def test_kinds_of_one_name_stay_apart(tmp_path: Path) -> None:
     (tmp_path / "rollouts").mkdir()
     (tmp_path / "rollouts" / "3.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     view = a_view(a_text(3, "logged", tag="rollouts"))
-    browser = SampleBrowser(view, tmp_path, None)
+    browser = SampleBrowser(view, lambda: tmp_path, None)
     settle(browser)
     assert browser.names == [
         "completions/completions.jsonl",
@@ -250,7 +250,7 @@ def test_what_is_later_than_the_step_of_a_replay_is_hidden(tmp_path: Path) -> No
     (tmp_path / "completions.jsonl").write_text(text, encoding="utf-8")
     run = a_view()
     run.as_of = 7
-    browser = SampleBrowser(run, tmp_path, None)
+    browser = SampleBrowser(run, lambda: tmp_path, None)
     settle(browser)
     for _ in range(2):
         assert (browser.step, list(browser.steps), len(browser.rows)) == (5, [5], 1)

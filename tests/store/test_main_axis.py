@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
-from rltui.core.batch import RunKey
+from rltui.core.batch import Restart, RunKey
 from rltui.core.block import Block
 from rltui.store import RunData
 from tests.builders import LOGDIR, START, a_batch, a_block, a_run, a_source
@@ -136,3 +136,14 @@ def test_a_log_that_was_converted_tag_by_tag() -> None:
 def test_rows_of_one_log_with_all_tags() -> None:
     run = a_run({"loss": [1.0] * 50, "sparse": [1.0, *[None] * 48, 1.0]})
     assert (run.off_axis, run.last_step) == (frozenset(), 50)
+
+
+def test_tags_of_which_a_restart_left_no_point_have_no_axis() -> None:
+    run = RunData(RunKey(0, "."), LOGDIR)
+    run.apply(a_batch(rows(["a", "b"], lambda n: n, range(3, 9))))
+    run.apply(a_batch(Restart(1)))
+    run.apply(a_batch(rows(["c"], lambda n: n, range(1, 3))))
+    run.apply(a_batch(rows(["c"], lambda n: n, range(7))))
+    run.apply(a_batch(rows(["b"], lambda n: n, range(1, 7))))
+    assert run.series("a").count == 0
+    assert run.off_axis == frozenset()

@@ -237,6 +237,10 @@ async def test_nothing_is_painted_when_nothing_changed(
 ) -> None:
     async with open_app(*rich) as hand:
         asked = refreshed(monkeypatch)
+        await hand.settle()
+        while asked:  # on a busy machine the screen below is still being painted
+            asked.clear()
+            await hand.settle()
         hand.run.update()
         hand.app.pump.age()
         await hand.settle()

@@ -129,6 +129,34 @@ def test_garbage_that_grew_old_goes_when_the_user_is_away(
     assert lost() is None
 
 
+def test_many_objects_are_looked_through_rarely(
+    collecting: Collecting, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    for name in ("freeze", "unfreeze"):
+        monkeypatch.setattr(gc, name, lambda name=name: calls.append(name))
+    monkeypatch.setattr(gc, "get_count", lambda: (3_000, 0, 60))
+    seconds = 0.0
+    monkeypatch.setattr(gc, "collect", lambda *_: calls.append("all") or clock.advance(seconds))
+
+    def away() -> list[str]:
+        calls.clear()
+        clock.advance(20.0)
+        collecting.look()
+        return list(calls)
+
+    seconds = 0.01
+    assert [away() for _ in range(30)] == 30 * [["all"]]
+    seconds = 1.0
+    assert away() == ["all", "freeze"]
+    seconds = 0.01
+    assert [away() for _ in range(19)] == 19 * [["all"]]
+    assert away() == ["unfreeze", "all"]
+    assert [away() for _ in range(30)] == 30 * [["all"]]
+    seconds = 1.0
+    assert away() == ["all", "freeze"]
+
+
 async def test_while_keys_come_slices_of_verdicts_are_put_off_but_not_for_ever() -> None:
     async with open_app(grpo_batch(20)) as hand:
         app = hand.app
@@ -139,7 +167,7 @@ async def test_while_keys_come_slices_of_verdicts_are_put_off_but_not_for_ever()
         session._judging.unfinished = True
         await hand.press("down")
         slices.clear()
-        for _ in range(20):
+        for _ in range(40):
             app.pump.pull()
         assert not slices
         app.pump.pull()

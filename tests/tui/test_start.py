@@ -31,7 +31,7 @@ from rltui.tui.warming import LATER
 session = Session([Path(sys.argv[1])])
 session.scan()
 for batch in session._reader.read_all():
-    session._apply(batch)
+    session._intake.apply(batch)
 session._judging.judge(verdicts=False)
 session.start = session.stop = lambda: None  # no thread: what it imports comes later
 app = RltuiApp(session, Look(View(), load_theme("dark")))

@@ -6,9 +6,11 @@ Libraries quote the request that failed; keys, tokens and signatures are cut out
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Iterator
 
+from rltui.core.address import spelled_out
 from rltui.core.text import clean
 
 #: Characters of a message, and of a text in which secrets are searched: that takes quadratic time.
@@ -49,6 +51,10 @@ class RangeError(OSError):
     """A range lies behind the end of the file."""
 
 
+#: What asyncio says in the place of the reason, with an address as Python writes it.
+_OF_ASYNCIO = "Connect call failed"
+
+
 def translated(error: Exception) -> OSError:
     """The error of a library as one of ours, or as FileNotFoundError or PermissionError."""
     causes = list(_causes(error))
@@ -63,7 +69,7 @@ def translated(error: Exception) -> OSError:
     if statuses & _MISSING or (cut_off is None and any(isinstance(c, _ABSENT) for c in causes)):
         return FileNotFoundError(errno.ENOENT, "no such file or directory")
     if any(_NO_CREDENTIALS.search(type(c).__name__) for c in causes):
-        return StoreError(errno.EACCES, f"no valid credentials: {shown(error)}")
+        return StoreError(errno.EACCES, f"no valid credentials ({shown(error)})")
     return StoreError(errno.EIO, shown((isinstance(error, _ABSENT) and cut_off) or error))
 
 
@@ -72,6 +78,9 @@ def shown(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror:
         text = error.strerror
+        if error.errno and text.startswith(_OF_ASYNCIO):
+            text = os.strerror(error.errno).lower()
+    text = spelled_out(text)
     name = type(error).__name__
     return redacted(text) if text else name
 

@@ -24,6 +24,8 @@ class RequestCount:
     reads: int = 0
     """Ranges of bytes."""
     bytes_read: int = 0
+    whole_files: bool = False
+    """Whether it sent a whole file where a range was asked for."""
 
     def listed(self, names: int) -> None:
         """A directory of some names was listed."""
@@ -52,6 +54,8 @@ class RemoteCosts:
     """Listings and look-ups by the minute while everything is quiet."""
     most: int
     """The same while every directory changes."""
+    whole_files: bool = False
+    """Whether the server knows no ranges: each read costs all of the file."""
 
 
 def pages(names: int) -> int:

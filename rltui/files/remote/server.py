@@ -10,6 +10,7 @@ import asyncio
 import errno
 import random
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ from rltui.files.trouble import READABLE
 #: Requests that are under way at the same time.
 _TOGETHER = 16
 _WHOLE = "sends whole files only: each read costs all of the file"
+
+#: What the address of a directory ends with: to one without it, most web servers answer where to
+#: ask, and that takes a second request.
+_SLASH = {"http": "/", "https": "/"}
 
 Info = dict[str, Any]
 #: A path, its first byte, and the one behind the last (None: to the end).
@@ -52,6 +57,8 @@ class RemoteServer:
         self._fs: Any = None
         self._backoff = Backoff(jitter)
         self._wrong = ""
+        self._since = 0.0
+        """When it went wrong, seconds since the epoch."""
         self._lock = threading.RLock()
 
     @property
@@ -61,7 +68,12 @@ class RemoteServer:
 
     def lists(self, paths: Sequence[Path]) -> list[list[Info] | OSError]:
         """The names in directories. Raises StoreError."""
-        found = self._round("ls", [(p, {"detail": True}) for p in paths])
+        asked: list[tuple[Path, dict[str, Any]]] = [(p, {"detail": True}) for p in paths]
+        found = self._round("ls", asked, _SLASH.get(self.root.scheme, ""))
+        lost = [n for n, names in enumerate(found) if isinstance(names, FileNotFoundError)]
+        if lost and self.root.scheme in _SLASH:
+            for n, names in zip(lost, self._round("ls", [asked[n] for n in lost]), strict=True):
+                found[n] = names
         for answer in found:
             self.count.listed(len(answer) if isinstance(answer, list) else 1)
         return found
@@ -97,11 +109,15 @@ class RemoteServer:
         self.count.read(len(data))
         if end is None or len(data) <= end - begin:
             return data
+        self.count.whole_files = True
         self.notes = self.notes or (Note(self.root, None, Level.OK, _WHOLE),)
         return data[begin:end]
 
-    def _round(self, method: str, asked: Sequence[tuple[Path, dict[str, Any]]]) -> list[Any]:
-        """The answers to some questions, or an OSError of one path in the place of its answer."""
+    def _round(
+        self, method: str, asked: Sequence[tuple[Path, dict[str, Any]]], ending: str = ""
+    ) -> list[Any]:
+        """The answers to some questions, or an OSError of one path in the place of its answer;
+        ``ending`` follows each path."""
         with self._lock:
             if self._backoff.waits(self.clock.monotonic()):
                 raise StoreError(errno.EAGAIN, self._wrong)
@@ -110,7 +126,7 @@ class RemoteServer:
                     self._fs = self._open(self._address)
                 if method != "cat_file":
                     self._fs.invalidate_cache()
-                calls = [(self.name_of(path), options) for path, options in asked]
+                calls = [(self.name_of(path) + ending, options) for path, options in asked]
                 answers = _together(self._fs, method, calls)
             except Exception as error:  # noqa: BLE001 - each package has errors of its own
                 answers = [error]
@@ -126,8 +142,12 @@ class RemoteServer:
 
     def _failed(self, failure: StoreError) -> None:
         self._backoff.failed(self.clock.monotonic())
+        if not self._wrong:
+            self._since = self.clock.now()
         self._wrong = redacted(failure.strerror or str(failure))
-        note = f"cannot be read: {self._wrong}; what was read is kept, and tried again"
+        at = time.strftime("%H:%M:%S", time.localtime(self._since))
+        what = f"cannot be read since {at}: {self._wrong}"
+        note = f"{what}; what was read is kept, and it is tried again"
         self.notes = (Note(self.root, None, Level.WATCH, note),)
         if self._fs is not None and not self._fs.async_impl:
             self._fs = None  # a connection that broke does not come back

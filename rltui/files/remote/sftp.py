@@ -1,13 +1,20 @@
-"""SFTP that trusts the hosts which ssh knows, and no others; imported when it is used."""
+"""SFTP that connects as the user's ssh does; imported when it is used.
+
+It trusts the hosts which ssh knows, and no others.
+"""
 
 from __future__ import annotations
 
+import os
+import shlex
+from contextlib import suppress
 from typing import Any
 
 import paramiko
 from fsspec.implementations.sftp import SFTPFileSystem
 
 from rltui.core.address import RemotePath
+from rltui.files.remote.ssh_settings import ssh_settings
 
 #: Seconds to connect, and for one answer.
 _CONNECT_S = 10.0
@@ -15,16 +22,28 @@ _ANSWER_S = 30.0
 
 
 class KnownHostSftp(SFTPFileSystem):  # type: ignore[misc]
-    """Keys come from the agent and ``~/.ssh``; no password is asked for."""
+    """Keys come from the agent, ``~/.ssh`` and ``~/.ssh/config``; no password is asked for."""
 
     cachable = False
 
     def _connect(self) -> None:
+        given: dict[str, Any] = self.ssh_kwargs
+        known = ssh_settings(self.host, given.get("port"), given.get("username"), os.environ)
         self.client = paramiko.SSHClient()
         self.client.load_system_host_keys()
+        for file in known.known_hosts:
+            with suppress(OSError, paramiko.SSHException):
+                self.client.load_system_host_keys(file)
         self.client.set_missing_host_key_policy(_Refuse())
         options: dict[str, Any] = {"timeout": _CONNECT_S, "auth_timeout": _CONNECT_S}
-        self.client.connect(self.host, **options | self.ssh_kwargs)
+        if known.keys:
+            options["key_filename"] = list(known.keys)
+        if known.only_keys:
+            options |= {"allow_agent": False, "look_for_keys": False}
+        if known.proxy:
+            options["sock"] = paramiko.ProxyCommand(shlex.join(["sh", "-c", known.proxy]))
+        asked = {"port": known.port or paramiko.config.SSH_PORT, "username": known.user}
+        self.client.connect(known.host, **options | given | asked)
         self.ftp = self.client.open_sftp()
         channel = self.ftp.get_channel()
         if channel is not None:

@@ -88,7 +88,9 @@ class RemoteStore:
         low, high = (followed * 60 / max(s, self._pace_s) for s in (MOST_PAUSE_S, self._pace_s))
         count = self._server.count
         asked = count.lists + count.lookups
-        return RemoteCosts(asked, count.reads, count.bytes_read, round(low), round(high))
+        return RemoteCosts(
+            asked, count.reads, count.bytes_read, round(low), round(high), count.whole_files
+        )
 
     # -- what is there ------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from rltui.files.remote.store import PACE_S, RemoteStore
 _EXTRA = "needs the extra remote: pip install 'rltui[remote]'"
 #: Protocols whose packages are in that extra.
 _INCLUDED = ("http", "https", "sftp")
+_SILENT = logging.NullHandler()
 _STORES: dict[tuple[str, ...], RemoteStore] = {}
 
 
@@ -29,7 +31,7 @@ def store_of(path: Path) -> RemoteStore:
     Raises UsageError when what it needs is not installed, OSError when another reader has it."""
     assert isinstance(path, RemotePath)
     if path.scheme in (SSH, RAY):
-        raise OSError(errno.EREMOTE, "is read where it is")
+        raise OSError(errno.EREMOTE, "the logs are read on another host")
     found = _STORES.get(path.parts[:2])
     return found or connect(path, SystemClock(), PACE_S)
 
@@ -73,5 +75,10 @@ def filesystem_of(path: RemotePath) -> Any:
         module = importlib.import_module("rltui.files.remote.sftp")
         return module.connected(path)
     from fsspec.core import url_to_fs
+    from fsspec.registry import get_filesystem_class
 
+    # What goes wrong becomes a note; without a handler Python would print what the package logs,
+    # tracebacks among it, over the screen. A debug log gets it all the same.
+    package = get_filesystem_class(path.scheme).__module__.partition(".")[0]
+    logging.getLogger(package).addHandler(_SILENT)
     return url_to_fs(str(path), use_listings_cache=False, skip_instance_cache=True)[0]

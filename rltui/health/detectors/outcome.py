@@ -4,6 +4,7 @@ all. Same contract as in ``levels``."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from rltui.health.detectors.windows import (
     start_median,
     usual_step,
 )
+
+#: Up to so many ranks the sum of their squares is exact in any order.
+_EXACT = 100_000
 
 
 def _may_be_tied_to_length(rows: Rows, given: Mapping[str, Any]) -> bool:
@@ -111,18 +115,31 @@ def _gain(rows: Rows, look: int, early: int, late: int) -> float:
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:
     """Spearman's rank correlation with ties; NaN when one of them is constant."""
-    ranks = [_ranks(v) for v in (a, b)]
-    spread = float(ranks[0].std() * ranks[1].std())
+    (ranks, spread), (other, other_spread) = (_ranks(v) for v in (a, b))
+    spread *= other_spread
     if spread == 0:
         return float("nan")
-    centred = (ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())
+    centred = (ranks - ranks.mean()) * (other - other.mean())
     return float(centred.mean()) / spread
 
 
-def _ranks(x: FloatArray) -> FloatArray:
+def _ranks(x: FloatArray) -> tuple[FloatArray, float]:
+    """The rank of each value, from 1 on, equal ones share theirs; and their standard deviation."""
+    order = np.argsort(x)
+    ordered, ranks = x[order], np.empty(len(x))
+    if len(x) <= _EXACT and bool((ordered[1:] > ordered[:-1]).all()):
+        ranks[order] = np.arange(1.0, len(x) + 1)
+        return ranks, _spread_of_ranks(len(x))
     _, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
-    return np.asarray((last - 0.5 * (counts - 1))[inverse], dtype=np.float64)
+    ranks = np.asarray((last - 0.5 * (counts - 1))[inverse], dtype=np.float64)
+    return ranks, float(ranks.std())
+
+
+@lru_cache(maxsize=1024)
+def _spread_of_ranks(count: int) -> float:
+    """The standard deviation of the ranks 1 to ``count`` in any order: all sums are exact."""
+    return float(np.arange(1.0, count + 1).std())
 
 
 @detector(facts=("share",), higher=("share",))

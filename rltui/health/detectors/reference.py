@@ -7,27 +7,31 @@ import numpy as np
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal
 
+#: Rows whose median is compared, of the run and of the reference alike.
+COMPARED_ROWS = 5
+
 
 @detector(
     roles=("low", "high", "spread", "reach", "worse"),
     facts=("usual", "beyond", "middle"),
     reference=True,
 )
-def off_course(rows: Rows, *, spreads: float, reach_share: float, window: int = 5) -> Signal:
-    """The median of ``window`` rows lies beyond where the reference run was at about the same
-    place, by more than ``spreads`` standard deviations of its rows and ``reach_share`` of the
-    way that its curve went. Only in the direction that is worse, where there is one.
+def off_course(rows: Rows, *, spreads: float, reach_share: float) -> Signal:
+    """The median of five rows lies beyond where the reference run was at about the same place:
+    its smoothed course, and the medians of its own five rows just there. By more than ``spreads``
+    standard deviations of its rows and ``reach_share`` of the way that its curve went. Only in
+    the direction that is worse, where there is one.
 
     The statistic is the distance from the course in such bands. Not judged where the reference
     has no rows. Two runs of one configuration differ by their seeds, hence both margins.
     """
-    middle = rows.median(window)
+    middle = rows.median(COMPARED_ROWS)
     low, high, spread, reach, worse = (
         rows.others.get(role, np.full(rows.count, np.nan))
         for role in ("low", "high", "spread", "reach", "worse")
     )
     band = spreads * spread + reach_share * reach
-    with np.errstate(invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         below = np.where(worse <= 0, low - middle, -np.inf)
         above = np.where(worse >= 0, middle - high, -np.inf)
         distance = np.maximum(np.maximum(below, above), 0.0)
@@ -41,7 +45,7 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float, window: int = 
         name="distance from the reference in bands",
         low=np.where(known & (worse <= 0), low - band, np.nan),
         high=np.where(known & (worse >= 0), high + band, np.nan),
-        window=window,
+        window=COMPARED_ROWS,
         facts={
             "usual": np.where(below > above, low, high),
             "beyond": share,

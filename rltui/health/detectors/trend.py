@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
-from rltui.core.medians import median
+from rltui.core.medians import median, row_medians
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, after_exploring, constant
 from rltui.health.detectors.windows import looks, rolling_median
@@ -34,10 +34,10 @@ def rank_trend(x: FloatArray) -> float:
     n = len(x)
     if n < 3:
         return 0.0
-    later, earlier, pairs = x[np.newaxis, :], x[:, np.newaxis], _pairs(n)
-    up = int(np.count_nonzero((later > earlier) & pairs))
-    down = int(np.count_nonzero((later < earlier) & pairs))
-    return (up - down) / math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
+    higher = x > x[:, np.newaxis]  # [i, j]: row j is higher than row i
+    unlike = int(np.count_nonzero(higher))
+    up = int(np.count_nonzero(higher & _pairs(n)))
+    return (2 * up - unlike) / math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
 
 
 @lru_cache(maxsize=_MOST_RANKED)
@@ -100,9 +100,9 @@ def no_gain(
         here = slice(look - 1, following - 1)
         start[here], late[here], gain[here] = a, b, _gain(a, b, noise)
         begin, least = int(begins[look - 1]), bool(gain[look - 1] < noise_share)
-        if found or (least and _best_block(x[:look]) - a < rise_share * max(noise, 1e-300)):
+        if found or (least and _best_block(rows, look) - a < rise_share * max(noise, 1e-300)):
             span, own = rows.steps[look - 1] - rows.steps[min(begin, look - 1)], look - begin
-            z = rank_trend(x[:look])
+            z = _trend(rows, look)
             if own < least_rows and not (own >= long_rows and span >= long_steps):
                 may_move = least and -_FALLING < z < 0.0 and own >= moved_rows
                 found = may_move and length is not None and _moved(length[:look], moved_factor)
@@ -114,7 +114,7 @@ def no_gain(
                 found = z < trend and bool(gain[look - 1] + margin < noise_share)
         beyond[here] = found
         if found:
-            never = noise == 0 and _best_block(x[:look]) <= a
+            never = noise == 0 and _best_block(rows, look) <= a
             began = begin if never else look - look // 6
             onset[here] = onset[look - 2] if beyond[look - 2] else began
     return Signal(
@@ -174,7 +174,7 @@ def declining(
         spread = 1.4826 * median(np.abs(rest - median(rest)))
         size[here] = (a - b) / spread if spread > 0 else np.inf
         if size[look - 1] >= fall:
-            z[here] = rank_trend(x[:look]) / _inflation(rest)
+            z[here] = _trend(rows, look) / _inflation(rest)
     with np.errstate(invalid="ignore"):
         beyond = (z <= -trend) & (size >= fall)
     return Signal(
@@ -261,10 +261,29 @@ def _uncertainty(rows: int) -> float:
     return 1.2533 * float(np.sqrt(1 / max(3, rows // 10) + 1 / max(1, rows // 3)))
 
 
-def _best_block(x: FloatArray) -> float:
-    """Highest median of ten blocks, of fewer where they would have less than five rows."""
-    blocks = np.array_split(x, min(10, max(1, len(x) // 5)))
-    return max(median(block) for block in blocks)
+def _trend(rows: Rows, look: int) -> float:
+    """:func:`rank_trend` of the first rows; found once for all levels."""
+    return float(
+        rows.once(("rank trend", look), lambda: np.array([rank_trend(rows.x[:look])])).item()
+    )
+
+
+def _best_block(rows: Rows, look: int) -> float:
+    """:func:`best_block` of the first rows; found once for all levels."""
+    return float(
+        rows.once(("best block", look), lambda: np.array([best_block(rows.x[:look])])).item()
+    )
+
+
+def best_block(x: FloatArray) -> float:
+    """Highest median of ten blocks, of fewer where they would have less than five rows. The blocks
+    at the beginning have one row more where they cannot all have as many."""
+    size, longer = divmod(len(x), min(10, max(1, len(x) // 5)))
+    split = longer * (size + 1)
+    best = float(row_medians(x[split:].reshape(-1, size)).max())
+    if not longer:
+        return best
+    return max(best, float(row_medians(x[:split].reshape(-1, size + 1)).max()))
 
 
 def _moved(length: FloatArray, factor: float) -> bool:

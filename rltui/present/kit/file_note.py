@@ -23,15 +23,19 @@ def note_text(note: Note, path: str) -> str:
 
 
 def troubles_in(notes: Sequence[Note]) -> list[Note]:
-    """The notes about files that could not be read as they are."""
+    """The notes about what could not be read as it is."""
     return [n for n in notes if n.level >= Level.WATCH]
 
 
-def trouble_line(notes: Sequence[Note], width: int, glyphs: GlyphSet) -> Line:
-    """The newest of these notes in one line, and the number of the others."""
+def trouble_line(
+    notes: Sequence[Note], width: int, glyphs: GlyphSet, *, whole: bool = False
+) -> Line:
+    """The newest of these notes in one line, and the number of the others. ``whole``: with the
+    path, not just its name."""
     more, ellipsis = f"  and {len(notes) - 1} more" if len(notes) > 1 else "", glyphs.ellipsis
     path = notes[-1].path
-    name = fit_middle(clean(path.name or str(path)), max(12, width // 3), ellipsis=ellipsis)
+    called = str(path) if whole else path.name or str(path)
+    name = fit_middle(clean(called), max(12, width // 3), ellipsis=ellipsis)
     badge = (f"{glyphs.badge(Level.WATCH)} ", style(Token.WATCH, bold=True))
     text = (glyphs.text(f"{name}: {clean(notes[-1].message)}"), style(Token.WATCH))
     return [*fit_line([badge, text], width - len(more), ellipsis=ellipsis), (more, MUTED)]

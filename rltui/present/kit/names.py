@@ -13,7 +13,9 @@ from rltui.core.text import cell_width, fit, fit_middle
 #: Shares of the cells given to the end of a name, in the order in which they are tried.
 _TAILS = (2 / 3, 1 / 3, 0.95, 0.0)
 #: Characters between the words of a name.
-_SEPARATORS = "/-_. "
+_SEPARATORS = "/-_.: "
+#: Folders that are cut to what tells them apart, and the cells that one needs at least.
+_MOST_FOLDERS, _FOLDER_CELLS = 64, 4
 #: Parts that are tried for all names together, and at least for each of many, before a number
 #: takes their place: the time stays linear in the names.
 _MOST_PARTS, _FEWEST_PARTS = 5000, 8
@@ -24,7 +26,8 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
     """``names`` in at most ``width`` cells each, different where the names are.
 
     When one is too long, the beginning and the end that all share are dropped; what is still too
-    long loses the words that most of the others have too, is cut in the middle, or to the part in
+    long keeps the last part of a path, loses the words that most of the others have too, is cut in
+    the middle, or to the part in
     which it differs from its neighbours. Where that does not suffice, a number follows its
     beginning. Two come out equal only where ``width`` is too small for the number.
     """
@@ -33,11 +36,12 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
     shown = _without_common(names, width, ellipsis)
     if all(cell_width(n) <= width for n in shown):
         return shown
-    tries = [_without_shared(names, width, ellipsis)]
+    tries = [_own_names(names, width, ellipsis), _without_shared(names, width, ellipsis)]
     for tail in _TAILS:
         middle = (fit_middle(n, width, tail, ellipsis=ellipsis) for n in shown)
         tries.append(tuple(n.replace(2 * ellipsis, ellipsis) for n in middle))
-    best = max(tries, key=lambda cut: len(set(cut)))
+    fitting = [cut for cut in tries if all(cell_width(n) <= width for n in cut)]
+    best = max(fitting or tries, key=lambda cut: len(set(cut)))
     alike, given = Counter(best), Counter(names)
     ordered = sorted(given)
     cuts = tuple(
@@ -111,6 +115,24 @@ def _kept_from(common: str, room: int) -> int:
             break
         start = end
     return start
+
+
+def _own_names(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
+    """The last part of each path that is too long, as whole as possible, behind what tells its
+    folder from the others; the names as they are where the folders are one or many."""
+    paths = {n: n.rsplit("/", 1) for n in names if "/" in n and cell_width(n) > width}
+    folders = tuple(dict.fromkeys(folder for folder, _ in paths.values()))
+    most = width - 1 - max(_FOLDER_CELLS, width // 4)
+    if not 1 < len(folders) <= _MOST_FOLDERS or most < _FOLDER_CELLS:
+        return tuple(names)
+    owns = tuple(dict.fromkeys(own for _, own in paths.values() if cell_width(own) > most))
+    cuts = dict(zip(owns, distinct(owns, most, ellipsis), strict=True))
+    out = {}
+    for name, (folder, own) in paths.items():
+        last = cuts.get(own, own)
+        found = distinct(folders, width - 1 - cell_width(last), ellipsis)[folders.index(folder)]
+        out[name] = f"{found}/{last}".replace(f"{ellipsis}/{ellipsis}", ellipsis)
+    return tuple(out.get(n, n) for n in names)
 
 
 def _without_shared(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:

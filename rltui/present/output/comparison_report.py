@@ -16,6 +16,8 @@ from rltui.session import RunView
 from rltui.session.groups import Grouping, Sweep
 from rltui.session.naming import called
 
+#: Groupings that an error names.
+_MOST_NAMED = 8
 #: Metrics of the table: the headline and the first vital signs.
 _MOST_METRICS = 6
 
@@ -40,7 +42,10 @@ def grouping_named(runs: Sequence[RunView], name: str) -> Grouping:
     for grouping in found:
         if grouping.title == name:
             return grouping
-    known = ", ".join(g.title for g in found) or "nothing: most runs share no name or setting"
+    known = ", ".join(g.title for g in found[:_MOST_NAMED])
+    if len(found) > _MOST_NAMED:
+        known += f" and {len(found) - _MOST_NAMED} more settings"
+    known = known or "nothing: most runs share no name or setting"
     hint = nearest(name, [g.title for g in found])
     raise UsageError(f"cannot group by {name!r}; the runs can be grouped by {known}", hint=hint)
 

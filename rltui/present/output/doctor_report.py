@@ -55,11 +55,14 @@ def _installed(document: Mapping[str, Any]) -> list[str]:
     packages: Mapping[str, str | None] = document["packages"]
     known = [f"{name} {version}" for name, version in packages.items() if version is not None]
     lines = [_fact("packages", ", ".join(known))] if known else []
-    extras = [
-        extra if there else f"{extra} missing: pip install 'rltui[{extra}]'"
-        for extra, there in document["extras"].items()
-    ]
-    return [*lines, *([_fact("extras", ", ".join(extras))] if extras else [])]
+    extras: Mapping[str, bool] = document["extras"]
+    there = [extra for extra, found in extras.items() if found]
+    missing = [extra for extra, found in extras.items() if not found]
+    if extras:
+        lines.append(_fact("extras", ", ".join(there) or "none"))
+    if missing:
+        lines.append(_fact("missing", f"{', '.join(missing)}: pip install 'rltui[NAME]'"))
+    return lines
 
 
 def _terminal(facts: Mapping[str, Any]) -> list[str]:
@@ -93,11 +96,15 @@ def _config(facts: Mapping[str, Any]) -> list[str]:
 def _logdir(facts: Mapping[str, Any]) -> list[str]:
     lines = [facts["path"]]
     if facts["error"]:
-        return [*lines, _wrong(facts["error"])]
-    lines.append(_fact("file system", facts["filesystem"] or "unknown"))
-    mode = "inotify, and polling" if facts["inotify"] else "polling"
-    lines.append(_fact("watched by", f"{mode}: {facts['why']}"))
+        return [*lines, _wrong(facts["error"]), *_cluster(facts["cluster"])]
+    if facts["streamed"]:
+        lines.append(_fact("read by", facts["why"]))
+    else:
+        lines.append(_fact("file system", facts["filesystem"] or "unknown"))
+        mode = "inotify, and polling" if facts["inotify"] else "polling"
+        lines.append(_fact("watched by", f"{mode}: {facts['why']}"))
     lines += _requests(facts["requests"])
+    lines += _cluster(facts["cluster"])
     lines += _runs(facts["runs"])
     lines += [_wrong(f"no permission to read {path}") for path in facts["unreadable"]]
     unread = [f"{n['path']}: {n['reason']}" for n in facts["not_read"]]
@@ -105,7 +112,7 @@ def _logdir(facts: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _requests(costs: Mapping[str, int] | None) -> list[str]:
+def _requests(costs: Mapping[str, Any] | None) -> list[str]:
     """What a search of a server took, and what following it takes."""
     if costs is None:
         return []
@@ -115,15 +122,53 @@ def _requests(costs: Mapping[str, int] | None) -> list[str]:
         f"then {costs['least']} to {costs['most']} lists a minute, one read for each file that "
         "has grown"
     )
-    return [_fact("requests", so_far), _fact("", later)]
+    lines = [_fact("requests", so_far), _fact("", later)]
+    if costs["whole_files"]:
+        lines.append(
+            _fact("", "the server sends whole files only: each read costs all of the file")
+        )
+    return lines
+
+
+def _cluster(cluster: Mapping[str, Any] | None) -> list[str]:
+    """The nodes of a cluster, what was found on each, and what that cost."""
+    if cluster is None:
+        return []
+    nodes = cluster["nodes"]
+    readers = [node for node in nodes if node["reader"]]
+    lines = [
+        _fact("cluster", f"{cluster['address']}, Ray {cluster['ray']}"),
+        _fact("nodes", f"{len(nodes)}, {len(readers)} of them with a reader"),
+        *(_fact("", f"{node['name']}: {_on_node(node)}") for node in readers),
+        *(_wrong(f"{n['name']}: {n['trouble']}") for n in nodes if n["trouble"]),
+    ]
+    memory = max((node["memory_bytes"] for node in readers), default=0) >> 20
+    size = numbers.exact(cluster["bytes_received"])
+    actors = f"{_count(len(readers), 'actor')} without a CPU, each of at most {memory} MiB"
+    return [*lines, _fact("cost", f"{actors}; {size} bytes received for this search")]
+
+
+def _on_node(node: Mapping[str, Any]) -> str:
+    if not node["places"]:
+        return "does not have the path"
+    if not node["runs"]:
+        return "no log"
+    size = numbers.exact(node["size"])
+    return f"{_count(node['runs'], 'run')}, from {_count(node['files'], 'file')} with {size} bytes"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{numbers.exact(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _runs(runs: list[Mapping[str, Any]]) -> list[str]:
     if not runs:
         return [_wrong("no log was found")]
     files = [f for run in runs for f in run["files"]]
-    size = numbers.exact(sum(f["bytes"] for f in files))
-    found = f", from {len(files)} files with {size} bytes" if files else ""
+    sizes = [f["bytes"] for f in files if f["bytes"] is not None]
+    size = f" with {numbers.exact(sum(sizes))} bytes" if len(sizes) == len(files) else ""
+    word = "file" if len(files) == 1 else "files"
+    found = f", from {len(files)} {word}{size}" if files else ""
     lines = [_fact("runs", f"{len(runs)}{found}")]
     for run in runs[:_LISTED]:
         kinds = Counter(f["format"] for f in run["files"])

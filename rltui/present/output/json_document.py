@@ -6,6 +6,7 @@ Strict JSON: a number that is not finite is null. Version 1 only ever gains fiel
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ from rltui.session.hook import Message
 
 Json = dict[str, Any]
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
 #: Last lines of the log of a run that died.
 _TAIL_LINES = 20
 
@@ -42,12 +45,18 @@ def dump(document: Json) -> str:
     try:
         fast = orjson.dumps(document, _plain, orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # a surrogate of a file name, an integer of more than 64 bits
-        fast = b"\xff"
-    if fast.isascii():
-        return fast.decode()
+        fast = b""
+    if fast:
+        return fast.decode() if fast.isascii() else _NOT_ASCII.sub(_escaped, fast.decode())
     import json
 
     return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """A character as JSON writes it in ASCII: by its code units in UTF-16."""
+    units = found.group().encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def _plain(value: object) -> object:

@@ -3,7 +3,8 @@
 Only gauges, without timestamps, so that the same text is valid OpenMetrics and is taken by the
 textfile collector of node_exporter. The number of series is bounded: :data:`MOST_RUNS` runs, the
 worst first, then those that wrote last; :data:`MOST_METRICS` metrics of each; label values of at
-most :data:`MOST_LETTERS` letters without control characters. A run is named by its logdir and its
+most :data:`MOST_LETTERS` letters without control characters; of a longer one the end is replaced by
+a checksum of the whole. A run is named by its logdir and its
 path below it, which no other run can change. Needs the extra ``metrics``.
 """
 
@@ -12,8 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+from zlib import crc32
 
-from rltui.core.batch import RunKey
 from rltui.core.errors import UsageError
 from rltui.core.level import Level, RunState, worst
 from rltui.core.text import clean
@@ -71,12 +72,21 @@ class _Gauge:
         self._seen: set[tuple[str, ...]] = set()
 
     def add(self, value: float | None, *labels: str) -> None:
-        """A sample; none where the value is not known, or another has these labels: of tags that
-        begin alike and were cut."""
-        known = tuple(clean(label)[:MOST_LETTERS] for label in labels)
+        """A sample; none where the value is not known. Two with the same labels would make the
+        whole page invalid: the first counts."""
+        known = tuple(map(_label, labels))
         if value is not None and known not in self._seen:
             self._seen.add(known)
             self.family.add_metric(known, value)
+
+
+def _label(text: str) -> str:
+    """A text as the value of a label: different texts give different values."""
+    label = clean(text)
+    if len(label) <= MOST_LETTERS:
+        return label
+    ending = f"~{crc32(label.encode()):08x}"
+    return label[: MOST_LETTERS - len(ending)] + ending
 
 
 def families(session: Session, metrics: Sequence[str]) -> Iterator[GaugeMetricFamily]:
@@ -111,16 +121,10 @@ class _Shown:
 
     def __init__(self, session: Session, runs: Sequence[RunView]) -> None:
         self.runs = runs
-        seen: Counter[tuple[str, str]] = Counter()
-        self._labels: dict[RunKey, tuple[str, str]] = {}
-        for run in runs:
-            logdir, name = session.labels[run.key.logdir], clean(run.key.name)[: MOST_LETTERS - 8]
-            seen[logdir, name] += 1  # of those that were cut some may be alike
-            number = seen[logdir, name]
-            self._labels[run.key] = logdir, name if number == 1 else f"{name} ({number})"
+        self._logdirs = session.labels
 
     def __iter__(self) -> Iterator[tuple[RunView, str, str]]:
-        return ((run, *self._labels[run.key]) for run in self.runs)
+        return ((run, self._logdirs[run.key.logdir], run.key.name) for run in self.runs)
 
 
 def _totals(session: Session, runs: Sequence[RunView], dropped: int) -> Iterator[GaugeMetricFamily]:

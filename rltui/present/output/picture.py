@@ -8,8 +8,9 @@ from rltui.present.kit.theme import Theme
 from rltui.present.output.svg import coloured, ground_of, svg
 from rltui.present.screens.entries import beside
 from rltui.present.screens.header import run_header, runs_header
+from rltui.present.screens.listed_runs import ListedRuns
 from rltui.present.screens.metric_rows import tab_sections
-from rltui.present.screens.runs import RunRows, runs_shown
+from rltui.present.screens.runs import RunRows
 from rltui.present.screens.tab import (
     first_to_look_at,
     overview_entries,
@@ -34,9 +35,15 @@ def snapshot_svg(session: Session, theme: Theme) -> str:
     if len(runs) == 1:
         lines = _overview(runs[0], view)
     else:
-        shown = runs_shown(runs, "verdict", "")
-        rows = RunRows(shown, view, _WIDTH)
-        lines = [runs_header(shown, ", ".join(session.labels), view, _WIDTH), [], rows.head()]
+        listed = ListedRuns(runs)
+        ordered = listed.shown("verdict", "")
+        shown = [x.run for x in ordered]
+        rows = RunRows(ordered, view, _WIDTH)
+        lines = [
+            runs_header(listed.counts, ", ".join(session.labels), view, _WIDTH),
+            [],
+            rows.head(),
+        ]
         lines += [line for entry in rows.entries(0) for line in entry.draw(False)]
         for run in [r for r in shown if r.verdict.level >= Level.WATCH and r.infos][:_MOST]:
             lines += [[], *_overview(run, view)]

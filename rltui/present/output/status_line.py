@@ -10,6 +10,7 @@ from rltui.present.kit import numbers
 from rltui.present.kit.glyph import glyph_set
 from rltui.present.screens.diagnosis import cause_of
 from rltui.present.screens.first_movers import change_words
+from rltui.present.screens.listed_runs import by_verdict
 from rltui.present.screens.log import exit_words
 from rltui.session import RunView, Session
 
@@ -23,7 +24,7 @@ def status_line(session: Session) -> str:
     runs = session.runs()
     if not runs:
         return "rltui: no runs"
-    worst = max(runs, key=lambda r: r.verdict.level)  # the first of them
+    worst = min(runs, key=by_verdict)
     if len(runs) == 1:
         return fit(f"{_GLYPHS.badge(worst.verdict.level)} {_words(worst)}", WIDTH)
     counts = Counter(r.verdict.level for r in runs)

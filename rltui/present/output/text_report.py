@@ -264,7 +264,7 @@ def _when(run: RunView, finding: Finding) -> str:
 
 
 def _note_lines(run: RunView) -> list[str]:
-    notes = [n for n in run.data.files.notes if n.level >= Level.WATCH]
+    notes = run.troubles
     lines = [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
     if len(notes) > 5:
         lines.append(f"    and {len(notes) - 5} more notes")

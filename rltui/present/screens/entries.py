@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from rltui.core.text import cell_width
 from rltui.present.kit.line import Line, Token, fit_line, style, with_ground
@@ -23,6 +23,48 @@ class Entry(Generic[Id]):
     """The lines, with the cursor on the item or not. Called for what is visible only."""
     height: int = 1
     """How many lines ``draw`` returns."""
+
+
+class LazyEntries(Sequence[Entry[Id]]):
+    """Entries that are made when they are asked for: of thousands a list shows a few dozen."""
+
+    def __init__(
+        self,
+        ids: Sequence[Id | None],
+        heights: Sequence[int],
+        make: Callable[[int], Entry[Id]],
+    ) -> None:
+        """``make`` returns the entry at a place, with the id and the height that stand there."""
+        self.ids = ids
+        self.heights = heights
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, at: int) -> Entry[Id]: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Entry[Id]]: ...
+
+    def __getitem__(self, at: int | slice) -> Entry[Id] | list[Entry[Id]]:
+        places = range(len(self.ids))[at]
+        return self._make(places) if isinstance(places, int) else [self._make(n) for n in places]
+
+
+def heights_of(entries: Sequence[Entry[Id]]) -> Sequence[int]:
+    """The height of each entry."""
+    if isinstance(entries, LazyEntries):
+        return entries.heights
+    return [e.height for e in entries]
+
+
+def items_of(entries: Sequence[Entry[Id]]) -> tuple[list[int], list[Id]]:
+    """Places and ids of the entries that the cursor can reach, in order."""
+    ids = entries.ids if isinstance(entries, LazyEntries) else [e.id for e in entries]
+    places = [at for at, item in enumerate(ids) if item is not None]
+    return places, [item for item in ids if item is not None]
 
 
 def fixed(*lines: Line) -> Entry[Id]:

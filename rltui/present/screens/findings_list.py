@@ -9,7 +9,7 @@ from rltui.core.text import cell_width, pad
 from rltui.health.model import Finding, FindingState, Report, Skipped
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.present.kit import sentences
-from rltui.present.kit.file_note import note_lines, troubles_in
+from rltui.present.kit.file_note import note_lines
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -141,7 +141,7 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
     if ahead := projections(run):
         entries += _head("Ahead", "if the trend continues", entries, view, width, margin)
         entries += [_ahead_entry(run, p, width, margin, view) for p in ahead]
-    if troubles := troubles_in(run.data.files.notes):
+    if troubles := run.troubles:
         entries += _head("Trouble reading", str(len(troubles)), entries, view, width, margin)
         entries.append(fixed(*indented(note_lines(troubles, width), margin)))
     if report.skipped:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
 from rltui.present.kit import sentences
-from rltui.present.kit.file_note import trouble_line, troubles_in
+from rltui.present.kit.file_note import trouble_line
 from rltui.present.kit.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -109,7 +109,7 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
 
 def file_lines(run: RunView, width: int, view: View) -> list[Line]:
     """One line about the files of a run that could not be read as they are; empty for none."""
-    troubles = troubles_in(run.data.files.notes)
+    troubles = run.troubles
     return [trouble_line(troubles, width, view.glyphs)] if troubles else []
 
 

@@ -23,6 +23,7 @@ from rltui.present.kit.line import (
 )
 from rltui.present.screens.finding_rows import marks
 from rltui.present.screens.findings import muted_words
+from rltui.present.screens.listed_runs import RunCounts
 from rltui.present.screens.log import exit_words
 from rltui.present.screens.run_state import age_words, state_words
 from rltui.present.screens.view import View
@@ -41,8 +42,18 @@ _STATE_TOKEN = {
 _NAME_CELLS = 20
 #: When the state is dropped: after all but the name.
 _STATE = 10
-
-
+#: The states that are counted, in their order, and when each count is dropped: first what is over
+#: anyway, last what runs or needs somebody.
+_STATE_COUNTS = {
+    "live": 11,
+    "stalled": 13,
+    "crashed": 12,
+    "cancelled": 24,
+    "finished": 21,
+    "quiet": 22,
+    "ended": 23,
+    "unreachable": 14,
+}
 #: The mark of a run that is shown as it was.
 _REPLAY = (" replay ", style(Token.BG, bg=Token.ACCENT, bold=True))
 
@@ -71,7 +82,7 @@ def _state_look(run: RunView, view: View) -> tuple[str, Style, Style]:
     if crash is not None:
         token = Token.WATCH if crash.kind is ExitKind.CANCELLED else Token.BAD
         return glyph, style(token), style(token, bold=True)
-    if progress.gone:
+    if progress.gone or run.verdict.state_word == "unreachable":
         return view.glyphs.stalled, style(Token.WATCH), STRONG
     loud = {RunState.LIVE: TEXT, RunState.UNKNOWN: MUTED}.get(state, STRONG)
     return glyph, style(_STATE_TOKEN[state]), loud
@@ -87,11 +98,20 @@ def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[
     tail = words.removeprefix(run.verdict.state_word)
     if not age:
         return [_Part(line, _STATE)]
+    if run.verdict.state_word == "unreachable":
+        return [_Part([*line, (tail, MUTED)], _STATE), *_last_write(run)]
     if wide or run.verdict.state_word != "live":
         short = tail if wide or not tail.startswith(" for ") else f" {age}"
         return [_Part([*line, (short, MUTED)], _STATE)]
     ago = _Part([("ago", MUTED)], 95, 1)
     return [_Part([*line, (f" {age.removesuffix(' ago')}", MUTED)], _STATE), ago]
+
+
+def _last_write(run: RunView) -> list[_Part]:
+    """How old the newest write was when the host of the run got out of reach."""
+    age = None if run.progress is None else run.progress.age_s
+    words = f"last write {numbers.age(age)} before"
+    return [] if age is None else [_Part([(words, MUTED)], 95)]
 
 
 def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
@@ -195,7 +215,8 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
     if progress.elapsed_s is not None and width >= 110:
         mark = "~" if progress.elapsed_derived else ""
         parts.append(_Part([(mark + numbers.duration(progress.elapsed_s), TEXT)], 70))
-    if progress.eta_s is not None and progress.state is RunState.LIVE and width >= 110:
+    lives = progress.state is RunState.LIVE and progress.lost_at is None
+    if progress.eta_s is not None and lives and width >= 110:
         eta = numbers.duration(progress.eta_s) if progress.eta_s > 0 else "–"
         parts.append(_Part([("ETA ", MUTED), (eta, TEXT)], 60))
     return parts + ends
@@ -253,23 +274,33 @@ def _between(left: Line, right: Line, width: int) -> Line:
     return with_ground(fit_line(line, width), Token.RAISED)
 
 
-def runs_header(runs: list[RunView], label: str, view: View, width: int, expected: int = 0) -> Line:
+def runs_header(counts: RunCounts, label: str, view: View, width: int, expected: int = 0) -> Line:
     """Line 1 of the list of runs; ``expected`` is how many there are, read or not."""
-    states = [r.verdict.state_word for r in runs if r.progress]
-    parts = [_Part([(label, TITLE)], 0, 0 if width < 150 else 2)]
+    parts = []
     if width >= 150:
-        parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
-    total = max(expected, len(runs))
-    done = sum(not (r.data.files.reading or r.data.memory.loading) for r in runs)
+        parts.append(_Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
+    total = max(expected, counts.runs)
     runs_word = "run" if total == 1 else "runs"
-    words = f"{done} of {total} read" if done < total else f"{total} {runs_word}"
-    parts.append(_Part([(words, TEXT)], 10))
-    for state in ("live", "stalled", "crashed", "cancelled", "finished", "quiet", "ended"):
-        count = states.count(state)
-        if count:
-            parts.append(_Part([(f"{count} {state}", MUTED)], 20))
-    levels = [r.verdict.level for r in runs]
-    right = _level_counts(levels.count(Level.BAD), levels.count(Level.WATCH), view, words=True)
-    if not right and Level.OK in levels:
+    words = f"{counts.read} of {total} read" if counts.read < total else f"{total} {runs_word}"
+    parts.append(_Part([(words, TEXT)], _STATE))
+    counted = [(n, state) for state in _STATE_COUNTS if (n := counts.states[state])]
+    states = [_Part([(f"{n} {state}", MUTED)], _STATE_COUNTS[state]) for n, state in counted]
+    parts += states
+    levels = counts.levels
+    right = _level_counts(levels[Level.BAD], levels[Level.WATCH], view, words=True)
+    if not right and levels[Level.OK] and counts.read >= total:
         right = [(f"{view.glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True))]
-    return _between(_joined(_fitting(parts, width - line_width(right) - 3)), right, width)
+    room = width - line_width(right) - 3
+    kept = sum(p.gap + line_width(p.spans) for p in parts if p.drop <= _STATE_COUNTS["stalled"])
+    label = fit_middle(label, max(_NAME_CELLS, room - kept), ellipsis=view.glyphs.ellipsis)
+    parts.insert(width >= 150, _Part([(label, TITLE)], 0, 0 if width < 150 else 2))
+    return _between(_joined(_some(parts, states, room, view)), right, width)
+
+
+def _some(parts: list[_Part], states: list[_Part], room: int, view: View) -> list[_Part]:
+    """The parts that have room, with a sign where that is not every state."""
+    shown = _fitting(parts, room)
+    if all(part in shown for part in states):
+        return shown
+    more = _Part([(view.glyphs.ellipsis, MUTED)], 0)
+    return [*_fitting(parts, room - more.gap - line_width(more.spans)), more]

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rltui.core.address import is_streamed
 from rltui.core.text import cell_width, fit_middle, pad
 from rltui.present.kit import numbers
 from rltui.present.kit.line import MUTED, RULE, STRONG, TEXT, TITLE, Line, fit_line, line_width
@@ -107,8 +106,8 @@ def setting_lines(
         "and texts, W&B, MLflow, SwanLab and trackio, the configuration that verl prints, and "
         "from args.json, params.json, config.yaml or hparams.yaml beside the logs"
     )
-    far = is_streamed(settings.run.data.path)
-    advice += ", which are not available of another host." if far else "."
+    trouble = settings.beside.trouble
+    advice += f", which {trouble}." if trouble else "."
     return paragraph(advice, width, MUTED)
 
 

@@ -26,7 +26,7 @@ def why_unknown(run: RunView) -> str:
     their absence, say it."""
     report = run.report
     if run.verdict.level is not Level.UNKNOWN:
-        silent = run.progress is not None and run.progress.state is RunState.STALLED
+        silent = run.verdict.state_word == RunState.STALLED.value
         return "" if not silent or (report and report.firing()) else f"silent for {age_words(run)}"
     if not run.infos:
         return "no scalar yet"
@@ -52,8 +52,11 @@ def _joint(word: str) -> str:
 
 def age_words(run: RunView) -> str:
     """How long ago the newest write was, behind the word of the state: "2 d ago"; of a state that
-    goes on just how long: "1 h". Empty where that says nothing."""
+    goes on just how long: "1 h"; of a host out of reach since when. Empty where that says
+    nothing."""
     word = run.verdict.state_word
+    if word == "unreachable" and run.progress is not None:
+        return f"since {numbers.clock(run.progress.lost_at)}"
     if run.progress is None or run.progress.age_s is None or word in _AGELESS:
         return ""
     age = numbers.age(run.progress.age_s)

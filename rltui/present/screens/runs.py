@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from rltui.core.batch import Note, RunKey
 from rltui.core.level import Level
@@ -26,43 +27,55 @@ from rltui.present.kit.line import (
 )
 from rltui.present.kit.names import distinct
 from rltui.present.screens.diagnosis import cause_of
-from rltui.present.screens.entries import Entry, fixed, longest, with_margin, words_match
+from rltui.present.screens.entries import Entry, LazyEntries, fixed, with_margin
 from rltui.present.screens.finding_rows import FindingRow, finding_rows, worst_rows
 from rltui.present.screens.first_movers import change_words
 from rltui.present.screens.header import state_spans
+from rltui.present.screens.listed_runs import ListedRun, Names
 from rltui.present.screens.log import crashed_line
 from rltui.present.screens.marks import slot_look, slot_of, slot_sign
 from rltui.present.screens.metric_rows import newest_of
 from rltui.present.screens.metric_table import spark_line
 from rltui.present.screens.run_state import since_step
 from rltui.present.screens.view import View
+from rltui.present.screens.waiting import search_lines
 from rltui.session import RunView
+from rltui.session.reach import Search
 
 #: Cells for the worst finding beside the number of unreadable files in words.
 _WORST_AND_COUNT = 50
 #: Lines about hosts, servers and directories that cannot be read.
 _MOST_TROUBLES = 3
+#: Cells that a sparkline keeps beside names that are cut, in a wide terminal.
+_LEAST_SPARK = 12
 
 
 class _Columns:
     """Widths of the columns at a screen width; 0 leaves a column out."""
 
-    def __init__(self, width: int, longest: int, marks: bool) -> None:
-        """``marks``: with a column for the signs of marked runs."""
+    def __init__(
+        self, width: int, longest: int, marks: bool, state: int = 0, own: int | None = None
+    ) -> None:
+        """``longest`` name, and what the longest ``own`` one takes without its folders, all of it
+        by default; ``marks``: with a column for the signs of marked runs; ``state``: cells of the
+        longest state with its glyph."""
         self.mark = 2 if marks else 0
         self.left = 2 if width >= 110 else 1
         self.framework = 15 if width >= 110 else 13 if width >= 80 else 0
-        self.state = 14 if width >= 110 else 12 if width >= 60 else 0
+        self.state = 14 if width >= 110 else min(14, max(12, state + 1)) if width >= 60 else 0
         self.step = 8 if width >= 60 else 0
         self.age = 7 if width >= 100 else 0
         self.title = 11 if width >= 110 else 7 if width >= 80 else 0
         self.value = 10 if width >= 50 else 0
         self._share_out(width, longest)
-        if width < 110 and self.framework and self.name < longest + 2:
+        if self.name < longest + 2:
+            self._share_out(width, longest, _LEAST_SPARK)
+        enough = longest if width < 110 or own is None else own
+        if self.framework and self.name < enough + 2:
             self.framework = 0  # names differ, frameworks rarely do
-            self._share_out(width, longest)
+            self._share_out(width, longest, _LEAST_SPARK)
 
-    def _share_out(self, width: int, longest: int) -> None:
+    def _share_out(self, width: int, longest: int, spark: int = 24) -> None:
         """Give what is left to the name and the sparkline."""
         gaps = 2 if self.value else 1
         used = (
@@ -76,45 +89,9 @@ class _Columns:
             + self.title
         )
         rest = width - used - self.value - gaps - 1
-        least_spark = 24 if width >= 110 else 8 if width >= 80 else 0
+        least_spark = spark if width >= 110 else 8 if width >= 80 else 0
         self.name = max(8, min(longest + 2, rest - least_spark))
         self.spark = min(60, rest - self.name) if rest - self.name >= 6 else 0
-
-
-def runs_shown(runs: list[RunView], order: str, text: str) -> list[RunView]:
-    """The runs that pass the filter ``text``, by ``order``: verdict, name or newest."""
-    shown = runs_matching(runs, text)
-    if order == "name":
-        return sorted(shown, key=lambda r: r.key)
-    if order == "newest":
-        return sorted(shown, key=lambda r: (-_written(r), r.key))
-    return sorted(shown, key=_by_verdict)
-
-
-def runs_matching(runs: list[RunView], text: str) -> list[RunView]:
-    """The runs that pass the filter ``text``, in their order."""
-    return [r for r in runs if words_match(_searched_words(r), text)] if text else runs
-
-
-def _written(run: RunView) -> float:
-    at = run.progress.written_at if run.progress else run.data.files.modified
-    return at or 0.0
-
-
-def _searched_words(run: RunView) -> str:
-    known, progress = run.recognition, run.progress
-    words = [run.name, run.key.name, run.verdict.level.word]
-    if known is not None:
-        words += [known.framework, known.title, known.algorithm or ""]
-    if progress is not None:
-        words.append(run.verdict.state_word)
-    return " ".join(words)
-
-
-def _by_verdict(run: RunView) -> tuple[int, int, RunKey]:
-    order = {Level.BAD: 0, Level.WATCH: 1, Level.OK: 2, Level.UNKNOWN: 3}
-    firing = sum(f.level >= Level.WATCH for f in run.report.firing()) if run.report else 0
-    return order[run.verdict.level], -firing, run.key
 
 
 class RunRows:
@@ -122,35 +99,52 @@ class RunRows:
 
     def __init__(
         self,
-        runs: list[RunView],
+        listed: Sequence[ListedRun],
         view: View,
         width: int,
         reading: float | None = None,
         reference: RunView | None = None,
+        everyone: Names | None = None,
     ) -> None:
         """``reading`` is the share of the logs that has been read, None when all has been;
-        ``reference`` is the run that the others are compared with."""
-        self._runs = runs
+        ``reference`` is the run that the others are compared with; ``everyone`` are the names
+        of all runs, with those that the filter hides: the column stays while it is typed."""
+        self._listed = listed
         self._view = view
         self._width = width
         self._reading = reading
         self._reference = reference
-        names = [r.name for r in runs]
-        self._columns = _Columns(width, longest(names, 8), bool(view.marked))
-        short = distinct(tuple(names), self._columns.name - 1, view.glyphs.ellipsis)
-        self._names = dict(zip((r.key for r in runs), short, strict=True))
+        all_of = everyone or Names.of(listed)
+        state = 2 + all_of.state_cells
+        self._columns = _Columns(width, all_of.cells, bool(view.marked), state, all_of.own_cells)
+        self._names = _short_names(all_of.names, self._columns.name - 1, view.glyphs.ellipsis)
 
     def head(self) -> Line:
         """The column heads, set into a rule."""
         return _head(self._columns, self._width, self._view)
 
-    def entries(self, hidden: int, notes: Sequence[Note] = ()) -> list[Entry[RunKey]]:
-        """One entry per run, after trouble that concerns no single run (``notes``); ``hidden``
-        runs did not pass the filter."""
-        entries = self._troubles(troubles_in(notes)) + [self._entry(run) for run in self._runs]
+    def entries(
+        self, hidden: int, notes: Sequence[Note] = (), searching: Sequence[Search] = ()
+    ) -> Sequence[Entry[RunKey]]:
+        """One entry per run, after trouble that concerns no single run (``notes``) and what is
+        being searched for the first time; ``hidden`` runs did not pass the filter."""
+        above = self._troubles(troubles_in(notes)) + self._searches(searching)
+        below = list[Entry[RunKey]]()
         if hidden:
-            entries.append(fixed([("  ", TEXT), (f"{hidden} hidden by the filter", MUTED)]))
-        return entries
+            margin = " " * self._columns.left
+            below.append(fixed([(margin, TEXT), (f"{hidden} hidden by the filter", MUTED)]))
+        first, last = len(above), len(above) + len(self._listed)
+
+        def make(at: int) -> Entry[RunKey]:
+            if at < first:
+                return above[at]
+            run = at - first
+            return self._entry(self._listed[run], heights[run]) if at < last else below[at - last]
+
+        ids = [*(e.id for e in above), *(x.key for x in self._listed), *(e.id for e in below)]
+        reference = self._reference
+        heights = [2 if x.says_more or x.run is reference else 1 for x in self._listed]
+        return LazyEntries(ids, [*(1 for _ in above), *heights, *(1 for _ in below)], make)
 
     def _troubles(self, troubles: list[Note]) -> list[Entry[RunKey]]:
         """One line each of the first ones; the last line counts the others."""
@@ -158,26 +152,44 @@ class RunRows:
         rest = troubles[_MOST_TROUBLES - 1 :]
         margin, width = self._columns.left, self._width - self._columns.left - 1
         return [
-            fixed([(" " * margin, TEXT), *trouble_line(notes, width, self._view.glyphs)])
+            fixed(
+                [(" " * margin, TEXT), *trouble_line(notes, width, self._view.glyphs, whole=True)]
+            )
             for notes in (*shown, *([rest] if rest else ()))
         ]
 
-    def _entry(self, run: RunView) -> Entry[RunKey]:
+    def _searches(self, searching: Sequence[Search]) -> list[Entry[RunKey]]:
+        margin, width = self._columns.left, self._width - self._columns.left - 1
+        mark = (f"{self._view.glyphs.badge(Level.UNKNOWN)} ", MUTED)
+        found = search_lines(searching, width - 2, _MOST_TROUBLES)
+        return [fixed([(" " * margin, TEXT), mark, *line]) for line in found]
+
+    def _entry(self, listed: ListedRun, height: int) -> Entry[RunKey]:
+        def draw(cursor: bool) -> list[Line]:
+            name = self._names[listed.name]
+            lines = [_line(listed.run, name, self._columns, self._view, cursor)]
+            if height > 1:
+                below = self._second_line(listed.run)
+                lines.append([(" " * (4 + self._columns.mark), TEXT), *below])
+            cells, left = self._width - self._columns.left - 1, self._columns.left
+            return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
+
+        return Entry(listed.key, draw, height)
+
+    def _second_line(self, run: RunView) -> Line:
         room = self._width - self._columns.left - self._columns.mark - 6
         said: Line = []
         if run is self._reference:
             said = [("the others are compared with it", MUTED)]
             room -= line_width(said) + 3
         below = _below(run, self._view, room, self._reading)
-        below = [*said, *([("   ", TEXT)] if said and below else []), *below]
+        return [*said, *([("   ", TEXT)] if said and below else []), *below]
 
-        def draw(cursor: bool) -> list[Line]:
-            lines = [_line(run, self._names[run.key], self._columns, self._view, cursor)]
-            lines += [[(" " * (4 + self._columns.mark), TEXT), *below]] if below else []
-            cells, left = self._width - self._columns.left - 1, self._columns.left
-            return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
 
-        return Entry(run.key, draw, 2 if below else 1)
+@lru_cache(maxsize=4)
+def _short_names(names: tuple[str, ...], width: int, ellipsis: str) -> Mapping[str, str]:
+    """What stands for each name in a column."""
+    return dict(zip(names, distinct(names, width, ellipsis), strict=True))
 
 
 def _head(columns: _Columns, width: int, view: View) -> Line:
@@ -268,7 +280,7 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
 def _below(run: RunView, view: View, width: int, share: float | None) -> Line:
     """The second line: why it died or the worst finding, why there is nothing to judge, and files
     that cannot be read."""
-    troubles = troubles_in(run.data.files.notes)
+    troubles = run.troubles
     if run.data.files.reading:
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
     line = crashed_line(run, view)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rltui.core.address import is_streamed
 from rltui.core.text import cell_width, clean
 from rltui.present.kit import numbers
 from rltui.present.kit.line import (
@@ -147,13 +146,10 @@ def sample_entries(
     return entries
 
 
-def no_samples_words(root: Path) -> str:
-    """What to do to get samples."""
-    if is_streamed(root):
-        return (
-            "No texts in the logs. Samples in files beside them are not available here: the logs "
-            "are read on another host."
-        )
+def no_samples_words(root: Path, trouble: str = "") -> str:
+    """What to do to get samples below a directory; ``trouble``: why it could not be listed."""
+    if trouble:
+        return f"No texts in the logs, and the files beside them {trouble}."
     return (
         f"No texts in the logs and no samples below {clean(str(root))}. rltui reads the texts of "
         "TensorBoard and W&B, TRL's completions (log_completions=True), verl's "

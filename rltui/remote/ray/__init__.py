@@ -3,7 +3,8 @@
 ::
 
     RayReader (session's process)  <--socket-->  driver (a process that speaks to Ray)
-                                                   |  one call at a time per node
+                                                   |  one call for news at a time per node, and
+                                                   |  one for what the session asks in between
                                                  NodeReader (an actor on each node) -> Reader
 
 Each hop takes what it can hold: the queue of the session bounds the socket, the driver asks a node

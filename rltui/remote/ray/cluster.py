@@ -18,7 +18,7 @@ import rltui
 from rltui.core.address import AUTO
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
-from rltui.remote.ray.message import Turn
+from rltui.remote.ray.message import Again, Chosen, Turn
 from rltui.remote.ray.node import ClusterError, CodeMissingError, Node
 
 _CLIENT_PORT = 10001
@@ -53,6 +53,18 @@ class Cluster:
                 raise ClusterError(_NOTHING_HERE) from None
             raise ClusterError(f"no cluster of Ray can be reached: {_text(error)}") from error
 
+    @property
+    def address(self) -> str:
+        """Of the head, as the cluster calls it; that of the command line where it does not say."""
+        with suppress(Exception):
+            return clean(str(ray.get_runtime_context().gcs_address)) or self._address
+        return self._address
+
+    @property
+    def version(self) -> str:
+        """Of Ray."""
+        return str(ray.__version__)
+
     def ship_code(self) -> bool:
         """Connect anew such that Ray copies rltui to the nodes; False if it has done so."""
         if self._ships:
@@ -73,12 +85,21 @@ class Cluster:
     def actor(self, node: Node, cls: type, *arguments: object) -> Any:
         """An actor on a node; no error shows before its first call."""
         where = NodeAffinitySchedulingStrategy(node.id, soft=False)
-        options = {"num_cpus": 0, "scheduling_strategy": where, "max_restarts": 0}
+        options = {
+            "num_cpus": 0,
+            "scheduling_strategy": where,
+            "max_restarts": 0,
+            "max_concurrency": 2,  # a turn and an errand
+        }
         return ray.remote(cls).options(**options).remote(*arguments)
 
     def ask(self, actor: Any, turn: Turn) -> Any:
         """Begin a call of the actor's ``turn``."""
         return actor.turn.remote(turn)
+
+    def aside(self, actor: Any, errand: Chosen | Again) -> Any:
+        """Begin a call of the actor's ``aside``."""
+        return actor.aside.remote(errand)
 
     def function(self, function: Any, num_cpus: float = 1.0) -> Any:
         """A remote function."""

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rltui.core.clock import Clock, SystemClock
+from rltui.remote.ray.links import Link, PlacedPlace
 from rltui.remote.ray.message import (
+    Again,
     Alive,
+    Chosen,
+    NodeFacts,
     NodeTrouble,
     Offsets,
     Opening,
+    Phase,
     Placed,
     PlaceNews,
+    Reread,
     Standing,
+    Task,
     Turn,
+    Turned,
 )
-from rltui.remote.ray.node import ClusterError, CodeMissingError, Node
+from rltui.remote.ray.node import ClusterError, CodeMissingError
 from rltui.remote.ray.node_reader import NodeReader
 from rltui.remote.ray.place import Place
 
@@ -32,7 +39,7 @@ _NODES_S, _PLACES_S = 2.0, 10.0
 #: Seconds for which a node may wait for news in one call.
 _PATIENCE_S = 5.0
 #: Seconds until it looks up from calls under way.
-_WAIT_S = 0.5
+_WAIT_S = 0.2
 #: Seconds without a word to the session's process.
 _ALIVE_S = 5.0
 #: Seconds until a reader that ended is started again: doubled each time, up to the second.
@@ -43,37 +50,9 @@ _MOST_FAILURES = 3
 _LEFT = "has left the cluster"
 
 
-@dataclass(slots=True)
-class _Placed:
-    """A place, who reads it, and how far."""
-
-    place: Place
-    label: str
-    offsets: Offsets
-    reader: str = ""
-    """Id of the node; empty for nobody."""
-
-
-@dataclass(slots=True)
-class _Link:
-    """A node with its actor."""
-
-    node: Node
-    actor: Any = None
-    call: Any = None
-    """The only one that is under way."""
-    seen: dict[tuple[int, str, str], Place] = field(default_factory=dict)
-    looked: bool = False
-    look_at: float = 0.0
-    """Monotonic time of the next look at its places."""
-    opens: deque[int] = field(default_factory=deque)
-    failures: int = 0
-    retry_at: float = 0.0
-    trouble: str = ""
-
-
 class Driver:
-    """One call per node at a time; hands on what it returned before it asks again."""
+    """One turn and one errand per node at a time; hands on what they returned before it asks
+    again."""
 
     def __init__(
         self,
@@ -86,24 +65,45 @@ class Driver:
         self._cluster = cluster
         self._send = send
         self._clock = clock or SystemClock()
-        self._links: dict[str, _Link] = {}
-        self._places = [_Placed(place, label, dict(o)) for place, label, o in opening.places]
+        self._links: dict[str, Link] = {}
+        self._places = [PlacedPlace(place, label, dict(o)) for place, label, o in opening.places]
         self._numbers = {p.place.key: n for n, p in enumerate(self._places)}
         self._ended: set[int] = set()
         self._nodes_at = 0.0
         self._spoke_at = 0.0
-        self._once: bool | None = None
-        """Whether to read once; None: do not read yet."""
+        self._phase = ""
+        self._task: Task | None = None
+        """None: nothing yet."""
 
-    def begin(self, *, once: bool) -> None:
-        """Read what was found from the next turn on."""
-        self._once = once
+    def begin(self, task: Task) -> None:
+        """Do that with what was found, from the next turn on."""
+        self._task = task
+
+    @property
+    def begun(self) -> bool:
+        """Whether it was told what to do."""
+        return self._task is not None
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do until it is told something."""
+        busy = any(n.call is not None or n.errands for n in self._links.values())
+        return self.ended and not busy
+
+    def take(self, message: Chosen | Again) -> None:
+        """What the session's process asks of the node that reads a place."""
+        link = self._links.get(self._places[message.place].reader)
+        if link is not None and link.actor is not None:
+            link.errands.append(message)
+        elif isinstance(message, Again):
+            self.say(Reread(message.id, failure="nobody reads it now"))
 
     def look(self) -> None:
         """Search every node once. Raises ClusterError if no node can run a reader."""
         end = self._clock.monotonic() + _START_S
         self._refresh_nodes()
-        while not all(n.looked or n.trouble for n in self._links.values()):
+        while not all(done := [bool(n.looked or n.trouble) for n in self._links.values()]):
+            self._tell_phase(f"{sum(done)} of {len(done)} nodes have started a reader")
             self.step()
             if self._clock.monotonic() >= end:
                 break
@@ -116,23 +116,33 @@ class Driver:
     def step(self) -> None:
         """Ask nodes that are idle, and take what one of them returned."""
         now = self._clock.monotonic()
-        if now >= self._nodes_at:
-            self._refresh_nodes()
+        if not self.ended:
+            if now >= self._nodes_at:
+                self._refresh_nodes()
+            for link in self._links.values():
+                if link.call is None and now >= link.retry_at:
+                    self._ask(link, now)
         for link in self._links.values():
-            if link.call is None and now >= link.retry_at:
-                self._ask(link, now)
-        calls = {link.call: link for link in self._links.values() if link.call is not None}
-        for call in self._cluster.wait(list(calls), _WAIT_S):
-            self._take(calls[call])
-        if now - self._spoke_at >= _ALIVE_S:
-            self.say(Alive(self.ended))
+            if link.aside is None and link.errands:
+                link.aside = self._cluster.aside(link.actor, link.errands[0])
+        turns = {link.call: link for link in self._links.values() if link.call is not None}
+        asides = {link.aside: link for link in self._links.values() if link.aside is not None}
+        for call in self._cluster.wait([*turns, *asides], _WAIT_S):
+            if call in turns:
+                self._take(turns[call])
+            else:
+                self._take_aside(asides[call])
+        if now - self._spoke_at >= _ALIVE_S and not self.ended:
+            self.say(Alive())
 
     @property
     def ended(self) -> bool:
-        """Whether every place was read to its end, once."""
+        """Whether all that was asked for is done."""
+        if self._task not in (Task.SEARCH, Task.ONCE):
+            return False
         idle = all(n.trouble or (n.looked and not n.opens) for n in self._links.values())
         owned = {n for n, p in enumerate(self._places) if p.reader}
-        return bool(self._once) and idle and owned <= self._ended
+        return idle and owned <= self._ended
 
     def say(self, message: object) -> None:
         """Send to the session's process; waits while that takes no more."""
@@ -152,23 +162,25 @@ class Driver:
         for gone in self._links.keys() - nodes.keys():
             link = self._links.pop(gone)
             self.say(NodeTrouble(link.node.name, _LEFT))
+            self._drop_errands(link, _LEFT)
             self._release(link, _LEFT)
         for node in nodes.values():
             if node.id not in self._links:
-                self._links[node.id] = _Link(node)
+                self._links[node.id] = Link(node)
 
-    def _ask(self, link: _Link, now: float) -> None:
+    def _ask(self, link: Link, now: float) -> None:
         if link.actor is None:
             link.actor = self._cluster.actor(link.node, NodeReader, self._reads)
         looks = now >= link.look_at
-        if self._once is None and not looks:
+        if self._task is None and not looks:
             return
-        opens = tuple(self._opened(link) if self._once is not None else ())
+        opens = tuple(self._opened(link) if self._task is not None else ())
         quiet = 0.0 if looks or opens else _PATIENCE_S
-        turn = Turn(opens, looks, quiet, bool(self._once))
+        link.called_at = self._clock.now()
+        turn = Turn(opens, looks, quiet, self._task or Task.FOLLOW)
         link.call = self._cluster.ask(link.actor, turn)
 
-    def _opened(self, link: _Link) -> list[tuple[int, Place, Offsets]]:
+    def _opened(self, link: Link) -> list[tuple[int, Place, Offsets]]:
         found = []
         while link.opens:
             number = link.opens.popleft()
@@ -178,7 +190,7 @@ class Driver:
     def _offsets(self, number: int) -> Offsets:
         return dict(self._places[number].offsets)
 
-    def _take(self, link: _Link) -> None:
+    def _take(self, link: Link) -> None:
         call, link.call = link.call, None
         try:
             turned = self._cluster.result(call)
@@ -197,6 +209,21 @@ class Driver:
             self._hand_on(news)
         if turned.places is not None:
             self._found(link, turned.places)
+            self._tell_facts(link, turned)
+
+    def _take_aside(self, link: Link) -> None:
+        call, link.aside = link.aside, None
+        errand = link.errands.popleft()
+        try:
+            piece = self._cluster.result(call)
+        except ClusterError as error:
+            if isinstance(errand, Again):
+                self.say(Reread(errand.id, failure=str(error)))
+            return
+        if isinstance(errand, Again):
+            if piece.more:
+                link.errands.append(errand)
+            self.say(piece)
 
     def _hand_on(self, news: PlaceNews) -> None:
         self.say(news)
@@ -204,10 +231,10 @@ class Driver:
         placed.offsets.update(news.offsets)
         if news.state is not None and news.state.ended:
             self._ended.add(news.place)
-            if not self._once:
+            if self._task is Task.FOLLOW:
                 placed.reader = ""  # tried again when the node is searched next time
 
-    def _found(self, link: _Link, places: tuple[Place, ...]) -> None:
+    def _found(self, link: Link, places: tuple[Place, ...]) -> None:
         link.look_at = self._clock.monotonic() + _PLACES_S
         link.seen |= {place.key: place for place in places}
         if link.trouble or not link.looked:
@@ -220,32 +247,44 @@ class Driver:
             if not self._places[number].reader:
                 self._assign(number, link)
 
-    def _add(self, link: _Link, place: Place) -> int:
+    def _tell_facts(self, link: Link, turned: Turned) -> None:
+        link.clock.measured(link.called_at, self._clock.now(), turned.clock)
+        facts = NodeFacts(link.node, len(link.seen), link.clock.ahead_s, turned.memory_bytes)
+        if facts != link.facts:
+            link.facts = facts
+            self.say(facts)
+
+    def _tell_phase(self, text: str) -> None:
+        if text != self._phase:
+            self._phase = text
+            self.say(Phase(text))
+
+    def _add(self, link: Link, place: Place) -> int:
         number = self._numbers[place.key] = len(self._places)
         label = "" if place.shared else self._label(link)
-        self._places.append(_Placed(place, label, {}))
+        self._places.append(PlacedPlace(place, label, {}))
         self.say(Placed(place, label))
         return number
 
-    def _label(self, link: _Link) -> str:
+    def _label(self, link: Link) -> str:
         """The name of a node, with a part of its id where another node has that name."""
         name = link.node.name
         alike = [n for n in self._links.values() if n.node.name == name]
         taken = {p.label for p in self._places if p.reader not in ("", link.node.id)}
         return name if len(alike) == 1 and name not in taken else f"{name}-{link.node.id[:6]}"
 
-    def _assign(self, number: int, link: _Link) -> None:
+    def _assign(self, number: int, link: Link) -> None:
         self._places[number].reader = link.node.id
         link.opens.append(number)
-        self.say(Standing(number, link.node.name))
+        self.say(Standing(number, link.node.id))
 
     # -- trouble ------------------------------------------------------------------------------
 
-    def _fail(self, link: _Link, why: str) -> None:
+    def _fail(self, link: Link, why: str) -> None:
         """An actor failed: start another one later, or leave its places to other nodes."""
-        self._end(link)
+        self._end(link, why)
         link.failures += 1
-        if self._once and link.failures > _MOST_FAILURES:
+        if self._task is not Task.FOLLOW and link.failures > _MOST_FAILURES:
             self._release(link, why)
         pause = min(_MOST_RETRY_S, _RETRY_S * 2 ** (link.failures - 1))
         link.retry_at = self._clock.monotonic() + pause
@@ -258,11 +297,12 @@ class Driver:
         if not self._cluster.ship_code():
             return False
         for link in self._links.values():
-            self._end(link)
+            self._end(link, "its reader begins anew")
         return True
 
-    def _end(self, link: _Link) -> None:
+    def _end(self, link: Link, why: str) -> None:
         """End the actor of a node; another one begins where it ended."""
+        self._drop_errands(link, why)
         if link.actor is not None:
             self._cluster.end([link.actor])
         link.actor = link.call = None
@@ -270,7 +310,13 @@ class Driver:
         own = [n for n, p in enumerate(self._places) if p.reader == link.node.id]
         link.opens = deque(own)
 
-    def _release(self, link: _Link, why: str) -> None:
+    def _drop_errands(self, link: Link, why: str) -> None:
+        errands, link.errands, link.aside = link.errands, deque(), None
+        for errand in errands:
+            if isinstance(errand, Again):
+                self.say(Reread(errand.id, failure=f"{link.node.name}: {why}"))
+
+    def _release(self, link: Link, why: str) -> None:
         """A node has gone: others that see its places read them on."""
         for number, placed in enumerate(self._places):
             if placed.reader != link.node.id:

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
-from rltui.core.batch import Batch, Note
+from rltui.core.batch import Batch, Note, SourceInfo
+from rltui.remote.ray.node import Node
 from rltui.remote.ray.place import Place
 from rltui.sources.discovery.log_head import EndSigns
+from rltui.sources.discovery.run_files import RunFiles
 
 #: (name of the run on the node, path of the file) -> its newest batch, without content.
 Offsets = dict[tuple[str, Path], Batch]
+
+
+class Task(Enum):
+    """What a cluster is asked to do."""
+
+    SEARCH = "search"
+    """Say which runs there are, and of which files; read none."""
+    ONCE = "once"
+    """Read every file to its end."""
+    FOLLOW = "follow"
+    """Read what is there, and what is appended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +45,8 @@ class Reads:
     verify: bool
     waits: bool
     ends: EndSigns | None
+    chooses: bool = False
+    """Whether only runs are read that :class:`Chosen` names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +70,7 @@ class Turn:
     """Whether to say which places there are now."""
     patience_s: float = 0.0
     """How long to wait for news, seconds."""
-    once: bool = False
-    """Whether to read every file to its end once, instead of following it."""
+    task: Task = Task.FOLLOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +85,12 @@ class PlaceState:
     failure: str = ""
     """Why the place cannot be read; empty when it can."""
     ended: bool = False
-    """Whether all has been read, once."""
+    """Whether all that was asked for is done; nothing more comes."""
+    searched: bool = False
+    """Whether ``runs`` is the result of a search."""
+    question: int = 0
+    """Number of the question which of these runs to read, until it is answered; never the same
+    twice. 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +104,45 @@ class PlaceNews:
     """Batches with the keys and paths of the node, see :func:`packed`; empty for none."""
     offsets: Offsets
     """Of the files in the batches, after these."""
+    found: tuple[RunFiles, ...] = ()
+    """The runs with their files, if only a search was asked for."""
+    unreadable: tuple[Path, ...] = ()
+    """Those of them for which the node's user has no permission."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """To a node: runs of a place that are to be read, among all that it found."""
+
+    place: int
+    runs: tuple[str, ...]
+    question: int = 0
+    """That of :class:`PlaceState` which this answers; 0 for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """To a node: read a run again, up to the offsets of its files. Asked for each piece."""
+
+    id: int
+    place: int
+    run: str
+    sources: Mapping[Path, SourceInfo]
+    """Files of the run, with their paths on the node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """From a node: a piece of a run that is read again."""
+
+    id: int
+    batches: bytes = b""
+    """As in :class:`PlaceNews`."""
+    more: bool = False
+    lost: bool = False
+    """Whether the files do not hold what was read before."""
+    failure: str = ""
+    """Why nobody can read it now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +154,10 @@ class Turned:
     """All that there is to read, if asked."""
     version: str
     """Of rltui on the node."""
+    clock: tuple[float, float]
+    """The node's time at the beginning and at the end of the call, seconds since the epoch."""
+    memory_bytes: int
+    """Resident in the node's process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +175,7 @@ class Standing:
 
     place: int
     node: str
+    """Its id; empty for nobody."""
     trouble: str = ""
 
 
@@ -124,18 +188,40 @@ class NodeTrouble:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """From the driver: a node on which a reader runs."""
+
+    node: Node
+    places: int
+    """Places that it has, whoever reads them."""
+    ahead_s: tuple[float, float]
+    """Its clock is ahead of the one here by at least and at most so many seconds."""
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """From the driver: what it waits for, in words for people."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Looked:
-    """From the driver: every node was searched once; or it failed."""
+    """From the driver: every node was searched for the places; or it failed."""
 
     failure: str = ""
+    address: str = ""
+    """Of the cluster."""
+    version: str = ""
+    """Of Ray."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """To the driver: read what was found."""
+    """To the driver: do it."""
 
-    once: bool
-    """As in :class:`Turn`."""
+    task: Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +229,7 @@ class Alive:
     """From the driver, when there is nothing else to say."""
 
     ended: bool = False
-    """Whether all has been read, once."""
+    """Whether all that was asked for is done."""
 
 
 def packed(batches: Sequence[Batch]) -> bytes:

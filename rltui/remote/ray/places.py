@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rltui.core.address import RAY, RemotePath
-from rltui.core.batch import Batch, Note, RunKey
+from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.errors import UnreachableError
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.files.trouble import READABLE
+from rltui.formats import ALL_FORMATS
 from rltui.remote.ray.message import (
+    Again,
+    Alive,
+    Chosen,
+    NodeFacts,
     NodeTrouble,
     Offsets,
     Placed,
@@ -26,6 +32,10 @@ from rltui.sources.follow.log_search import Choose
 
 #: Name of the output of a worker, by its id, job and process id: too long to be read.
 _WORKER = re.compile(r"\bworker-([0-9a-f]{4})[0-9a-f]{52}-([0-9a-f]{8})-(\d+)")
+#: Logs that can be read again; stores of trackers cannot.
+_FILES = frozenset(f.name for f in ALL_FORMATS)
+#: Seconds by which the clocks of a node and of this machine may differ.
+_SKEW_S = 60.0
 _KEPT = "what was read of it is kept"
 
 
@@ -41,14 +51,16 @@ class _Known:
     runs: set[str] = field(default_factory=set)
     """Names of all runs that were ever there."""
     trouble: str = ""
+    files: dict[Path, tuple[str, Path]] = field(default_factory=dict)
+    """Run and path on the node, by the path that people see."""
+    chosen: tuple[str, ...] = ()
+    """Runs that its reader was told to read."""
+    answered: int = 0
+    """The newest question that was answered."""
 
     def key(self, name: str) -> RunKey:
         """The session's key of a run."""
-        own, rest = name in (".", "") or name.startswith(".#"), _WORKER.sub(r"worker-\3-\1", name)
-        front = "/".join(clean(x) for x in (self.label, self.place.inside.strip("/")) if x)
-        if own and front:
-            return RunKey(self.place.logdir, front + rest[1:])
-        return RunKey(self.place.logdir, f"{front}/{rest}" if front else rest)
+        return key_of(self.place, self.label, name)
 
     def path(self, path: Path) -> RemotePath:
         """A path of the node, as people see it."""
@@ -57,6 +69,20 @@ class _Known:
     def note(self, note: Note) -> Note:
         """A note of the node."""
         return replace(note, path=self.path(note.path))
+
+
+def key_of(place: Place, label: str, name: str) -> RunKey:
+    """The session's key of a run of a place; ``name`` is that on the node."""
+    own, rest = name in (".", "") or name.startswith(".#"), _WORKER.sub(r"worker-\3-\1", name)
+    front = "/".join(clean(x) for x in (label, place.inside.strip("/")) if x)
+    if own and front:
+        return RunKey(place.logdir, front + rest[1:])
+    return RunKey(place.logdir, f"{front}/{rest}" if front else rest)
+
+
+def root_of(authority: str, label: str) -> RemotePath:
+    """What the paths of a node begin with, as people see them."""
+    return RemotePath(f"{RAY}:", authority, *([f"{label}:"] if label else []))
 
 
 class Places:
@@ -70,6 +96,11 @@ class Places:
         self._nodes: dict[str, Note] = {}
         self._keys: frozenset[RunKey] = frozenset()
         self._wanted: frozenset[RunKey] = frozenset()
+        self._complete = choose is None
+        """Whether the runs of all places were known once: names depend on all of them."""
+        self._asked = False
+        """Whether some node may have to be told what to read."""
+        self._clocks: dict[str, NodeFacts] = {}
 
     @property
     def known(self) -> tuple[tuple[Place, str, Offsets], ...]:
@@ -81,24 +112,47 @@ class Places:
         if isinstance(message, PlaceNews):
             return self._take_news(message)
         if isinstance(message, Placed):
-            label = f"{message.label}:" if message.label else ""
-            root = RemotePath(f"{RAY}:", self._authority, *([label] if label else []))
+            root = root_of(self._authority, message.label)
             self._known.append(_Known(message.place, message.label, root))
         elif isinstance(message, Standing):
             return self._take_standing(message)
         elif isinstance(message, NodeTrouble):
             self._take_trouble(message)
+        elif isinstance(message, NodeFacts):
+            self._clocks[clean(message.node.name)] = message
+        elif isinstance(message, Alive):
+            self._name_runs(whatever=True)
         return []
+
+    def answers(self) -> list[Chosen]:
+        """What nodes are to be told since the last call: the runs that they are to read."""
+        if not (self._complete and self._asked):
+            return []
+        self._asked = False
+        return list(self._answers())
+
+    def _answers(self) -> Iterator[Chosen]:
+        for number, known in enumerate(self._known):
+            asked = known.state.question if known.state.question != known.answered else 0
+            chosen = tuple(n for n in known.state.runs if self._is_wanted(known.key(n)))
+            if not asked and chosen == known.chosen:
+                continue
+            known.chosen, known.answered = chosen, asked or known.answered
+            if self._choose is not None:
+                yield Chosen(number, chosen, asked)
 
     def _take_news(self, news: PlaceNews) -> list[Batch]:
         known = self._known[news.place]
         if news.state is not None:
-            known.state = news.state
-            known.runs.update(news.state.runs)
-            self._name_runs()
+            before, known.state = known.state, news.state
+            self._asked |= news.state.question != before.question
+            if news.state.runs != before.runs or not self._complete:
+                known.runs.update(news.state.runs)
+                self._name_runs()
         if not news.batches:
             return []
         known.offsets.update(news.offsets)
+        known.files.update({known.path(path): (run, path) for run, path in news.offsets})
         found = (self._outer(known, batch) for batch in unpacked(news.batches))
         return [batch for batch in found if self._is_wanted(batch.run)]
 
@@ -112,7 +166,12 @@ class Places:
             notes=tuple(map(known.note, batch.notes)),
         )
 
-    def _name_runs(self) -> None:
+    def _name_runs(self, *, whatever: bool = False) -> None:
+        """Choose what to read, as soon as no search of a node is awaited, or ``whatever``."""
+        searched = [k.state.searched for k in self._known if not (k.trouble or k.state.failure)]
+        if not (self._complete or (any(searched) if whatever else all(searched))):
+            return
+        self._complete = self._asked = True
         keys = frozenset(k.key(name) for k in self._known for name in k.runs)
         if keys != self._keys:
             self._keys = keys
@@ -121,11 +180,36 @@ class Places:
     def _is_wanted(self, key: RunKey) -> bool:
         return key in self._wanted
 
+    # -- reading again ------------------------------------------------------------------------
+
+    def requests(self, sources: Mapping[Path, SourceInfo]) -> list[Again] | None:
+        """What nodes are to be asked to read these files again; None where that cannot give what
+        was read before. Raises UnreachableError where nobody can be asked now."""
+        found: dict[tuple[int, str], dict[Path, SourceInfo]] = {}
+        for path, source in sources.items():
+            number = next((n for n, k in enumerate(self._known) if path in k.files), None)
+            if number is None or source.format not in _FILES:
+                return None
+            known = self._known[number]
+            run, there = known.files[path]
+            offset = known.offsets[run, there]
+            if offset.gone or offset.generation:
+                return None
+            if known.trouble or known.state.failure:
+                raise UnreachableError(known.trouble or known.state.failure)
+            found.setdefault((number, run), {})[there] = replace(source, path=there)
+        return [Again(0, number, run, files) for (number, run), files in found.items()]
+
+    def outer(self, number: int, batches: bytes) -> Iterator[Batch]:
+        """Batches of a place, with the session's keys and paths."""
+        return (self._outer(self._known[number], batch) for batch in unpacked(batches))
+
     # -- trouble ------------------------------------------------------------------------------
 
     def _take_standing(self, standing: Standing) -> list[Batch]:
         known = self._known[standing.place]
         before, known.trouble = known.trouble, standing.trouble
+        self._name_runs()
         if standing.trouble:
             return list(self._noted(known, Level.WATCH, f"{standing.trouble}; {_KEPT}"))
         return list(self._noted(known, Level.OK, READABLE)) if before else []
@@ -153,6 +237,8 @@ class Places:
 
     def _take_trouble(self, message: NodeTrouble) -> None:
         node = clean(message.node)
+        if message.trouble:
+            self._clocks.pop(node, None)
         path = RemotePath(f"{RAY}:", self._authority, f"{node}:")
         if message.trouble:
             self._nodes[node] = Note(path, None, Level.WATCH, clean(message.trouble))
@@ -190,7 +276,18 @@ class Places:
             text = known.trouble or ("" if known.place.inside else known.state.failure)
             if text:
                 found.append(Note(known.path(known.place.path), None, Level.WATCH, clean(text)))
-        return (*self._nodes.values(), *found)
+        return (*self._nodes.values(), *self._clock_notes(), *found)
+
+    def _clock_notes(self) -> Iterator[Note]:
+        """Nodes whose clock certainly differs from the one here."""
+        for node, facts in tuple(self._clocks.items()):  # another thread takes messages
+            least, most = facts.ahead_s
+            if least < _SKEW_S and most > -_SKEW_S:
+                continue
+            side, seconds = ("ahead of", least) if least > 0 else ("behind", -most)
+            text = f"the clock of {node} is {seconds:.0f} s {side} the one here"
+            path = RemotePath(f"{RAY}:", self._authority, f"{node}:")
+            yield Note(path, None, Level.WATCH, text)
 
     @property
     def unclaimed(self) -> tuple[Note, ...]:

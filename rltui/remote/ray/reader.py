@@ -2,54 +2,61 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import threading
 import time
+import weakref
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from importlib.util import find_spec
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui import __version__
-from rltui.core.address import RemotePath
+from rltui.core.address import AUTO, RemotePath
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
-from rltui.core.errors import SourceError, UsageError
-from rltui.remote.ray.message import Alive, Begin, Looked, Opening, Reads
+from rltui.core.errors import SourceError, UnreachableError, UsageError
+from rltui.core.level import Level
+from rltui.remote.ray.driver_process import DriverProcess, LostError
+from rltui.remote.ray.message import (
+    Again,
+    Alive,
+    Begin,
+    Looked,
+    Opening,
+    Phase,
+    Reads,
+    Reread,
+    Task,
+)
 from rltui.remote.ray.places import Places
+from rltui.remote.ray.rereads import Pieces, Rereads
+from rltui.remote.ray.survey import ClusterFacts, Survey
 from rltui.sources.follow.batch_queue import BatchQueue
-from rltui.sources.follow.queued import QueuedReader
+from rltui.sources.follow.queued import ThreadedReader
+from rltui.sources.follow.reading import Arriving
 
 if TYPE_CHECKING:
     from rltui.remote.opening import Wishes
 
-#: A driver that says nothing for this many seconds is started anew.
-_SILENT_S = 40.0
 #: Seconds for a driver to connect and to search the nodes.
 _LOOK_S = 180.0
+#: Seconds for a search whose result is shown to people, whatever hangs on some node.
+_SURVEY_S = 60.0
 #: Seconds until a driver is started again: doubled each time, up to the second.
 _RETRY_S, _MOST_RETRY_S = 1.0, 30.0
 #: How often a driver is started again when files are read once.
 _MOST_FAILURES = 3
-_STOP_S = 2.0
 _UNREACHABLE = "the cluster cannot be reached"
+_MISSING = "no node of the cluster has this path"
 
 
-class _LostError(Exception):
-    """The driver ended or is silent."""
-
-
-class RayReader(QueuedReader):
+class RayReader(ThreadedReader):
     """A :class:`~rltui.sources.follow.reading.Reading` of the logdirs on one cluster."""
 
     def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
         """Raises UsageError where Ray is not installed."""
         if find_spec("ray") is None:
             raise UsageError(f"{logdirs[0]}: needs the extra ray: pip install 'rltui[ray]'")
+        super().__init__(BatchQueue(), "rltui-ray")
         self._logdirs = tuple(logdirs)
         self._reads = Reads(
             tuple("" if p.place == "/" else p.place for p in logdirs),
@@ -61,43 +68,48 @@ class RayReader(QueuedReader):
             wishes.verify,
             wishes.waits,
             wishes.ends,
+            wishes.choose is not None,
         )
         self._places = Places(logdirs[0].authority, wishes.choose)
-        super().__init__(BatchQueue())
-        self._driver: _DriverProcess | None = None
-        self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
+        self._rereads = Rereads(self._ask_driver, self._places.outer, self._await_piece)
+        self._driver: DriverProcess | None = None
+        self._later: deque[object] = deque()
+        """Messages that came while a piece of a run was awaited, without a thread."""
+        self._phase = ""
+        self._connected = False
+        self._partial = wishes.partial
 
     # -- once ---------------------------------------------------------------------------------
 
     def scan(self) -> None:
-        """Connect and search every node. Raises SourceError where that fails, or where no node
-        has a logdir."""
+        """Connect and search every node. Raises UnreachableError where that fails, and SourceError
+        where no node has a logdir, unless nodes have another one and that is enough."""
         if self._driver is not None:
             return
-        self._driver = self._start_driver()
         try:
-            self._await_look()
-        except _LostError as error:
+            self._await_look(self._start_driver())
+        except LostError as error:
             self._drop_driver()
-            raise SourceError(f"{self._logdirs[0]}: {error}") from None
-        for number, logdir in enumerate(self._logdirs):
-            if number not in self._places.logdirs:
-                self._drop_driver()
-                raise SourceError(f"{logdir}: no node of the cluster has this path")
+            raise UnreachableError(f"{self._logdirs[0]}: {error}") from None
+        missing = self._missing
+        if missing and not (self._partial and len(missing) < len(self._logdirs)):
+            self._drop_driver()
+            raise SourceError(f"{missing[0]}: {_MISSING}")
 
     def read_all(self) -> Iterator[Batch]:
-        """Every file of every node to its end."""
+        """Every file of every node to its end. The driver stays: a run may be read again."""
         for attempt in range(_MOST_FAILURES + 1):
             try:
                 self.scan()
                 yield from self._read_once()
                 break
-            except _LostError as error:
-                if attempt == _MOST_FAILURES:
-                    raise SourceError(f"{self._logdirs[0]}: {error}") from None
-            finally:
+            except LostError as error:
                 self._drop_driver()
+                if attempt == _MOST_FAILURES:
+                    raise UnreachableError(f"{self._logdirs[0]}: {error}") from None
+            except BaseException:
+                self._drop_driver()
+                raise
         failures = self._places.failures
         if failures and not self._places.run_count:
             raise SourceError(failures[0])
@@ -105,48 +117,41 @@ class RayReader(QueuedReader):
     def _read_once(self) -> Iterator[Batch]:
         driver = self._driver
         assert driver is not None
-        driver.send(Begin(once=True))
+        driver.send(Begin(Task.ONCE))
         while True:
-            message = driver.receive()
+            message = self._later.popleft() if self._later else driver.receive()
             if isinstance(message, Alive) and message.ended:
                 return
-            yield from self._places.take(message)
+            yield from self._taken(driver, message)
 
-    def read_again(
-        self,
-        key: RunKey,  # noqa: ARG002
-        sources: Mapping[Path, SourceInfo],  # noqa: ARG002
-        generations: Iterable[int],  # noqa: ARG002
-    ) -> Iterator[Batch] | None:
-        """None: what was read once stays in memory."""
-        return None
+    def survey(self) -> ClusterFacts:
+        """What every node has; no log is read. Raises UnreachableError."""
+        survey = Survey(self._logdirs[0].authority)
+        try:
+            driver = self._start_driver()
+            self._await_look(driver, survey)
+            driver.send(Begin(Task.SEARCH))
+            end = time.monotonic() + _SURVEY_S
+            while time.monotonic() < end:
+                message = driver.receive()
+                if isinstance(message, Alive) and message.ended:
+                    break
+                self._places.take(message)
+                survey.take(message)
+            return survey.facts(driver.received)
+        except LostError as error:
+            raise UnreachableError(f"{self._logdirs[0]}: {error}") from None
+        finally:
+            self._drop_driver()
 
     # -- live ---------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Begin to read. Raises SourceError, see :meth:`scan`."""
-        if self._thread is not None:
-            return
-        self._stopping.clear()
+    def _prepare(self) -> None:
         self.scan()
-        self._queue.open()
-        self._thread = threading.Thread(target=self._run, name="rltui-ray", daemon=True)
-        self._thread.start()
 
-    def stop(self) -> None:
+    def _interrupt(self) -> None:
         """End the driver and its actors."""
-        self._stopping.set()
-        self._queue.close()
         self._drop_driver()
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.join(_STOP_S)
-
-    def _run(self) -> None:
-        try:
-            self._follow()
-        except BaseException as error:  # noqa: BLE001 - raised on the main thread at the next drain
-            self._queue.fail(error)
 
     def _follow(self) -> None:
         failures = 0
@@ -154,51 +159,141 @@ class RayReader(QueuedReader):
             driver = self._driver
             try:
                 if driver is None:
-                    driver = self._driver = self._start_driver()
-                    self._await_look()
-                driver.send(Begin(once=False))
+                    driver = self._start_driver()
+                    self._await_look(driver)
+                driver.send(Begin(Task.FOLLOW))
                 failures = 0
-                while self._put(self._places.take(driver.receive())):
+                while self._put(self._taken(driver, driver.receive())):
                     pass
                 return
-            except _LostError as error:
+            except LostError as error:
                 self._drop_driver()
                 if self._stopping.is_set() or not self._put(self._places.lost(_lost(error))):
                     return
             self._stopping.wait(min(_MOST_RETRY_S, _RETRY_S * 2**failures))
             failures += 1
 
+    def _taken(self, driver: DriverProcess, message: object) -> Iterable[Batch]:
+        """What a message says; answers it. Raises LostError."""
+        if isinstance(message, Reread):
+            self._rereads.take(message)
+            if self.on_batch is not None:
+                self.on_batch()
+            return ()
+        batches = self._places.take(message)
+        for answer in self._places.answers():
+            driver.send(answer)
+        return batches
+
     def _put(self, batches: Iterable[Batch]) -> bool:
         return all(self._queue.put(batch) for batch in batches) and not self._stopping.is_set()
 
+    # -- once more ----------------------------------------------------------------------------
+
+    def read_again(
+        self,
+        key: RunKey,  # noqa: ARG002 - its files say enough
+        sources: Mapping[Path, SourceInfo],
+        generations: Iterable[int],
+    ) -> Iterator[Batch] | None:
+        """What was read of a run, once more, by the node that has its files; None where one of
+        them was deleted or written anew."""
+        if any(generations):
+            return None
+        try:
+            requests = self._places.requests(sources)
+        except UnreachableError as error:
+            return Arriving(_failing(error), lambda: True)
+        return None if requests is None else self._rereads.batches(requests)
+
+    def rereadable(
+        self,
+        key: RunKey,  # noqa: ARG002 - its files say enough
+        sources: Mapping[Path, SourceInfo],
+        generations: Iterable[int],
+    ) -> bool | None:
+        """Whether that would give all of a run, as far as is known here."""
+        if any(generations) or self._driver is None:
+            return False
+        try:
+            return self._places.requests(sources) is not None
+        except UnreachableError:
+            return False
+
+    def _ask_driver(self, request: Again) -> None:
+        """Raises LostError."""
+        driver = self._driver
+        if driver is None:
+            raise LostError(_UNREACHABLE)
+        driver.send(request)
+
+    def _await_piece(self, pieces: Pieces) -> None:
+        """Without a thread this one takes what the driver says."""
+        while self._thread is None and self._driver is not None and not pieces.ready:
+            try:
+                message = self._driver.receive()
+            except LostError as error:
+                self._rereads.fail(_lost(error))
+                return
+            if isinstance(message, Reread):
+                self._rereads.take(message)
+            else:
+                self._later.append(message)
+
     # -- driver -------------------------------------------------------------------------------
 
-    def _start_driver(self) -> _DriverProcess:
+    def _start_driver(self) -> DriverProcess:
+        """Raises LostError where the reader was stopped meanwhile."""
         authority = self._logdirs[0].authority
-        return _DriverProcess(Opening(authority, self._reads, self._places.known))
+        self._connected = False
+        self._phase = f"connecting to the cluster of Ray{_at(authority)}"
+        self._later.clear()
+        driver = DriverProcess(Opening(authority, self._reads, self._places.known))
+        self._ending = weakref.finalize(self, driver.end)
+        self._ending.atexit = False  # it ends with this process
+        self._driver = driver  # stop() ends it from now on
+        if self._stopping.is_set():
+            raise LostError("stopped")
+        return driver
 
-    def _await_look(self) -> None:
-        assert self._driver is not None
+    def _await_look(self, driver: DriverProcess, survey: Survey | None = None) -> None:
         end = time.monotonic() + _LOOK_S
         while True:
-            message = self._driver.receive(end - time.monotonic())
+            message = driver.receive(end - time.monotonic())
+            if survey is not None:
+                survey.take(message)
             if isinstance(message, Looked):
                 if message.failure:
-                    raise _LostError(message.failure)
+                    raise LostError(message.failure)
+                self._phase = ""
                 return
-            self._queue_or_drop(self._places.take(message))
-
-    def _queue_or_drop(self, batches: Iterable[Batch]) -> None:
-        """Notes that nobody reads a place, or that somebody does again, come at any time."""
-        if self._thread is not None:
-            self._put(batches)
+            if isinstance(message, Phase):
+                self._connected = True
+                self._phase = f"cluster of Ray{_at(self._logdirs[0].authority)}: {message.text}"
+            batches = self._places.take(message)
+            if self._thread is not None:  # else nothing was read before
+                self._put(batches)
 
     def _drop_driver(self) -> None:
         driver, self._driver = self._driver, None
+        phase, self._phase = self._phase, ""
         if driver is not None:
-            driver.end()
+            self._ending.detach()
+            driver.end(at_once=bool(phase))  # whoever quits while it connects does not wait
+            self._rereads.fail(_UNREACHABLE)
 
     # -- state --------------------------------------------------------------------------------
+
+    @property
+    def phase(self) -> str:
+        """What the search for runs waits for, in words for people; empty when it is over. For any
+        thread."""
+        return self._phase
+
+    @property
+    def connecting(self) -> tuple[Path, ...]:
+        """All its logdirs until the cluster has answered."""
+        return () if self._connected else self._logdirs
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known) on all nodes, as of their last answers."""
@@ -220,6 +315,18 @@ class RayReader(QueuedReader):
         return tuple(self._logdirs[number] for number in sorted(self._places.unread))
 
     @property
+    def unread(self) -> tuple[Note, ...]:
+        """Logdirs that no node has. Nodes are asked again and again."""
+        if not self._connected or self._phase:
+            return ()
+        return tuple(Note(path, None, Level.WATCH, _MISSING) for path in self._missing)
+
+    @property
+    def _missing(self) -> list[RemotePath]:
+        there = self._places.logdirs
+        return [path for number, path in enumerate(self._logdirs) if number not in there]
+
+    @property
     def unclaimed(self) -> tuple[Note, ...]:
         """Files that look like logs and are not read, with the reason."""
         return self._places.unclaimed
@@ -230,55 +337,15 @@ class RayReader(QueuedReader):
         return self._places.run_count
 
 
-def _lost(error: _LostError) -> str:
+def _lost(error: LostError) -> str:
     text = str(error)
     return f"{_UNREACHABLE}: {text}" if text else _UNREACHABLE
 
 
-class _DriverProcess:
-    """A driver and the socket to it."""
+def _at(authority: str) -> str:
+    return "" if authority == AUTO else f" at {authority}"
 
-    def __init__(self, opening: Opening) -> None:
-        here, there = socket.socketpair()
-        self._socket = here
-        self._connection = Connection(os.dup(here.fileno()))
-        command = [sys.executable, "-m", "rltui.remote.ray", str(there.fileno())]
-        with there:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[there.fileno()],
-                start_new_session=True,  # ctrl+c of the terminal is for the session's process
-            )
-        self.send(opening)
 
-    def send(self, message: object) -> None:
-        """Raises _LostError when the driver has ended."""
-        try:
-            self._connection.send(message)
-        except OSError as error:
-            raise _LostError("") from error
-
-    def receive(self, timeout_s: float = _SILENT_S) -> object:
-        """The next message. Raises _LostError when the driver has ended or is silent."""
-        try:
-            if self._connection.poll(max(0.0, timeout_s)):
-                return self._connection.recv()
-        except (EOFError, OSError) as error:
-            raise _LostError("") from error
-        raise _LostError("it does not answer")
-
-    def end(self) -> None:
-        """Have it end its actors and itself; another thread may wait for its messages."""
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        try:
-            self._process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if threading.current_thread() is threading.main_thread():
-            self._connection.close()
+def _failing(error: UnreachableError) -> Iterator[Batch]:
+    raise error
+    yield

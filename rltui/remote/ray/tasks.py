@@ -37,23 +37,26 @@ class TaskCluster:
     def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
         """The results, in the order in which they come. Raises SourceError with the reason when a
         task fails for good."""
+        left = dict(enumerate(items))
         try:
             try:
-                yield from self._results(function, items)
+                yield from self._results(function, left)
             except CodeMissingError:
                 if not self._cluster.ship_code():
                     raise
-                yield from self._results(function, items)
+                yield from self._results(function, left)
         except ClusterError as error:
             raise SourceError(f"--ray: {error}") from None
 
-    def _results(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+    def _results(self, function: Callable[[T], R], left: dict[int, T]) -> Iterator[R]:
+        """The results of what is left, which is taken away from there."""
         call = self._cluster.function(_checked_call)
-        waiting = [call.remote(__version__, function, item) for item in items]
+        waiting = {call.remote(__version__, function, item): n for n, item in left.items()}
         while waiting:
-            for done in self._cluster.wait(waiting, 1.0):
-                waiting.remove(done)
-                yield self._cluster.result(done)
+            for done in self._cluster.wait(list(waiting), 1.0):
+                result: R = self._cluster.result(done)
+                del left[waiting.pop(done)]
+                yield result
 
     def close(self) -> None:
         """Disconnect; tasks under way are cancelled."""

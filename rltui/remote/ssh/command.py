@@ -22,11 +22,11 @@ def ssh_command(authority: str, places: Sequence[str], environ: Mapping[str, str
     """``authority`` is ``[USER@]HOST[:PORT]``; ``places`` are paths there, ``~`` is the home
     directory. ``RLTUI_SSH`` and ``RLTUI_REMOTE_COMMAND`` replace ``ssh`` and ``rltui``.
 
-    Raises UsageError for what is no host.
+    Raises UsageError for what is not a host.
     """
     found = _AUTHORITY.fullmatch(authority)
     if found is None or authority.startswith("-") or (found[3] or "").startswith("-"):
-        raise UsageError(f"{clean(authority)}: is no host")
+        raise UsageError(f"{clean(authority)}: is not a host")
     user, address, name, port = found.groups()
     try:
         words = shlex.split(environ.get("RLTUI_SSH") or "ssh")

@@ -13,6 +13,7 @@ from rltui.remote.ssh.far_paths import FarPaths
 from rltui.remote.ssh.link import Link, LinkLostError
 from rltui.remote.wire import BatchDecoder, BatchEncoder, Frame, Kind, WireError
 from rltui.remote.wire.messages import (
+    AGAIN,
     Hello,
     Request,
     State,
@@ -21,6 +22,7 @@ from rltui.remote.wire.messages import (
     load_error,
     load_found,
 )
+from rltui.remote.wire.questions import Again, load_kept
 from rltui.sources.follow.known import Known
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class Conversation:
         self._wishes = wishes
         self._decoder = BatchDecoder(len(logdirs))
         self._introduced = False
+        self.cannot_reread = ""
+        """Why the other side reads nothing again; empty when it does."""
         self.paths: FarPaths
         """As of its first frame."""
         self.state = state
@@ -84,6 +88,31 @@ class Conversation:
                 if batch is not None:
                     yield batch
 
+    def keeps(self, wanted: Again) -> bool:
+        """Whether the files of a run, with the paths of the other side, still hold what was read
+        of them. After :meth:`search`. Raises LinkLostError."""
+        return self._asked_again(wanted, only_ask=True)
+
+    def read_again(self, wanted: Again) -> Iterator[Batch] | None:
+        """What was read of these files, with the paths of here; None if they do not hold it any
+        more. Read all of it. Raises LinkLostError."""
+        return self._batches() if self._asked_again(wanted, only_ask=False) else None
+
+    def _asked_again(self, wanted: Again, *, only_ask: bool) -> bool:
+        self._link.send(Kind.AGAIN, wanted.dump(only_ask=only_ask))
+        for frame in self._frames():
+            if frame.kind == Kind.KEPT:
+                return load_kept(frame)
+        raise AssertionError("frames never end")
+
+    def _batches(self) -> Iterator[Batch]:
+        for frame in self._frames():
+            if frame.kind == Kind.END:
+                return
+            batch = self._decode(frame) if frame.kind in (Kind.BATCH, Kind.PART) else None
+            if batch is not None:
+                yield self.paths.batch(batch)
+
     def close(self) -> None:
         """End it, from any thread."""
         self._link.close()
@@ -115,6 +144,7 @@ class Conversation:
                 raise WireError("the number of logdirs is wrong")
             self.paths = FarPaths(self._logdirs, hello.logdirs)
             self._introduced = True
+            self.cannot_reread = hello.lacks(AGAIN)
             self.ahead_s = hello.now - self._wishes.clock.now()
         elif not self._introduced:
             raise WireError("the other side did not introduce itself")
@@ -127,7 +157,7 @@ class Conversation:
             raise (SourceError if bad_path else LinkLostError)(text)
 
     def _choose(self, frame: Frame) -> None:
-        found = load_found(frame)
+        found = load_found(frame, len(self._logdirs))
         if self._wishes.choose is None:
             raise WireError("nobody wants to choose runs")
         chosen = set(self._wishes.choose(found))

@@ -26,6 +26,13 @@ class FarPaths:
             found = self._known[path] = self._here(path)
         return found
 
+    def there(self, path: RemotePath) -> Path:
+        """What a path is called on that host."""
+        for logdir, there in self._pairs:
+            if path == logdir or logdir in path.parents:
+                return there / path.relative_to(logdir)
+        return Path(path.place)
+
     def batch(self, batch: Batch) -> Batch:
         """A batch with the paths of here."""
         source = replace(batch.source, path=self.here(batch.source.path))
@@ -33,8 +40,11 @@ class FarPaths:
         return replace(batch, source=source, run_path=run_path, notes=notes)
 
     def notes(self, notes: Sequence[Note]) -> tuple[Note, ...]:
-        """Notes with the paths of here."""
-        return tuple(replace(note, path=self.here(note.path)) for note in notes)
+        """Notes with the paths of here, which may be without number: they are not kept."""
+        return tuple(
+            replace(note, path=self._known.get(note.path) or self._here(note.path))
+            for note in notes
+        )
 
     def _here(self, path: Path) -> Path:
         for logdir, there in self._pairs:

@@ -53,6 +53,7 @@ class Link:
         assert process.stderr is not None
         self._in, self._out, self._err = process.stdin, process.stdout, process.stderr
         self._reader = FrameReader()
+        self._frames: Iterator[Frame] | None = None
         self._writer = FrameWriter(self._write)
         self._said = b""
         self._selector = selectors.DefaultSelector()
@@ -72,10 +73,14 @@ class Link:
             self._writer.flush()
 
     def receive(self) -> Iterator[Frame]:
-        """The frames that arrive next; waits for them. Raises LinkLostError."""
-        data = self._read()
+        """The frames that arrive next, perhaps none; waits for something to arrive. Raises
+        LinkLostError."""
+        if self._frames is None:
+            self._frames = self._reader.feed(self._read())
         try:
-            yield from self._reader.feed(data)
+            for frame in self._frames:  # noqa: UP028 - `from` would end what nobody takes now
+                yield frame
+            self._frames = None
         except VersionError as error:
             why = f"rltui there speaks {error}: install the same version on both sides"
             raise LinkLostError(why) from None
@@ -108,21 +113,22 @@ class Link:
             view = view[os.write(self._in.fileno(), view) :]
 
     def _read(self) -> bytes:
-        """What arrives next on standard output. Raises LinkLostError."""
-        while True:
-            ready = self._selector.select(SILENCE_S)
-            if not ready:
-                raise LinkLostError("it does not answer")
-            for key, _ in ready:
-                data = os.read(key.fd, _PIECE)
-                if key.fileobj is self._err:
-                    self._said = (self._said + data)[-_MOST_SAID:]
-                    if not data:
-                        self._selector.unregister(self._err)
-                elif data:
-                    return data
-                else:
-                    raise self._ended()
+        """What arrives next on standard output; nothing where that is on standard error. Raises
+        LinkLostError."""
+        ready = self._selector.select(SILENCE_S)
+        if not ready:
+            raise LinkLostError("it does not answer")
+        for key, _ in ready:
+            data = os.read(key.fd, _PIECE)
+            if key.fileobj is self._err:
+                self._said = (self._said + data)[-_MOST_SAID:]
+                if not data:
+                    self._selector.unregister(self._err)
+            elif data:
+                return data
+            else:
+                raise self._ended()
+        return b""
 
     def _ended(self) -> LinkLostError:
         try:

@@ -14,22 +14,27 @@ _NOTED_S = 10.0
 class Outage:
     """Of one host."""
 
-    def __init__(self, host: str, clock: Clock) -> None:
-        self._host = host
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._trouble = Trouble()
         self._since: float | None = None
         self._began = 0.0
         self.message = ""
-        """Why it cannot be reached, and since when; empty while it can."""
+        """Why it cannot be reached, and since when; empty while it can. Stands behind a path,
+        which names the host."""
 
-    def begin(self, why: str, what: str = "is not reachable") -> None:
+    @property
+    def since(self) -> float | None:
+        """When it was found to be out of reach, seconds since the epoch; None while it is not."""
+        return self._since
+
+    def begin(self, why: str, what: str = "not reachable") -> None:
         """An attempt has failed."""
         if self._since is None:
             self._since = self._clock.now()
             self._began = self._clock.monotonic()
         at = time.strftime("%H:%M:%S", time.localtime(self._since))
-        self.message = f"{self._host} {what} since {at}: {why}"
+        self.message = f"{what} since {at}: {why}"
 
     def for_runs(self) -> Notes:
         """What its runs are to be noted about an outage that lasts, once."""

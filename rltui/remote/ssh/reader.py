@@ -18,14 +18,19 @@ from rltui.core.address import RemotePath
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
+from rltui.files.disk import offer
 from rltui.files.trouble import Notes
-from rltui.remote.readers import NotInstalledError
+from rltui.remote.part import NotInstalledError
 from rltui.remote.ssh.command import ssh_command
 from rltui.remote.ssh.conversation import Conversation
 from rltui.remote.ssh.far_paths import FarPaths
+from rltui.remote.ssh.files import SshFiles
 from rltui.remote.ssh.link import LinkLostError
 from rltui.remote.ssh.outage import Outage
+from rltui.remote.ssh.rereading import Rereading
 from rltui.remote.wire.messages import State
+from rltui.remote.wire.questions import Again, KnownFile
+from rltui.sources.discovery.tree import EMPTY
 from rltui.sources.follow.batch_queue import BatchQueue
 from rltui.sources.follow.known import Known
 from rltui.sources.follow.queued import QueuedReader
@@ -46,16 +51,25 @@ class SshReader(QueuedReader):
     """A :class:`~rltui.sources.follow.reading.Reading` of one host."""
 
     def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
-        """Raises UsageError for what is no host."""
+        """Raises UsageError for what is not a host."""
         self._logdirs = tuple(logdirs)
         self._host = logdirs[0].authority
         self._command = ssh_command(self._host, [p.place for p in logdirs], os.environ)
-        self._wishes = wishes
+        # an empty file is then no error there, but one missing path does not hide the others
+        partial = wishes.partial and len(logdirs) > 1
+        self._wishes = replace(wishes, waits=True) if partial else wishes
+        self._waits = wishes.waits
         self._known = Known()
         super().__init__(BatchQueue())
+        self._finished: set[Path] = set()
+        """Files whose last line was read without its end."""
+        root = RemotePath(*logdirs[0].parts[:2])
+        self._files = SshFiles(root, ssh_command(self._host, ["~"], os.environ), wishes.clock)
+        offer(root, self._files)
+        self._rereading = Rereading(self._connected_again, self._on_news, wishes.clock)
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
-        self._outage = Outage(self._host, wishes.clock)
+        self._outage = Outage(wishes.clock)
         self._talk: Conversation | None = None
         self._last = State()
         """What the far side said last, before the present connection."""
@@ -77,11 +91,18 @@ class SshReader(QueuedReader):
             self._connected()
         except LinkLostError as error:
             if error.missing:
-                raise NotInstalledError(f"{self._host}: {error}") from None
+                raise NotInstalledError(f"there is no rltui on {self._host}: {error}") from None
             self._outage.begin(str(error))
             raise UnreachableError(f"{self._host}: {error}") from None
         except SourceError as error:
-            raise SourceError(f"{self._host}: {error}") from None
+            raise SourceError(self._named(str(error))) from None
+
+    def _named(self, text: str) -> str:
+        """What the far side says about a path there, with the logdir in its place."""
+        for logdir in self._logdirs:
+            if text.startswith(f"{logdir.place}: "):
+                return f"{logdir}: {text.removeprefix(f'{logdir.place}: ')}"
+        return f"{self._host}: {text}"
 
     def read_all(self) -> Iterator[Batch]:
         """Every source to its end. What cannot be had because the connection is lost, and lost
@@ -109,9 +130,45 @@ class SshReader(QueuedReader):
         sources: Mapping[Path, SourceInfo],
         generations: Iterable[int],
     ) -> Iterator[Batch] | None:
-        """None: the points of its runs stay in memory."""
-        del key, sources, generations
-        return None
+        """What was read of a run, once more, over a connection of its own; None where one of its
+        files was written anew."""
+        if any(generations):
+            return None
+        return self._rereading.read(self._wanted(key, sources))
+
+    def rereadable(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> bool | None:
+        """Whether the files there still hold what was read of a run. None while the host is being
+        asked; a headless command waits."""
+        if any(generations) or self._outage.message:
+            return False
+        return self._rereading.keeps(self._wanted(key, sources), wait=self._thread is None)
+
+    def _wanted(self, key: RunKey, sources: Mapping[Path, SourceInfo]) -> Again:
+        files = [
+            KnownFile(self._paths.there(path), s.offset, s.modified, path in self._finished)
+            for path, s in sources.items()
+            if isinstance(path, RemotePath)
+        ]
+        return Again(key, tuple(files))
+
+    def _connected_again(self) -> Conversation:
+        """Another connection, after a search. Raises LinkLostError and SourceError."""
+        wishes = replace(self._wishes, choose=None)
+        talk = Conversation(self._command, self._logdirs, wishes, State())
+        try:
+            talk.search(self._known)
+        except BaseException:
+            talk.close()
+            talk.release()
+            raise
+        return talk
+
+    def _on_news(self) -> None:
+        call = self.on_batch
+        if call is not None:
+            call()
 
     # -- live ---------------------------------------------------------------------------------
 
@@ -131,6 +188,8 @@ class SshReader(QueuedReader):
         """End the connection and the thread; batches in the queue can still be drained."""
         self._stopped.set()
         self._queue.close()
+        self._rereading.close()
+        self._files.close()
         talk, thread = self._talk, self._thread
         if talk is not None:
             talk.close()
@@ -165,6 +224,27 @@ class SshReader(QueuedReader):
     def out_of_reach(self) -> tuple[Path, ...]:
         """All its logdirs while the host cannot be reached."""
         return tuple(self._logdirs) if self._outage.message else ()
+
+    def lost_at(self, logdir: Path) -> float | None:
+        """When the host got out of reach."""
+        return self._outage.since if logdir in self._logdirs else None
+
+    @property
+    def connecting(self) -> tuple[Path, ...]:
+        """All its logdirs until the far side has introduced itself."""
+        return () if hasattr(self._talk, "paths") else self._logdirs
+
+    @property
+    def unread(self) -> tuple[Note, ...]:
+        """Logdirs that the far side cannot search, with the reason."""
+        if self._outage.message:
+            return ()
+        state = self._state
+        failed = [n for n in state.notes or () if n.level >= Level.WATCH]
+        found = (n for n in (*failed, *(state.unclaimed or ())) if n.path in self._logdirs)
+        return tuple(
+            replace(n, level=Level.WATCH) for n in found if not (self._waits and n.message == EMPTY)
+        )
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -248,12 +328,17 @@ class SshReader(QueuedReader):
         return talk
 
     def _hang_up(self) -> None:
-        talk, self._talk = self._talk, None
+        talk = self._talk
         if talk is not None:
+            self._last, self._talk = talk.state, None
             talk.close()
             talk.release()
-            self._last = talk.state
 
     def _taken(self, batch: Batch) -> Batch:
         self._known.take(batch)
-        return self._paths.batch(batch)
+        found = self._paths.batch(batch)
+        if found.finished:
+            self._finished.add(found.source.path)
+        else:
+            self._finished.discard(found.source.path)
+        return found

@@ -1,25 +1,21 @@
-"""Batches as frames: a JSON record, then the columns of its blocks."""
+"""Batches from frames: a JSON record, then the columns of its blocks."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from rltui.core.batch import Batch, Joined, LogTail, Restart, RunKey, SourceInfo, TextPoint
 from rltui.core.block import Block
-from rltui.remote.wire.columns import pack_columns, unpack_columns
+from rltui.remote.wire.columns import unpack_columns
 from rltui.remote.wire.framing import Frame, Kind
 from rltui.remote.wire.record import (
     Record,
     WireError,
-    dump,
     list_of,
     long_text_of,
     note_of,
-    note_row,
     number_of,
     row_of,
     text_of,
@@ -27,88 +23,19 @@ from rltui.remote.wire.record import (
 )
 
 _SIZE = struct.Struct("<I")
-#: Bytes of columns after which a frame ends; rows of a larger block are divided.
-_PART_BYTES = 4 << 20
-#: Bytes of frames that wait for the end of their batch, at most.
+#: What items and texts take in memory that wait for the end of their batch, at most; and what one
+#: takes beside its arrays or letters.
 _MOST_WAITING = 1 << 30
+ITEM_BYTES = 512
 #: Lists of tags, and files, that are named once.
 _MOST_TABLES = 1 << 16
 _MOST_FILES = 1 << 20
-_MOST_TAGS = 1 << 17
-_FLAGS = ("gone", "more", "replaced", "document", "sampled", "finished")
+#: What they take in memory, at most; and what a text takes beside its letters.
+_MOST_TABLE_BYTES = 1 << 29
+_MOST_FILE_BYTES = 1 << 29
+_TEXT_BYTES = 64
+MOST_TAGS = 1 << 17
 _INT64 = 1 << 63
-
-
-class BatchEncoder:
-    """Of one stream: files and lists of tags are sent once and numbered from then on."""
-
-    def __init__(self) -> None:
-        self._tables: dict[tuple[str, ...], int] = {}
-        self._files: dict[tuple[object, ...], int] = {}
-
-    def frames(self, batch: Batch) -> Iterator[tuple[Kind, bytes]]:
-        """The frames of a batch: parts, if it is large, and its end."""
-        items: list[dict[str, object]] = []
-        columns: list[bytes] = []
-        waiting = 0
-        for item in batch.items:
-            for piece in _pieces(item):
-                about, data = self._item(piece)
-                if waiting and waiting + len(data) > _PART_BYTES:
-                    yield Kind.PART, _payload({"items": items}, columns)
-                    items, columns, waiting = [], [], 0
-                items.append(about)
-                columns.append(data)
-                waiting += len(data)
-        yield Kind.BATCH, _payload({**self._record(batch), "items": items}, columns)
-
-    def _item(self, item: Block | Restart) -> tuple[dict[str, object], bytes]:
-        if isinstance(item, Restart):
-            return {"restart": item.step}, b""
-        about, data = pack_columns(item)
-        number = self._tables.get(item.tags)
-        if number is not None:
-            about["table"] = number
-        else:
-            about["tags"] = list(item.tags)
-            if len(self._tables) < _MOST_TABLES:
-                self._tables[item.tags] = len(self._tables)
-        return about, data
-
-    def _record(self, batch: Batch) -> dict[str, object]:
-        source = batch.source
-        record: dict[str, object] = {}
-        about = (
-            *(batch.run.logdir, batch.run.name, str(batch.run_path), str(source.path)),
-            *(source.format, source.order, source.precision_rank, source.steps_are_row_numbers),
-            *(sorted(source.guessed), source.joined.value, source.alone, source.part),
-        )
-        identity = tuple(tuple(x) if isinstance(x, list) else x for x in about)
-        number = self._files.get(identity)
-        if number is None:
-            number = self._files[identity] = len(self._files)
-            record["about"] = list(about)
-        record["file"] = number
-        record["at"] = [source.size, source.offset, source.records, source.modified]
-        record |= {name: True for name in _FLAGS if getattr(batch, name)}
-        record |= {
-            name: value
-            for name, value in (
-                ("waiting", batch.waiting),
-                ("generation", batch.generation),
-                ("hparams", batch.hparams),
-                ("notes", [note_row(n) for n in batch.notes]),
-                ("texts", [[t.tag, t.step, t.wall_time, t.text] for t in batch.texts]),
-            )
-            if value
-        }
-        if batch.tail is not None:
-            record["tail"] = [list(batch.tail.lines), batch.tail.after_row]
-        if batch.exit_code is not None:
-            record["exit"] = batch.exit_code
-        if batch.checksum is not None:
-            record["checksum"] = batch.checksum
-        return record
 
 
 class BatchDecoder:
@@ -118,25 +45,35 @@ class BatchDecoder:
         """``logdirs``: how many there are; a run is of one of them."""
         self._logdirs = logdirs
         self._tables: list[tuple[str, ...]] = []
+        self._room = Room()
         self._files: list[Batch] = []
+        self._file_bytes = 0
         self._items: list[Block | Restart] = []
+        self._texts: list[TextPoint] = []
         self._waiting = 0
 
     def take(self, frame: Frame) -> Batch | None:
         """The batch that a frame of kind BATCH completes; None for a PART. Raises WireError."""
         record, columns = _parsed(frame.payload)
-        self._waiting += len(frame.payload)
-        if self._waiting > _MOST_WAITING:
-            raise WireError("a batch is too large")
         for about in list_of(record.get("items") or [], 1 << 24):
             item, used = self._item(Record(about), columns)
             columns = columns[used:]
             self._items.append(item)
+            self._wait_with(item.nbytes if isinstance(item, Block) else 0)
+        for text in record.items("texts", _text_point):
+            self._texts.append(text)
+            self._wait_with(len(text.tag) + len(text.text))
         if frame.kind == Kind.PART:
             return None
-        batch = replace(self._batch(record), items=tuple(self._items))
-        self._items, self._waiting = [], 0
+        batch = self._batch(record)
+        batch = replace(batch, items=tuple(self._items), texts=tuple(self._texts))
+        self._items, self._texts, self._waiting = [], [], 0
         return batch
+
+    def _wait_with(self, size: int) -> None:
+        self._waiting += ITEM_BYTES + size
+        if self._waiting > _MOST_WAITING:
+            raise WireError("a batch is too large")
 
     def _item(self, about: Record, columns: memoryview) -> tuple[Block | Restart, int]:
         if "restart" in about:
@@ -147,10 +84,10 @@ class BatchDecoder:
                 raise WireError("no such list of tags")
             tags = self._tables[number]
         else:
-            tags = about.items("tags", text_of, _MOST_TAGS)
+            tags = about.items("tags", text_of, MOST_TAGS)
             if not tags or len(set(tags)) < len(tags):
                 raise WireError("tags are missing or repeated")
-            if len(self._tables) < _MOST_TABLES:
+            if self._room.takes(tags):
                 self._tables.append(tags)
         return unpack_columns(about, tags, columns)
 
@@ -167,7 +104,6 @@ class BatchDecoder:
         return replace(
             plain,
             source=source,
-            texts=record.items("texts", _text_point),
             hparams=record.settings("hparams"),
             notes=record.items("notes", note_of),
             tail=_log_tail(record.get("tail")),
@@ -189,7 +125,11 @@ class BatchDecoder:
         if "about" in record:
             if number != len(self._files):
                 raise WireError("a file has the wrong number")
-            self._files.append(self._new_file(row_of(record.get("about"), 12)))
+            row = row_of(record.get("about"), 12)
+            self._file_bytes += len(str(row))
+            if self._file_bytes > _MOST_FILE_BYTES:
+                raise WireError("there are too many files")
+            self._files.append(self._new_file(row))
         if number >= len(self._files):
             raise WireError("no such file")
         return self._files[number]
@@ -219,28 +159,30 @@ class BatchDecoder:
         return Batch(key, about.path("run_path"), source)
 
 
+class Room:
+    """Whether one more list of tags is kept and gets a number. Both sides count alike."""
+
+    def __init__(self) -> None:
+        self._lists = self._bytes = 0
+
+    def takes(self, tags: tuple[str, ...]) -> bool:
+        """Whether this list is kept, which then counts."""
+        size = self._bytes + size_of(tags)
+        if self._lists >= _MOST_TABLES or size > _MOST_TABLE_BYTES:
+            return False
+        self._lists, self._bytes = self._lists + 1, size
+        return True
+
+
+def size_of(tags: Sequence[str]) -> int:
+    """What some tags take in memory, about."""
+    return sum(map(len, tags)) + _TEXT_BYTES * len(tags)
+
+
 _ABOUT = (
     *("logdir", "name", "run_path", "path", "format", "order", "rank", "row_numbers"),
     *("guessed", "joined", "alone", "part"),
 )
-
-
-def _pieces(item: Block | Restart) -> Iterator[Block | Restart]:
-    """An item, or the rows of a large block bit by bit."""
-    if isinstance(item, Restart) or item.nbytes <= _PART_BYTES:
-        yield item
-        return
-    rows = max(1, len(item.steps) * _PART_BYTES // item.nbytes)
-    for begin in range(0, len(item.steps), rows):
-        part = np.s_[begin : begin + rows]
-        absent = None if item.absent is None else item.absent[part]
-        times = item.wall_times[part]
-        yield Block(item.tags, item.steps[part], times, item.values[part], absent)
-
-
-def _payload(record: dict[str, object], columns: list[bytes]) -> bytes:
-    head = dump(record)
-    return b"".join((_SIZE.pack(len(head)), head, *columns))
 
 
 def _parsed(payload: bytes) -> tuple[Record, memoryview]:

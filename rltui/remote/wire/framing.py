@@ -34,6 +34,10 @@ class VersionError(WireError):
         self.version = version
 
 
+class OversizeError(WireError):
+    """What was to be sent is too large; the stream is as it was before."""
+
+
 class Kind(IntEnum):
     """What a frame holds; a kind that is not known here is skipped."""
 
@@ -49,6 +53,10 @@ class Kind(IntEnum):
     END = 10
     ERROR = 11
     HEARTBEAT = 12
+    ASK = 13
+    ANSWER = 14
+    AGAIN = 15
+    KEPT = 16
 
 
 class Frame(NamedTuple):
@@ -68,9 +76,10 @@ class FrameWriter:
         self._held = b""
 
     def put(self, kind: Kind, payload: bytes = b"") -> None:
-        """Append a frame; it may wait for the next :meth:`flush`. Raises OSError."""
+        """Append a frame; it may wait for the next :meth:`flush`. Raises OSError, and
+        OversizeError for a payload that is too large."""
         if len(payload) > MOST_PAYLOAD:
-            raise WireError("a frame is too large")
+            raise OversizeError(f"too much for one frame of kind {kind.name}")
         out = self._deflate.compress(_HEADER.pack(len(payload), kind))
         self._held += out + self._deflate.compress(payload)
         if len(self._held) >= _PIECE:

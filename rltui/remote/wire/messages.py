@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rltui.core.batch import Note, RunKey
@@ -17,11 +17,16 @@ from rltui.remote.wire.record import (
     note_of,
     note_row,
     path_of,
+    row_of,
     text_of,
     whole_of,
 )
 from rltui.sources.follow.schedule import Intervals, Watching
 
+#: What a far side may be able to do, see :attr:`Hello.can`: answer ASK, and AGAIN.
+FILES, AGAIN = "files", "again"
+#: Notes about directories and files of no run.
+MOST_NOTES = 1000
 _MOST_RUNS = 1 << 20
 
 
@@ -35,17 +40,29 @@ class Hello:
     """The paths that it was given, with the home directory in place of ``~``."""
     now: float
     """What its clock says, seconds since the epoch."""
+    can: tuple[str, ...] = ()
+    """What it answers beside the first version of the protocol: :data:`FILES`, :data:`AGAIN`."""
 
     def dump(self) -> bytes:
         """As a payload."""
-        return dump({"rltui": self.rltui, "logdirs": list(map(str, self.logdirs)), "now": self.now})
+        logdirs = list(map(str, self.logdirs))
+        record = {"rltui": self.rltui, "logdirs": logdirs, "now": self.now}
+        return dump({**record, "can": list(self.can)})
 
     @staticmethod
     def load(frame: Frame) -> Hello:
         """From a payload. Raises WireError."""
         record = Record.load(frame.payload)
         logdirs = record.items("logdirs", path_of, 1 << 16)
-        return Hello(record.text("rltui"), logdirs, record.number("now"))
+        can = record.items("can", text_of, 1 << 8)
+        return Hello(record.text("rltui"), logdirs, record.number("now"), can)
+
+    def lacks(self, ability: str) -> str:
+        """Why something cannot be asked of it; empty where it can."""
+        if ability in self.can:
+            return ""
+        why = f"rltui {self.rltui} there is too old for this"
+        return f"{why}: install the same version on both sides"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +143,9 @@ class State:
         if self.run_count is not None:
             record["runs"] = self.run_count
         if self.notes is not None:
-            record["notes"] = [note_row(n) for n in self.notes]
+            record["notes"] = _note_rows(self.notes)
         if self.unclaimed is not None:
-            record["unclaimed"] = [note_row(n) for n in self.unclaimed]
+            record["unclaimed"] = _note_rows(self.unclaimed)
         return dump(record)
 
     @staticmethod
@@ -137,8 +154,8 @@ class State:
         record = Record.load(frame.payload)
         progress = None
         if "progress" in record:
-            read, known = record.items("progress", _size, 2)
-            progress = read, known
+            read, known = row_of(record.get("progress"), 2)
+            progress = _size(read), _size(known)
         return State(
             progress,
             record.maybe_whole("runs"),
@@ -147,14 +164,26 @@ class State:
         )
 
 
+def _note_rows(notes: Sequence[Note]) -> list[list[object]]:
+    """As many notes as anybody will read, and how many others there are."""
+    rows = [note_row(note) for note in notes[:MOST_NOTES]]
+    if len(notes) > MOST_NOTES:
+        last, more = notes[MOST_NOTES], len(notes) - MOST_NOTES
+        rows.append(note_row(replace(last, offset=None, message=f"and {more:,} more such notes")))
+    return rows
+
+
 def dump_found(keys: Sequence[RunKey]) -> bytes:
     """The runs that a search has found."""
     return dump({"runs": [[key.logdir, key.name] for key in keys]})
 
 
-def load_found(frame: Frame) -> tuple[RunKey, ...]:
-    """The runs that a search has found. Raises WireError."""
-    return Record.load(frame.payload).items("runs", key_of, _MOST_RUNS)
+def load_found(frame: Frame, logdirs: int) -> tuple[RunKey, ...]:
+    """The runs that a search of so many logdirs has found. Raises WireError."""
+    found = Record.load(frame.payload).items("runs", key_of, _MOST_RUNS)
+    if any(key.logdir >= logdirs for key in found):
+        raise WireError("a run is of no logdir")
+    return found
 
 
 def dump_chosen(numbers: Sequence[int]) -> bytes:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from rltui.core.batch import Note, RunKey
 from rltui.core.level import Level
 from rltui.core.text import kept_clean
+from rltui.formats.json_value import fits_memory
 
 T = TypeVar("T")
 
@@ -18,15 +19,16 @@ T = TypeVar("T")
 _TEXT = 1 << 16
 _LONG_TEXT = 1 << 24
 _MOST_WHOLE = 1 << 62
-_MOST_SETTINGS = 1 << 16
+MOST_SETTINGS = 1 << 16
+MOST_WHOLE_SETTING = 1 << 64
 
 
 class WireError(Exception):
     """What came is no stream of rltui, or a damaged one; the text says what is wrong."""
 
 
-def dump(record: Mapping[str, object]) -> bytes:
-    """A record as JSON; NaN, infinities and undecodable names survive."""
+def dump(record: object) -> bytes:
+    """A record, or a part of one, as JSON; NaN, infinities and undecodable names survive."""
     return json.dumps(record, separators=(",", ":"), default=str).encode()
 
 
@@ -40,7 +42,9 @@ class Record:
 
     @classmethod
     def load(cls, data: bytes) -> Record:
-        """The record of a JSON text."""
+        """The record of a JSON text, whose values must not take many times its size."""
+        if not fits_memory(data):
+            raise WireError("a record has too many values")
         try:
             return cls(json.loads(data))
         except (ValueError, RecursionError):
@@ -83,7 +87,7 @@ class Record:
     def settings(self, name: str) -> dict[str, object]:
         """Flat settings: numbers, truth values, texts."""
         found = self._fields.get(name, {})
-        if not isinstance(found, dict) or len(found) > _MOST_SETTINGS:
+        if not isinstance(found, dict) or len(found) > MOST_SETTINGS:
             raise WireError("settings were expected, or there are too many")
         return {text_of(key): _setting(value) for key, value in found.items()}
 
@@ -125,7 +129,7 @@ def long_text_of(value: object) -> str:
 def _setting(value: object) -> object:
     if isinstance(value, str):
         return long_text_of(value)
-    if isinstance(value, int) and abs(value) >= 1 << 64:
+    if isinstance(value, int) and abs(value) >= MOST_WHOLE_SETTING:
         raise WireError("a whole number is out of bounds")
     if value is None or isinstance(value, (bool, int, float)):
         return value

@@ -11,10 +11,11 @@ import re
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from rltui.core.text import clean
-from rltui.files.disk import Entry, listing
+from rltui.files.disk import Entry, expect, listing
 from rltui.files.disk import status as status_of
 from rltui.sources.beside.sample import Sample, SampleRow, row_of, sample_of, samples_in
 from rltui.sources.beside.sample_records import record_at, records
@@ -23,6 +24,8 @@ from rltui.sources.beside.sample_records import record_at, records
 _MAX_DEPTH = 6
 _MAX_ENTRIES = 50_000
 _MAX_ROWS = 50_000
+#: Directories that a server is asked about at once.
+_TOGETHER = 100
 _SUFFIXES = (".jsonl", ".parquet", ".table.json")
 _NAMES = re.compile(
     r"completion|rollout|generation|sample|trace|trajector|(train|val)_data|dumped_eval|prediction",
@@ -154,9 +157,14 @@ def _is_validation(name: str) -> bool:
 
 def _files(root: Path) -> Iterator[Path]:
     """The files below a directory whose names say that they hold samples."""
-    waiting, left = [(root, 0)], _MAX_ENTRIES
+    waiting, left, expected = deque([(root, 0)]), _MAX_ENTRIES, 0
     while waiting and left > 0:
-        folder, depth = waiting.pop(0)
+        if not expected:
+            next_ones = [folder for folder, _ in islice(waiting, _TOGETHER)]
+            expected = len(next_ones)
+            expect(next_ones, lambda _: False)
+        folder, depth = waiting.popleft()
+        expected -= 1
         try:
             listed = sorted(
                 (e.name, e.is_dir(follow_symlinks=False)) for e in listing(folder) if _is_plain(e)

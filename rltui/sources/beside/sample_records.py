@@ -13,11 +13,13 @@ from rltui.core.address import is_remote
 from rltui.files.disk import ReadAt, opened, read_all, status
 from rltui.formats.json_value import parsed
 
-#: Bytes of a file of lines that are read, from its end; of one record; of a table.
+#: Bytes of a file of lines that are read, from its end; of one record; of a table; of a Parquet
+#: file elsewhere, which must be read whole.
 MOST_BYTES = 1 << 28
 _MOST_REMOTE_BYTES = 1 << 25
 _MAX_RECORD = 1 << 25
 _MAX_TABLE = 1 << 26
+_MAX_REMOTE_PARQUET = 1 << 26
 #: Rows of a Parquet file that are read at once.
 _BATCH = 256
 NEEDS_PARQUET = "Parquet needs pyarrow: pip install 'rltui[parquet]'"
@@ -113,6 +115,8 @@ def _parquet_file(path: Path) -> Iterator[Any]:
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
+    if is_remote(path) and status(path).st_size > _MAX_REMOTE_PARQUET:
+        raise ValueError("the file is too large to be read from elsewhere")
     try:
         with ParquetFile(BytesIO(read_all(path)) if is_remote(path) else path) as file:
             yield file

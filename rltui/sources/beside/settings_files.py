@@ -14,7 +14,8 @@ from pathlib import Path
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
 from rltui.core.yaml_document import parse_document
-from rltui.files.disk import is_file, read_all, status
+from rltui.files.disk import Entry, listing, read_all, status
+from rltui.files.trouble import is_missing, reason_of
 from rltui.formats.json_value import parsed
 from rltui.formats.settings import flat_settings
 
@@ -38,6 +39,8 @@ class FileSettings:
     values: dict[str, object] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     """Names of the files, cleaned."""
+    trouble: str = ""
+    """Why the newest directory that could not be listed could not; a missing one is none."""
 
 
 def read_settings(folders: Iterable[Path]) -> FileSettings:
@@ -45,17 +48,44 @@ def read_settings(folders: Iterable[Path]) -> FileSettings:
     read is left out."""
     values: dict[str, object] = {}
     files: dict[str, None] = {}
-    for path in (f / sub / name for f in folders for sub in _FOLDERS for name in _NAMES):
-        found = _read(path)
-        if found:
-            values.update(found)
-            files[clean(path.name)] = None
-    return FileSettings(values, tuple(files))
+    trouble = ""
+    for folder in folders:
+        paths, why = _settings_files(folder)
+        trouble = why or trouble
+        for path in paths:
+            found = _read(path)
+            if found:
+                values.update(found)
+                files[clean(path.name)] = None
+    return FileSettings(values, tuple(files), trouble)
+
+
+def _settings_files(folder: Path) -> tuple[list[Path], str]:
+    """The files of a directory and of those below it whose names say that they hold settings, and
+    why it cannot be listed."""
+    try:
+        names = {entry.name: entry for entry in listing(folder)}
+    except OSError as error:
+        return [], "" if is_missing(error) else reason_of(error)
+    paths: list[Path] = []
+    for below in _FOLDERS:
+        if not below or below in names:
+            paths += _named(folder / below, names if not below else None)
+    return paths, ""
+
+
+def _named(folder: Path, names: Mapping[str, Entry] | None) -> list[Path]:
+    if names is None:
+        try:
+            names = {entry.name: entry for entry in listing(folder)}
+        except OSError:
+            return []
+    return [folder / name for name in _NAMES if name in names and names[name].is_file()]
 
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        if not is_file(path) or status(path).st_size > _MAX_BYTES:
+        if status(path).st_size > _MAX_BYTES:
             return {}
         if path.suffix == ".json":
             document = parsed(read_all(path))

@@ -8,7 +8,7 @@ torch's ``add_scalars(main, {series: value})`` writes the tag ``main`` into the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -20,6 +20,7 @@ from rltui.files.disk import Status, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
 from rltui.formats import HEAD_BYTES, Format, Options
+from rltui.formats.own_output import own_output
 from rltui.sources.discovery.further import FurtherSearch, Searched
 
 K = TypeVar("K")
@@ -59,7 +60,8 @@ class Recent(Generic[K, V]):
         self._before, self._entries = self._entries, {}
 
 
-#: Bytes of a log's beginning and end in which its first and last step are looked for.
+#: Bytes of a log's beginning and end in which its first and last step are looked for; of a file
+#: elsewhere first those, and more of its beginning if they show none.
 _SPAN_BYTES = 1 << 20
 _REMOTE_SPAN_BYTES = 1 << 14
 #: This many zeros at the end of what was read are bytes that have not arrived yet.
@@ -96,6 +98,8 @@ class _Claim(NamedTuple):
     """Whether it is claimed for how it ends alone."""
     failed: bool = False
     """Whether the format failed on it, for ``reason``."""
+    own: bool = False
+    """Whether rltui wrote it: see :mod:`~rltui.formats.own_output`."""
 
 
 class HeadReader:
@@ -155,6 +159,10 @@ class HeadReader:
 
     def _judge(self, form: Format, path: Path, status: Status, named: bool) -> _Claim:
         head = b"" if form.name_decides else self._head(path, status)
+        identity = (status.st_dev, status.st_ino)
+        own = own_output(head)
+        if own:
+            return _Claim(identity, status.st_size, False, True, own, own=True)
         claimed = form.claims(path, head, self._options)
         rowless = False
         if not claimed and form.anywhere:
@@ -169,13 +177,17 @@ class HeadReader:
         reason, decided = "", True
         if not claimed:
             reason, decided = form.refusal(head, self._options)
-        identity = (status.st_dev, status.st_ino)
         return _Claim(identity, status.st_size, claimed, decided, reason, rowless)
 
     def is_rowless(self, form: Format, path: Path) -> bool:
         """Whether a file was claimed only because it ends like the log of a job that died."""
         known = self._claims.get((form.name, str(path)))
         return known is not None and known.rowless
+
+    def own(self, form: Format, path: Path) -> str:
+        """What a file is that rltui wrote, for people; empty for all others."""
+        known = self._claims.get((form.name, str(path)))
+        return known.reason if known is not None and known.own else ""
 
     def claims_further(
         self, form: Format, path: Path, status: Status, *, named: bool = False
@@ -186,6 +198,8 @@ class HeadReader:
         Raises OSError."""
         size, identity = status.st_size, (status.st_dev, status.st_ino)
         if not form.anywhere or size <= HEAD_BYTES or (is_remote(path) and not named):
+            return False
+        if self.own(form, path):
             return False
         searched = self._searched.get(path)
         if searched is None or searched.identity != identity or searched.size > size:
@@ -228,7 +242,7 @@ class HeadReader:
         known = self._spans.get(path)
         try:
             size = status_of(path).st_size
-            if known is None or known[0] != size:
+            if known is None or (known[0] != size and not _shows_no_more(path, size, known)):
                 known = self._spans[path] = size, self._read_span(path, form, size, known)
         except OSError:
             return None
@@ -237,17 +251,21 @@ class HeadReader:
     def _read_span(
         self, path: Path, form: Format, size: int, known: tuple[int, Span | None] | None
     ) -> Span | None:
-        """See :meth:`span`. Of a file elsewhere that has grown only the end is read again."""
+        """See :meth:`span`. Of a file elsewhere little is read, more only if that shows no step:
+        many trainers print all settings first. If it has grown, only the end is read again."""
         before = known[1] if known is not None and known[0] < size and is_remote(path) else None
-        wanted = _REMOTE_SPAN_BYTES if is_remote(path) else _SPAN_BYTES
-        pieces = [] if before else [read_head(path, wanted)]
-        if before or size > wanted:
-            pieces.append(_read_end(path, size, wanted))
+        least = _REMOTE_SPAN_BYTES if is_remote(path) else _SPAN_BYTES
+        if before is not None:
+            found = self._span_in([_read_end(path, size, least)], path, form)
+            return before if found is None else (before[0], max(before[1], found[1]))
+        found = self._span_in(_ends(path, size, least, least), path, form)
+        if found is None and least < min(size, _SPAN_BYTES):
+            found = self._span_in(_ends(path, size, _SPAN_BYTES, least), path, form)
+        return found
+
+    def _span_in(self, pieces: Iterable[bytes], path: Path, form: Format) -> Span | None:
         with contained():
-            found = _span_of(pieces, form, path, self._options)
-        if before is None:
-            return found
-        return before if found is None else (before[0], max(before[1], found[1]))
+            return _span_of(pieces, form, path, self._options)
 
     def role(self, path: Path, form: Format) -> Role | str:
         """What an event file is; it is read again as long as it holds nothing."""
@@ -276,14 +294,29 @@ def _role_of(head: bytes, form: Format) -> Role | str:
     return tags.pop() if len(tags) == 1 else Role.RUN
 
 
-def _span_of(pieces: Sequence[bytes], form: Format, path: Path, options: Options) -> Span | None:
+def _shows_no_more(path: Path, size: int, known: tuple[int, Span | None]) -> bool:
+    """Whether a file elsewhere that showed no step is not read again: it has not doubled since, or
+    all that may be read of its beginning was."""
+    before, found = known
+    waits = size < 2 * before or before >= _SPAN_BYTES
+    return found is None and is_remote(path) and before < size and waits
+
+
+def _ends(path: Path, size: int, head: int, end: int) -> Iterator[bytes]:
+    """The beginning of a file, and its end if that lies further on; read when asked for."""
+    yield read_head(path, head)
+    if size > head:
+        yield _read_end(path, size, end)
+
+
+def _span_of(pieces: Iterable[bytes], form: Format, path: Path, options: Options) -> Span | None:
     steps: list[int] = []
-    for piece in pieces:
+    for number, piece in enumerate(pieces):
         decoded = form.decoder(options, path).feed(piece)
         if decoded.steps_are_row_numbers:
             return None
         blocks = [b for b in decoded.items if isinstance(b, Block) and len(b.steps)]
-        if not blocks and piece is pieces[0]:
+        if not blocks and number == 0:
             return None
         steps += [int(s) for b in blocks for s in (b.steps[0], b.steps[-1])]
     return (steps[0], max(steps)) if steps else None

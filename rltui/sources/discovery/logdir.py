@@ -26,7 +26,6 @@ from rltui.core.batch import Joined, RunKey, SourceInfo
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.core.text import clean
 from rltui.files.disk import status as status_of
-from rltui.files.trouble import VANISHED
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.event_places import EventPlaces, format_of
 from rltui.sources.discovery.file_order import age, number_of
@@ -43,8 +42,9 @@ from rltui.sources.discovery.grouping import (
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import MAX_REFUSED, Discovery, LogFile, RunFiles
 from rltui.sources.discovery.run_names import RunNames
-from rltui.sources.discovery.tree import Candidate, EmptyLogError, LogdirError, Tree
-from rltui.sources.discovery.walk import MISSING, Walker, why
+from rltui.sources.discovery.tree import Candidate, LogdirError, Tree
+from rltui.sources.discovery.unread import UnreadLogdirs
+from rltui.sources.discovery.walk import Walker, why
 from rltui.trackers import TRACKERS, Tracker
 
 #: Vanished files of a run that are remembered: they may come back as what they were.
@@ -70,13 +70,14 @@ class RunFinder:
         ends: EndSigns | None = None,
         *,
         waits: bool = False,
+        partial: bool = False,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         """``ends`` knows the logs of jobs that died before their first row; ``waits``: a named
-        file that is empty is no error, it may become a log; ``stopped``: whether a search is to
+        file that is empty is no error, it may become a log; ``partial``, as do those who wait: a
+        bad logdir is no error while another one is good; ``stopped``: whether a search is to
         end by SearchStoppedError."""
         self._logdirs = tuple(logdirs)
-        self._waits = waits
         self._walker = Walker(formats, trackers, options or Options(), ends, stopped)
         naming = [f.name for f in formats if f.names_run]
         others = [f.name for f in formats if not f.names_run]
@@ -94,7 +95,7 @@ class RunFinder:
         """Key of a file that the last search found -> its run."""
         self._gone: dict[RunKey, dict[Path, None]] = {}
         """Keys of files that vanished, by run, the longest gone first."""
-        self._found = False
+        self._unread = UnreadLogdirs(len(self._logdirs), waits=waits, partial=partial)
 
     def recall(self, run: RunKey, path: Path, files: Iterable[SourceInfo]) -> None:
         """Before the first search: what another process found out about a run at ``path``."""
@@ -126,24 +127,24 @@ class RunFinder:
     def find(self) -> Discovery:
         """All runs, by logdir and name.
 
-        Raises SourceError for a bad logdir, but only until all logdirs were good once; later a
-        bad one is noted and the others are searched.
+        Raises SourceError for a bad logdir, but only in the first search that succeeds otherwise;
+        later a bad one is noted and the others are searched.
         """
         seen: set[tuple[int, int]] = set()
         runs: list[RunFiles] = []
         singles: list[RunFiles] = []
         trees: list[Tree] = []
         self._walker.turn()
+        self._unread.turn()
         for number, logdir in enumerate(self._logdirs):
             try:
                 found, tree, is_file = self._find_in(number, logdir, seen)
+                self._unread.good(number)
             except LogdirError as error:
-                if not self._found and not (self._waits and isinstance(error, EmptyLogError)):
-                    raise
-                found, tree, is_file = [], _unread(logdir, error), False
+                found, tree, is_file = [], self._unread.bad(number, logdir, error), False
             (singles if is_file else runs).extend(found)
             trees.append(tree)
-        self._found = True
+        self._unread.all_tried()
         whole = tuple(self._with_singles(runs, singles))
         self._forget({f.key: r.key for r in whole for f in r.files})
         return Discovery(
@@ -153,6 +154,7 @@ class RunFinder:
             tuple(p for t in trees for p in t.unclaimed),
             tuple([n for t in trees for n in t.refused][:MAX_REFUSED]),
             sum(t.refused_count for t in trees),
+            self._unread.notes,
         )
 
     def _forget(self, seen: dict[Path, RunKey]) -> None:
@@ -338,23 +340,6 @@ class RunFinder:
             why_here,
             alone,
         )
-
-
-def _unread(logdir: Path, error: LogdirError) -> Tree:
-    """A logdir that cannot be searched now: tried again when it appears, as a file when it
-    grows."""
-    try:
-        found = logdir.parent, status_of(logdir.parent).st_mtime_ns
-        named = stat.S_ISREG(status_of(logdir).st_mode)
-    except OSError:
-        named = False
-    if not named:
-        tree = Tree(directories=[(logdir, -1)])
-        tree.trouble(logdir, VANISHED if error.reason == MISSING else error.reason)
-        return tree
-    tree = Tree(directories=[found], unclaimed=[logdir])
-    tree.refuse(logdir, error.reason)
-    return tree
 
 
 def _order(file: LogFile) -> int:

@@ -101,3 +101,5 @@ class Discovery:
     """Files that look like logs and are not read, with the reason; at most MAX_REFUSED."""
     refused_count: int = 0
     """How many there are."""
+    unread: tuple[Note, ...] = ()
+    """Logdirs that cannot be searched, with the reason."""

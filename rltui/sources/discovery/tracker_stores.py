@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from rltui.core.address import is_remote
+from rltui.files.disk import status as status_of
 from rltui.sources.discovery.log_head import Recent
 from rltui.trackers import TrackedRun, Tracker
 
@@ -90,9 +92,10 @@ class Stores:
 def _stamp(path: Path) -> tuple[int, ...]:
     """Changes when a store does; databases in WAL mode write into a file beside."""
     found = []
-    for file in (path, path.with_name(path.name + "-wal")):
+    beside = () if is_remote(path) else (path.with_name(path.name + "-wal"),)
+    for file in (path, *beside):
         try:
-            status = file.stat()
+            status = status_of(file)
         except OSError:
             continue
         found += [status.st_ino, status.st_size, status.st_mtime_ns]

@@ -20,6 +20,8 @@ _PRUNED = re.compile(
     r"checkpoint[-_]?\d.*|global_step_?\d.*|\.git|\.hg|\.svn|__pycache__|node_modules"
     r"|site-packages|dist-packages|\.venv|\.tox|\.nox|\.cache|\.ipynb_checkpoints|\.mypy_cache"
 )
+#: Why a file that was named is not read yet.
+EMPTY = "empty so far"
 #: HF Trainer writes the state of a training into each checkpoint, and at the very end beside
 #: them (transformers/trainer.py, ``_save_checkpoint``, ``save_state``).
 CHECKPOINT = re.compile(r"checkpoint-(\d{1,18})")
@@ -80,7 +82,7 @@ class EmptyLogError(LogdirError):
     """A named file that holds nothing: it may become a log."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "empty so far")
+        super().__init__(path, EMPTY)
 
 
 class SearchStoppedError(Exception):

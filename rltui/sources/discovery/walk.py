@@ -17,7 +17,7 @@ from pathlib import Path
 from rltui.core.address import is_remote
 from rltui.files.disk import Entry, Status, expect, listing
 from rltui.files.disk import status as status_of
-from rltui.files.trouble import is_missing, reason_of
+from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats import HEAD_BYTES, Format, Options
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
 from rltui.sources.discovery.not_understood import not_understood
@@ -34,7 +34,6 @@ from rltui.sources.discovery.tree import (
 )
 from rltui.trackers import Tracker
 
-MISSING = "no such file or directory"
 #: Directories that a server may be asked for at once.
 _EXPECTED = 100
 _ELSEWHERE = "looks like a database of a tracker, which is read from a local disk only"
@@ -102,6 +101,9 @@ class Walker:
             found = self._form_of(path, status, (*forms, *others), named)
             if found is not None:
                 return [Candidate(path, "", found, status.st_size, status.st_mtime)]
+            own = next(filter(None, (self.heads.own(f, path) for f in self.formats)), "")
+            if own:
+                raise LogdirError(path, own)
             tried = [(f.name, self.heads.refusal(f, path)[0]) for f in reversed(forms)]
             raise not_understood(path, [*tried, *((f.name, "") for f in others)])
         except OSError as error:
@@ -217,7 +219,7 @@ class Walk:
         names = {e.name for e in entries}
         trackers = self._walker.trackers
         if is_remote(place.path):
-            trackers = ()
+            trackers = tuple(t for t in trackers if not t.local_only)
         tracker = next((t for t in trackers if t.claims_directory(place.path, names)), None)
         if tracker is not None:
             self._store(place.path, place.name, tracker, within=False)
@@ -303,7 +305,8 @@ class Walk:
             place.claimed.add(_suffix(path.name))
             self._add(place, path, form, status)
         elif forms:
-            found = [(f.common, *self._walker.heads.refusal(f, path)) for f in forms]
+            heads = self._walker.heads
+            found = [(f.common and not heads.own(f, path), *heads.refusal(f, path)) for f in forms]
             reason = next((reason for common, reason, _ in reversed(found) if not common), "")
             if reason:
                 self.tree.refuse(path, reason)

@@ -15,7 +15,9 @@ MOST_BATCHES = 64
 class BatchQueue:
     """Bounded: a full queue blocks the reader, which is the back-pressure. Thread-safe."""
 
-    def __init__(self, on_batch: Callable[[], None] | None = None) -> None:
+    def __init__(self, on_batch: Callable[[], None] | None = None, most: int | None = None) -> None:
+        """``most``: batches in the queue before the reader waits, if not the usual number."""
+        self._most = MOST_BATCHES if most is None else most
         self.on_batch = on_batch
         """Called in the reader's thread when the queue is no longer empty, or reading failed."""
         self._lock = threading.Condition()
@@ -29,7 +31,7 @@ class BatchQueue:
     def put(self, batch: Batch) -> bool:
         """Append a batch, waiting for room; False when closed."""
         with self._lock:
-            self._lock.wait_for(lambda: self._closed or len(self._batches) < MOST_BATCHES)
+            self._lock.wait_for(lambda: self._closed or len(self._batches) < self._most)
             if self._closed:
                 return False
             first = not self._batches
@@ -73,8 +75,9 @@ class BatchQueue:
             raise error
         return batches
 
-    def wait(self, timeout: float) -> bool:
-        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
+    def wait(self, timeout: float | None) -> bool:
+        """Wait until a batch (or an error) is there, at most ``timeout`` seconds (None: for
+        ever)."""
         with self._lock:
             return self._lock.wait_for(
                 lambda: bool(self._batches) or self._error is not None, timeout

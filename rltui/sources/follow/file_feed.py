@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rltui.core.address import is_remote
 from rltui.core.batch import Batch, Restart
 from rltui.core.block import Block
-from rltui.files.tail import Polled, Tail, Tailing
+from rltui.files.tail import Polled, Tail, Tailing, tail_of
 from rltui.files.trouble import contained
 from rltui.formats import Decoded, Format, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
@@ -39,12 +38,8 @@ class FileFeed(Feed):
         self._decoder = file.format.decoder(options, file.path)
 
     def _new_tail(self, *, summed: bool) -> Tailing:
-        path, whole, rewritten = self.file.path, self._whole, self._rewritten
-        if not is_remote(path):
-            return Tail(path, whole=whole, rewritten=rewritten, summed=summed)
-        from rltui.files.remote.tail import RemoteTail
-
-        return RemoteTail(path, whole=whole, rewritten=rewritten)
+        whole, rewritten = self._whole, self._rewritten
+        return tail_of(self.file.path, whole=whole, rewritten=rewritten, summed=summed)
 
     @property
     def _owner(self) -> Format:

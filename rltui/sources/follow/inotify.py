@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-#: Directories to be notified of. A user often has 8,192 watches for all programs.
-MAX_WATCHES = 2048
+#: Directories to be notified of: this part of what all programs of a user may have, which is
+#: 8,192 on old systems and grows with the memory on newer ones. A watch takes about 1 KB there.
+_SHARE, _USUAL_LIMIT, _MOST_WATCHES = 4, 8192, 100_000
+_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
 
 # bits of inotify(7)
 _MODIFY, _ATTRIBUTES, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
@@ -31,6 +33,15 @@ _HEAD = struct.Struct("=iIII")
 _BUFFER = 1 << 16
 #: A busy writer makes one event for each write: they are taken together this often.
 _GAP_S = 0.01
+
+
+def most_watches(limit: Path = _LIMIT) -> int:
+    """How many directories are watched at most; the others are polled."""
+    try:
+        granted = int(limit.read_text())
+    except (OSError, ValueError):
+        granted = _USUAL_LIMIT
+    return min(_MOST_WATCHES, granted // _SHARE)
 
 
 class Inotify:
@@ -86,10 +97,10 @@ class Inotify:
         return bool(self._watches)
 
     def update(self, directories: Iterable[Path]) -> None:
-        """Watch the first MAX_WATCHES of these directories, and no others."""
+        """Watch the first :func:`most_watches` of these directories, and no others."""
         if self._descriptor < 0:
             return
-        wanted = dict.fromkeys(itertools.islice(directories, MAX_WATCHES))
+        wanted = dict.fromkeys(itertools.islice(directories, most_watches()))
         with self._lock:
             for path in [p for p in self._watches if p not in wanted]:
                 self._forget(path)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rltui.core.batch import Note, RunKey
+from rltui.core.batch import Joined, Note, RunKey
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.disk import status, trouble
@@ -30,6 +30,8 @@ _WALK_SHARE = 10
 
 #: Chooses the runs to read among all that were found. Called in the thread that searches.
 Choose = Callable[[Collection[RunKey]], Collection[RunKey]]
+#: Whether a log that is joined to a run is wanted, by the key that it would have alone.
+Wants = Callable[[RunKey], bool]
 
 
 class LogSearch:
@@ -42,12 +44,15 @@ class LogSearch:
         clock: Clock,
         watching: Watching,
         choose: Choose | None = None,
+        wants: Wants | None = None,
     ) -> None:
-        """``choose`` is given every run of each search; without it all are read."""
+        """``choose`` is given every run of each search; without it all are read. A run is read,
+        too, for a log of it that is another run, perhaps, which somebody ``wants``."""
         self._finder = finder
         self._logdirs = logdirs
         self._clock = clock
         self._choose = choose
+        self._wants = wants
         self._pace = SearchPace(watching)
         self._directories = Directories()
         self._trouble = TroubledPaths()
@@ -62,6 +67,8 @@ class LogSearch:
         """These runs."""
         self.refused: tuple[Note, ...] = ()
         """Files that look like logs and are not read; the first few, then their number."""
+        self.unread: tuple[Note, ...] = ()
+        """Logdirs that cannot be searched."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -77,7 +84,7 @@ class LogSearch:
         self.walks += 1
         self._trouble.update(found.notes, {path for path, _ in found.directories})
         self._directories.set(found.directories, found.unclaimed)
-        self.refused = self._refused(found)
+        self.refused, self.unread = self._refused(found), found.unread
         runs = self._chosen(found.runs)
         self.run_count, self.found = len(runs), runs
         return replace(found, runs=runs)
@@ -127,7 +134,14 @@ class LogSearch:
         if self._choose is None:
             return runs
         chosen = self._choose([run.key for run in runs])
-        return tuple(run for run in runs if run.key in chosen)
+        return tuple(run for run in runs if run.key in chosen or self._holds_wanted(run))
+
+    def _holds_wanted(self, run: RunFiles) -> bool:
+        """Whether one of the logs that are joined to a run is wanted."""
+        if self._wants is None:
+            return False
+        alone = {file.alone for file in run.files if file.joined is not Joined.OWN and file.alone}
+        return any(self._wants(RunKey(run.key.logdir, name)) for name in alone)
 
     def _refused(self, found: Discovery) -> tuple[Note, ...]:
         more = found.refused_count - len(found.refused)

@@ -1,14 +1,17 @@
-"""The half of a reader that hands over what its thread has queued."""
+"""The half of a reader that hands over what its thread has queued, and the life of that thread."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 
-from rltui.core.batch import Batch
+from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.sources.follow.batch_queue import MOST_BATCHES, BatchQueue
 
 
-class QueuedReader:
+class QueuedReader(ABC):
     """A :class:`~rltui.sources.follow.reading.Reading` whose thread puts batches into a queue."""
 
     def __init__(self, queue: BatchQueue) -> None:
@@ -23,6 +26,41 @@ class QueuedReader:
     def on_batch(self, call: Callable[[], None] | None) -> None:
         self._queue.on_batch = call
 
+    @abstractmethod
+    def read_again(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> Iterator[Batch] | None:
+        """What was read of a run, once more; None when that cannot be had again."""
+
+    def rereadable(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> bool | None:
+        """Whether :meth:`read_again` would give all of a run; None while that is being asked."""
+        return self.read_again(key, sources, generations) is not None
+
+    def lost_at(self, logdir: Path) -> float | None:  # noqa: ARG002 - as of Reading
+        """None: nobody notes it."""
+        return None
+
+    def instead(self, logdir: Path) -> Path | None:  # noqa: ARG002 - as of Reading
+        """None: each is read by its own address."""
+        return None
+
+    @property
+    def unread(self) -> tuple[Note, ...]:
+        """None, unless the reader knows better."""
+        return ()
+
+    @property
+    def searching(self) -> tuple[Path, ...]:
+        """None: the caller has waited for the first search."""
+        return ()
+
+    @property
+    def connecting(self) -> tuple[Path, ...]:
+        """None, unless the reader knows better."""
+        return ()
+
     def drain(self, max_batches: int = MOST_BATCHES) -> list[Batch]:
         """Batches that are there, oldest first. Raises what broke the thread, once."""
         return self._queue.drain(max_batches)
@@ -30,3 +68,58 @@ class QueuedReader:
     def wait(self, timeout: float) -> bool:
         """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
         return self._queue.wait(timeout)
+
+
+#: Whatever a thread waits for may hang: it is left to itself then, and ends when that comes back.
+_STOP_TIMEOUT_S = 2.0
+
+
+class ThreadedReader(QueuedReader):
+    """One whose thread ends by itself when it was told to. ``start`` and ``stop`` are for the main
+    thread."""
+
+    def __init__(self, queue: BatchQueue, name: str) -> None:
+        """``name``: of the thread."""
+        super().__init__(queue)
+        self._name = name
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        """Set when the thread is to end."""
+
+    def start(self) -> None:
+        """Begin to read in a thread. Raises SourceError for bad paths."""
+        if self._thread is not None:
+            return
+        self._stopping.clear()
+        self._prepare()
+        self._queue.open()
+        self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread and wait for it, not for long; batches in the queue can still be
+        drained."""
+        self._stopping.set()
+        self._queue.close()
+        self._interrupt()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join(_STOP_TIMEOUT_S)
+
+    def _run(self) -> None:
+        try:
+            self._follow()
+        except BaseException as error:  # noqa: BLE001 - raised on the main thread at the next drain
+            self._queue.fail(error)
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Before the thread begins: search, unless that was done. Raises SourceError."""
+
+    @abstractmethod
+    def _follow(self) -> None:
+        """The body of the thread: read until it is to end."""
+
+    @abstractmethod
+    def _interrupt(self) -> None:
+        """Wake the thread wherever it waits, and free what it needs; also without a thread."""

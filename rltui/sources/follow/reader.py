@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
@@ -21,7 +21,7 @@ from rltui.sources.follow.feed import Feed
 from rltui.sources.follow.feeds import Feeds
 from rltui.sources.follow.file_feed import FileFeed
 from rltui.sources.follow.known import Known
-from rltui.sources.follow.log_search import Choose, LogSearch
+from rltui.sources.follow.log_search import Choose, LogSearch, Wants
 from rltui.sources.follow.loop import FollowLoop
 from rltui.sources.follow.queued import QueuedReader
 from rltui.sources.follow.schedule import Intervals, Watching
@@ -47,6 +47,7 @@ class Reader(QueuedReader):
         verify: bool = False,
         watch: Watching | None = None,
         choose: Choose | None = None,
+        wants: Wants | None = None,
         step_keys: Sequence[str] | None = None,
         formats: Sequence[Format] = ALL_FORMATS,
         budget_bytes: int = BUDGET_BYTES,
@@ -54,13 +55,16 @@ class Reader(QueuedReader):
         pipe: int = 0,
         ends: EndSigns | None = None,
         waits: bool = False,
+        partial: bool = False,
         known: Known | None = None,
     ) -> None:
-        """``choose`` selects the runs to read among all found; ``pipe`` is the file descriptor
+        """``choose`` selects the runs to read among all found, and ``wants`` those of which a log
+        is another run, perhaps; ``pipe`` is the file descriptor
         that the logdir ``-`` means; ``ends`` knows the logs of jobs that died before
-        their first row; ``waits``: a named file that is empty is no error; ``known``: what a
-        reader in another process has handed over, from which this one goes on. With it, even
-        empty, batches have checksums.
+        their first row; ``waits``: a named file that is empty is no error, nor is with it or
+        ``partial`` a bad logdir while another one is good; ``known``: what a reader in another
+        process has handed over, from which this one goes on. With it, even empty, batches have
+        checksums.
 
         Raises UsageError when a logdir is elsewhere and what that needs is not installed."""
         self._logdirs = logdirs = tuple(logdirs)
@@ -77,12 +81,13 @@ class Reader(QueuedReader):
             *(logdirs, formats, self._options),
             ends=ends,
             waits=waits,
+            partial=partial,
             stopped=lambda: self._wake_ups.stopped,
         )
         self._known = known
         for run, files in (known or Known()).by_run():
             finder.recall(run, files[0].run_path, [f.source for f in files])
-        self._search = LogSearch(finder, logdirs, self._clock, watch, choose)
+        self._search = LogSearch(finder, logdirs, self._clock, watch, choose, wants)
         self._feeds = Feeds(self._open, logdirs)
         super().__init__(BatchQueue(on_batch))
         self._loop = FollowLoop(
@@ -153,23 +158,28 @@ class Reader(QueuedReader):
                     break
 
     def read_again(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+        self,
+        key: RunKey,
+        sources: Mapping[Path, SourceInfo],
+        generations: Iterable[int],
+        finished: Collection[Path] = (),
     ) -> Iterator[Batch] | None:
         """What was read of a run, once more, up to the offsets in ``sources``.
 
         None when its files do not hold all of that any more, see
-        :mod:`rltui.sources.follow.reread`.
+        :mod:`rltui.sources.follow.reread`. ``finished``: files whose last line another reader has
+        read without its end.
         """
         from rltui.sources.follow.reread import read_again, rereadable
 
         known = {feed.file.path: feed.file for feed in self._feeds}
         files = [known[path] for path in sources if path in known]
-        if len(files) < len(sources) or any(f.format is None for f in files):
+        if not files or len(files) < len(sources) or any(f.format is None for f in files):
             return None
         if not rereadable(sources.values(), generations):
             return None
         run = RunFiles(key, files[0].path.parent, tuple(files))
-        finished = {f.file.path for f in self._feeds if f.finished}
+        finished = {*finished, *(f.file.path for f in self._feeds if f.finished)}
         return read_again(run, sources, self._options, self._budget, finished)
 
     # -- live ---------------------------------------------------------------------------------
@@ -216,6 +226,11 @@ class Reader(QueuedReader):
     def out_of_reach(self) -> tuple[Path, ...]:
         """Logdirs on servers that cannot be reached now. Does no I/O."""
         return tuple(p for p in self._logdirs if any(n.level >= Level.WATCH for n in trouble((p,))))
+
+    @property
+    def unread(self) -> tuple[Note, ...]:
+        """Logdirs that the last search could not search, with the reason."""
+        return self._search.unread
 
     @property
     def unclaimed(self) -> tuple[Note, ...]:

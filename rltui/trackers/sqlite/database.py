@@ -90,7 +90,7 @@ def stamp_of(path: Path) -> Stamp:
     """Changes whenever rows are written. Raises OSError when the file is not there."""
     status = os.stat(path)  # noqa: PTH116 - called at every poll; a Path costs twice as much
     if not stat.S_ISREG(status.st_mode):
-        raise UnreadableError(errno.EINVAL, "is no regular file", str(path))
+        raise UnreadableError(errno.EINVAL, "is not a regular file", str(path))
     try:
         wal = os.stat(f"{path}-wal")  # noqa: PTH116 - as above
     except OSError:
@@ -175,7 +175,7 @@ def _header(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise UnreadableError(errno.EINVAL, "is no regular file", str(path))
+            raise UnreadableError(errno.EINVAL, "is not a regular file", str(path))
         return os.read(descriptor, _HEADER)
     finally:
         os.close(descriptor)

@@ -36,6 +36,7 @@ class RowStore:
     """A tracker of one dialect; see :class:`rltui.trackers.base.Tracker`."""
 
     precision_rank = 3
+    local_only = True
 
     def __init__(
         self,

@@ -20,8 +20,8 @@ from rltui.present.screens.comparison_table import (
 )
 from rltui.present.screens.comparison_words import count_of_lines, lines_of_words
 from rltui.present.screens.keys import COMPARISON
+from rltui.present.screens.listed_runs import runs_matching
 from rltui.present.screens.marks import toggled
-from rltui.present.screens.runs import runs_matching
 from rltui.present.screens.view import View
 from rltui.present.screens.x_axis import axes_of
 from rltui.session import RunView, Session

@@ -42,15 +42,16 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         self.read(partial(self._find, {r: self._folders(r) for r in self._runs()}))
         super().on_mount()
 
-    def _folders(self, run: RunView) -> list[Path]:
+    def _folders(self, run: RunView) -> Callable[[], list[Path]]:
+        """Finds the directories of a run, on any thread."""
         session = self._session
         runs = session.runs()
         # a reference that was read apart has the key of another run, and lies in no logdir
         logdir = session.logdirs[run.key.logdir] if run in runs else run.data.path
-        return folders_of(run, runs, logdir)
+        return partial(folders_of, run, runs, logdir)
 
-    def _find(self, folders: dict[RunView, list[Path]]) -> Callable[[], None]:
-        return partial(self._beside.update, {k: read_settings(f) for k, f in folders.items()})
+    def _find(self, folders: dict[RunView, Callable[[], list[Path]]]) -> Callable[[], None]:
+        return partial(self._beside.update, {k: read_settings(f()) for k, f in folders.items()})
 
     def _runs(self) -> list[RunView]:
         """The run, and those that it is compared with."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rltui.present.screens.comparison import compared_runs
-from rltui.present.screens.runs import runs_matching
+from rltui.present.screens.listed_runs import runs_matching
 from rltui.session import RunView, Session
 from rltui.tui.screens.comparison import ComparisonScreen, Open
 from rltui.tui.shell import ShellApp
@@ -33,7 +33,7 @@ def open_comparison(
     if at is not None and at[0] not in passing:
         text = ""
     elif len(passing) < 2:
-        shell.say(f"the filter shows {len(passing)} of {len(runs)} runs; Esc clears it")
+        shell.say(f"the filter shows {_shown(session.runs(), text, passing)}; Esc clears it")
         return
     if not shell.is_screen_installed(_NAME):  # kept: making a screen takes time
         shell.install_screen(ComparisonScreen(session), _NAME)
@@ -44,3 +44,11 @@ def open_comparison(
         return
     screen.begin(opens, at, text, grouped=grouped)
     shell.push_screen(screen)
+
+
+def _shown(runs: list[RunView], text: str, passing: list[RunView]) -> str:
+    """How many runs pass the filter ``text``, as the list counts them, and how many of those can
+    be compared where that is not all."""
+    shown = runs_matching(runs, text)
+    some = f", {len(passing)} with values" if len(passing) < len(shown) else ""
+    return f"{len(shown)} of {len(runs)} runs{some}"

@@ -9,11 +9,13 @@ from textual.app import ComposeResult
 
 from rltui.core.batch import RunKey
 from rltui.present.kit.line import Line, Token, fit_line, style, with_ground
+from rltui.present.screens.entries import heights_of
 from rltui.present.screens.header import runs_header
 from rltui.present.screens.keys import RUNS
+from rltui.present.screens.listed_runs import ListedRun, ListedRuns
 from rltui.present.screens.marks import toggled
 from rltui.present.screens.run_preview import preview_height, preview_lines
-from rltui.present.screens.runs import RunRows, runs_shown
+from rltui.present.screens.runs import RunRows
 from rltui.present.screens.waiting import tiny_lines, waiting_lines
 from rltui.session import RunView, Session
 from rltui.tui.screens.chart_screen import Then
@@ -40,7 +42,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._from_picker = from_picker
         order = self.shell.state.order
         self._order = order if order in _ORDERS else _ORDERS[0]
-        self._shown: list[RunView] = []
+        self._listed = ListedRuns()
+        self._shown: list[ListedRun] = []
         self._rows: RunRows | None = None
         self._opened: RunScreen | None = None
         """The screen of a run, kept: making one takes time, and it knows where the user was."""
@@ -73,11 +76,15 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     # -- what is shown ---------------------------------------------------------------------
 
+    def _update_if_composed(self) -> None:
+        self._listed.refresh(self._session.runs())  # a key shows the same facts in another way
+        super()._update_if_composed()
+
     def update(self) -> None:
         session, (width, height) = self._session, self.size
         text = self.status.filter
         self.shell.state.order, self.shell.state.runs_filter = self._order, text
-        self._shown = runs_shown(session.runs(), self._order, text)
+        self._shown = self._listed.shown(self._order, text)
         bare = width < LEAST[0] or height < LEAST[1]
         listed = bool(session.views) and not bare
         for name, shown in (("#header", not bare), ("#head", listed), ("#runs", listed)):
@@ -86,13 +93,15 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self.query_one("#head").styles.margin = (1 if height > 22 else 0, 0, 0, 0)
         self.status.display = not bare
         if listed:
-            hidden = len(session.views) - len(self._shown)
-            view, share = self.shell.view, session.reading()
-            self._rows = RunRows(self._shown, view, width, share, session.reference.run)
-            entries = self._rows.entries(hidden, session.notes)
-            room = height - 4 - sum(e.height for e in entries)
+            hidden = len(self._listed) - len(self._shown)
+            view, share, reference = self.shell.view, session.reading(), session.reference.run
+            everyone = self._listed.names
+            self._rows = RunRows(self._shown, view, width, share, reference, everyone)
+            entries = self._rows.entries(hidden, session.notes, session.searching)
+            room = height - 4 - sum(heights_of(entries))
             self._make_room(preview_height(width, room) if share is None else 0)
             self.items.show(entries)
+            session.judge_first(self.items.ids_in_view)
             self._update_preview()
         else:
             self._make_room(0)
@@ -126,35 +135,40 @@ class RunsScreen(ListScreen, places=(RUNS,)):
     def on_line_list_moved(self) -> None:
         self._update_preview()
 
+    def on_line_list_scrolled(self) -> None:
+        self._session.judge_first(self.items.ids_in_view)
+
     def _header(self, width: int, _: int) -> list[Line]:
         session = self._session
         if not session.views:
             line: Line = [(" rltui", style(Token.ACCENT, bold=True))]
             return [with_ground(fit_line(line, width), Token.RAISED)]
         label = ", ".join(session.labels)
-        return [runs_header(session.runs(), label, self.shell.view, width, session.run_count)]
+        return [runs_header(self._listed.counts, label, self.shell.view, width, session.run_count)]
 
     def _instead(self, width: int, height: int) -> list[Line]:
         """Before there is a run, or when there is room for nothing but verdicts."""
         session = self._session
         if width >= LEAST[0] and self.size.height >= LEAST[1]:
             found, troubles = session.run_count, session.troubles()
-            missed = session.unmatched
-            return waiting_lines(session.logdirs, found, troubles, width, height, missed)
+            more = session.unmatched, session.searching
+            return waiting_lines(session.logdirs, found, troubles, width, height, *more)
         return tiny_lines(session.runs(), session.reading(), self.shell.view, width, height)
 
     def _note(self) -> str:
-        return f"{len(self._shown)} of {len(self._session.views)}"
+        return f"{len(self._shown)} of {len(self._listed)}"
 
     # -- opening ---------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        """When runs have appeared: one opens by itself, several are listed."""
+        """When runs have appeared: one opens by itself, several are listed. So is one while others
+        may come of logdirs that have not been searched or cannot be read: that stands above it."""
         session = self._session
         if self._settled or not session.views:
             return
         self._settled = True
-        if session.run_count == 1:
+        more = session.searching or session.unread or session.out_of_reach
+        if session.run_count == 1 and not more:
             self.open_run(next(iter(session.views)))
 
     def open_run(self, key: RunKey) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from textual import events
 from textual.app import ComposeResult
@@ -55,7 +56,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         super().__init__()
         self._session = session
         self._run = run
-        root = root_of(run, session.runs(), session.logdirs[run.key.logdir])
+        root = partial(root_of, run, session.runs(), session.logdirs[run.key.logdir])
         self._browser = SampleBrowser(run, root, step)
         self._order = next(iter(ORDERS))
         self._list = SampleList()
@@ -195,7 +196,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         row, browser = self._row(), self._browser
         found = browser.sample(row) if row is not None else None
         if self._is_empty:
-            words = no_samples_words(browser.root)
+            words = no_samples_words(browser.root, browser.trouble)
             lines = paragraph(self.shell.view.glyphs.text(words), max(20, min(width, 100)), MUTED)
         elif found is not None:
             lines = self._lines_of(found, max(10, width))

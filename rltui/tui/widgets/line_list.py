@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import ClassVar, Generic
 
 from textual import events
@@ -12,7 +13,7 @@ from textual.message import Message
 from textual.scrollbar import ScrollBarRender
 
 from rltui.present.kit.line import Line
-from rltui.present.screens.entries import Entry, Id
+from rltui.present.screens.entries import Entry, Id, heights_of, items_of
 from rltui.tui.widgets.lines import LinePainter
 
 
@@ -86,17 +87,23 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         first = bisect_right(starts, top - 1)
         return first, max(first, bisect_right(starts, top + max(1, self.size.height) - 1))
 
+    @property
+    def ids_in_view(self) -> list[Id]:
+        """The items of which a line is in sight."""
+        top = self.scroll_offset.y
+        first = max(0, bisect_right(self._starts, top) - 1)
+        last = bisect_right(self._starts, top + max(1, self.size.height) - 1)
+        entries = [self._entries[i] for i in range(first, last)]
+        return [e.id for e in entries if e.id is not None]
+
     def show(self, entries: Sequence[Entry[Id]], prefer: Id | None = None) -> None:
         """Show other entries, or the same with other lines."""
         in_sight = self._in_sight()
         self._entries = entries
-        self._starts, total = [], 0
-        for entry in entries:
-            self._starts.append(total)
-            total += entry.height
-        self._items = [i for i, e in enumerate(entries) if e.id is not None]
-        ids = [e.id for e in entries if e.id is not None]
-        self._places = {item: n for n, item in enumerate(ids)}
+        self._starts = [0, *accumulate(heights_of(entries))]
+        total = self._starts.pop()
+        self._items, ids = items_of(entries)
+        self._places = dict(zip(ids, range(len(ids)), strict=True))
         wanted = [i for i in (self.chosen, prefer) if i is not None and i in self._places]
         self._cursor = wanted[0] if wanted else ids[0] if ids else None
         self._drawn.clear()

@@ -87,3 +87,8 @@ def test_the_cause_counts_too() -> None:
     error = ValueError("failed")
     error.__cause__ = AnswerError("x", status=503)
     assert type(translated(error)) is ThrottledError
+
+
+def test_a_refused_connection_is_said_in_the_words_of_the_system() -> None:
+    error = ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed ('127.0.0.1', 80)")
+    assert translated(error).strerror == "connection refused"

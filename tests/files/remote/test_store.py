@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import subprocess
 import sys
+import time
 
 import pytest
 
@@ -13,6 +15,7 @@ from rltui.core.level import Level
 from rltui.files.remote.server import RemoteServer
 from rltui.files.remote.store import RemoteStore
 from rltui.files.remote.stores import check_installed, store_of
+from tests import places
 from tests.clock import ManualClock
 from tests.files.bucket import Bucket
 
@@ -133,6 +136,8 @@ def test_throttling_pauses_everything_and_is_said_once(
     assert note.level is Level.WATCH
     assert "fewer requests" in note.message
     bucket.fault = None
+    at = time.strftime("%H:%M:%S", time.localtime(clock.now() - 295))  # of the first list
+    assert note.message.startswith(f"cannot be read since {at}: ")
     clock.advance(90.0)
     assert store.entries(ROOT) == before
     assert [n.level for n in store.notes] == [Level.OK]
@@ -220,11 +225,25 @@ def test_without_the_package_of_a_protocol(monkeypatch: pytest.MonkeyPatch) -> N
         check_installed(RemotePath("gs:", "b", "runs"))
 
 
+def test_what_a_package_logs_is_not_printed() -> None:
+    program = """
+import logging
+from rltui.core.address import parse_logdir
+from rltui.files.remote.stores import filesystem_of
+filesystem_of(parse_logdir("memory://runs"))
+logging.getLogger("fsspec.asyn").error("with a traceback")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=places.ROOT, capture_output=True, check=True
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
 def test_an_unknown_protocol() -> None:
     with pytest.raises(UsageError, match="fsspec knows no protocol s4://"):
         check_installed(RemotePath("s4:", "b", "runs"))
 
 
 def test_other_hosts_have_readers_of_their_own() -> None:
-    with pytest.raises(OSError, match="is read where it is"):
+    with pytest.raises(OSError, match="read on another host"):
         store_of(RemotePath("ssh:", "node7", "runs"))

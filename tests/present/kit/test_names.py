@@ -40,6 +40,11 @@ NAMES = st.lists(st.lists(WORDS, min_size=1, max_size=6).map("-".join), min_size
             12,
             ("probs di…max", "probs di…std", "entropy"),
         ),
+        (
+            ("gpu-1:logs/Alien-s3_8525499", "gpu-2:logs/Alien-s3_8525499", "ppo_seed7"),
+            23,
+            ("…1…/Alien-s3_8525499", "…2…/Alien-s3_8525499", "ppo_seed7"),
+        ),
         (("same-name-of-two-runs",) * 2, 10, ("sam…o-runs",) * 2),
     ],
 )

@@ -106,14 +106,16 @@ def test_the_number_of_series_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert sum(of(found, "runs")) == 7
 
 
-def test_tags_that_are_cut_alike_give_one_series() -> None:
+def test_tags_that_begin_alike_stay_apart() -> None:
     tags = {f"loss/{'x' * MOST_LETTERS}{n}": [1.0, 2.0] for n in range(3)}
     session = a_session(a_batch({"loss": [1.0, 2.0], **tags}))
     for run in session.runs():
         metric = run.infos["loss"].metric
         for tag in tags:
             run.infos[tag] = replace(run.infos[tag], metric=metric)
-    assert len(of(samples(session, "loss.total"), "run_metric")) == 2
+    found = [dict(have)["tag"] for n, have in samples(session, "loss.total") if "tag" in dict(have)]
+    assert len(found) == len(set(found)) == 4
+    assert all(len(tag) <= MOST_LETTERS for tag in found)
 
 
 def test_values_that_are_not_finite_are_numbers() -> None:

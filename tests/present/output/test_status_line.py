@@ -9,16 +9,18 @@ from pathlib import Path
 import pytest
 
 from rltui.core.batch import Batch, RunKey
+from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.present.output.status_line import WIDTH, status_line
+from rltui.present.screens.listed_runs import ListedRuns
 from tests.builders import a_batch
 from tests.fakes import a_session
 from tests.hostile import PAYLOADS
 
 
-def run(name: str, *, sick: bool) -> Batch:
-    values = [1.0 / (i + 1) for i in range(30)]
-    batch = a_batch({"loss": [*values, math.nan if sick else 0.01]})
+def run(name: str, *, sick: bool, more: dict[str, list[float]] | None = None) -> Batch:
+    values = [*(1.0 / (i + 1) for i in range(30)), math.nan if sick else 0.01]
+    batch = a_batch({"loss": values, **(more or {})})
     source = replace(batch.source, path=Path("/logs", name, "log.jsonl"))
     return replace(batch, run=RunKey(0, name), source=source)
 
@@ -28,6 +30,16 @@ def test_the_worst_run_has_the_word() -> None:
     counts, _, words = line.partition("  ")
     assert counts.startswith("✖ 1 ")
     assert words.startswith("b 31: ")
+
+
+def test_the_word_is_with_the_run_that_heads_the_list() -> None:
+    """Of one level: the run with more findings, not the first by name."""
+    entropy = [1.0] * 10 + [1e-4] * 21
+    session = a_session(run("a", sick=True), run("b", sick=True, more={"entropy": entropy}))
+    listed = ListedRuns(session.runs())
+    assert [r.verdict.level for r in session.runs()] == [Level.BAD, Level.BAD]
+    assert [x.name for x in listed.shown("verdict", "")] == ["b", "a"]
+    assert status_line(session).partition("  ")[2].startswith("b 31")
 
 
 def test_what_is_well_is_counted() -> None:

@@ -18,13 +18,14 @@ from rltui.present.screens.findings_list import (
 from rltui.present.screens.grid import grid_lines
 from rltui.present.screens.grid_layout import grid_layout
 from rltui.present.screens.header import run_header, runs_header
+from rltui.present.screens.listed_runs import ListedRuns
 from rltui.present.screens.log import log_head, log_lines
 from rltui.present.screens.metric import metric_lines
 from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
 from rltui.present.screens.metric_columns import columns_of
 from rltui.present.screens.metric_rows import tab_sections
 from rltui.present.screens.metric_table import list_head, section_entries
-from rltui.present.screens.runs import RunRows, runs_shown
+from rltui.present.screens.runs import RunRows
 from rltui.present.screens.tab import (
     empty_lines,
     hidden_lines,
@@ -33,7 +34,7 @@ from rltui.present.screens.tab import (
     tab_layout,
 )
 from rltui.present.screens.tab_below import below_lines
-from rltui.present.screens.tabs import OVERVIEW, tab_line, tab_rule
+from rltui.present.screens.tabs import OVERVIEW, TABS, tab_line, tab_rule
 from rltui.present.screens.view import View
 from rltui.session import RunView, Session
 
@@ -60,6 +61,21 @@ def parts_of_run(
     zoom: Zoom = WHOLE_RUN,
 ) -> Iterator[list[Line]]:
     """The blocks of the screens of one run."""
+    yield from parts_of_tab(run, tab, view, width, height, text=text, zoom=zoom)
+    yield from parts_beside_tabs(run, view, width, height)
+
+
+def parts_of_tab(
+    run: RunView,
+    tab: str,
+    view: View,
+    width: int,
+    height: int,
+    *,
+    text: str = "",
+    zoom: Zoom = WHOLE_RUN,
+) -> Iterator[list[Line]]:
+    """The blocks of one tab, and of the screens of one metric in it."""
     yield [run_header(run, view, width, 0.43)]
     line, spots = tab_line(run, tab, view, width)
     yield [line, tab_rule(spots, tab, view, width)]
@@ -88,11 +104,11 @@ def parts_of_run(
             yield metric_lines(run, tab, name, view, zoom, width, height)
     if tag is not None:
         yield explain_tag(run, tag, view, width)
-    yield from _findings(run, view, width, height)
+
+
+def parts_beside_tabs(run: RunView, view: View, width: int, height: int) -> Iterator[list[Line]]:
+    """The blocks that are the same in every tab: findings and console log."""
     yield [*log_head(run, view, width), *log_lines(run, view, width)]
-
-
-def _findings(run: RunView, view: View, width: int, height: int) -> Iterator[list[Line]]:
     layout = findings_layout(width, height, 5)
     yield drawn(finding_entries(run, view, layout.rows, layout.margin))
     entries = finding_entries(run, view, layout.rows, layout.margin)
@@ -104,10 +120,20 @@ def _findings(run: RunView, view: View, width: int, height: int) -> Iterator[lis
 
 def parts_of_runs(session: Session, view: View, width: int) -> Iterator[list[Line]]:
     """The blocks of the list of runs."""
-    yield [runs_header(session.runs(), "logs", view, width, 9)]
+    listed = ListedRuns(session.runs())
+    yield [runs_header(listed.counts, "logs", view, width, 9)]
     for order in ("verdict", "name", "newest"):
-        rows = RunRows(runs_shown(session.runs(), order, ""), view, width, 0.5)
+        rows = RunRows(listed.shown(order, ""), view, width, 0.5)
         yield [rows.head(), *drawn(rows.entries(2))]
+
+
+def parts_of_session(session: Session, view: View, width: int, height: int) -> Iterator[list[Line]]:
+    """The blocks of the list of runs, and of every tab of every run."""
+    yield from parts_of_runs(session, view, width)
+    for run in session.runs():
+        yield from parts_beside_tabs(run, view, width, height)
+        for tab in TABS:
+            yield from parts_of_tab(run, tab.id, view, width, height)
 
 
 def assert_harmless(lines: Sequence[Line], width: int, view: View) -> None:
@@ -117,6 +143,6 @@ def assert_harmless(lines: Sequence[Line], width: int, view: View) -> None:
         printed = [(glyphs.text(t), look) for t, look in line]
         text = plain(fit_line(printed, width, ellipsis=glyphs.ellipsis))
         assert cell_width(text) == width, text
-        unsafe = [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
+        unsafe = [c for c in set(text) if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
         assert not unsafe, text
         assert not view.glyphs.ascii or text.isascii(), text

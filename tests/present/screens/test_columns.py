@@ -128,11 +128,13 @@ def check_heads(width: int) -> None:
 def test_columns_of_the_list_of_runs_never_touch(marks: bool) -> None:
     run = a_session(grpo_batch(60, collapse=30), clock=grpo_clock()).runs()[0]
     for width in range(40, 201):
-        check_facts(run, width, marks)
+        for state in ("live", "unreachable"):
+            check_facts(run, width, marks, 2 + len(state))
 
 
-def check_facts(run: RunView, width: int, marks: bool) -> None:
-    columns, view = _Columns(width, 60, marks), View()
+def check_facts(run: RunView, width: int, marks: bool, state: int) -> None:
+    columns, view = _Columns(width, 60, marks, state), View()
+    assert not columns.state or columns.state > state
     line = _facts(run, columns, view)
     sizes = (columns.framework, columns.state, columns.step, columns.age)
     assert line_width(line) == sum(sizes)
@@ -145,6 +147,16 @@ def check_facts(run: RunView, width: int, marks: bool) -> None:
         assert headline[columns.title] == " "
     before = columns.left + columns.mark + 2 + columns.name
     assert before + line_width(line) + len(headline) <= width
+
+
+def test_the_column_of_names_takes_room_before_names_are_cut() -> None:
+    assert _Columns(120, 20, False).spark > 24
+    long = _Columns(120, 34, False)
+    assert (long.name, long.framework > 0, long.spark >= 12) == (36, True, True)
+    folders = _Columns(120, 60, False, own=34)
+    assert (folders.name, folders.framework > 0) == (36, True)
+    own = _Columns(120, 60, False, own=50)
+    assert (own.name, own.framework, own.spark) == (51, 0, 12)
 
 
 def test_a_long_title_of_the_headline_reaches_up_to_its_value() -> None:

@@ -21,6 +21,7 @@ from rltui.present.screens.findings_detail import detail_lines
 from rltui.present.screens.findings_list import CauseId, EndingId, finding_entries, row_of
 from rltui.present.screens.findings_pane import findings_pane, short_lines
 from rltui.present.screens.header import verdict_spans
+from rltui.present.screens.listed_runs import ListedRuns
 from rltui.present.screens.metric_rows import make_row, overview_sections
 from rltui.present.screens.runs import RunRows
 from rltui.present.screens.story import check_facts
@@ -79,7 +80,7 @@ def test_a_list_without_room_for_all_shows_the_worst_findings() -> None:
     assert "worst of all" in text_of(short_lines(run, 78, VIEW, 2))
     assert "worst of all" in text_of(findings_pane(run, 60, 3, VIEW))
     assert "2 more" in text_of(findings_pane(run, 60, 4, VIEW))
-    (listed,) = RunRows([run], VIEW, 80).entries(0)
+    (listed,) = RunRows(ListedRuns([run]).by_key, VIEW, 80).entries(0)
     assert "worst of all" in text_of(listed.draw(False))
 
 

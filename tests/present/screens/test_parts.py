@@ -17,7 +17,12 @@ from rltui.present.screens.view import View
 from rltui.session import Session
 from tests.builders import LOGDIR, a_batch, a_block
 from tests.fakes import a_session, grpo_batch, grpo_clock
-from tests.present.screens.parts import assert_harmless, parts_of_run, parts_of_runs
+from tests.present.screens.parts import (
+    assert_harmless,
+    parts_of_run,
+    parts_of_runs,
+    parts_of_session,
+)
 
 #: Tags that try to do harm, as they arrive: through the same cleaning as in the decoders.
 ODD_TAGS = (
@@ -135,11 +140,7 @@ def test_a_rich_run_fits_at_any_size(
 def test_every_tab_of_every_run_at_the_usual_sizes(marker: str) -> None:
     session, view = rich_session(), View(marker=marker)
     for width, height in ((20, 5), (80, 24), (160, 45), (400, 120), (40, 10), (59, 12)):
-        for run in session.runs():
-            for tab in TABS:
-                for lines in parts_of_run(run, tab.id, view, width, height):
-                    assert_harmless(lines, width, view)
-        for lines in parts_of_runs(session, view, width):
+        for lines in parts_of_session(session, view, width, height):
             assert_harmless(lines, width, view)
 
 

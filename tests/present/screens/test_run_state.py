@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -11,12 +12,13 @@ from rltui.core.text import cell_width
 from rltui.present.kit.line import plain
 from rltui.present.output.text_report import check_text, snapshot_text
 from rltui.present.screens.header import run_header
+from rltui.present.screens.listed_runs import ListedRuns
 from rltui.present.screens.runs import RunRows
 from rltui.present.screens.view import View
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source
 from tests.clock import ManualClock
-from tests.fakes import a_session, grpo_batch
+from tests.fakes import FakeReader, a_session, grpo_batch
 
 VIEW = View()
 HOUR = 3600.0
@@ -46,9 +48,37 @@ def views(session: Session) -> list[str]:
     """The lines of every view that show the state."""
     (run,) = session.runs()
     headers = [plain(run_header(run, VIEW, w, None)) for w in (80, 120, 160)]
-    (row,) = RunRows([run], VIEW, 120).entries(0)
+    (row,) = RunRows(ListedRuns([run]).by_key, VIEW, 120).entries(0)
     reports = (check_text(session), snapshot_text(session))
     return [*headers, plain(row.draw(False)[0]), *(r.splitlines()[0] for r in reports)]
+
+
+def lost() -> Session:
+    """Its host got out of reach 10 s after its newest row."""
+    clock, reader = ManualClock(START + 20.0 * 60 + 10), FakeReader()
+    session = a_session(grpo_batch(60, collapse=None), clock=clock, reader=reader)
+    reader.out_of_reach = session.logdirs
+    session.refresh_progress()
+    clock.advance(HOUR)
+    session.refresh_progress()
+    return session
+
+
+def test_all_views_show_that_the_host_is_out_of_reach() -> None:
+    for text in views(lost()):
+        assert "unreachable" in text
+        assert "live" not in text
+        assert "ETA" not in text
+
+
+def test_the_header_says_since_when_and_how_old_the_newest_write_was_then() -> None:
+    (run,) = lost().runs()
+    since = time.strftime("%H:%M:%S", time.localtime(START + 20.0 * 60 + 10))
+    for width in (80, 120, 160):
+        header = plain(run_header(run, VIEW, width, None))
+        assert f"○ unreachable since {since}" in header
+        assert cell_width(header) == width
+        assert ("last write 10 s before" in header) == (width > 80)
 
 
 @pytest.mark.parametrize("name", STATES)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rltui.remote.ray.message import Reads, Turn, Turned
+from rltui.remote.ray.message import Again, Chosen, Reads, Reread, Turn, Turned
 from rltui.remote.ray.node import ClusterError, Node
 from rltui.remote.ray.node_reader import NodeReader
 from tests.clock import ManualClock
@@ -27,8 +27,9 @@ class Actor:
 @dataclass(eq=False)
 class Call:
     actor: Actor
-    turn: Turn
-    result: Turned | None = None
+    asked: Turn | Chosen | Again
+    done: bool = False
+    result: Turned | Reread | None = None
 
 
 @dataclass
@@ -41,8 +42,13 @@ class SimulatedCluster:
     deadly: float = 0.0
     """Chance that an actor dies in a call."""
     names: dict[str, str] = field(default_factory=dict)
+    ahead: dict[str, float] = field(default_factory=dict)
+    """Seconds by which the clocks of nodes are ahead."""
     actors: list[Actor] = field(default_factory=list)
     most_at_once: int = 0
+
+    address = "10.0.0.1:6379"
+    version = "2.60.0"
 
     def nodes(self) -> dict[str, Node]:
         return {id_: Node(id_, self.names.get(id_, id_)) for id_ in self.roots}
@@ -56,24 +62,36 @@ class SimulatedCluster:
     def ask(self, actor: Actor, turn: Turn) -> Call:
         return Call(actor, turn)
 
+    def aside(self, actor: Actor, errand: Chosen | Again) -> Call:
+        return Call(actor, errand)
+
     def wait(self, calls: Sequence[Call], timeout_s: float) -> list[Call]:
         self.clock.advance(timeout_s)
         if not calls:
             return []
         self.most_at_once = max(self.most_at_once, len(calls))
-        actors = [call.actor for call in calls]
-        assert len(set(map(id, actors))) == len(actors), "two calls of one node"
+        turns = [id(call.actor) for call in calls if isinstance(call.asked, Turn)]
+        asides = [id(call.actor) for call in calls if not isinstance(call.asked, Turn)]
+        for actors in (turns, asides):
+            assert len(set(actors)) == len(actors), "two calls of one kind to one node"
         call = self.random.choice(calls)
         if self.random.random() < self.deadly / 2:
             self.kill(call.actor)
         if self._works(call.actor):
-            call.result = call.actor.reader.turn(replace(call.turn, patience_s=_NEWS_S))
+            call.result, call.done = self._done(call), True
         if self.random.random() < self.deadly / 2:
             self.kill(call.actor)
         return [call]
 
-    def result(self, call: Call) -> Turned:
-        if call.result is None or not self._works(call.actor):
+    def _done(self, call: Call) -> Turned | Reread | None:
+        if not isinstance(call.asked, Turn):
+            return call.actor.reader.aside(call.asked)
+        turned = call.actor.reader.turn(replace(call.asked, patience_s=_NEWS_S))
+        now = self.clock.now() + self.ahead.get(call.actor.node, 0.0)
+        return replace(turned, clock=(now, now))
+
+    def result(self, call: Call) -> Turned | Reread | None:
+        if not (call.done and self._works(call.actor)):
             raise ClusterError("its reader ended")
         return call.result
 

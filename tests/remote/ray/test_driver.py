@@ -4,104 +4,22 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from rltui import __version__
 from rltui.core.address import RemotePath
-from rltui.core.batch import Batch, RunKey
+from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.remote.ray.driver import Driver
-from rltui.remote.ray.message import NodeTrouble, Opening, Reads
+from rltui.remote.ray.message import NodeTrouble, Opening, Task
 from rltui.remote.ray.node import ClusterError
-from rltui.remote.ray.places import Places
-from rltui.store import Store
 from tests.remote.ray.simulated_cluster import SimulatedCluster
-
-READS = Reads(("/runs",), __version__, 0.01, 0.02, 0.05, None, False, False, None)
-
-
-def log(root: Path, run: str, rows: int, first: int = 0) -> None:
-    """Append rows to the log of a run."""
-    directory = root / "runs" / run
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "metrics.jsonl").open("a") as file:
-        file.writelines(f'{{"step": {s}, "loss": {s}.5}}\n' for s in range(first, first + rows))
-
-
-class Watcher:
-    """The session's side: a store that is filled by the messages of a driver."""
-
-    def __init__(self, cluster: SimulatedCluster, *, once: bool = False) -> None:
-        self.cluster = cluster
-        self.once = once
-        self.places = Places("auto", None)
-        self.store = Store()
-        self.messages: list[object] = []
-        self.batches: list[Batch] = []
-        self.driver = self.start()
-
-    def start(self) -> Driver:
-        """A new driver, which goes on where the last one ended."""
-        for _ in range(20):
-            opening = Opening("auto", READS, self.places.known)
-            self.driver = Driver(opening, self.cluster, self.take, self.cluster.clock)  # type: ignore[arg-type]
-            with suppress(ClusterError):  # every actor died
-                self.driver.look()
-                break
-        self.driver.begin(once=self.once)
-        return self.driver
-
-    def take(self, message: object) -> None:
-        self.messages.append(message)
-        for batch in self.places.take(message):
-            self.batches.append(batch)
-            self.store.apply(batch)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Points of each run."""
-        return {k.name: r.series("loss").count for k, r in self.store.runs.items()}
-
-    def until(self, wanted: dict[str, int]) -> None:
-        """Go on until the runs have these numbers of points."""
-        end = time.monotonic() + 20
-        while self.counts != wanted and time.monotonic() < end:
-            self.driver.step()
-        assert self.counts == wanted
-
-    def until_ended(self) -> None:
-        end = time.monotonic() + 20
-        while not self.driver.ended and time.monotonic() < end:
-            self.driver.step()
-        assert self.driver.ended
-
-
-@contextmanager
-def watching(cluster: SimulatedCluster, *, once: bool = False) -> Iterator[Watcher]:
-    try:
-        yield Watcher(cluster, once=once)
-    finally:
-        cluster.close()
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> SimulatedCluster:
-    """Two nodes, each with runs of its own: one name is the same."""
-    for node, runs in (("n1", ("a", "b")), ("n2", ("a", "c"))):
-        for run in runs:
-            log(tmp_path / node, run, 10)
-    return SimulatedCluster({n: tmp_path / n for n in ("n1", "n2")})
-
-
-FOUND = {"n1/a": 10, "n1/b": 10, "n2/a": 10, "n2/c": 10}
+from tests.remote.ray.watcher import FOUND, READS, log, watching
 
 
 def test_the_node_is_in_the_name_and_the_path(cluster: SimulatedCluster) -> None:
-    with watching(cluster, once=True) as watcher:
+    with watching(cluster, task=Task.ONCE) as watcher:
         watcher.until_ended()
     assert watcher.counts == FOUND
     path = watcher.store.runs[RunKey(0, "n1/a")].path
@@ -155,7 +73,7 @@ def test_a_node_that_joins_is_read(cluster: SimulatedCluster, tmp_path: Path) ->
 
 def test_two_nodes_of_one_name_differ(cluster: SimulatedCluster) -> None:
     cluster.names = {"n1": "host", "n2": "host"}
-    with watching(cluster, once=True) as watcher:
+    with watching(cluster, task=Task.ONCE) as watcher:
         watcher.until_ended()
     assert set(watcher.counts) == {"host-n1/a", "host-n1/b", "host-n2/a", "host-n2/c"}
 
@@ -203,7 +121,7 @@ def test_actors_that_die_at_any_time_lose_and_double_nothing(tmp_path: Path, see
     for node, root in roots.items():
         log(root, "a", 1)
         rows[f"{node}/a"] = 1
-    with watching(cluster) as watcher:
+    with watching(cluster, choose=set if seed % 2 else None) as watcher:
         for _ in range(60):
             write()
             watcher.driver.step()

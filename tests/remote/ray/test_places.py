@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from rltui.core.level import Level
 from rltui.remote.opening import Wishes, open_reader
 from rltui.remote.ray import reader
 from rltui.remote.ray.message import (
+    NodeFacts,
     NodeTrouble,
     Placed,
     PlaceNews,
@@ -21,6 +22,7 @@ from rltui.remote.ray.message import (
     Standing,
     packed,
 )
+from rltui.remote.ray.node import Node
 from rltui.remote.ray.place import Place
 from rltui.remote.ray.places import Places
 from rltui.sources.follow.known import without_content
@@ -41,7 +43,9 @@ def news(
         for n in names
     ]
     offsets = {(b.run.name, b.source.path): without_content(b) for b in batches}
-    return PlaceNews(number, state or PlaceState(runs=names), packed(batches), offsets)
+    return PlaceNews(
+        number, state or PlaceState(runs=names, searched=True), packed(batches), offsets
+    )
 
 
 def taken(places: Places, *messages: object) -> list[Batch]:
@@ -114,6 +118,43 @@ def test_trouble_of_nodes_and_directories_is_noted() -> None:
     assert [n.level for n in places.notes] == [Level.OK, Level.WATCH, Level.WATCH]
 
 
+def a_clock(least: float, most: float) -> NodeFacts:
+    return NodeFacts(Node("7", "n1"), 1, (least, most), 0)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "said"),
+    [
+        (70.0, 90.0, "the clock of n1 is 70 s ahead of the one here"),
+        (-400.0, -300.4, "the clock of n1 is 300 s behind the one here"),
+        (-5.0, 200.0, None),
+        (-200.0, 59.0, None),
+    ],
+    ids=["ahead", "behind", "slow-call", "nearly"],
+)
+def test_a_clock_that_certainly_differs_is_noted(
+    least: float, most: float, said: str | None
+) -> None:
+    places = Places("auto", None)
+    taken(places, a_clock(least, most))
+    assert [n.message for n in places.notes] == ([said] if said else [])
+    taken(places, NodeTrouble("n1", "has left the cluster"))
+    assert [n.message for n in places.notes] == ["has left the cluster"]
+
+
+def test_a_node_may_join_while_clocks_are_looked_at() -> None:
+    places = Places("auto", None)
+
+    class Joining(tuple[float, float]):
+        def __iter__(self) -> Iterator[float]:
+            taken(places, NodeFacts(Node("8", "n2"), 1, (70.0, 90.0), 0))
+            return super().__iter__()
+
+    taken(places, NodeFacts(Node("7", "n1"), 1, Joining((70.0, 90.0)), 0))
+    assert len(places.notes) == 1
+    assert len(places.notes) == 2
+
+
 def test_a_new_driver_gets_what_is_known() -> None:
     places = Places("auto", None)
     taken(places, Placed(a_place(), "n1"), news(0, "a"))
@@ -133,7 +174,7 @@ def test_batches_survive_the_journey() -> None:
     (found,) = taken(
         places := Places("auto", None),
         Placed(a_place(), "n1"),
-        PlaceNews(0, PlaceState(runs=(batch.run.name,)), packed([batch]), {}),
+        PlaceNews(0, PlaceState(runs=(batch.run.name,), searched=True), packed([batch]), {}),
     )
     assert places.run_count == 1
     assert [b.values.tolist() for b in found.blocks] == [b.values.tolist() for b in batch.blocks]

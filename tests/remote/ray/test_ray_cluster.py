@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.core.address import parse_logdir
+from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError
 from rltui.remote.opening import Wishes, open_reader
 from rltui.store import Store
@@ -127,6 +128,49 @@ def test_check_on_the_cluster_says_what_one_process_says(
         documents[-1].pop("as_of")
     assert documents[0] == documents[1]
     assert len(documents[1]["runs"]) == 20
+
+
+def test_a_chosen_run_is_read_and_read_again(nodes: Nodes) -> None:
+    chosen: list[RunKey] = []
+
+    def choose(keys: Collection[RunKey]) -> Collection[RunKey]:
+        chosen[:] = [key for key in keys if key.name.startswith("n1/")]
+        return chosen
+
+    reader = open_reader([parse_logdir(f"ray:///${_LOGS}")], Wishes(choose=choose))
+    store = Store()
+    for batch in reader.read_all():
+        store.apply(batch)
+    try:
+        ((key, run),) = store.runs.items()
+        assert [key] == chosen
+        before = run.series("loss").values.tolist()
+        run.memory.unload(())
+        again = reader.read_again(key, run.files.sources, run.files.generations)
+        assert again is not None
+        for _ in run.memory.load(again):
+            pass
+        assert run.series("loss").values.tolist() == before
+        assert len(before) >= 10
+    finally:
+        reader.stop()
+
+
+def test_doctor_names_the_nodes(nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
+    import ray
+
+    main(["doctor", f"ray:///${_LOGS}", "--json"])
+    (found,) = json.loads(capsys.readouterr().out)["logdirs"]
+    cluster = found["cluster"]
+    assert (cluster["address"], cluster["ray"]) == (nodes.address, ray.__version__)
+    assert [(n["name"], n["reader"], n["runs"], n["files"]) for n in cluster["nodes"]] == [
+        ("head", True, 0, 0),
+        ("n1", True, 1, 1),
+        ("n2", True, 1, 1),
+    ]
+    assert all(50 << 20 < n["memory_bytes"] < 150 << 20 for n in cluster["nodes"])
+    assert not found["not_read"], "all clocks are one"
+    assert [run["run"] for run in found["runs"]] == ["n1/run", "n2/run"]
 
 
 def test_a_path_that_no_node_has_is_an_error(nodes: Nodes) -> None:

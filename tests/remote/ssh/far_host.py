@@ -16,6 +16,7 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
 from rltui.remote.opening import Wishes, open_reader
 from rltui.sources.follow.reading import Reading
+from rltui.sources.follow.schedule import Intervals
 from rltui.store import Store
 
 ROOT = Path(__file__).parents[3]
@@ -28,6 +29,7 @@ exec sh -c "$*"
 """
 #: Seconds that something may take on a busy machine.
 PATIENCE_S = 60.0
+FAST = Wishes(watch=Intervals(fast_s=0.05, slow_s=0.2, rescan_s=0.2))
 
 
 @dataclass
@@ -107,3 +109,17 @@ class Watched:
             assert list(series.steps) == list(range(rows[key.name]))
             assert [v - 0.25 for v in series.values] == list(series.steps)
             assert not series.old_count
+
+
+def older_rltui(directory: Path) -> str:
+    """The command of an rltui that only knows the first version of the protocol."""
+    script = directory / "older.py"
+    script.write_text(
+        "import sys\n"
+        "from rltui.cli import main\n"
+        "from rltui.remote import stream\n"
+        "hello = stream.Hello\n"
+        "stream.Hello = lambda *fields: hello('0.0.9', *fields[1:3])\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    return shlex.join([sys.executable, str(script)])

@@ -25,5 +25,16 @@ def test_check_of_a_host_out_of_reach_is_not_fine(
     monkeypatch.setenv("RLTUI_SSH", "false")
     assert main(["check", str(tmp_path), "gone:/runs"]) == code
     found = capsys.readouterr()
-    assert "gone is not reachable" in found.err
+    assert "gone:/runs: not reachable since " in found.err
     assert "30" in found.out or "29" in found.out
+
+
+def test_doctor_tells_a_host_out_of_reach_from_a_wrong_path(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RLTUI_SSH", "false")
+    assert main(["doctor", "--json", "gone:/runs"]) == 3
+    (found,) = json.loads(capsys.readouterr().out)["logdirs"]
+    assert found["out_of_reach"]
+    assert "gone" in found["error"]
+    assert main(["doctor", "gone:/runs", "/no/such/path"]) == 2

@@ -40,7 +40,7 @@ def test_the_command_may_be_another_one_with_options() -> None:
 
 @pytest.mark.parametrize("authority", ["-oProxyCommand=x", "-l@host", "a b", "a\nb", "a;b", "a:x"])
 def test_what_is_no_host_is_refused(authority: str) -> None:
-    with pytest.raises(UsageError, match="is no host"):
+    with pytest.raises(UsageError, match="is not a host"):
         ssh_command(authority, ["/a"], {})
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from rltui.core.address import parse_logdir
 from rltui.core.errors import UnreachableError
-from rltui.remote.opening import Wishes
-from rltui.sources.follow.schedule import Intervals
-from tests.remote.ssh.far_host import ROOT, FarHost, Watched, append, reader_of
+from rltui.sources.beside.settings_files import read_settings
+from tests.remote.ssh.far_host import FAST, ROOT, FarHost, Watched, append, reader_of
 
 SSHD = shutil.which("sshd", path=os.defpath + ":/usr/sbin:/usr/local/sbin")
 pytestmark = pytest.mark.skipif(
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.skipif(
     reason="needs ssh and sshd (Debian: openssh-server)",
 )
 
-FAST = Wishes(watch=Intervals(fast_s=0.05, slow_s=0.2, rescan_s=0.2))
 _CONFIG = """
 Port {port}
 ListenAddress 127.0.0.1
@@ -36,6 +35,7 @@ StrictModes no
 UsePAM no
 PasswordAuthentication no
 PermitRootLogin prohibit-password
+Subsystem sftp internal-sftp
 """
 _SSH = """#!/bin/sh
 echo $$ >> {directory}/pids
@@ -110,3 +110,25 @@ def test_without_a_key_the_reason_is_that_of_ssh(
     monkeypatch.setenv("RLTUI_SSH", wrong)
     with pytest.raises(UnreachableError, match=r"127\.0\.0\.1: .*Permission denied"):
         reader_of(f"127.0.0.1:{tmp_path}").scan()
+
+
+def test_files_beside_the_logs_and_reading_again(tmp_path: Path, sshd: FarHost) -> None:
+    log = tmp_path / "logs" / "a" / "metrics.jsonl"
+    append(log, 0, 200)
+    log.with_name("args.json").write_text('{"lr": 1e-6}')
+    path = parse_logdir(f"127.0.0.1:{tmp_path}/logs")
+    reader = reader_of(str(path), wishes=FAST)
+    batches = list(reader.read_all())
+    assert read_settings([path, path / "a"]).values == {"lr": 1e-6}
+    run, sources = batches[0].run, {b.source.path: b.source for b in batches}
+    append(log, 200, 5)  # what follows is not read again
+    assert reader.rereadable(run, sources, [0])
+    again = reader.read_again(run, sources, [0])
+    assert again is not None
+    assert [list(x.steps) for b in again for x in b.blocks] == [
+        list(x.steps) for b in batches for x in b.blocks
+    ]
+    log.write_text("")
+    assert not reader.rereadable(run, sources, [0])
+    assert len(sshd.connections) == 3
+    reader.stop()

@@ -39,7 +39,8 @@ from rltui.remote.wire import (
     VersionError,
     WireError,
 )
-from rltui.remote.wire.batches import _PART_BYTES
+from rltui.remote.wire import batches as batches_module
+from rltui.remote.wire.encoding import PART_BYTES
 from rltui.sources.follow.known import Known
 from rltui.sources.follow.reader import Reader
 
@@ -158,7 +159,7 @@ def test_what_is_read_from_real_logs_survives() -> None:
 
 
 def test_a_large_batch_is_sent_in_parts() -> None:
-    rows = 3 * _PART_BYTES // 24
+    rows = 3 * PART_BYTES // 24
     values = np.random.default_rng(0).random((rows, 1))
     block = Block(("loss",), np.arange(rows), np.arange(rows) / 7, values)
     batch = Batch(RunKey(0, "a"), Path("/a"), source(), (block,))
@@ -231,6 +232,63 @@ def test_hostile_records_are_errors_or_batches(record: dict[str, object]) -> Non
 
 def _frame(kind: Kind, payload: bytes) -> Frame:
     return Frame(kind, payload)
+
+
+def part(*items: dict[str, object], **more: object) -> Frame:
+    head = json.dumps({"items": items, **more}).encode()
+    return _frame(Kind.PART, struct.pack("<I", len(head)) + head)
+
+
+def test_items_that_hardly_take_a_byte_of_the_stream_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(batches_module, "_MOST_WAITING", 1 << 20)
+    decoder, frame = BatchDecoder(1), part(*[{"restart": 1}] * 1000)
+    assert len(frame.payload) < 1 << 14
+    assert decoder.take(frame) is decoder.take(frame) is None
+    with pytest.raises(WireError, match="a batch is too large"):
+        decoder.take(frame)
+
+
+def test_a_record_of_nothing_but_brackets_is_refused() -> None:
+    head = b'{"items":[' + b"[]," * 10_000_000 + b"[]]}"
+    with pytest.raises(WireError, match="too many values"):
+        BatchDecoder(1).take(_frame(Kind.PART, struct.pack("<I", len(head)) + head))
+
+
+def test_many_small_items_are_sent_in_parts() -> None:
+    batch = Batch(RunKey(0, "a"), Path("/a"), source(), (Restart(1),) * 30_000)
+    kinds = [kind for kind, _ in BatchEncoder().frames(batch)]
+    assert kinds == [Kind.PART] * 3 + [Kind.BATCH]
+    assert received(sent([batch])) == [batch]
+
+
+def test_lists_of_tags_beyond_the_bound_have_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches_module, "_MOST_TABLE_BYTES", 500)
+    lists = [(f"{letter * 50}",) for letter in "abcdefgh"] * 2
+    found = [
+        Batch(RunKey(0, "a"), Path("/a"), source(), (a_block(tags),)) for tags in (*lists, ("i",))
+    ]
+    for one, other in zip(found, received(sent(found)), strict=True):
+        assert_same(one, other)
+    decoder = BatchDecoder(1)
+    for frame in FrameReader().feed(sent(found)):
+        decoder.take(frame)
+    assert len(decoder._tables) == 4
+
+
+def a_block(tags: tuple[str, ...]) -> Block:
+    return Block(tags, np.arange(1), np.zeros(1), np.ones((1, len(tags))))
+
+
+def test_files_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches_module, "_MOST_FILE_BYTES", 10_000)
+    found = [
+        Batch(RunKey(0, "a"), Path(f"/{letter * 1000}"), source(), ()) for letter in "abcdefghijk"
+    ]
+    assert received(sent(found[:5])) == found[:5]
+    with pytest.raises(WireError, match="too many files"):
+        received(sent(found))
 
 
 def test_text_of_a_stranger_is_cleaned() -> None:

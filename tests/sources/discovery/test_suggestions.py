@@ -323,6 +323,14 @@ def test_a_process_is_named_with_what_was_found_anyway(here: Path) -> None:
     assert [h.pid for h in found[0].writers] == [pid]
 
 
+def alone(directory: Path, pid: int) -> Path:
+    """``/proc`` as if one process ran: the directories of a few processes are searched."""
+    directory.mkdir()
+    for name in (str(pid), "stat"):
+        (directory / name).symlink_to(Path("/proc") / name)
+    return directory
+
+
 @linux
 def test_event_files_name_their_process(here: Path, tmp_path: Path) -> None:
     import socket
@@ -336,7 +344,8 @@ open(f"runs/a/{name}", "wb").close()
     assert socket.gethostname()
     (tmp_path / "there").mkdir()
     with running(code, cwd=tmp_path / "there") as pid:
-        finder = LogdirFinder(here, {}, None, trackers=(), clock=ManualClock())
+        proc = alone(tmp_path / "proc", pid)
+        finder = LogdirFinder(here, {}, None, trackers=(), clock=ManualClock(), proc=proc)
         found = [o for o in finder.find().items if tmp_path in o.path.parents]
     assert paths(tuple(found)) == [tmp_path / "there" / "runs" / "a"]
     assert [h.pid for h in found[0].writers] == [pid]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources.follow.inotify import Inotify
+from rltui.sources.follow.inotify import Inotify, most_watches
 
 
 class RefusesInstances:
@@ -113,3 +113,12 @@ def test_nothing_is_left_open(tmp_path: Path) -> None:
         notifier.stop()
     assert len(list(descriptors.iterdir())) == before
     assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"), [("8192\n", 2048), ("192536", 48_134), ("9" * 9, 100_000), ("?", 2048)]
+)
+def test_a_quarter_of_the_watches_of_a_user_is_taken(tmp_path: Path, limit: str, most: int) -> None:
+    (tmp_path / "limit").write_text(limit)
+    assert most_watches(tmp_path / "limit") == most
+    assert most_watches(tmp_path / "none") == 2048

@@ -81,6 +81,51 @@ def test_a_file_written_anew_is_read_from_its_start(tmp_path: Path) -> None:
     assert watch.steps("a")[-30:] == list(range(100, 130))
 
 
+def test_each_time_a_file_is_written_anew_counts(tmp_path: Path) -> None:
+    log, watch = tmp_path / "a.jsonl", Watch(tmp_path)
+    for generation, first in enumerate((0, 100, 1000)):
+        write(log, rows(first, 20))
+        assert {b.generation for b in watch.read(50) if b.items} == {generation}
+        assert watch.read(50)[-1].generation == generation, "nothing is new"
+    write(log, rows(1020, 2), end=True)
+    assert watch.read()[-1].generation == 2
+    assert watch.steps("a")[-22:] == list(range(1000, 1022))
+    assert watch.store.runs[RunKey(0, "a")].files.generations == (2,)
+
+
+def test_until_all_that_is_known_has_passed_there_is_more(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    write(log, rows(0, 20))
+    (whole,) = Reader([log], known=Known()).read_all()
+    write(log, rows(20, 1), end=True)
+    feed = feed_of(log, whole)
+    piece = whole.source.offset // 3
+    for _ in range(3):
+        batch = feed.read(piece)
+        assert batch is not None
+        assert (batch.more, batch.items) == (True, ())
+        assert feed.behind
+    assert feed.offset <= whole.source.offset
+    found = []
+    while feed.behind:
+        batch = feed.read(1 << 20)
+        assert batch is not None
+        found.append(batch)
+    assert points(found) == 1
+    assert not found[-1].more
+
+
+def test_exactly_what_is_known_is_the_end(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    write(log, rows(0, 20))
+    (whole,) = Reader([log], known=Known()).read_all()
+    feed = feed_of(log, whole)
+    batch = feed.read(whole.source.offset)
+    assert batch is not None
+    assert (batch.more, feed.behind, batch.items) == (False, False, ())
+    assert feed.read(1 << 20) is None
+
+
 def test_a_shorter_file_is_read_anew_once_it_stays_so(tmp_path: Path) -> None:
     log, watch = tmp_path / "a.csv", Watch(tmp_path)
     write(log, "step,loss\n" + "".join(f"{n},0.5\n" for n in range(20)))

@@ -129,3 +129,29 @@ def test_series_keep_their_names(logdir: Path) -> None:
     again = list(read_again(run, sources_of(batches)))
     assert "loss/train" in points(again)
     assert points(again) == points(batches)
+
+
+def test_a_reader_says_beforehand_whether_a_run_can_be_read_again(logdir: Path) -> None:
+    reader = Reader([logdir])
+    batches = [b for b in reader.read_all() if b.source.path.name == "two.jsonl"]
+    key, sources = batches[0].run, sources_of(batches)
+    assert reader.rereadable(key, sources, [0])
+    assert not reader.rereadable(key, sources, [1])
+    assert not reader.rereadable(key, {}, []), "a run all of whose files were given to others"
+    (logdir / "two.jsonl").write_text("")
+    assert not reader.rereadable(key, sources, [0])
+
+
+def test_a_last_line_without_its_end_comes_again_if_another_reader_has_read_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "progress.csv"
+    path.write_text("step,x\n1,1.5\n2,2.5")
+    (batch,) = Reader([tmp_path]).read_all()
+    fresh, counts = Reader([tmp_path]), []
+    fresh.scan()
+    for finished in ((), (path,)):
+        again = fresh.read_again(batch.run, {path: batch.source}, [0], finished)
+        assert again is not None
+        counts.append(sum(x.points for b in again for x in b.blocks))
+    assert counts == [1, 2]

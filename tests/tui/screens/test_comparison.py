@@ -302,6 +302,16 @@ async def test_a_filter_that_leaves_one_run_says_so() -> None:
         assert hand.runs.is_current
 
 
+async def test_the_filter_counts_as_the_list_does() -> None:
+    """With the runs that have no values yet."""
+    empty = [a_batch(run=f"new_{n}", source=f"new_{n}/events.0") for n in range(2)]
+    async with open_app(*seeds(1), *empty) as hand:
+        await hand.press("slash", *"new", "enter")
+        assert "2 of 4" in hand.text
+        await hand.press("C")
+        assert "the filter shows 2 of 4 runs, 0 with values; Esc clears it" in hand.notices
+
+
 async def test_runs_that_are_being_read_are_not_said_to_be_alone() -> None:
     async with open_app(*seeds(1)) as hand:
         for run in hand.app.session.runs():

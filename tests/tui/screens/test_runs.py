@@ -12,6 +12,7 @@ import pytest
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
+from rltui.files.trouble import READABLE
 from rltui.session import Session
 from rltui.session.choice import Choice
 from rltui.tui.app import RltuiApp
@@ -296,13 +297,13 @@ async def test_a_host_that_is_lost_stands_above_the_runs() -> None:
         await hand.settle()
         assert "reachable" not in hand.text
         cursor = hand.cursor
-        text = "node7 is not reachable since 10:00:00: no \x1b[31mroute"
+        text = "not reachable since 10:00:00: no \x1b[31mroute"
         hand.reader.notes = (Note(LOGDIR, None, Level.WATCH, text),)
         hand.app.pump.age()
         await hand.settle()
-        row = next(n for n, line in enumerate(hand.lines) if "node7 is not reachable" in line)
+        row = next(n for n, line in enumerate(hand.lines) if "not reachable" in line)
         assert row < next(n for n, line in enumerate(hand.lines) if "✖ bad" in line)
-        assert "▲ logs: node7" in hand.lines[row]
+        assert "▲ /logs: not reachable" in hand.lines[row]
         assert "\x1b" not in hand.text
         assert hand.cursor == cursor
         hand.reader.notes = ()
@@ -350,6 +351,19 @@ async def test_unreadable_files_are_counted_beside_a_finding(size: tuple[int, in
         assert below["one"].rstrip().endswith("▲ trouble reading 1 file")
         assert below["two"].rstrip().endswith("▲ trouble reading 2 files")
         assert "trouble" not in below["three"]
+
+
+async def test_an_outage_that_is_over_is_no_trouble() -> None:
+    host = Path("node7:/logs")
+    lost = Note(host, None, Level.WATCH, "not reachable since 09:00:00: timed out")
+    notes = (lost, Note(host, None, Level.OK, READABLE))
+    one, two = (grpo_batch(60, run=n, notes=m) for n, m in (("one", notes), ("two", notes[:1])))
+    async with open_app(one, two) as hand:
+        assert hand.text.count("trouble reading 1 file") == 1
+        assert [n.message for n in hand.app.session.troubles()] == [lost.message]
+        await hand.press("enter")
+        assert hand.run.run.name == "one"
+        assert "not reachable" not in hand.text
 
 
 async def test_a_narrow_list_keeps_the_finding_and_a_badge_for_the_files() -> None:

@@ -1,0 +1,83 @@
+"""The process that speaks to Ray, as the session's process sees it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from multiprocessing.connection import Connection
+
+from rltui.remote.ray.message import Opening
+
+#: A driver that says nothing for this many seconds is started anew.
+SILENT_S = 40.0
+_STOP_S = 2.0
+
+
+class LostError(Exception):
+    """The driver ended or is silent."""
+
+
+class DriverProcess:
+    """A driver and the socket to it."""
+
+    def __init__(self, opening: Opening) -> None:
+        here, there = socket.socketpair()
+        self._socket = here
+        self._connection = Connection(os.dup(here.fileno()))
+        self._lock = threading.Lock()
+        self.received = 0
+        """Bytes that it has sent."""
+        with there:
+            self._launch(there)
+        self.send(opening)
+
+    def send(self, message: object) -> None:
+        """Raises LostError when the driver has ended. For any thread."""
+        try:
+            with self._lock:
+                self._connection.send(message)
+        except OSError as error:
+            raise LostError("") from error
+
+    def receive(self, timeout_s: float = SILENT_S) -> object:
+        """The next message. Raises LostError when the driver has ended or is silent."""
+        try:
+            if self._connection.poll(max(0.0, timeout_s)):
+                data = self._connection.recv_bytes()
+                self.received += len(data)
+                message: object = pickle.loads(data)
+                return message
+        except (EOFError, OSError) as error:
+            raise LostError("") from error
+        raise LostError("it does not answer")
+
+    def end(self, *, at_once: bool = False) -> None:
+        """Have it end its actors and itself, or Ray end them because it is killed ``at_once``;
+        another thread may wait for its messages, so the connection is closed with this object."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._reap(0.0 if at_once else _STOP_S)
+
+    def _launch(self, there: socket.socket) -> None:
+        command = [sys.executable, "-m", "rltui.remote.ray", str(there.fileno())]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[there.fileno()],
+            start_new_session=True,  # ctrl+c of the terminal is for the session's process
+        )
+
+    def _reap(self, patience_s: float) -> None:
+        try:
+            self._process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

@@ -1,0 +1,218 @@
+"""The files of one host, over a connection of its own: samples and settings beside the logs.
+
+It is opened by the first question, ends there when nobody asks for a minute, and is opened again by
+the next one: so nothing waits behind the batches of the logs.
+"""
+
+from __future__ import annotations
+
+import errno
+import stat
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rltui.core.address import RemotePath
+from rltui.core.batch import Note
+from rltui.core.clock import Clock
+from rltui.core.level import Level
+from rltui.files.remote.status import RemoteStatus
+from rltui.remote.ssh.link import Link, LinkLostError
+from rltui.remote.wire import Kind, WireError
+from rltui.remote.wire.messages import FILES, Hello
+from rltui.remote.wire.questions import MOST_READ, Answer, Question, Sort, What
+
+#: Seconds until an answer must have come, and until a host that did not answer is asked again.
+_PATIENCE_S, _PAUSE_S = 60.0, 5.0
+#: Questions on their way at once: so few that nobody waits for somebody to read them.
+_TOGETHER = 100
+#: Bytes of a file that is read whole.
+MOST_WHOLE = 64 << 20
+_MODES = {Sort.FILE: stat.S_IFREG, Sort.DIRECTORY: stat.S_IFDIR, Sort.OTHER: stat.S_IFIFO}
+
+
+class SshFiles:
+    """A :class:`~rltui.files.disk.Store`. Thread-safe; one question at a time. A question may
+    take long: it belongs on a thread of its own. All methods raise OSError."""
+
+    def __init__(self, root: RemotePath, command: Sequence[str], clock: Clock) -> None:
+        """``command`` runs ``rltui stream`` on the host of ``root``."""
+        self._root = root
+        self._command = tuple(command)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._link: Link | None = None
+        self._expected: dict[Question, Answer] = {}
+        """Answers to what will be asked next."""
+        self._closes = 0
+        """How often it was closed."""
+        self._refused_at: float | None = None
+        self._why = ""
+        """Why the host did not answer then; empty when it did."""
+
+    # -- files ------------------------------------------------------------------------------
+
+    def status(self, path: Path) -> RemoteStatus:
+        """Of a file or directory, links followed."""
+        found = self._ask(Question(What.STATUS, _place(path)))
+        mode, device = _MODES[found.sort], -1 - abs(hash(path.parts[:2]))
+        return RemoteStatus(mode, device, hash(str(path)), found.size, found.modified_ns)
+
+    def entries(self, path: Path) -> list[FarEntry]:
+        """The names in a directory."""
+        found = self._ask(Question(What.NAMES, _place(path)))
+        return [
+            FarEntry(name, str(path / name), sort, partial(self.status, path / name))
+            for name, sort in found.names
+        ]
+
+    def is_directory(self, path: Path) -> bool:
+        """Whether there is a directory."""
+        return self.status(path).is_directory
+
+    def read(self, path: Path, begin: int, end: int | None) -> bytes:
+        """The bytes from ``begin`` to ``end`` (None: the end of the file), fewer where the file
+        ends."""
+        if end is None and (size := self.status(path).st_size) - begin > MOST_WHOLE:
+            raise OSError(errno.EFBIG, f"is too large to be sent: {size >> 20} MiB")
+        return b"".join(self._pieces(_place(path), begin, end))
+
+    def _pieces(self, place: str, begin: int, end: int | None) -> Iterator[bytes]:
+        last = begin + MOST_WHOLE if end is None else end
+        while begin < last:
+            size = min(MOST_READ, last - begin)
+            data = self._ask(Question(What.BYTES, place, begin, size)).data
+            yield data[:size]
+            begin += len(data)
+            if len(data) < size:
+                return
+
+    def expect(self, directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:  # noqa: ARG002 - as of Store
+        """These directories will be listed next: asks for all of them on one way there and back.
+        Never raises."""
+        self._expected = {}
+        if len(directories) < 2:
+            return
+        with suppress(OSError):
+            questions = [Question(What.NAMES, _place(path)) for path in directories]
+            for begin in range(0, len(questions), _TOGETHER):
+                part = questions[begin : begin + _TOGETHER]
+                self._expected.update(zip(part, self._ask_all(part), strict=True))
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Why the host did not answer the last question; nothing when it did."""
+        if not self._why:
+            return ()
+        return (Note(self._root, None, Level.WATCH, self._why),)
+
+    def costs(self) -> None:
+        """None: it is no server that counts requests."""
+
+    # -- the connection ---------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End the connection, from any thread; a question that waits fails."""
+        self._closes += 1
+        link = self._link
+        if link is not None:
+            link.close()
+        if self._lock.acquire(blocking=False):  # else the one that asks hangs up
+            try:
+                self._hang_up()
+            finally:
+                self._lock.release()
+
+    def _ask(self, question: Question) -> Answer:
+        found = self._expected.pop(question, None) or self._ask_all([question])[0]
+        if found.error is not None:
+            raise found.error
+        return found
+
+    def _ask_all(self, questions: Sequence[Question]) -> list[Answer]:
+        with self._lock:
+            now, refused = self._clock.monotonic(), self._refused_at
+            if refused is not None and now - refused < _PAUSE_S:
+                raise OSError(errno.EHOSTUNREACH, self._why)
+            try:
+                found = self._answers(questions)
+            except (LinkLostError, WireError) as error:
+                self._hang_up()
+                self._refused_at, self._why = now, str(error)
+                raise OSError(errno.EHOSTUNREACH, self._why) from None
+            self._refused_at, self._why = None, ""
+        return found
+
+    def _answers(self, questions: Sequence[Question]) -> list[Answer]:
+        """Raises LinkLostError and WireError."""
+        closes = self._closes
+        if self._link is not None:
+            try:
+                return list(self._asked(self._link, questions))
+            except LinkLostError:
+                self._hang_up()  # nobody had asked for a while, or it was lost
+                if self._closes != closes:
+                    raise
+        self._link = Link(self._command)
+        return list(self._asked(self._link, questions))
+
+    def _asked(self, link: Link, questions: Sequence[Question]) -> Iterator[Answer]:
+        """The answers, in order."""
+        for question in questions:
+            link.send(Kind.ASK, question.dump(), flush=False)
+        link.flush()
+        missing, end = len(questions), self._clock.monotonic() + _PATIENCE_S
+        while True:
+            for frame in link.receive():
+                if frame.kind == Kind.HELLO:
+                    why = Hello.load(frame).lacks(FILES)
+                    if why:
+                        raise LinkLostError(why)
+                elif frame.kind == Kind.ANSWER:
+                    yield Answer.load(frame)
+                    missing, end = missing - 1, self._clock.monotonic() + _PATIENCE_S
+                    if not missing:
+                        return
+            if self._clock.monotonic() > end:
+                raise LinkLostError("it does not answer")
+
+    def _hang_up(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.close()
+            link.release()
+
+
+@dataclass(frozen=True, slots=True)
+class FarEntry:
+    """A name in a directory on another host."""
+
+    name: str
+    path: str
+    """Its address."""
+    sort: Sort
+    _status: Callable[[], RemoteStatus]
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as of DirEntry
+        """Whether it is a directory, and no link to one."""
+        return self.sort is Sort.DIRECTORY
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as of DirEntry
+        """Whether it is a regular file, or a link to one."""
+        return self.sort is Sort.FILE
+
+    def is_symlink(self) -> bool:
+        """False: links are followed there."""
+        return False
+
+    def stat(self) -> RemoteStatus:
+        """Asks for its status."""
+        return self._status()
+
+
+def _place(path: Path) -> str:
+    assert isinstance(path, RemotePath)
+    return path.place

@@ -1,0 +1,35 @@
+"""The YAML documents of the package, parsed once for all tests of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
+
+from rltui.catalogue import dialect
+from rltui.core import yaml_document
+from rltui.core.shipped import shipped
+from rltui.core.yaml_document import Node
+
+_parse = yaml_document.parse_document
+_parse_once = cache(_parse)
+_PACKAGE = shipped()
+
+
+def _parse_shipped_once(text: str, path: Path) -> Node:
+    if _PACKAGE in path.parents and yaml_document._EDIT.get() is None:
+        return _parse_once(text, path)
+    return _parse(text, path)
+
+
+@contextmanager
+def parsed_once() -> Iterator[None]:
+    """Nodes are never changed, so tests may share them: a process that starts parses for 40 ms,
+    which tests do two thousand times."""
+    with (
+        patch.object(yaml_document, "parse_document", _parse_shipped_once),
+        patch.object(dialect, "parse_document", _parse_shipped_once),
+    ):
+        yield

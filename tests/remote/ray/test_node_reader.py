@@ -1,0 +1,92 @@
+"""When the reader on a node answers a call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rltui import __version__
+from rltui.remote.ray import node_reader
+from rltui.remote.ray.message import Again, Chosen, PlaceNews, Reads, Reread, Turn
+from rltui.remote.ray.node_reader import NodeReader
+
+READS = Reads(("/none",), __version__, 1.0, 1.0, 1.0, None, False, False, None)
+
+
+class Time:
+    """Stands still but for sleeping."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
+        return 1.7e9 + self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    time = Time()
+    monkeypatch.setattr(node_reader, "time", time)
+    return time
+
+
+def a_reader(time: Time, quiet_s: float) -> NodeReader:
+    """One whose place has news ``quiet_s`` after each call."""
+    reader = NodeReader(READS)
+    ready = [False]
+
+    def wait(_patience_s: float) -> bool:
+        time.now += quiet_s
+        ready[0] = True
+        return True
+
+    def news() -> PlaceNews | None:
+        had, ready[0] = ready[0], False
+        return PlaceNews(0, None, b"x", {}) if had else None
+
+    reader._news = SimpleNamespace(clear=lambda: None, wait=wait)  # type: ignore[assignment]
+    reader._readers = {0: SimpleNamespace(news=news)}  # type: ignore[dict-item]
+    return reader
+
+
+@pytest.mark.parametrize(
+    ("quiet_s", "between_s"),
+    [(0.02, 0.1), (0.09, 0.1), (0.3, 0.3), (4.0, 4.0)],
+    ids=["busy", "nearly", "now-and-then", "quiet"],
+)
+def test_news_are_gathered_only_where_calls_would_be_too_many(
+    time: Time, quiet_s: float, between_s: float
+) -> None:
+    reader = a_reader(time, quiet_s)
+    ends = []
+    for _ in range(4):
+        turned = reader.turn(Turn(patience_s=5.0))
+        assert len(turned.news) == 1
+        assert turned.clock[1] == 1.7e9 + time.now
+        ends.append(time.now)
+    assert [b - a for a, b in pairwise(ends)] == pytest.approx([between_s] * 3)
+
+
+def test_a_place_that_is_not_read_here_is_no_error(time: Time) -> None:
+    reader = NodeReader(READS)
+    assert reader.aside(Chosen(3, ("a",))) is None
+    assert reader.aside(Again(9, 3, "a", {})) == Reread(9, failure="its reader has just begun")
+
+
+def test_a_path_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> None:
+    (tmp_path / "round").symlink_to("round")
+    (tmp_path / "runs").mkdir()
+    paths = f"{tmp_path}/round", "/~nobody-has-this-name/runs", f"{tmp_path}/runs"
+    turned = NodeReader(replace(READS, logdirs=paths)).turn(Turn(looks=True))
+    assert turned.places is not None
+    assert [place.logdir for place in turned.places] == [2]

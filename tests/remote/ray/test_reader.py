@@ -1,0 +1,379 @@
+"""The reader of a cluster, as sessions and commands use it; Ray is simulated."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rltui
+from rltui.cli import main
+from rltui.commands.command import Exit
+from rltui.config import Config
+from rltui.core.address import parse_logdir
+from rltui.core.batch import Note, RunKey
+from rltui.core.errors import UnreachableError
+from rltui.core.level import Level
+from rltui.remote.opening import Wishes
+from rltui.remote.ray.driver_process import DriverProcess
+from rltui.remote.ray.message import PlaceNews
+from rltui.remote.ray.places import Places
+from rltui.remote.ray.reader import RayReader
+from rltui.session import RunView, Session
+from tests.clock import ManualClock
+from tests.remote.ray.driver_thread import Rig, driver_threads
+from tests.remote.ray.simulated_cluster import SimulatedCluster
+from tests.remote.ray.watcher import log
+
+ADDRESS = "ray:///runs"
+ROWS, TAGS = 300, 60
+#: What one run holds, and half of another one.
+BUDGET = int(1.5 * ROWS * TAGS * 8)
+#: Seconds since the logs were written: no run is live any more.
+AGO = 1e6
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def rig(cluster: SimulatedCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    with driver_threads(cluster, monkeypatch) as found:
+        yield found
+
+
+def a_reader() -> RayReader:
+    path = parse_logdir(ADDRESS)
+    return RayReader([path], Wishes())  # type: ignore[list-item]
+
+
+def checked(capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
+    main(["check", ADDRESS, "--json", *options])
+    return [run["run"] for run in json.loads(capsys.readouterr().out)["runs"]]
+
+
+def test_check_reads_the_chosen_runs_only(
+    rig: Rig, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    take = Places.take
+
+    def noted(places: Places, message: object) -> object:
+        if isinstance(message, PlaceNews):
+            sent.extend(path.parts[-2] for _, path in message.offsets)
+        return take(places, message)
+
+    monkeypatch.setattr(Places, "take", noted)
+    assert checked(capsys, "--run", "*/a") == ["n1/a", "n2/a"]
+    assert set(sent) == {"a"}
+    sent.clear()
+    assert checked(capsys) == ["n1/a", "n1/b", "n2/a", "n2/c"]
+    assert set(sent) == {"a", "b", "c"}
+
+
+def test_a_glob_that_matches_nothing_names_what_there_is(
+    rig: Rig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", ADDRESS, "--run", "zzz"]) == Exit.NOTHING
+    assert "4 runs found: n1/a, n1/b, n2/a, n2/c" in capsys.readouterr().err
+
+
+def test_doctor_searches_the_nodes(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", ADDRESS, "--json"]) == Exit.OK
+    (found,) = json.loads(capsys.readouterr().out)["logdirs"]
+    cluster = found["cluster"]
+    assert (cluster["address"], cluster["ray"]) == ("10.0.0.1:6379", "2.60.0")
+    assert [(n["name"], n["runs"], n["trouble"]) for n in cluster["nodes"]] == [
+        ("n1", 2, ""),
+        ("n2", 2, ""),
+    ]
+    assert cluster["bytes_received"] > 500
+    assert [r["run"] for r in found["runs"]] == ["n1/a", "n1/b", "n2/a", "n2/c"]
+    assert {f["format"] for r in found["runs"] for f in r["files"]} == {"jsonl"}
+    assert not any(actor.alive for actor in rig.cluster.actors)
+
+
+def test_doctor_says_why_a_cluster_cannot_be_searched(
+    rig: Rig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "ray:///none"]) == Exit.USAGE
+    out = capsys.readouterr().out
+    assert "✖ no node of the cluster has this path\n  cluster      10.0.0.1:6379" in out
+    rig.missing = "no cluster of Ray at 10.0.0.1:6379: Connection refused"
+    assert main(["doctor", ADDRESS]) == Exit.USAGE
+    assert "✖ ray://auto/runs: no cluster of Ray at 10.0.0.1:6379: Conn" in capsys.readouterr().out
+
+
+def test_while_it_connects_it_says_what_it_waits_for(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, phases = a_reader(), []
+    assert reader.connecting == (parse_logdir(ADDRESS),)
+    nodes = rig.cluster.nodes
+
+    def noted() -> object:
+        phases.append(reader.phase)
+        return nodes()
+
+    monkeypatch.setattr(rig.cluster, "nodes", noted)
+    wait = rig.cluster.wait
+
+    def waited(calls: list[object], timeout_s: float) -> object:
+        for _ in range(200):
+            if "started" in reader.phase:
+                break
+            time.sleep(0.01)
+        phases.append(reader.phase)
+        return wait(calls, timeout_s)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(rig.cluster, "wait", waited)
+    try:
+        reader.scan()
+        assert reader.phase == ""
+    finally:
+        reader.stop()
+    assert phases[0] == "connecting to the cluster of Ray"
+    assert not reader.connecting
+    assert "cluster of Ray: 0 of 2 nodes have started a reader" in phases
+
+
+def test_a_path_that_no_node_has_does_not_hide_the_others(
+    rig: Rig, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    log(tmp_path, "here", 10)
+    codes, errors = [], []
+    for other in (f"{tmp_path}/none", "ray:///none"):
+        known = ADDRESS if other.startswith("ray:") else f"{tmp_path}/runs"
+        codes.append(main(["check", known, other]))
+        shown = capsys.readouterr()
+        assert "loss" in shown.out
+        errors.append(shown.err)
+    assert codes[0] == codes[1]
+    assert errors[1] == "rltui: ray://auto/none: no node of the cluster has this path\n"
+
+
+def test_a_path_that_a_node_gets_later_is_read(rig: Rig) -> None:
+    paths = [parse_logdir(ADDRESS), parse_logdir("ray:///later")]
+    reader = RayReader(paths, Wishes(partial=True))  # type: ignore[arg-type]
+    reader.start()
+    try:
+        assert [n.path for n in reader.unread] == [paths[1]]
+        root = rig.cluster.roots["n1"]
+        (root / "runs").rename(root / "later")
+        end = time.monotonic() + PATIENCE_S
+        while reader.unread and time.monotonic() < end:
+            reader.wait(0.1)
+            reader.drain()
+        assert not reader.unread
+    finally:
+        reader.stop()
+
+
+def test_a_cluster_that_is_down_is_searched_again_later(rig: Rig) -> None:
+    reader = a_reader()
+    rig.missing = "no cluster of Ray at 10.0.0.1:6379"
+    with pytest.raises(UnreachableError, match=r"ray://auto/runs: no cluster of Ray at 10\.0"):
+        reader.scan()
+    assert (reader.phase, reader.connecting) == ("", (parse_logdir(ADDRESS),))
+    rig.missing = ""
+    reader.scan()
+    assert not reader.connecting
+    reader.stop()
+
+
+def test_quitting_while_it_connects_ends_the_search(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, asked, go_on = a_reader(), threading.Event(), threading.Event()
+
+    def hangs(_address: str) -> object:
+        asked.set()
+        go_on.wait(PATIENCE_S)
+        return rig.cluster
+
+    monkeypatch.setattr(rig, "connect", hangs)
+    failed: list[BaseException] = []
+
+    def scan() -> None:
+        try:
+            reader.scan()
+        except UnreachableError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=scan)
+    thread.start()
+    assert asked.wait(PATIENCE_S)
+    reader.stop()
+    thread.join(PATIENCE_S)
+    assert failed
+    go_on.set()
+
+
+class Watch:
+    """A live session, in the hands of a screen."""
+
+    def __init__(self, budget: int) -> None:
+        config = Config()
+        small = replace(config, watch=replace(config.watch, memory_bytes=budget, fast_s=0.05))
+        self.clock = ManualClock(time.time())
+        self.session = Session([parse_logdir(ADDRESS)], small, clock=self.clock)
+        self._news = threading.Event()
+        self.session.on_news(self._news.set)
+        self.session.scan()
+        self.session.start()
+
+    def until(self, done: Callable[[], object]) -> None:
+        """Drain when there is news, or after a while as a screen does."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            self.session.drain(math.inf)
+            self.session.refresh_progress()
+            if done():
+                return
+            self._news.wait(0.2)
+            self._news.clear()
+            self.clock.advance(1.0)
+        raise AssertionError(self.session.troubles())
+
+    def unloaded(self) -> list[RunView]:
+        return [v for v in self.session.runs() if v.data.memory.unloaded]
+
+    @property
+    def held(self) -> int:
+        return sum(v.data.table.nbytes for v in self.session.runs())
+
+    def read(self) -> None:
+        """Wait until all has been read and judged, and the budget is met."""
+        runs = self.session.runs
+        self.until(
+            lambda: (
+                len(runs()) == 4
+                and all(r.report is not None and not r.data.files.reading for r in runs())
+                and not self.session._memory.is_full
+            )
+        )
+
+    def loaded(self, view: RunView) -> RunView:
+        """A run with its points, which a screen asks for again and again."""
+        self.until(lambda: view.series("x/7").count == ROWS)
+        return view
+
+
+@contextmanager
+def watching(budget: int = BUDGET) -> Iterator[Watch]:
+    watch = Watch(budget)
+    try:
+        watch.read()
+        yield watch
+    finally:
+        watch.session.stop()
+
+
+@pytest.fixture
+def large(cluster: SimulatedCluster) -> SimulatedCluster:
+    """The cluster with four runs of which the memory holds one."""
+    for node, root in cluster.roots.items():
+        for number, run in enumerate(("a", "b") if node == "n1" else ("a", "c")):
+            write(root / "runs" / run / "metrics.jsonl", number)
+    return cluster
+
+
+def write(path: Path, number: int) -> None:
+    rows = (
+        {"step": s, "loss": 1 / (s + 1), **{f"x/{t}": s + t + number + 0.5 for t in range(TAGS)}}
+        for s in range(ROWS)
+    )
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    os.utime(path, (time.time() - AGO, time.time() - AGO))
+
+
+def test_a_small_memory_suffices_and_shows_the_same(large: SimulatedCluster, rig: Rig) -> None:
+    with watching(1 << 30) as whole, watching() as small:
+        assert not whole.unloaded()
+        assert small.held <= BUDGET < whole.held
+        assert not small.session._memory.over
+        for view in whole.session.runs():
+            other = small.session.views[view.key]
+            assert other.report is not None
+            assert view.report is not None
+            assert other.report.findings == view.report.findings
+            again = small.loaded(other)
+            for tag in view.data.tags:
+                mine, theirs = view.series(tag), again.series(tag)
+                assert np.array_equal(mine.steps, theirs.steps)
+                assert np.array_equal(mine.values, theirs.values)
+            small.until(lambda: small.held <= BUDGET)
+        assert not small.session.troubles()
+
+
+def test_a_headless_command_reads_again_what_it_unloaded(large: SimulatedCluster, rig: Rig) -> None:
+    config = Config()
+    small = replace(config, watch=replace(config.watch, memory_bytes=BUDGET))
+    session = Session([parse_logdir(ADDRESS)], small)
+    session.scan()
+    session.read_all()
+    try:
+        assert [v.data.memory.unloaded for v in session.runs()].count(True) >= 2
+        assert [v.series("x/7").count for v in session.runs()] == [ROWS] * 4
+        assert not session.troubles()
+    finally:
+        session.stop()
+
+
+def test_a_run_of_a_node_that_has_left_stays_as_it_was(large: SimulatedCluster, rig: Rig) -> None:
+    with watching() as watch:
+        view = next(v for v in watch.unloaded() if v.key.name.startswith("n1/"))
+        level = view.report and view.report.level
+        root = large.roots.pop("n1")
+        watch.until(lambda: any("has left" in n.message for n in view.data.files.notes))
+        assert view.series("x/7").count == 0
+        watch.until(lambda: any("cannot be read again now" in n.message for n in notes_of(view)))
+        assert view.data.memory.unloaded
+        assert (view.data.count("x/7"), view.report and view.report.level) == (ROWS, level)
+        large.roots["n1"] = root
+        watch.until(lambda: view.data.files.notes[-1].level is Level.OK)
+        watch.loaded(view)
+        assert not [n for n in notes_of(view) if "has left" not in n.message]
+
+
+def notes_of(view: RunView) -> list[Note]:
+    return [n for n in view.data.files.notes if n.level > Level.OK]
+
+
+def test_a_driver_that_ends_is_no_end_of_waiting(large: SimulatedCluster, rig: Rig) -> None:
+    with watching() as watch:
+        view = watch.unloaded()[0]
+        view.series("x/7")
+        rig.cut()
+        watch.until(lambda: len(rig.drivers) == 2)
+        watch.loaded(view)
+        assert watch.session.views[RunKey(0, view.key.name)] is view
+
+
+def test_a_driver_that_starts_while_the_reader_is_stopped_ends(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = a_reader()
+    launched = rig.drivers.append
+
+    class Launched(list[DriverProcess]):
+        def append(self, driver: DriverProcess) -> None:
+            launched(driver)
+            reader.stop()  # by the main thread, which knows no driver yet
+
+    monkeypatch.setattr(rig, "drivers", Launched())
+    with pytest.raises(UnreachableError, match="stopped"):
+        reader.scan()
+    assert reader._driver is None
+
+
+def test_nothing_runs_any_more_after_a_verdict_from_python(rig: Rig) -> None:
+    assert len(rltui.judge(ADDRESS)) == 4
+    assert [driver._socket.fileno() for driver in rig.drivers] == [-1]

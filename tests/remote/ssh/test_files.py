@@ -1,0 +1,208 @@
+"""Files beside the logs of another host: settings and samples."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rltui.core.address import RemotePath, parse_logdir
+from rltui.files.disk import is_directory, listing, opened, read_all, status, trouble
+from rltui.remote.opening import Wishes
+from rltui.remote.ssh import files as files_module
+from rltui.remote.ssh.link import Link
+from rltui.session.samples import SampleBrowser
+from rltui.sources.beside.sample_files import find_samples
+from rltui.sources.beside.settings_files import read_settings
+from rltui.sources.follow.batch_queue import MOST_BATCHES
+from tests.clock import ManualClock
+from tests.fakes import a_session, grpo_batch
+from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, older_rltui, reader_of
+
+SAMPLE = '{"prompt": "p", "response": "r", "reward": 1.0}\n'
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    append(tmp_path / "logs" / "a" / "metrics.jsonl", 0, 5)
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def there(logs: Path, far_host: FarHost) -> Iterator[RemotePath]:
+    """The logdir on another host, whose reader was opened."""
+    reader = reader_of(f"node7:{logs}", wishes=FAST)
+    path = parse_logdir(f"node7:{logs}")
+    assert isinstance(path, RemotePath)
+    yield path
+    reader.stop()
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_settings_and_samples_are_those_there(
+    logs: Path, there: RemotePath, far_host: FarHost
+) -> None:
+    put(logs / "a" / "args.json", '{"lr": 1e-6}')
+    put(logs / "a" / ".hydra" / "config.yaml", "trainer:\n  seed: 1\n")
+    put(logs / "a" / "rollouts" / "3.jsonl", SAMPLE)
+    settings = read_settings([there, there / "a"])
+    assert (settings.values, settings.trouble) == ({"lr": 1e-6, "trainer.seed": 1}, "")
+    (samples,) = find_samples(there / "a")
+    (row,) = samples.load(3).rows
+    assert dict(samples.read(3, row).texts) == {"prompt": "p", "response": "r"}
+    before = samples.stamp(3)
+    put(logs / "a" / "rollouts" / "3.jsonl", 2 * SAMPLE)
+    assert samples.stamp(3) != before
+    assert len(far_host.connections) == 1, "one for all questions"
+
+
+def test_status_and_bytes(logs: Path, there: RemotePath) -> None:
+    data = bytes(range(256)) * 10_000
+    (logs / "b").write_bytes(data)
+    found, here = status(there / "b"), (logs / "b").stat()
+    assert (found.st_size, found.st_mtime_ns) == (here.st_size, here.st_mtime_ns)
+    assert read_all(there / "b") == data
+    with opened(there / "b") as read:
+        assert read(5, 100) == data[100:105]
+        assert read(100, len(data) - 3) == data[-3:]
+    assert is_directory(there / "a")
+    assert not is_directory(there / "b")
+    assert not is_directory(there / "none")
+    with pytest.raises(FileNotFoundError):
+        read_all(there / "none")
+    with pytest.raises(NotADirectoryError):
+        listing(there / "b")
+
+
+def test_home_is_the_other_one(
+    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "runs" / "args.json", '{"lr": 1}')
+    monkeypatch.setenv("HOME", str(tmp_path))
+    reader = reader_of("node7:runs")
+    assert read_settings([parse_logdir("node7:runs")]).values == {"lr": 1}
+    reader.stop()
+
+
+def test_only_regular_files_are_read(logs: Path, there: RemotePath) -> None:
+    os.mkfifo(logs / "pipe.jsonl")
+    (logs / "link").symlink_to(logs)
+    (logs / "linked.jsonl").symlink_to(logs / "a" / "metrics.jsonl")
+    for path in (there / "pipe.jsonl", RemotePath(*there.parts[:2], "dev/zero")):
+        with pytest.raises(OSError, match="not a regular file"):
+            read_all(path)
+    found = {e.name: (e.is_dir(), e.is_file()) for e in listing(there)}
+    assert found["pipe.jsonl"] == found["link"] == (False, False)
+    assert found["linked.jsonl"] == (False, True)
+    assert found["a"] == (True, False)
+
+
+def test_what_is_too_large_is_not_sent(
+    logs: Path, there: RemotePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (logs / "large").open("wb") as out:
+        out.truncate(files_module.MOST_WHOLE + 1)
+    with pytest.raises(OSError, match="too large to be sent: 64 MiB") as raised:
+        read_all(there / "large")
+    assert raised.value.errno == errno.EFBIG
+
+
+def test_many_directories_are_listed_on_one_way_there_and_back(
+    logs: Path, there: RemotePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in range(250):
+        put(logs / "a" / "rollouts" / f"step_{step}" / "train" / "traces.jsonl", SAMPLE)
+    ways, flush = [], Link.flush
+    monkeypatch.setattr(Link, "flush", lambda link: (ways.append(1), flush(link)))
+    (samples,) = find_samples(there / "a")
+    assert samples.steps == list(range(250))
+    assert len(ways) <= 1 + 1 + 3 + 3 + 2  # the run, rollouts, steps, train, ends of rounds
+    ways.clear()
+    put(logs / "a" / "rollouts" / "step_250" / "train" / "traces.jsonl", SAMPLE)
+    (samples,) = find_samples(there / "a")
+    assert samples.steps == list(range(251)), "nothing is remembered"
+
+
+def test_a_listing_waits_for_no_batch(logs: Path, far_host: FarHost) -> None:
+    for number in range(MOST_BATCHES + 20):
+        append(logs / f"run{number}" / "metrics.jsonl", 0, 2)
+    watched = Watched(reader_of(f"node7:{logs}", wishes=FAST))
+    watched.reader.scan()
+    watched.reader.start()
+    try:
+        assert watched.reader.wait(60.0)  # nobody takes the batches: the connection stands still
+        path = parse_logdir(f"node7:{logs}")
+        assert len(list(listing(path))) == MOST_BATCHES + 21
+        watched.until(MOST_BATCHES + 21, 5 + 2 * (MOST_BATCHES + 20))
+    finally:
+        watched.reader.stop()
+
+
+def test_a_lost_connection_is_opened_again(there: RemotePath, far_host: FarHost) -> None:
+    for number in range(1, 4):
+        assert is_directory(there / "a")
+        assert len(far_host.connections) == number
+        far_host.cut()
+    assert not trouble([there])
+
+
+def test_a_host_out_of_reach_costs_one_attempt(
+    logs: Path, tmp_path: Path, far_host: FarHost
+) -> None:
+    clock, works = ManualClock(), (tmp_path / "ssh").read_text()
+    fails = works.replace("exec sh", "echo no route >&2; exit 255; sh")
+    (tmp_path / "ssh").write_text(fails)
+    path = parse_logdir(f"node7:{logs}")
+    reader = reader_of(str(path), wishes=Wishes(clock=clock))
+    settings = read_settings([path, path / "a"])
+    assert settings.trouble == "cannot be read: no route"
+    assert len(far_host.connections) == 1
+    (note,) = trouble([path])
+    assert note.message == "no route"
+    (tmp_path / "ssh").write_text(works)
+    clock.advance(10)
+    assert not read_settings([path]).trouble
+    assert not trouble([path])
+    reader.stop()
+
+
+def test_a_host_that_only_complains_does_not_answer(
+    there: RemotePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files_module, "_PATIENCE_S", 0.1)
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "while :; do echo well >&2; sleep 0.02; done #")
+    reader, troubles = reader_of(str(there)), list[str]()
+    asking = threading.Thread(
+        target=lambda: troubles.append(read_settings([there]).trouble), daemon=True
+    )
+    asking.start()
+    asking.join(10)
+    reader.stop()
+    assert troubles == ["cannot be read: it does not answer"]
+
+
+def test_an_older_rltui_there_is_named(
+    logs: Path, tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", older_rltui(tmp_path))
+    reader = reader_of(f"node7:{logs}")
+    path = parse_logdir(f"node7:{logs}")
+    (view,) = a_session(grpo_batch(3)).runs()
+    browser = SampleBrowser(view, lambda: path, None)
+    wanted = browser.request(None, 0.0)
+    assert wanted is not None
+    wanted()()
+    assert browser.trouble == (
+        "cannot be read: rltui 0.0.9 there is too old for this: "
+        "install the same version on both sides"
+    )
+    assert read_settings([path]).trouble == browser.trouble
+    reader.stop()

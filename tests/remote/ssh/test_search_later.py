@@ -1,0 +1,98 @@
+"""A host that is searched by a thread: one that is down at first, one that never answers."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rltui.remote.opening import Wishes
+from rltui.remote.readers import Readers
+from rltui.sources.follow.schedule import Intervals
+from tests.remote.ssh.far_host import FarHost, Watched, append, reader_of
+
+LATER = Wishes(watch=Intervals(fast_s=0.05, slow_s=0.2, rescan_s=0.2), partial=True, later=True)
+
+
+def instead(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run this before ssh."""
+    path, ssh = tmp_path / "before", os.environ["RLTUI_SSH"]
+    path.write_text(f'#!/bin/sh\n{script}\nexec {ssh} "$@"\n')
+    path.chmod(0o755)
+    monkeypatch.setenv("RLTUI_SSH", shlex.quote(str(path)))
+
+
+def reader(address: str) -> Readers:
+    found = reader_of(address, wishes=LATER)
+    assert isinstance(found, Readers)
+    return found
+
+
+def test_a_host_that_is_down_at_first(
+    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up = tmp_path / "up"
+    down = f'[ -e {up} ] || {{ echo "No route to host" >&2; exit 255; }}'
+    instead(down, tmp_path, monkeypatch)
+    append(tmp_path / "logs" / "run" / "metrics.jsonl", 0, 5)
+    watched = Watched(reader(f"node7:{tmp_path}/logs"))
+    reading = watched.reader
+    reading.scan()
+    assert (reading.searching, reading.connecting) == (reading.searching[:1],) * 2
+    reading.start()
+    try:
+        while reading.searching:
+            reading.wait(0.01)
+        assert not far_host.connections
+        assert reading.out_of_reach
+        assert reading.lost_at(reading.out_of_reach[0])
+        assert reading.notes[0].message.startswith("not reachable since ")
+        up.touch()
+        watched.until(1, 5)
+        assert not reading.out_of_reach
+        assert not reading.notes
+        append(tmp_path / "logs" / "run" / "metrics.jsonl", 5, 5)
+        watched.until(1, 10)
+    finally:
+        reading.stop()
+    watched.assert_whole({"run": 10})
+
+
+def test_leaving_ends_a_connection_that_is_being_made(
+    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del far_host
+    begun = tmp_path / "begun"
+    instead(
+        f"echo $$ > {begun}.new; mv {begun}.new {begun}; exec sleep 1000", tmp_path, monkeypatch
+    )
+    reading = reader(f"node7:{tmp_path}")
+    reading.start()
+    while not begun.exists():
+        reading.wait(0.01)
+    assert [str(p) for p in reading.connecting] == [f"node7:{tmp_path}"]
+    reading.stop()
+    with pytest.raises(ProcessLookupError):
+        os.killpg(int(begun.read_text()), 0)
+
+
+def test_a_path_that_is_missing_there_is_found_once_it_appears(
+    tmp_path: Path, far_host: FarHost
+) -> None:
+    del far_host
+    append(tmp_path / "a" / "run.jsonl", 0, 3)
+    addresses = f"node7:{tmp_path}/a", f"node8:{tmp_path}/b"
+    watched = Watched(reader_of(*addresses, wishes=LATER))
+    watched.reader.start()
+    try:
+        watched.until(1, 3)
+        while watched.reader.searching:
+            watched.reader.wait(0.01)
+        assert [str(n.path) for n in watched.reader.unread] == [addresses[1]]
+        append(tmp_path / "b" / "run.jsonl", 0, 4)
+        watched.until(2, 7)
+        assert not watched.reader.unread
+    finally:
+        watched.reader.stop()

@@ -1,0 +1,183 @@
+"""What thousands of runs cost does not grow with those that nothing happens to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rltui.core.batch import RunKey
+from rltui.session import RunView, Session, judging
+from rltui.session.event import EventKind, Watcher
+from tests.builders import START, a_batch
+from tests.bytecodes import bytecodes
+from tests.clock import ManualClock
+from tests.fakes import FakeReader, a_session, grpo_batch
+from tests.session.test_judging import SlowClock
+
+
+def waiting_runs(count: int) -> Session:
+    """A session with runs that have been read, not judged."""
+    reader = FakeReader(*(grpo_batch(30, run=f"run-{n:03d}", collapse=None) for n in range(count)))
+    session = a_session(reader=reader, clock=SlowClock())
+    while session.drain(verdicts=False) or session.busy:
+        pass
+    return session
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
+    """The first argument of each call of a function of the module."""
+    calls: list[Any] = []
+    real: Callable[..., Any] = getattr(judging, name)
+
+    def call(first: Any, *rest: Any, **options: Any) -> Any:
+        calls.append(first)
+        return real(first, *rest, **options)
+
+    monkeypatch.setattr(judging, name, call)
+    return calls
+
+
+@pytest.mark.parametrize("count", [5, 50])
+def test_a_slice_of_verdicts_looks_at_the_runs_that_it_judges(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    session = waiting_runs(count)
+    looks = counted(monkeypatch, "_may_be_judged")
+    while not session._judging.judge(pace=True):
+        pass
+    assert session.judging
+    assert len({view.key for view in looks}) <= 2
+
+
+def test_runs_in_sight_are_judged_first() -> None:
+    session = waiting_runs(9)
+    wanted = [RunKey(0, "run-007"), RunKey(0, "run-004")]
+    session.judge_first([*wanted, RunKey(0, "not there")])
+    judged: list[RunKey] = []
+    while len(judged) < 3:
+        judged += session._judging.judge(pace=True)
+    assert judged == [*wanted, RunKey(0, "run-000")]
+
+
+def test_progress_is_updated_once_for_each_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = waiting_runs(8)
+    made = counted(monkeypatch, "progress")
+    while session._judging.waiting:
+        session._judging.judge(pace=True)
+    assert not made
+    first = session.runs()[0]
+    session.reference.choose(first)
+    assert session._judging.waiting
+    while session._judging.waiting:
+        session._judging.judge(pace=True)
+    assert not made, "another reference changes no progress"
+    assert all(r.reference is first for r in session.runs()[1:])
+
+
+def test_a_run_that_is_still_read_waits_without_being_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reader = FakeReader(a_batch({"loss": [3.0, 2.0]}, more=True))
+    session = a_session(reader=reader)
+    session.drain()
+    looks = counted(monkeypatch, "_may_be_judged")
+    assert session.unsettled
+    session.drain()
+    assert not looks
+    reader.feed(a_batch({"loss": [1.0]}))
+    session.drain()
+    assert looks
+    assert not session.unsettled
+    assert session.runs()[0].report is not None
+
+
+def test_ticks_cost_the_same_for_few_and_many_runs() -> None:
+    few, many = waiting_runs(4), waiting_runs(40)
+    for session in (few, many):
+        session.runs()
+    assert bytecodes(few.runs) == bytecodes(many.runs)
+    assert bytecodes(few.reading) == bytecodes(many.reading)
+    assert bytecodes(lambda: few.drain(verdicts=False)) == bytecodes(
+        lambda: many.drain(verdicts=False)
+    )
+
+
+def test_runs_stay_sorted_when_some_are_added() -> None:
+    reader = FakeReader(grpo_batch(5, run="b"), grpo_batch(5, run="d"))
+    session = a_session(reader=reader)
+    session.drain()
+    assert [r.name for r in session.runs()] == ["b", "d"]
+    session.runs().clear()
+    session.hold()
+    reader.feed(grpo_batch(5, run="a"))
+    session.drain()
+    assert [r.name for r in session.runs()] == ["b", "d"]
+    assert [r.name for r in session.runs_now()] == ["a", "b", "d"]
+    assert all(a is not b for a, b in zip(session.runs(), session.runs_now()[1:], strict=True))
+    session.release()
+    assert [r.name for r in session.runs()] == ["a", "b", "d"]
+    assert session.runs() == session.runs_now()
+
+
+def test_runs_that_go_on_elsewhere_during_a_hold_are_those_of_now() -> None:
+    session = waiting_runs(3)
+    before = session.runs_now()
+    session.hold()
+    assert all(a is not b for a, b in zip(before, session.runs_now(), strict=True))
+    session.release()
+    assert session.runs_now() == before
+
+
+def test_changes_are_looked_for_in_runs_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = a_session(*(grpo_batch(60, run=f"run-{n}") for n in range(9)))
+    watcher = Watcher(session)
+    watcher.events()
+    looks: list[RunKey] = []
+    real = RunView.verdict.fget
+    assert real is not None
+    verdict = property(lambda run: looks.append(run.key) or real(run))
+    monkeypatch.setattr(RunView, "verdict", verdict)
+    assert watcher.events() == []
+    assert not looks
+    run = session.runs()[4]
+    assert run.full_report is not None
+    run.full_report = replace(run.full_report, findings=())
+    run.version += 1
+    assert {e.kind for e in watcher.events()} == {EventKind.RESOLVED}
+    assert set(looks) == {run.key}
+
+
+def test_ages_of_old_runs_are_updated_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = [grpo_batch(30, run=f"old-{n}", collapse=None) for n in range(9)]
+    day = 86_400.0
+    young = grpo_batch(30, run="young", first=round(3 * day / 20), collapse=None)
+    clock = ManualClock(START + 3 * day + 700)
+    session = a_session(*batches, young, clock=clock)
+    session.refresh_progress()
+    assert [r.progress and r.progress.age_s for r in session.runs()[:1]] == [3 * day]
+    looks = counted(monkeypatch, "aged")
+    for _ in range(4):
+        clock.advance(10.0)
+        session.refresh_progress()
+    assert len(looks) == 4
+    clock.advance(day)
+    assert session.refresh_progress()
+    assert [r.progress and r.progress.age_s for r in session.runs()[:1]] == [4 * day]
+    assert len(looks) == 14
+
+
+def test_a_run_that_goes_on_ages_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ManualClock(START + 3 * 86_400.0)
+    reader = FakeReader(grpo_batch(30, collapse=None))
+    session = a_session(reader=reader, clock=clock)
+    session.drain()
+    session.refresh_progress()
+    reader.feed(grpo_batch(5, first=round((clock.now() - START) / 20) - 5, collapse=None))
+    session.drain()
+    looks = counted(monkeypatch, "aged")
+    clock.advance(10.0)
+    assert session.refresh_progress()
+    assert len(looks) == 1

@@ -1,0 +1,137 @@
+"""While hosts and servers are searched for the first time: the app is there, and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.core.address import parse_logdir
+from rltui.core.batch import Batch, Note
+from rltui.core.errors import SourceError
+from rltui.core.level import Level
+from rltui.tui.screens.run import RunScreen
+from rltui.tui.screens.runs import RunsScreen
+from tests.builders import a_batch
+from tests.tui.hand import Hand, open_app
+
+NODE7, NODE8, BUCKET = map(parse_logdir, ("node7:/runs", "node8:/runs", "s3://bucket/runs"))
+LOGDIRS = [NODE7, NODE8, BUCKET]
+
+
+async def searching(hand: Hand, *searched: Path, connecting: tuple[Path, ...] = ()) -> None:
+    """Three seconds after the start."""
+    hand.reader.searching, hand.reader.connecting = searched, connecting
+    hand.clock.advance(3)
+    hand.app.pump.age()
+    await hand.settle()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (40, 12)])
+async def test_what_is_waited_for_and_for_how_long(size: tuple[int, int]) -> None:
+    async with open_app(logdirs=LOGDIRS, size=size) as hand:
+        await searching(hand, NODE7, NODE8, BUCKET, connecting=(NODE7,))
+        assert "connecting to node7 for 3 s" in hand.text
+        assert "searching node8:/runs for 3 s" in hand.text
+        assert "searching s3://bucket/runs for 3 s" in hand.text
+        assert "waiting for logs" not in hand.text
+        hand.clock.advance(1)
+        hand.app.pump.age()
+        await hand.settle()
+        assert "connecting to node7 for 4 s" in hand.text
+
+
+async def test_a_cluster_is_called_by_its_address() -> None:
+    head, here = map(parse_logdir, ("ray://head:10001/scratch", "ray:///scratch"))
+    async with open_app(logdirs=[head, here]) as hand:
+        await searching(hand, head, here, connecting=(here,))
+        assert "searching the Ray cluster at head:10001 for 3 s" in hand.text
+        assert "connecting to the Ray cluster for 3 s" in hand.text
+
+
+async def test_many_hosts_are_counted() -> None:
+    hosts = tuple(parse_logdir(f"node{n}:/runs") for n in range(20))
+    async with open_app(logdirs=hosts) as hand:
+        await searching(hand, *hosts, connecting=hosts)
+        assert hand.text.count("connecting to node") == 7
+        assert "and searching 13 others for 3 s" in hand.text
+
+
+async def test_a_host_that_cannot_be_reached_is_told_in_its_place() -> None:
+    async with open_app(logdirs=[NODE7]) as hand:
+        await searching(hand, NODE7, connecting=(NODE7,))
+        why = "not reachable since 12:00:00: no route to host"
+        hand.reader.notes = (Note(NODE7, None, Level.WATCH, why),)
+        await searching(hand)
+        assert "connecting" not in hand.text
+        assert why in hand.text
+        assert hand.app.is_running
+
+
+async def test_a_host_without_rltui_is_told_once() -> None:
+    async with open_app(logdirs=[NODE7, NODE8, BUCKET]) as hand:
+        await searching(hand, NODE7, NODE8)
+        hand.reader.replaced = {
+            NODE7: parse_logdir("sftp://node7/runs"),
+            NODE8: parse_logdir("sftp://node8/runs"),
+        }
+        await searching(hand)
+        said = "no rltui there, read as sftp://node7/runs, which moves whole logs, and 1 more alike"
+        assert hand.notices == f"node7:/runs: {said}"
+        hand.app.clear_notifications()
+        await hand.feed(a_batch({"loss": [3.0, 2.0, 1.0]}))
+        assert hand.notices == ""
+
+
+async def test_a_run_does_not_open_by_itself_before_all_hosts_are_searched() -> None:
+    async with open_app(logdirs=[NODE7, NODE8]) as hand:
+        hand.reader.run_count = 1
+        await searching(hand, NODE8, connecting=(NODE8,))
+        await hand.feed(a_batch({"loss": [3.0, 2.0, 1.0]}))
+        assert isinstance(hand.app.screen, RunsScreen)
+        assert "connecting to node8" in hand.text
+        await searching(hand)
+        assert isinstance(hand.app.screen, RunsScreen), "nor later: the user may be somewhere"
+        assert "connecting" not in hand.text
+
+
+async def test_a_run_does_not_hide_that_another_path_is_missing() -> None:
+    async with open_app(logdirs=[NODE7, NODE8]) as hand:
+        hand.reader.run_count = 1
+        hand.reader.unread = (Note(NODE8, None, Level.WATCH, "no such file or directory"),)
+        await hand.feed(a_batch({"loss": [3.0, 2.0, 1.0]}))
+        assert isinstance(hand.app.screen, RunsScreen)
+        assert "▲ node8:/runs: no such file or directory" in hand.text
+
+
+async def test_a_run_that_is_alone_still_opens_by_itself() -> None:
+    async with open_app(logdirs=[NODE7]) as hand:
+        await searching(hand, NODE7)
+        hand.reader.searching, hand.reader.run_count = (), 1
+        await hand.feed(a_batch({"loss": [3.0, 2.0, 1.0]}))
+        assert isinstance(hand.app.screen, RunScreen)
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c"])
+async def test_the_user_may_leave_meanwhile(key: str) -> None:
+    async with open_app(logdirs=[NODE7]) as hand:
+        await searching(hand, NODE7, connecting=(NODE7,))
+        await hand.press(key)
+    assert hand.app.return_code == 0
+    assert hand.app.failure is None
+    assert not hand.reader.running
+
+
+async def test_the_app_ends_where_nothing_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_app(logdirs=[NODE7]) as hand:
+        await searching(hand, NODE7)
+        failure = SourceError("node7:/runs: no such file or directory")
+
+        def drain(_: int) -> list[Batch]:
+            raise failure
+
+        monkeypatch.setattr(hand.reader, "drain", drain)
+        hand.app.pump.pull()
+        await hand.settle()
+    assert hand.app.failure is failure
+    assert not hand.reader.running
