@@ -24,6 +24,7 @@ from rltui.present.screens.view import View
 from rltui.tui import clipboard
 from rltui.tui.cell_diff import CellDiffApp
 from rltui.tui.command_history import CommandHistory
+from rltui.tui.command_search import CommandSearch
 from rltui.tui.remembered import ViewState
 from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, tokens_of
 
@@ -95,6 +96,11 @@ class ShellApp(CellDiffApp[Result]):
         self.set_reactive(App.theme, look.theme.name)
         self.stylesheet.set_variables(self.get_css_variables())
         self.set_keymap(_keymap(look.keys))
+
+    def action_command_palette(self) -> None:
+        """Search the commands."""
+        if not isinstance(self.screen, CommandSearch):
+            self.push_screen(CommandSearch(id="--command-palette"))
 
     # -- themes ----------------------------------------------------------------------------
 

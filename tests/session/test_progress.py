@@ -459,7 +459,7 @@ def test_a_session_starts_and_stops_its_reader() -> None:
 
 def test_the_fake_reader_has_the_face_of_the_real_one() -> None:
     face = {n for n in vars(FakeReader()) | vars(FakeReader) if not n.startswith("_")}
-    extra = {"queue", "share", "running", "calls", "feed", "given", "lost"}
+    extra = {"queue", "share", "running", "calls", "feed", "given", "lost", "replaced"}
     real = set(dir(Reader)) | set(vars(Reader([])))
     assert face - extra <= real
 

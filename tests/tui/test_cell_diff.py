@@ -27,6 +27,7 @@ from textual.widgets import Input, Static
 
 from rltui.tui import cell_diff
 from rltui.tui.cell_diff import CellDiffApp
+from rltui.tui.command_search import CommandSearch
 from rltui.tui.terminal_cells import (
     PLAIN,
     TerminalCells,
@@ -254,7 +255,8 @@ async def _modal(app: _Show, pilot: Pilot[None]) -> None:
 
 
 async def _palette(app: _Show, pilot: Pilot[None]) -> None:
-    app.action_command_palette()
+    if not CommandSearch.is_open(app):
+        app.push_screen(CommandSearch(id="--command-palette"))
 
 
 async def _toast(app: _Show, pilot: Pilot[None]) -> None:

@@ -11,8 +11,8 @@ from textual.message_pump import MessagePump
 
 import rltui.tui
 
-#: What the cell diff replaces on purpose.
-ON_PURPOSE = {("CellDiffApp", "_display")}
+#: What the cell diff and the search for commands replace on purpose.
+ON_PURPOSE = {("CellDiffApp", "_display"), ("CommandSearch", "_refresh_command_list")}
 
 
 def classes() -> Iterator[type]:
