@@ -11,7 +11,7 @@ from tests.terminal import START_S, Terminal, environment
 
 #: Runs rltui; a directory takes a quarter of a second to list once the file SLOW exists.
 _ON_A_SLOW_DISK = """
-import os, sys, time
+import os, pathlib, sys, time  # pathlib of Python 3.10 would keep the function as its method
 from rltui.cli import main
 
 slow, listed, scandir = sys.argv[1], 0, os.scandir
