@@ -41,7 +41,8 @@ class Conversation:
         self._logdirs = logdirs
         self._wishes = wishes
         self._decoder = BatchDecoder(len(logdirs))
-        self._introduced = False
+        self.introduced = False
+        """Whether its first frame has come."""
         self.cannot_reread = ""
         """Why the other side reads nothing again; empty when it does."""
         self.paths: FarPaths
@@ -143,10 +144,10 @@ class Conversation:
             if len(hello.logdirs) != len(self._logdirs):
                 raise WireError("the number of logdirs is wrong")
             self.paths = FarPaths(self._logdirs, hello.logdirs)
-            self._introduced = True
+            self.introduced = True
             self.cannot_reread = hello.lacks(AGAIN)
             self.ahead_s = hello.now - self._wishes.clock.now()
-        elif not self._introduced:
+        elif not self.introduced:
             raise WireError("the other side did not introduce itself")
         elif frame.kind == Kind.FOUND:
             self._choose(frame)

@@ -232,7 +232,8 @@ class SshReader(QueuedReader):
     @property
     def connecting(self) -> tuple[Path, ...]:
         """All its logdirs until the far side has introduced itself."""
-        return () if hasattr(self._talk, "paths") else self._logdirs
+        talk = self._talk
+        return () if talk is not None and talk.introduced else self._logdirs
 
     @property
     def unread(self) -> tuple[Note, ...]:
