@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -67,6 +67,17 @@ def _heap_stays_aside() -> Iterator[None]:
     """Commands freeze what they read, for their process ends with them; this one goes on."""
     with heap.commands_change_nothing():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _faults_are_raised(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault that the wall would contain fails the test, but for those of the wall itself."""
+    if request.node.get_closest_marker("faults") is None:
+        monkeypatch.setattr("rltui.core.fault.reported", _raised)
+
+
+def _raised(error: Exception, _: str) -> NoReturn:
+    raise error
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -143,6 +143,14 @@ class SkippedDocument(TypedDict):
     missing: list[str]
 
 
+class FaultDocument(TypedDict):
+    """What rltui itself failed in, for a run."""
+
+    message: str
+    report: str | None
+    """The file with the traceback."""
+
+
 class RunVerdict(TypedDict):
     """The verdict on one run."""
 
@@ -173,3 +181,4 @@ class RunVerdict(TypedDict):
     suspects: list[SuspectDocument]
     projections: list[ProjectionDocument]
     skipped: list[SkippedDocument]
+    faults: list[FaultDocument]

@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
 def _debug_log(arguments: Sequence[str]) -> DebugLog | None:
     """An open log, named on standard error; None where it cannot be written."""
     from rltui.cli.debug_log import DebugLog
-    from rltui.tui.state_files import state_directory
+    from rltui.core.home import state_directory
 
     directory = state_directory(os.environ) / "debug"
     try:

@@ -24,6 +24,7 @@ from rltui.commands.command import (
     open_config,
     open_session,
     report_trouble,
+    with_faults,
 )
 from rltui.commands.departure import departing
 from rltui.commands.serve_metrics import add_metrics, check_metrics
@@ -207,7 +208,7 @@ def _follow(options: argparse.Namespace) -> int:
     if session.unmatched:
         _complain(f"{session.unmatched}; waiting for one")
     follow(session, config.hooks, json=options.format == "json")
-    return _code(options, session)
+    return with_faults(_code(options, session), session.faults)
 
 
 def _judged(options: argparse.Namespace) -> tuple[int, str]:
@@ -224,10 +225,11 @@ def _judged(options: argparse.Namespace) -> tuple[int, str]:
     if found is not None:
         text = found.json() if options.format == "json" else _painted(options, found.text())
         report_trouble(session)
-        return _with_missing(_code_of(options, found.level), session), text
+        code = _with_missing(_code_of(options, found.level), session)
+        return with_faults(code, found.faults), text
     session.read_all()
     text = _document(options, session)
-    return _code(options, session), text
+    return with_faults(_code(options, session), session.faults), text
 
 
 def _document(options: argparse.Namespace, session: Session) -> str:

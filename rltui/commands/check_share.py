@@ -92,7 +92,11 @@ def judged(share: Share) -> list[CheckedRun]:
 
 def _checked(run: Any, *, json: bool) -> CheckedRun:
     found = checked_run(run)
-    return replace(found, badge="", standing="", lines=(), entry=run_entry(run)) if json else found
+    if not json:
+        return found
+    entry = run_entry(run)
+    faults = tuple(fault.text for fault in run.faults.values())
+    return replace(found, badge="", standing="", lines=(), faults=faults, entry=entry)
 
 
 def _need_files(share: Share) -> None:
@@ -122,6 +126,13 @@ class Judged:
         the same name: else one process has to judge them."""
         keys = {run.key for run in self.runs}
         return len(keys) == len(self.runs) and any(r.is_readable for r in self.runs)
+
+    @property
+    def faults(self) -> list[str]:
+        """What rltui itself failed in, for which run."""
+        names = self._session.names_of([run.key for run in self.runs])
+        pairs = zip(self.runs, names, strict=True)
+        return [f"{name}: {fault}" for run, name in pairs for fault in run.faults]
 
     @property
     def level(self) -> Level:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -190,6 +190,13 @@ def report_trouble(session: Session) -> None:
     from rltui.core.level import Level
 
     report_notes((n for n in session.notes if n.level >= Level.WATCH), _MOST_TROUBLES)
+
+
+def with_faults(code: int, faults: Sequence[str]) -> int:
+    """The exit code where rltui itself failed in some run, which is said on standard error."""
+    for fault in faults[:_MOST_TROUBLES]:
+        sys.stderr.write(f"rltui: {fault}\n")
+    return Exit.INTERNAL if faults else code
 
 
 def nothing_readable(options: argparse.Namespace, session: Session) -> int:

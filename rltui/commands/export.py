@@ -17,6 +17,7 @@ from rltui.commands.command import (
     nothing_readable,
     open_session,
     report_notes,
+    with_faults,
 )
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
 from rltui.core.errors import UsageError
@@ -80,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
     place = standard_output() if target is None else target_file(target)
     with place as out:
         _write(rows, form, out)
-    return Exit.OK
+    return with_faults(Exit.OK, session.faults)
 
 
 def _need_parquet(target: Path | None) -> None:

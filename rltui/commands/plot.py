@@ -18,6 +18,7 @@ from rltui.commands.command import (
     nothing_readable,
     number_in,
     open_session,
+    with_faults,
 )
 from rltui.commands.standard_output import emit
 from rltui.core.address import is_remote, parse_logdir
@@ -97,7 +98,7 @@ def _run(options: argparse.Namespace) -> int:
             raise UsageError(f"no tag or metric {name!r}", hint=nearest(name, known))
         charts += [plot_text(runs, t, shape) for t in tags]
     emit("\n".join(charts))
-    return Exit.OK
+    return with_faults(Exit.OK, session.faults)
 
 
 def _split(names: list[str]) -> tuple[list[Path], list[str]]:

@@ -16,6 +16,7 @@ from rltui.commands.command import (
     add_reference,
     nothing_readable,
     open_session,
+    with_faults,
 )
 from rltui.commands.standard_output import emit
 from rltui.core.errors import UsageError
@@ -67,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
         emit(snapshot_markdown(session) if options.markdown else paint(snapshot_text(session)))
     if not readable:
         return nothing_readable(options, session)
-    return Exit.OK
+    return with_faults(Exit.OK, session.faults)
 
 
 COMMAND = Command(

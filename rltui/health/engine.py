@@ -87,6 +87,10 @@ class Engine:
                 memory.planned, memory.report = (), None
                 memory.answers = {k: a for k, a in memory.answers.items() if k[0] not in compared}
 
+    def forget(self, key: RunKey) -> None:
+        """Begin anew with a run: judging it broke off in the middle."""
+        self._memory.pop(key, None)
+
     def waiting(self, key: RunKey) -> bool:
         """Whether long tags of a run still have rows to be judged: evaluate it again a little
         later, even if nothing was added."""

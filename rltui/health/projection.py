@@ -49,7 +49,8 @@ def project(series: Series, judgement: Judgement) -> Projection | None:
     falling = bool(median(slopes) < 0) if len(slopes) else False
     limit = judgement.low if falling else judgement.high
     agreeing = np.count_nonzero(slopes < 0 if falling else slopes > 0)
-    if limit is None or agreeing < limits.agreeing * len(slopes):
+    still = not len(slopes)  # the steps do not advance
+    if still or limit is None or agreeing < limits.agreeing * len(slopes):
         return None
     left = limit - float(y[-1])
     if (left >= 0) if falling else (left <= 0):

@@ -64,27 +64,31 @@ class Watcher:
         """What changed since the last call, in the order of the runs."""
         found: list[Event] = []
         for run in self._session.runs_now():
-            looked = self._looked.get(run.key)
-            if looked is not None and looked[0] == run.version and looked[1] is run.progress:
-                continue
-            self._looked[run.key] = run.version, run.progress
-            if not (run.report or run.verdict.crash) or run.data.files.reading:
-                continue
-            seen = self._seen.get(run.key)
-            crash = run.verdict.crash
-            if seen is not None and seen.report is run.report and seen.crash is crash:
-                continue
-            findings = (*_crashes(run), *(run.report.findings if run.report else ()))
-            last_step = run.data.last_step
-            now = _Seen(run.report, crash, {_identity(f): f for f in findings}, last_step)
-            first = seen is None or seen.report is None
-            before = seen.findings if seen is not None else {}
-            changes = [*_changes(before, now.findings, run)]
-            if seen is not None and not first:
-                changes += _passed(seen, now.findings)
-            found += [Event(k, run, f, not first or self._is_new(run, f)) for k, f in changes]
-            self._seen[run.key] = now
+            with run.walled("changes could not be told"):
+                found += self._events_of(run)
         return found
+
+    def _events_of(self, run: RunView) -> list[Event]:
+        looked = self._looked.get(run.key)
+        if looked is not None and looked[0] == run.version and looked[1] is run.progress:
+            return []
+        self._looked[run.key] = run.version, run.progress
+        if not (run.report or run.verdict.crash) or run.data.files.reading:
+            return []
+        seen = self._seen.get(run.key)
+        crash = run.verdict.crash
+        if seen is not None and seen.report is run.report and seen.crash is crash:
+            return []
+        findings = (*_crashes(run), *(run.report.findings if run.report else ()))
+        last_step = run.data.last_step
+        now = _Seen(run.report, crash, {_identity(f): f for f in findings}, last_step)
+        first = seen is None or seen.report is None
+        before = seen.findings if seen is not None else {}
+        changes = [*_changes(before, now.findings, run)]
+        if seen is not None and not first:
+            changes += _passed(seen, now.findings)
+        self._seen[run.key] = now
+        return [Event(k, run, f, not first or self._is_new(run, f)) for k, f in changes]
 
     def _is_new(self, run: RunView, finding: Finding) -> bool:
         """Whether something in the first report of a run happened after the watch began: for an

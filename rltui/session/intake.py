@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rltui.core.batch import Batch, RunKey
 from rltui.core.clock import Clock
+from rltui.core.fault import Fault, wall
 from rltui.session.judging import Judging
 from rltui.session.meaning import Interpreter
 from rltui.session.memory import Memory
@@ -47,7 +48,9 @@ class Intake:
         if takers.memory.hold(batch, owner):
             return Changes()
         takers.before_growing(owner)
-        changes = self._store.apply(batch)
+        changes = Changes()
+        with wall("points could not be stored", lambda fault: self._failed(batch, fault)):
+            changes = self._store.apply(batch)
         takers.memory.took(batch)
         for key in changes.runs:
             view = self._view_of(key)
@@ -58,9 +61,14 @@ class Intake:
             if view.report is not None and batch.items:
                 takers.memory.grew(key, self._clock.monotonic())
         for key in changes.new_tags | self._learn(batch, changes):
-            takers.interpreter.interpret(self._views[key])
+            with self._views[key].walled("names could not be interpreted"):
+                takers.interpreter.interpret(self._views[key])
         takers.judging.mark(changes.runs)
         return changes
+
+    def _failed(self, batch: Batch, fault: Fault) -> None:
+        self._store.add_run(batch.run, batch.run_path)
+        self._view_of(self._store.key_of(batch)).failed(fault)
 
     def _learn(self, batch: Batch, changes: Changes) -> set[RunKey]:
         """Take hyperparameters and texts in; returns the runs that have new hyperparameters."""

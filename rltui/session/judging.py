@@ -29,6 +29,8 @@ _SLICE_S = 0.02
 _REST, _REST_S = 100.0, 2.0
 #: The ages of runs that are older than a day are updated this often, seconds.
 _OLD_EVERY_S = 60.0
+#: What a fault in the making of a verdict is called.
+NOT_JUDGED = "could not be judged"
 #: All logdirs can be reached.
 NONE_LOST: Mapping[int, float] = MappingProxyType({})
 
@@ -133,7 +135,8 @@ class Judging:
         """
         now = self._clock.now()
         for key in self._grown:
-            self._update_progress(self._views[key], now)
+            with self._views[key].walled("progress could not be read"):
+                self._update_progress(self._views[key], now)
         self._young.update(dict.fromkeys(self._grown))
         self._grown.clear()
         if not verdicts:
@@ -202,18 +205,27 @@ class Judging:
         view.progress = progress(points, view.infos, hyper, roles, now, limits, seen_live=seen_live)
 
     def _timed_evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
-        begun = self._clock.monotonic()
-        done = self._evaluate(view, now, enough)
+        begun, done = self._clock.monotonic(), True
+        engine = self.prepare()
+        fault = view.faults.pop(NOT_JUDGED, None)
+        with view.walled(NOT_JUDGED):
+            done = self._evaluate(view, engine, now, enough)
+        if NOT_JUDGED in view.faults:
+            engine.forget(view.key)
+            view.full_report = None
+        if view.faults.get(NOT_JUDGED) != fault:
+            view.version += 1
         self._took += self._clock.monotonic() - begun
         return done
 
-    def _evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
+    def _evaluate(
+        self, view: RunView, engine: Engine, now: float, enough: Callable[[], bool]
+    ) -> bool:
         """Judge a run; returns False if there was not enough time for it."""
         if view.sample is not None:
             view.sample = None
             self._interpreter.interpret(view)
         assert view.recognition is not None
-        engine = self.prepare()
         report = engine.advance(view.data, view.infos, view.recognition, now, enough)
         if report is None:
             return False
@@ -245,16 +257,24 @@ class Judging:
         for view in self._aging(self._clock.monotonic(), anew=anew):
             if view.progress is None:
                 continue
-            lost_at = lost.get(view.key.logdir)
-            fresh = view.progress
-            if fresh.lost_at != lost_at:
-                fresh = replace(fresh, lost_at=lost_at)
-            if lost_at is None:
-                fresh = aged(fresh, now)
-            if fresh is not view.progress or (began and fresh.state is RunState.STALLED):
-                changed, view.progress = True, fresh
-                self._note_stall(view)
+            with view.walled("age could not be told"):
+                changed |= self._refresh_age(view, lost.get(view.key.logdir), now, began=began)
         return changed
+
+    def _refresh_age(
+        self, view: RunView, lost_at: float | None, now: float, *, began: bool
+    ) -> bool:
+        fresh = view.progress
+        assert fresh is not None
+        if fresh.lost_at != lost_at:
+            fresh = replace(fresh, lost_at=lost_at)
+        if lost_at is None:
+            fresh = aged(fresh, now)
+        if fresh is view.progress and not (began and fresh.state is RunState.STALLED):
+            return False
+        view.progress = fresh
+        self._note_stall(view)
+        return True
 
     def _aging(self, now: float, *, anew: bool) -> list[RunView]:
         """The runs whose age may be another one: all now and then or ``anew``, else those that are

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue, select
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import Note, RunKey
+from rltui.core.fault import Fault, wall
+from rltui.core.level import Level
 from rltui.files.trouble import lasting
 from rltui.session.hyperparameters import Hyperparameters
 from rltui.session.naming import Naming
@@ -55,6 +58,8 @@ class RunView:
         """The step at which it is shown as it was; None: as it is."""
         self.version = 0
         """Grows with every change of points, meaning, report or progress."""
+        self.faults: dict[str, Fault] = {}
+        """What rltui itself failed in, for this run."""
         self._doubts = Doubts()
         self._negated: SeriesCache[Series] = SeriesCache()
         self._tags_by_metric: _TagsByMetric | None = None
@@ -73,6 +78,7 @@ class RunView:
         self.recognition, self.full_report = other.recognition, other.full_report
         self.progress, self.reference = other.progress, other.reference
         self.pins, self.version = other.pins, other.version
+        self.faults = other.faults
 
     @property
     def key(self) -> RunKey:
@@ -109,8 +115,22 @@ class RunView:
 
     @property
     def troubles(self) -> list[Note]:
-        """What of its files could not be read as it is, and still cannot."""
-        return lasting(self.data.files.notes)
+        """What of its files could not be read as it is, and still cannot; and in what rltui itself
+        failed."""
+        own = [Note(self.data.path, None, Level.WATCH, f.text) for f in self.faults.values()]
+        return [*own, *lasting(self.data.files.notes)]
+
+    def blank(self) -> RunView:
+        """The same run as if it had logged nothing."""
+        return RunView(RunData(self.key, self.data.path), self._naming, self.catalogue)
+
+    def walled(self, what: str) -> AbstractContextManager[None]:
+        """A block that works on this run: a fault in it is noted here instead of raised."""
+        return wall(what, self.failed)
+
+    def failed(self, fault: Fault) -> None:
+        """Note a fault; what it concerned is shown as not known."""
+        self.faults[fault.what] = fault
 
     @property
     def step_word(self) -> str:

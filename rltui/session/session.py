@@ -321,6 +321,12 @@ class Session:
         """The logdirs that are being searched for the first time."""
         return self._reach.searching
 
+    @property
+    def faults(self) -> list[str]:
+        """What rltui itself failed in, for which run."""
+        runs = self._filter.shown(self._views).values()
+        return [f"{run.name}: {fault.text}" for run in runs for fault in run.faults.values()]
+
     def troubles(self) -> list[Note]:
         """Everything that could not be read as it is, of all runs and directories."""
         shown = self._filter.shown(self._views).values()

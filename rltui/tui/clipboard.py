@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from rltui.tui.state_files import state_directory, write_private
+from rltui.core.home import state_directory, write_private
 
 #: screen cuts longer control strings.
 _SCREEN_BYTES = 700

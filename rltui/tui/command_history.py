@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from rltui.core.home import state_directory, write_private
 from rltui.core.text import clean, kept_clean
-from rltui.tui.state_files import state_directory, write_private
 
 #: Commands that are kept, and characters that are read of the file.
 _MOST, _MOST_CHARS = 200, 100_000

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 from rltui.config.records import X_AXES
 from rltui.core.address import identity
+from rltui.core.home import state_directory, write_private
 from rltui.core.text import kept_clean
 from rltui.health.model import MutedFinding
 from rltui.present.screens.view import View
-from rltui.tui.state_files import state_directory, write_private
 
 _SCHEMA = "rltui.view/1"
 #: Longer files are none of ours, bytes.

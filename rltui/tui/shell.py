@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from rltui.core.errors import RltuiError, UsageError
+from rltui.core.fault import Fault, wall
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 from rltui.present.kit.line import Token
@@ -88,6 +90,8 @@ class ShellApp(CellDiffApp[Result]):
         """What is watched: nothing is written there."""
         self.state = ViewState()
         """What screens remember from one start to the next."""
+        self._faults: set[Fault] = set()
+        """Faults of the program that were told."""
         self._theme_dirs = look.theme_dirs
         self._tokens: dict[str, Theme] = {look.theme.name: look.theme}
         self._palette: Palette | None = None
@@ -149,6 +153,23 @@ class ShellApp(CellDiffApp[Result]):
         """The names of all themes, ours first."""
         ours = [t.name for t in list_themes(self._theme_dirs)[0]]
         return [*ours, *sorted(set(self.available_themes) - set(ours))]
+
+    # -- faults --------------------------------------------------------------------------------
+
+    def walled(self, what: str) -> AbstractContextManager[None]:
+        """A block whose faults are told instead of ending the app, each once."""
+        return wall(what, self._tell_fault)
+
+    def _tell_fault(self, fault: Fault) -> None:
+        if fault not in self._faults:
+            self._faults.add(fault)
+            self.say(fault.text)
+
+    async def run_action(self, *args: Any, **options: Any) -> bool:
+        """Carry out what a key asks for."""
+        with self.walled("this key failed"):
+            return await super().run_action(*args, **options)
+        return True
 
     # -- everywhere ------------------------------------------------------------------------
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from rltui.config.load import config_path
-from rltui.core.home import home_directory
-from rltui.tui.state_files import state_directory
+from rltui.core.home import home_directory, state_directory
 
 
 def no_user(number: int) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rltui.core.level import Level
 from rltui.health.model import Judgement
 from rltui.health.projection import Projection, project
-from tests.builders import a_run
+from tests.builders import a_block, a_run
 
 
 def projected(
@@ -55,6 +55,11 @@ def test_nothing_is_predicted_without_a_clear_trend_to_a_limit(
     values: list[float], limits: dict[str, float]
 ) -> None:
     assert projected(values, **limits) is None
+
+
+def test_steps_that_stand_still_lead_nowhere() -> None:
+    run = a_run(a_block({"entropy": [1.0 + 0.01 * i for i in range(40)]}, steps=[1] * 40))
+    assert project(run.series("entropy"), Judgement(Level.OK, 0.5, 9.0)) is None
 
 
 @given(st.integers(0, 10_000), st.integers(12, 200))

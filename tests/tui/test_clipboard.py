@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from rltui.core.home import state_directory
 from rltui.tui.clipboard import load_tmux, terminal_sequence, write_file
-from rltui.tui.state_files import state_directory
 
 TEXT = "grpo\tactor/entropy\t0.1 µ"
 OSC = f"\x1b]52;c;{base64.b64encode(TEXT.encode()).decode()}\x07"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rltui.core.batch import Note, SourceInfo
+from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
 from rltui.health.crash import ExitStatus
 from rltui.health.model import Diagnosis, Evidence, Finding, Move
@@ -102,12 +103,28 @@ def snapshot_document(session: Session) -> Json:
     document = check_document(session)
     document["schema"] = "rltui.snapshot/1"
     for run, entry in zip(session.runs(), document["runs"], strict=True):
-        entry["metrics"] = [_metric(run, tag) for tag in run.infos]
+        with run.walled(NOT_SHOWN):
+            entry["metrics"] = [_metric(run, tag) for tag in run.infos]
+        entry["faults"] = _faults(run)
     return document
 
 
 def run_entry(run: RunView) -> Json:
-    """The verdict on one run."""
+    """The verdict on one run; one that rltui fails in is told as if it had logged nothing."""
+    entry: Json = {}
+    with run.walled(NOT_SHOWN):
+        entry = _entry(run)
+    return (entry or _entry(run.blank())) | {"faults": _faults(run)}
+
+
+def _faults(run: RunView) -> list[Json]:
+    return [
+        {"message": f"{f.what}: {f.error}", "report": str(f.report) if f.report else None}
+        for f in run.faults.values()
+    ]
+
+
+def _entry(run: RunView) -> Json:
     report, known, progress = run.report, run.recognition, run.progress
     return {
         "run": run.key.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rltui.core.fault import NOT_SHOWN
 from rltui.core.text import clean
 from rltui.present.kit import numbers, sentences
 from rltui.present.kit.glyph import glyph_set
@@ -30,8 +31,10 @@ def _run(run: RunView) -> str:
     parts = [f"## {escaped(head)}"]
     if lines:
         parts.append("\n".join(_item(line) for line in lines))
-    sections = sorted(overview_sections(run), key=lambda s: -s.level)
-    parts += [_table(section) for section in sections]
+    with run.walled(NOT_SHOWN):
+        sections = sorted(overview_sections(run), key=lambda s: -s.level)
+        parts += [_table(section) for section in sections]
+    parts += [_item(f"note: {fault.text}") for fault in run.faults.values()]
     return "\n\n".join(parts)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.errors import UsageError
+from rltui.core.fault import NOT_SHOWN
 from rltui.core.text import cell_width
 from rltui.present.chart.axis import decades, round_ticks, x_ticks
 from rltui.present.chart.render import smooth
@@ -87,7 +88,11 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
     over its runs, between two of the standard deviation."""
     plotext = _plotext()
     width, height, groups = options.width, options.height, options.groups
-    having = [r for r in runs if tag in r.infos and _points(r, tag, options.axis) is not None]
+    having = []
+    for run in runs:
+        with run.walled(NOT_SHOWN):
+            if tag in run.infos and _points(run, tag, options.axis) is not None:
+                having.append(run)
     if not having:
         return f"{tag}: {_MISSING[options.axis]}\n"
     shape = _Shape(2 * width, options.weight, options.log, options.axis, having[0].infos[tag])

@@ -63,7 +63,10 @@ def export_rows(
     for name, run in runs:
         for tag in run.data.tags:
             if tags is None or tag in tags:
-                yield from _series_rows(name, run.series(tag))
+                rows: Iterable[ExportRows] = ()
+                with run.walled(f"{tag} could not be exported"):
+                    rows = _series_rows(name, run.series(tag))
+                yield from rows
 
 
 def _series_rows(run: str, series: Series) -> Iterator[ExportRows]:

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 
 from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
+from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
 from rltui.core.text import cell_width, pad
 from rltui.health.model import Diagnosis, Finding, FindingState, lead_of
@@ -114,18 +115,26 @@ class CheckedRun:
     """What follows its name."""
     lines: tuple[str, ...]
     """What follows that line."""
+    faults: tuple[str, ...] = ()
+    """What rltui itself failed in."""
     entry: Mapping[str, object] | None = None
     """Its JSON, if asked for; then no text."""
 
 
 def checked_run(run: RunView) -> CheckedRun:
     """What the text says of a run."""
-    verdict = run.verdict
-    crash = verdict.state_word if verdict.crash is not None else ""
     badge, standing, lines = _parts(run)
     lines = [*lines, *_note_lines(run)]
-    known = run.key, verdict.level, crash, run.is_readable
-    return CheckedRun(*known, badge, standing, tuple(lines))
+    crash, readable = "", True
+    with run.walled("end could not be told"):
+        crash = run.verdict.state_word if run.verdict.crash is not None else ""
+        readable = run.is_readable
+    known = run.key, run.verdict.level, crash, readable
+    return CheckedRun(*known, badge, standing, tuple(lines), _faults_of(run))
+
+
+def _faults_of(run: RunView) -> tuple[str, ...]:
+    return tuple(fault.text for fault in run.faults.values())
 
 
 def checked_text(runs: Sequence[CheckedRun], names: Sequence[str]) -> str:
@@ -279,10 +288,12 @@ def run_lines(run: RunView) -> list[str]:
 
 def _parts(run: RunView) -> tuple[str, str, list[str]]:
     """The first line of a run, before and after its name, and the other lines."""
-    marks = marks_words(run)
-    standing = f"{_standing(run)}: {marks}" if marks else _standing(run)
-    badge = _GLYPHS.badge(run.verdict.level)
-    return badge, standing, [*_ending_lines(run), *_finding_lines(run)]
+    with run.walled(NOT_SHOWN):
+        marks = marks_words(run)
+        standing = f"{_standing(run)}: {marks}" if marks else _standing(run)
+        badge = _GLYPHS.badge(run.verdict.level)
+        return badge, standing, [*_ending_lines(run), *_finding_lines(run)]
+    return _GLYPHS.badge(Level.UNKNOWN), "", []
 
 
 def snapshot_text(session: Session) -> str:
@@ -290,11 +301,13 @@ def snapshot_text(session: Session) -> str:
     parts = []
     for run in session.runs():
         lines = run_lines(run)
-        groups = _groups(run)
-        titles = max((cell_width(r.title) for _, rows in groups for r in rows), default=0)
-        for category, rows in groups:
-            lines += ["", f"  {category.value.replace('_', ' ').capitalize()}"]
-            lines += [_row_line(r, max(_TITLE, min(titles, _TITLE_MOST))) for r in rows]
+        with run.walled(NOT_SHOWN):
+            groups = _groups(run)
+            titles = max((cell_width(r.title) for _, rows in groups for r in rows), default=0)
+            for category, rows in groups:
+                lines += ["", f"  {category.value.replace('_', ' ').capitalize()}"]
+                lines += [_row_line(r, max(_TITLE, min(titles, _TITLE_MOST))) for r in rows]
+        lines += [f"    note: {text}" for text in _faults_of(run)]
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 

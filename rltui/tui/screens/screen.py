@@ -13,6 +13,7 @@ from textual.css.query import NoMatches
 from textual.screen import Screen
 
 from rltui.core.errors import UsageError
+from rltui.core.fault import NOT_SHOWN
 from rltui.present.kit.choice import choose
 from rltui.present.kit.line import Line
 from rltui.present.screens.elsewhere import elsewhere
@@ -126,7 +127,8 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
     def _update_if_composed(self) -> None:
         # an app that exits removes the children one by one; a screen that opens then has none
         if self.children and self.app.is_running:
-            self.update()
+            with self.shell.walled(NOT_SHOWN):
+                self.update()
 
     # -- the status line -------------------------------------------------------------------
 

@@ -121,7 +121,8 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         here = entry.id is not None and entry.id == self._cursor
         lines = self._drawn.get((index, here))
         if lines is None:
-            lines = self._drawn[index, here] = entry.draw(here)
+            drawn = self.walled(lambda: entry.draw(here), entry.height)
+            lines = self._drawn[index, here] = drawn
         return lines[at - self._starts[index]]
 
     # -- the cursor ------------------------------------------------------------------------

@@ -9,7 +9,9 @@ from textual.geometry import Region
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from rltui.present.kit.line import TEXT, Line, Token, fit_line, line_width, with_ground
+from rltui.core.fault import NOT_SHOWN, Fault, wall
+from rltui.present.kit.line import TEXT, Line, Token, fit_line, line_width, style, with_ground
+from rltui.present.kit.prose import wrap
 from rltui.tui.shell import shell_of
 from rltui.tui.theming import Palette
 
@@ -44,6 +46,16 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
     def line_of(self, y: int) -> Line:
         """The line in row ``y`` of the widget, of any width."""
         raise NotImplementedError
+
+    def walled(self, draw: Callable[[], list[Line]], height: int | None = None) -> list[Line]:
+        """The lines that ``draw`` returns; if it fails, why, in ``height`` lines."""
+        faults: list[Fault] = []
+        with wall(NOT_SHOWN, faults.append):
+            return draw()
+        limit = self.size.height if height is None else height
+        words = wrap(faults[0].text, max(1, self.size.width - 2), limit)
+        lines: list[Line] = [[(f" {text}", style(Token.WATCH))] for text in words]
+        return lines + [[]] * ((height or 0) - len(lines))
 
     def repaint(self) -> None:
         """Paint the cells that differ from what was painted last."""
@@ -143,7 +155,7 @@ class Lines(LinePainter):
 
     def line_of(self, y: int) -> Line:
         if self._lines is None:
-            self._lines = self._draw(self.size.width, self.size.height)
+            self._lines = self.walled(lambda: self._draw(self.size.width, self.size.height))
         return self._lines[y] if y < len(self._lines) else []
 
     def on_resize(self, event: events.Resize) -> None:
