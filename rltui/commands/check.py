@@ -28,7 +28,7 @@ from rltui.commands.command import (
 from rltui.commands.departure import departing
 from rltui.commands.serve_metrics import add_metrics, check_metrics
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
-from rltui.commands.standard_output import emit
+from rltui.commands.standard_output import emit, tell
 from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _told(watcher: Watcher, outages: OutageLines) -> list[Event]:
 def _complain(text: str) -> None:
     from rltui.core.text import clean
 
-    sys.stderr.write(f"rltui: {clean(text)}\n")
+    tell(f"rltui: {clean(text)}\n")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ from rltui.commands.command import (
 )
 from rltui.commands.departure import departing
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
+from rltui.commands.standard_output import tell
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -90,7 +91,7 @@ def _serve(options: argparse.Namespace) -> int:
     report_trouble(session)
     try:
         with MetricsServer(options.listen) as server:
-            sys.stderr.write(f"rltui: serving {server.url}\n")
+            tell(f"rltui: serving {server.url}\n")
             with closing(turns(session, wake=server.asked)) as each:
                 for _ in each:
                     if not session.busy:
