@@ -71,14 +71,14 @@ def check_installed(path: RemotePath) -> None:
 
 def filesystem_of(path: RemotePath) -> Any:
     """A file system of fsspec for an address. Raises what its package raises."""
-    if path.scheme == "sftp":
-        module = importlib.import_module("rltui.files.remote.sftp")
-        return module.connected(path)
     from fsspec.core import url_to_fs
     from fsspec.registry import get_filesystem_class
 
     # What goes wrong becomes a note; without a handler Python would print what the package logs,
     # tracebacks among it, over the screen. A debug log gets it all the same.
-    package = get_filesystem_class(path.scheme).__module__.partition(".")[0]
-    logging.getLogger(package).addHandler(_SILENT)
+    by_sftp = path.scheme == "sftp"
+    package = "paramiko" if by_sftp else get_filesystem_class(path.scheme).__module__
+    logging.getLogger(package.partition(".")[0]).addHandler(_SILENT)
+    if by_sftp:
+        return importlib.import_module("rltui.files.remote.sftp").connected(path)
     return url_to_fs(str(path), use_listings_cache=False, skip_instance_cache=True)[0]

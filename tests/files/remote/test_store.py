@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
+from socketserver import BaseRequestHandler, TCPServer
 
 import pytest
 
@@ -237,6 +241,28 @@ logging.getLogger("fsspec.asyn").error("with a traceback")
         [sys.executable, "-c", program], cwd=places.ROOT, capture_output=True, check=True
     )
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_a_server_that_speaks_no_ssh_is_one_line(tmp_path: Path) -> None:
+    """paramiko logs a traceback before it raises."""
+    pytest.importorskip("paramiko", reason="the extra 'remote' is not installed")
+
+    class Web(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with TCPServer(("127.0.0.1", 0), Web) as server:
+        answering = threading.Thread(target=server.handle_request)
+        answering.start()
+        address = f"sftp://me@127.0.0.1:{server.server_address[1]}/runs"
+        command = [sys.executable, "-m", "rltui", "check", address]
+        home = {**os.environ, "HOME": str(tmp_path)}
+        done = subprocess.run(
+            command, cwd=places.ROOT, env=home, capture_output=True, text=True, check=False
+        )
+        answering.join()
+    said = f"rltui: {address}: cannot be read: Error reading SSH protocol banner\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", said)
 
 
 def test_an_unknown_protocol() -> None:
