@@ -212,11 +212,7 @@ def _follow(options: argparse.Namespace) -> int:
 
 def _judged(options: argparse.Namespace) -> tuple[int, str]:
     """Exit code, and what is to be printed."""
-    if options.format == "openmetrics":
-        from rltui.present.output.openmetrics import need_prometheus
-
-        need_prometheus()
-        check_metrics(options.metrics)
+    check_metrics(options.metrics)
     config = open_config(options)
     # a mistake beside a pipe is told now, not when the training is over
     session = open_session(options, config, partial=not is_piped(options))
@@ -239,7 +235,7 @@ def _document(options: argparse.Namespace, session: Session) -> str:
     if options.format == "openmetrics":
         from rltui.present.output.openmetrics import openmetrics
 
-        return openmetrics(session, options.metrics).decode()
+        return openmetrics(session, options.metrics)
     if options.format == "line":
         from rltui.present.output.status_line import status_line
 
