@@ -26,12 +26,13 @@ import threading
 
 from rltui import RltuiError
 from rltui.core.address import is_remote, parse_logdir
+from rltui.core.installation import to_add
 
 try:
     from aiohttp import web
     from textual_serve.server import Server
 except ModuleNotFoundError as error:
-    sys.exit(f"browser.py: {error}: install rltui with the extra web, as its README says")
+    sys.exit(f"browser.py: {error}: {to_add('textual-serve')}")
 
 #: Keys go to the terminal as soon as it is there.
 FOCUS = """<script>

@@ -15,6 +15,7 @@ import pytest
 
 from rltui.core.address import RemotePath
 from rltui.core.errors import UsageError
+from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.files.remote.server import RemoteServer
 from rltui.files.remote.store import RemoteStore
@@ -216,17 +217,33 @@ def test_an_own_connection_is_opened_anew_after_a_failure(
     assert len(opened) == 2
 
 
-def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fsspec.registry", None)
+@pytest.mark.parametrize("missing", ["fsspec.registry", "s3fs"])
+def test_one_command_adds_all_that_an_address_needs(
+    monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UsageError) as found:
         check_installed(ROOT)
-    assert str(found.value) == "s3://b/runs: needs the extra remote: pip install 'rltui[remote]'"
+    said = f"s3://b/runs: needs fsspec and s3fs: {to_add('fsspec[http]', 's3fs')}"
+    assert str(found.value) == said
 
 
-def test_without_the_package_of_a_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gcsfs", None)
-    with pytest.raises(UsageError, match="gs://b/runs: needs the package gcsfs"):
-        check_installed(RemotePath("gs:", "b", "runs"))
+@pytest.mark.parametrize(
+    ("scheme", "missing", "named"),
+    [
+        ("gs", "gcsfs", "fsspec and gcsfs"),
+        ("sftp", "paramiko", "fsspec and paramiko"),
+        ("https", "aiohttp", "fsspec and aiohttp"),
+        ("oci", "ocifs", "fsspec and ocifs"),
+    ],
+)
+def test_without_the_package_of_a_protocol(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, missing: str, named: str
+) -> None:
+    pytest.importorskip("fsspec", reason="the extra 'remote' is not installed")
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(UsageError, match=f"{scheme}://b/runs: needs {named}: "):
+        check_installed(RemotePath(f"{scheme}:", "b", "runs"))
 
 
 def test_what_a_package_logs_is_not_printed() -> None:
