@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Container, Iterable, Sequence
 from itertools import takewhile
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 from rltui import __version__, commands
 from rltui.commands.command import Command, Exit
@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(clean(message))
 
-    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+    def _print_message(self, message: str, file: object = None) -> None:
         """As argparse prints help and errors, but an error on the way there counts."""
         (emit if file is sys.stdout else tell)(message)
 
