@@ -217,6 +217,17 @@ def test_an_own_connection_is_opened_anew_after_a_failure(
     assert len(opened) == 2
 
 
+@pytest.fixture
+def _not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forgets what other tests have imported for their addresses."""
+    registry = sys.modules["fsspec.registry"]._registry if "fsspec" in sys.modules else {}
+    for scheme in list(registry):
+        monkeypatch.delitem(registry, scheme)
+    for name in [name for name in sys.modules if name.startswith("fsspec.implementations.")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+@pytest.mark.usefixtures("_not_imported")
 @pytest.mark.parametrize("missing", ["fsspec.registry", "s3fs"])
 def test_one_command_adds_all_that_an_address_needs(
     monkeypatch: pytest.MonkeyPatch, missing: str
@@ -228,6 +239,7 @@ def test_one_command_adds_all_that_an_address_needs(
     assert str(found.value) == said
 
 
+@pytest.mark.usefixtures("_not_imported")
 @pytest.mark.parametrize(
     ("scheme", "missing", "named"),
     [
