@@ -46,7 +46,7 @@ def test_a_port_beyond_the_last_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:
-    package = tmp_path / "modules" / "textual_serve"
+    package = tmp_path / "modules" / "aiohttp"  # comes with textual-serve
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise ModuleNotFoundError('No module named it')\n")
     line = last_line(tmp_path, 8000, package.parent)
