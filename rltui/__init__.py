@@ -42,3 +42,8 @@ def __getattr__(name: str) -> object:
     from rltui import api
 
     return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    """What is imported, and what can be: for completion in a Python shell."""
+    return sorted({*globals(), *__all__})

@@ -6,7 +6,7 @@
     python scripts/make_pictures.py --all DIRECTORY --png --only metric --size 120x36
 
 The real command runs headless: keys go in, Textual's screenshot comes out. PNG needs
-``pip install 'rltui[pictures]'`` and a monospace font with block characters (DejaVu Sans Mono).
+``pip install -e '.[pictures]'`` and a monospace font with block characters (DejaVu Sans Mono).
 """
 
 from __future__ import annotations

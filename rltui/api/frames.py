@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rltui.core.errors import UsageError
+from rltui.core.installation import to_add
 
 if TYPE_CHECKING:
     from rltui.api.runs import Points, Run
@@ -36,14 +37,14 @@ def _maker(library: Library | None) -> Callable[[Columns], Any]:
             import pandas
         except ImportError:
             if library is not None:
-                raise UsageError("pandas is not installed: pip install pandas") from None
+                raise UsageError(f"pandas is not installed: {to_add('pandas')}") from None
         else:
             return lambda columns: pandas.DataFrame(dict(columns))
     try:
         import polars
     except ImportError:
         missing = "polars is not installed" if library else "neither pandas nor polars is installed"
-        raise UsageError(f"{missing}: pip install {library or 'pandas'}") from None
+        raise UsageError(f"{missing}: {to_add(library or 'pandas')}") from None
     return lambda columns: polars.DataFrame({k: _for_polars(v) for k, v in columns.items()})
 
 

@@ -12,7 +12,7 @@ import os
 import sys
 
 from rltui.commands.line_cache import LineCache, may_be_kept
-from rltui.commands.standard_output import emit
+from rltui.commands.standard_output import emit, open_closed_streams
 
 #: As of ``typing``, whose import takes longer than the answer to a status bar.
 TYPE_CHECKING = False
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A limited locale or a file name that is not UTF-8 must not cause a traceback.
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     kept = LineCache(arguments, os.environ).read() if may_be_kept(arguments) else None
-    if kept is None:
-        from rltui.cli.program import run
-
-        return run(arguments)
-    code, line = kept
     try:
+        if kept is None:
+            from rltui.cli.program import run
+
+            return run(arguments)
+        code, line = kept
         emit(line)
     except OSError as error:
         from rltui.cli.program import output_failed

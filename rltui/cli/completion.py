@@ -57,7 +57,7 @@ def _bash(rltui: Synopsis) -> str:
         for option in (o for o in command.options if o.value):
             where = values.setdefault(_bash_value(option), [])
             where += [f"{name}:{n}" for n in option.names]
-        chosen = " ".join(c for o in command.operands for c in o.choices)
+        chosen = " ".join(c for o in command.operands for c in o.known)
         if chosen:
             operands.append(f"        {name}:*) words='{chosen}' ;;")
     return _BASH % {
@@ -178,7 +178,7 @@ def _fish(rltui: Synopsis) -> str:
     for command in rltui.commands:
         where = f"'__fish_seen_subcommand_from {command.name}'"
         lines += [_fish_line(where, o) for o in command.options]
-        lines += [_fish_line(where, o) for o in command.operands if o.choices]
+        lines += [_fish_line(where, o) for o in command.operands if o.known]
         if not any(o.is_path for o in command.operands):
             lines.append(f"complete -c rltui -n {where} -f")
     return "\n".join(lines) + "\n"

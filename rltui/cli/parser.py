@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from rltui import __version__, commands
 from rltui.commands.command import Command, Exit
+from rltui.commands.standard_output import emit, tell
 from rltui.core.errors import did_you_mean
 from rltui.core.text import clean
 
@@ -55,6 +56,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(clean(message))
 
+    def _print_message(self, message: str, file: object = None) -> None:
+        """As argparse prints help and errors, but an error on the way there counts."""
+        (emit if file is sys.stdout else tell)(message)
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
@@ -80,7 +85,7 @@ class _PrintCompletion(argparse.Action):
         from rltui.cli.completion import completion_script
         from rltui.cli.synopsis import synopsis_of
 
-        sys.stdout.write(completion_script(str(values), synopsis_of(parser)))
+        emit(completion_script(str(values), synopsis_of(parser)))
         parser.exit()
 
 

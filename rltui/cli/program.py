@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import sys
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from rltui.cli.parser import build_parser, needed_commands, parse, spelled_out
 from rltui.commands import NAMES
 from rltui.commands.colour import choose_colour
 from rltui.commands.command import Exit
+from rltui.commands.standard_output import tell
 from rltui.core.errors import RltuiError, UnreachableError
 
 if TYPE_CHECKING:
@@ -69,7 +69,6 @@ def _guarded(options: argparse.Namespace) -> int:
     log: DebugLog | None = options.debug_log
     try:
         code = options.run(options)
-        sys.stdout.flush()
     except RltuiError as error:
         _complain(str(error))
         # a host that is down is no mistake of who typed the command
@@ -96,5 +95,4 @@ def output_failed(error: OSError) -> int:
 
 
 def _complain(text: str) -> None:
-    with suppress(OSError):  # a terminal that is gone
-        sys.stderr.write(f"rltui: {_harmless(text)}\n")
+    tell(f"rltui: {_harmless(text)}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from dataclasses import dataclass
 
 from rltui.cli.parser import parsers_of
@@ -55,13 +56,34 @@ def _frameworks() -> tuple[str, ...]:
 
 
 def _documents(*parts: str) -> tuple[str, ...]:
-    """What is shipped in a directory, by the names of the files: when rltui is built there is
-    nothing that could read them."""
+    """What is shipped in a directory, by the names of the files."""
     return tuple(sorted(path.stem for path in shipped(*parts).glob("*.yaml")))
 
 
-#: Options whose values are names, shipped ones or the user's own.
-_SHIPPED = {"theme": _themes, "framework": _frameworks}
+def _scenarios() -> tuple[str, ...]:
+    text = shipped("demo", "scenario.py").read_text(encoding="utf-8")
+    return tuple(re.findall(r'^    Scenario\(\s*"([\w-]+)"', text, re.MULTILINE))
+
+
+def _explained() -> tuple[str, ...]:
+    """Metrics, rules and symptoms. Statistics of a metric are names of their own."""
+    metrics = shipped("catalogue", "data", "metrics.yaml").read_text(encoding="utf-8")
+    found = re.findall(r"^ {6}([\w.]+): \{(?:.*\bstats: \[(.*?)\])?", metrics, re.MULTILINE)
+    names = {f"{key}.{s}" if s else key for key, stats in found for s in stats.split(", ")}
+    rules = shipped("health", "data", "rules").glob("*.yaml")
+    for path in (shipped("health", "data", "diagnoses.yaml"), *rules):
+        names.update(re.findall(r"^- id: (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    return tuple(sorted(names))
+
+
+#: Arguments whose values are names, shipped ones or the user's own. The files are searched as text:
+#: when rltui is built, there is nothing that could read them.
+_SHIPPED = {
+    "theme": _themes,
+    "framework": _frameworks,
+    "scenario": _scenarios,
+    "name": _explained,
+}
 
 
 def synopsis_of(parser: argparse.ArgumentParser) -> Synopsis:

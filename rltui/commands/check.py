@@ -29,7 +29,7 @@ from rltui.commands.command import (
 from rltui.commands.departure import departing
 from rltui.commands.serve_metrics import add_metrics, check_metrics
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
-from rltui.commands.standard_output import emit
+from rltui.commands.standard_output import emit, tell
 from rltui.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _told(watcher: Watcher, outages: OutageLines) -> list[Event]:
 def _complain(text: str) -> None:
     from rltui.core.text import clean
 
-    sys.stderr.write(f"rltui: {clean(text)}\n")
+    tell(f"rltui: {clean(text)}\n")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -213,11 +213,7 @@ def _follow(options: argparse.Namespace) -> int:
 
 def _judged(options: argparse.Namespace) -> tuple[int, str]:
     """Exit code, and what is to be printed."""
-    if options.format == "openmetrics":
-        from rltui.present.output.openmetrics import need_prometheus
-
-        need_prometheus()
-        check_metrics(options.metrics)
+    check_metrics(options.metrics)
     config = open_config(options)
     # a mistake beside a pipe is told now, not when the training is over
     session = open_session(options, config, partial=not is_piped(options))
@@ -241,7 +237,7 @@ def _document(options: argparse.Namespace, session: Session) -> str:
     if options.format == "openmetrics":
         from rltui.present.output.openmetrics import openmetrics
 
-        return openmetrics(session, options.metrics).decode()
+        return openmetrics(session, options.metrics)
     if options.format == "line":
         from rltui.present.output.status_line import status_line
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rltui.commands.standard_output import tell
 from rltui.core.address import parse_logdir
 from rltui.core.errors import UsageError
 
@@ -180,9 +180,9 @@ def report_notes(notes: Iterable[Note], most: int, indent: str = "rltui: ") -> N
 
     notes = list(notes)
     for note in notes[:most]:
-        sys.stderr.write(f"{indent}{note_text(note, str(note.path))}\n")
+        tell(f"{indent}{note_text(note, str(note.path))}\n")
     if len(notes) > most:
-        sys.stderr.write(f"{indent}and {len(notes) - most} more notes\n")
+        tell(f"{indent}and {len(notes) - most} more notes\n")
 
 
 def report_trouble(session: Session) -> None:
@@ -195,7 +195,7 @@ def report_trouble(session: Session) -> None:
 def with_faults(code: int, faults: Sequence[str]) -> int:
     """The exit code where rltui itself failed in some run, which is said on standard error."""
     for fault in faults[:_MOST_TROUBLES]:
-        sys.stderr.write(f"rltui: {fault}\n")
+        tell(f"rltui: {fault}\n")
     return Exit.INTERNAL if faults else code
 
 
@@ -204,14 +204,14 @@ def nothing_readable(options: argparse.Namespace, session: Session) -> int:
     from rltui.core.text import clean
 
     if session.unmatched:
-        sys.stderr.write(f"rltui: {session.unmatched}\n")
+        tell(f"rltui: {session.unmatched}\n")
         return Exit.NOTHING
     names = ", ".join(clean(str(p)) for p in options.logdirs)
     died = [(r, r.verdict.crash) for r in session.runs()]
     what = "no row of metrics" if any(crash for _, crash in died) else "no readable log"
-    sys.stderr.write(f"rltui: {what} below {names}\n")
+    tell(f"rltui: {what} below {names}\n")
     for run, crash in died:
         if crash is not None:
-            sys.stderr.write(f"  {run.name}: {crash.kind.value}: {crash.reason}\n")
+            tell(f"  {run.name}: {crash.kind.value}: {crash.reason}\n")
     report_notes(session.troubles(), 10, "  ")
     return Exit.NOTHING

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rltui.commands.command import Command, Exit, add_screen, number_in, open_config
 from rltui.commands.departure import Departure, departing
+from rltui.commands.standard_output import emit
 
 #: Steps of a whole run.
 _TOTAL_STEPS = 400
@@ -33,8 +34,7 @@ def _run(options: argparse.Namespace) -> int:
     from rltui.demo import SCENARIOS
 
     if options.list:
-        for scenario in SCENARIOS.values():
-            sys.stdout.write(f"{scenario.id:18} {scenario.summary}\n")
+        emit("".join(f"{s.id:18} {s.summary}\n" for s in SCENARIOS.values()))
         return Exit.OK
     return departing(partial(_watch, options), sys.stderr)
 

@@ -36,6 +36,8 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Any, TextIO
 
+from rltui.commands.standard_output import discard, emit
+
 #: What an orderly end may take after a signal.
 GRACE_S = 1.2
 #: What saving may take in an end by force, and the whole of it: every step can be blocked.
@@ -233,11 +235,8 @@ def hang_up() -> None:
 
 def say_last(text: str) -> None:
     """Write ``text`` to standard output, if that still leads anywhere."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        _discard(sys.stdout)
+    with contextlib.suppress(OSError, ValueError):
+        emit(text)
 
 
 class _Output:
@@ -286,16 +285,7 @@ def _silence() -> None:
     for stream in (sys.stdout, sys.stderr):
         descriptor = _descriptor(stream)
         if descriptor is not None and _is_gone(descriptor):
-            _discard(stream)
-
-
-def _discard(stream: TextIO) -> None:
-    """Let a stream lead nowhere: the interpreter flushes it once more when it ends, and an error
-    would turn the exit code into 120."""
-    with contextlib.suppress(OSError, ValueError):
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, stream.fileno())
-        os.close(null)
+            discard(stream)
 
 
 def _within(seconds: float, action: Callable[[], object]) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
 #: Extras for those who work on rltui.
-_NOT_FOR_USERS = ("dev",)
+_NOT_FOR_USERS = ("dev", "pictures")
 _VARIABLES = (
     *("TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR"),
     *("TERM_PROGRAM", "LC_ALL", "LC_CTYPE", "LANG"),
@@ -84,23 +84,31 @@ def _config(path: Path | None) -> tuple[Config, str]:
 
 
 def packages() -> dict[str, Any]:
-    """Versions of what rltui requires, and which extras are installed."""
+    """Versions of what rltui requires, which extras are installed, and how others are added."""
     from importlib import metadata
+
+    from rltui.core.installation import to_add
 
     try:
         required = metadata.requires("rltui") or []
     except metadata.PackageNotFoundError:  # run from a checkout
         required = []
     packages: dict[str, str | None] = {}
-    extras: dict[str, bool] = {}
+    extras: dict[str, list[str]] = {}
+    lacking: set[str] = set()
     for line in required:
         name, extra = _NAME.match(line), _EXTRA.search(line)
         if name is None or (extra and extra[1] in _NOT_FOR_USERS):
             continue
         version = packages[name[0]] = _version(name[0])
         if extra:
-            extras[extra[1]] = extras.get(extra[1], True) and version is not None
-    return {"packages": packages, "extras": extras}
+            extras.setdefault(extra[1], []).append(line.partition(";")[0].strip())
+            lacking.update([extra[1]] if version is None else [])
+    return {
+        "packages": packages,
+        "extras": {extra: extra not in lacking for extra in extras},
+        "missing": {x: to_add(*wanted) for x, wanted in extras.items() if x in lacking},
+    }
 
 
 def _version(name: str) -> str | None:

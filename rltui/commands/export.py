@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -20,6 +19,7 @@ from rltui.commands.command import (
     with_faults,
 )
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
+from rltui.commands.standard_output import emitted
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 
@@ -56,7 +56,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rltui.files.output_target import check_target, standard_output, target_file
+    from rltui.files.output_target import check_target, target_file
     from rltui.present.output.points import export_names, export_rows
 
     if is_piped(options):
@@ -77,10 +77,11 @@ def _run(options: argparse.Namespace) -> int:
     tags = _chosen(runs, options.tags) if options.tags else None
     report_notes((n for n in session.troubles() if n.level >= Level.WATCH), _MOST_NOTES)
     rows = export_rows(zip(export_names(session, runs), runs, strict=True), tags)
-    place: AbstractContextManager[BinaryIO]
-    place = standard_output() if target is None else target_file(target)
-    with place as out:
-        _write(rows, form, out)
+    if target is None:
+        emitted(lambda out: _write(rows, form, out.buffer))
+    else:
+        with target_file(target) as file:
+            _write(rows, form, file)
     return with_faults(Exit.OK, session.faults)
 
 

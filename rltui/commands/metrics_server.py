@@ -19,7 +19,13 @@ from rltui.core.errors import UsageError
 from rltui.core.text import clean
 
 PATH = "/metrics"
-_CONTENT = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+HEALTH = "/healthz"
+_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+#: What a client can ask for -> the content type of the page, whose text is the same in all.
+_CONTENT = {
+    "application/openmetrics-text": "application/openmetrics-text; version=1.0.0; charset=utf-8",
+    **dict.fromkeys(("text/plain", "text/*", "*/*"), _TEXT),
+}
 #: Limits of a request: bytes of its head, seconds to send it, and connections at one time.
 _HEAD_BYTES = 8192
 _HEAD_S = 5.0
@@ -126,14 +132,17 @@ class MetricsServer:
         target = rest.partition(b" ")[0].partition(b"?")[0]
         if method not in (b"GET", b"HEAD"):
             return _reply("405 Method Not Allowed", b"only GET\n", "Allow: GET, HEAD\r\n")
-        if target != PATH.encode():
-            return _reply("404 Not Found", f"only {PATH}\n".encode())
-        try:
-            page = await asyncio.wait_for(self._wanted(), _RENDER_S)
-        except asyncio.TimeoutError:
-            return _reply("503 Service Unavailable", b"busy reading logs\n")
-        reply = _reply("200 OK", page, kind=_CONTENT)
-        return reply if method == b"GET" else reply[: -len(page)]
+        if target == HEALTH.encode():  # also while logs are read, which may take long
+            body, kind = b"ok\n", _TEXT
+        elif target == PATH.encode():
+            try:
+                body, kind = await asyncio.wait_for(self._wanted(), _RENDER_S), _content_for(head)
+            except asyncio.TimeoutError:
+                return _reply("503 Service Unavailable", b"busy reading logs\n")
+        else:
+            return _reply("404 Not Found", f"only {PATH} and {HEALTH}\n".encode())
+        reply = _reply("200 OK", body, kind=kind)
+        return reply if method == b"GET" else reply[: -len(body)]
 
     async def _wanted(self) -> bytes:
         """The page, rendered for this request or for one shortly before."""
@@ -163,6 +172,21 @@ class MetricsServer:
         self._made = self._loop.time()
         if not page.done():
             page.set_result(content)
+
+
+def _content_for(head: bytes) -> str:
+    """The content type that the ``Accept`` of a request prefers; text where it prefers none."""
+    best, found = 0.0, _TEXT
+    for line in head.decode("latin-1").lower().split("\r\n")[1:]:
+        name, _, value = line.partition(":")
+        for wish in value.split(",") if name == "accept" else ():
+            kind, *words = (word.strip() for word in wish.split(";"))
+            parameters = dict(word.partition("=")[::2] for word in words)
+            with suppress(ValueError):
+                quality = float(parameters.get("q", "1"))
+                if kind in _CONTENT and quality > best:
+                    best, found = quality, _CONTENT[kind]
+    return found
 
 
 async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import closing
-from functools import partial
 
 from rltui.commands.command import (
     Command,
@@ -18,6 +17,7 @@ from rltui.commands.command import (
 )
 from rltui.commands.departure import departing
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
+from rltui.commands.standard_output import tell
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -81,21 +81,24 @@ def _open_and_serve(options: argparse.Namespace) -> int:
 
 def _serve(options: argparse.Namespace) -> int:
     from rltui.commands.metrics_server import MetricsServer
-    from rltui.present.output.openmetrics import need_prometheus, openmetrics
+    from rltui.present.output.openmetrics import openmetrics
     from rltui.session.following import turns
 
-    need_prometheus()
     check_metrics(options.metrics)
     session = open_session(options, open_config(options), waits=True, partial=True)
     report_trouble(session)
+
+    def page() -> bytes:
+        return openmetrics(session, options.metrics).encode()
+
     try:
         with MetricsServer(options.listen) as server:
-            sys.stderr.write(f"rltui: serving {server.url}\n")
+            tell(f"rltui: serving {server.url}\n")
             with closing(turns(session, wake=server.asked)) as each:
                 for _ in each:
                     if not session.busy:
-                        server.answer(partial(openmetrics, session, options.metrics))
-            server.end(partial(openmetrics, session, options.metrics))
+                        server.answer(page)
+            server.end(page)
     except KeyboardInterrupt:
         pass
     return Exit.OK

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.commands.command import Command, Exit
+from rltui.commands.standard_output import tell
 
 if TYPE_CHECKING:
     from rltui.remote.stream import Stream
@@ -58,7 +59,7 @@ def _listen(stream: Stream) -> None:
         while data := os.read(0, _PIECE):
             stream.take(data)
     except (OSError, WireError) as error:
-        sys.stderr.write(f"rltui: standard input: {error}\n")
+        tell(f"rltui: standard input: {error}\n")
     os._exit(Exit.OK)
 
 

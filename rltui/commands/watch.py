@@ -25,6 +25,7 @@ from rltui.commands.command import (
 )
 from rltui.commands.departure import Departure, departing, say_last
 from rltui.commands.standard_input import is_piped, kept_open, take_pipe
+from rltui.commands.standard_output import tell
 from rltui.commands.terminal import has_terminal, in_browser, need_terminal
 from rltui.core.text import cell_width, clean, fit
 
@@ -137,7 +138,7 @@ def _list_suggestions() -> int:
 
     paths = _path_display()
     suggestions = LogdirFinder(paths.directory, os.environ, paths.home).find()
-    sys.stderr.write(
+    tell(
         "usage: rltui watch LOGDIR...\n"
         "rltui: name a LOGDIR: there is no terminal to choose one on. This was found:\n"
         + suggestions_text(suggestions, paths, SystemClock().now())

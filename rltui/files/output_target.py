@@ -1,10 +1,9 @@
-"""Where a result in bytes goes: standard output, or a file that is written whole or not at all."""
+"""A file that is written whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import stat
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -82,16 +81,3 @@ def _new_mode() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
-
-
-@contextmanager
-def standard_output() -> Iterator[BinaryIO]:
-    """Standard output as a stream of bytes; a reader that quits early (``| head``) ends the
-    block."""
-    try:
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        # Keeps the interpreter from complaining about the same pipe again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

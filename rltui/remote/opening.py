@@ -11,6 +11,8 @@ from pathlib import Path
 from rltui.core.address import RAY, SSH, RemotePath, is_remote
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError, UsageError
+from rltui.core.installation import to_add
+from rltui.files.remote.stores import needs
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.follow.log_search import Choose, Wants
 from rltui.sources.follow.reader import Reader
@@ -100,7 +102,7 @@ def _by_sftp(logdirs: Sequence[Path], wishes: Wishes) -> tuple[Reading, Sequence
     if not all(map(find_spec, ("fsspec", "paramiko"))):
         raise SourceError(
             f"{logdirs[0]}: there is no rltui on {host}: install it there (RLTUI_REMOTE_COMMAND is "
-            "its path, if ssh does not find it), or pip install 'rltui[remote]' here, for sftp"
+            f"its path, if ssh does not find it), or here, for sftp: {to_add(*needs('sftp'))}"
         )
     return _open("", paths, wishes), paths
 

@@ -68,9 +68,9 @@ def test_without_a_library_it_says_which(runs: rltui.Runs, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(rltui.RltuiError, match="neither pandas nor polars is installed"):
         runs.frame()
-    with pytest.raises(rltui.RltuiError, match="pandas is not installed: pip install pandas"):
+    with pytest.raises(rltui.RltuiError, match=r"pandas is not installed: .* install pandas"):
         runs.frame(library="pandas")
-    with pytest.raises(rltui.RltuiError, match="polars is not installed: pip install polars"):
+    with pytest.raises(rltui.RltuiError, match=r"polars is not installed: .* install polars"):
         runs.frame(library="polars")
 
 

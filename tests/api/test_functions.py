@@ -46,6 +46,7 @@ def test_the_public_names_and_their_parameters_stay() -> None:
     assert set(rltui.__all__) == {
         *("RltuiError", "Runs", "Verdicts", "__version__", "follow", "judge", "read"),
     }
+    assert set(rltui.__all__) <= set(dir(rltui)), "a Python shell completes them"
     common = ["logdir", "run", "framework", "algorithm"]
     expected = {
         rltui.read: [*common, "config"],

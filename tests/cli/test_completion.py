@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
@@ -16,6 +17,7 @@ from rltui.cli.completion import completion_script
 from rltui.cli.parser import SHELLS, build_parser
 from rltui.cli.synopsis import synopsis_of
 from rltui.commands import COMMANDS
+from rltui.demo import SCENARIOS
 from tests.commands.conftest import Cli
 
 #: What is typed -> what is offered.
@@ -33,6 +35,10 @@ CASES = {
     "rltui watch --theme da": ["dark"],
     "rltui check --framework trl-p": ["trl-ppo-classic"],
     "rltui explain --framework cl": ["cleanrl"],
+    "rltui explain grad_ex": ["grad_explosion"],
+    "rltui explain setting_c": ["setting_changed"],
+    "rltui explain response_length.me": ["response_length.mean"],
+    "rltui demo --scenario sl": ["slow-step"],
 }
 
 pytestmark = pytest.mark.usefixtures("_in_a_directory")
@@ -64,6 +70,16 @@ def test_the_script_is_printed(cli: Cli, shell: str) -> None:
     result = cli("--print-completion", shell)
     assert (result.code, result.err) == (0, "")
     assert result.out == script(shell)
+
+
+def test_all_names_are_offered_that_there_are(cli: Cli) -> None:
+    """The script is made without reading a document."""
+    operands = {c.name: c for c in synopsis_of(build_parser(COMMANDS)).commands}
+    document = json.loads(cli("explain", "--json").out)
+    explained = {name for kind in ("metrics", "rules", "symptoms") for name in document[kind]}
+    assert set(operands["explain"].operands[0].known) == explained
+    scenarios = next(o.known for o in operands["demo"].options if "--scenario" in o.names)
+    assert list(scenarios) == list(SCENARIOS)
 
 
 def test_another_shell_is_an_error(cli: Cli) -> None:
@@ -142,7 +158,7 @@ def test_fish_describes_options_but_not_each_value(tmp_path: Path) -> None:
 def test_fish_offers_paths(tmp_path: Path) -> None:
     need("fish")
     (tmp_path / "rltui.fish").write_text(script("fish"))
-    ask = "source rltui.fish; complete -C 'rltui check lo'; complete -C 'rltui explain lo'"
+    ask = "source rltui.fish; complete -C 'rltui check lo'; complete -C 'rltui explain ./lo'"
     assert output("fish", "--no-config", "-c", ask).splitlines() == ["logs of mine/"]
 
 
@@ -161,6 +177,8 @@ def test_zsh_completes_in_its_line_editor(tmp_path: Path) -> None:
         assert line.completed("rltui watch --theme hi") == "rltui watch --theme high-contrast"
         assert line.completed("rltui help sn") == "rltui help snapshot"
         assert line.completed("rltui --color n") == "rltui --color never"
+        assert line.completed("rltui demo --scenario slo") == "rltui demo --scenario slow-step"
+        assert line.completed("rltui explain grad_ex") == "rltui explain grad_explosion"
         assert line.completed("rltui check lo") == "rltui check logs\\ of\\ mine/"
 
 

@@ -10,10 +10,13 @@ import shutil
 import socket
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -121,6 +124,7 @@ def test_another_driver_is_no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_example_says_what_is_wrong_before_it_serves(arguments: list[str], said: str) -> None:
+    pytest.importorskip("textual_serve", reason="the extra 'web' is not installed")
     example = [sys.executable, str(ROOT / "examples/browser.py"), *arguments]
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
@@ -130,81 +134,153 @@ def test_the_example_says_what_is_wrong_before_it_serves(arguments: list[str], s
     assert done.stderr.startswith(said)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
-def test_a_browser_shows_the_example(tmp_path: Path) -> None:
+# -- examples/browser.py -------------------------------------------------------------------
+
+
+@contextmanager
+def example(home: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """The server of the example, and the address that it prints."""
     pytest.importorskip("textual_serve", reason="the extra 'web' is not installed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, str(ROOT / "examples/browser.py"), str(LOGDIR), str(port)]
-    with (tmp_path / "server.log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, env=environment(tmp_path))
+    environ = {**environment(home), "PYTHONUNBUFFERED": ""}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environ) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().decode().strip()
+            assert address.startswith(f"http://localhost:{port}/")
+            yield server, address
+        finally:
+            server.kill()
+
+
+def status(url: str) -> int:
     try:
-        picture = asyncio.run(_picture(port, tmp_path / "profile"))
-    finally:
-        server.terminate()
-        server.wait(PATIENCE_S)
-    assert picture.startswith(b"\x89PNG")
-    assert len(picture) > 50_000  # an empty terminal has 12,000
+        with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
 
 
-async def _picture(port: int, profile: Path) -> bytes:
-    """A picture of the page once the app has painted, as PNG."""
+def test_the_page_is_below_a_secret_path_alone(tmp_path: Path) -> None:
+    """Other users of the machine reach the port."""
+    with example(tmp_path) as (_, address):
+        place, _, secret = address.rstrip("/").rpartition("/")
+        assert len(secret) > 20
+        assert status(address) == 200
+        for path in ("/", "/ws", "/static/js/textual.js", "/download/x", f"/{secret[1:]}/"):
+            assert status(place + path) == 404, path
+
+
+def test_the_server_ends_when_nobody_reads_it(tmp_path: Path) -> None:
+    """As when the ssh that started it ends: without a terminal there is no signal. A tab that is
+    still open does not keep it."""
+
+    async def leave(server: subprocess.Popen[bytes], page: str) -> int:
+        import aiohttp  # comes with textual-serve
+
+        async with aiohttp.ClientSession() as http, http.ws_connect(f"{page}ws") as tab:
+            await asyncio.wait_for(tab.receive_bytes(), PATIENCE_S)  # the app paints
+            assert server.stdout is not None
+            server.stdout.close()
+            return await asyncio.to_thread(server.wait, PATIENCE_S)
+
+    with example(tmp_path) as (server, address):
+        assert asyncio.run(leave(server, address)) == 0
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_in_a_browser(tmp_path: Path) -> None:
+    """The first key counts without a click, and nothing comes from elsewhere."""
+    with example(tmp_path) as (_, address):
+        asked, picture = asyncio.run(_visit(address, tmp_path / "profile"))
+        assert any(url.endswith("textual.js") for url in asked)
+        place = address.partition("//")[2].partition("/")[0]
+        assert [url for url in asked if urlsplit(url).netloc != place] == []
+        assert picture.startswith(b"\x89PNG")
+        assert len(picture) > 50_000  # an empty terminal has 12,000
+
+
+#: Resolves once an element has a class.
+_HAS = """new Promise(done => {{
+    const there = () => document.querySelector("{0}") && done(true);
+    new MutationObserver(there).observe(document, {{attributes: true, subtree: true}});
+    there();
+}})"""
+
+
+async def _visit(address: str, profile: Path) -> tuple[list[str], bytes]:
+    """Look at the page, and press q: what the browser asked for, and what it showed before."""
     import aiohttp  # comes with textual-serve
 
-    async with aiohttp.ClientSession() as http:
-        await _reached(http, f"http://localhost:{port}/")
-        browser = await asyncio.create_subprocess_exec(
-            str(CHROMIUM),
-            *("--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0"),
-            *("--window-size=1200,700", f"--user-data-dir={profile}", f"http://localhost:{port}/"),
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            assert browser.stderr is not None
-            line = b""
-            while b"DevTools listening on" not in line:
-                line = await asyncio.wait_for(browser.stderr.readline(), PATIENCE_S)
-                assert line, "the browser has ended"
-            debugger = line.decode().split(":")[-1].split("/")[0]
-            return await _painted(http, f"http://127.0.0.1:{debugger}/json")
-        finally:
-            browser.terminate()
-            await browser.wait()
-
-
-async def _reached(http: object, url: str) -> None:
-    """Wait until the server answers."""
-    while not await _answers(http, url):
-        await asyncio.sleep(0.1)
-
-
-async def _answers(http: object, url: str) -> bool:
-    import aiohttp
-
-    assert isinstance(http, aiohttp.ClientSession)
+    browser = await asyncio.create_subprocess_exec(
+        str(CHROMIUM),
+        *("--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0"),
+        *("--disable-background-networking", "--window-size=1200,700"),
+        *(f"--user-data-dir={profile}", "about:blank"),
+        stderr=asyncio.subprocess.PIPE,
+    )
     try:
-        async with http.get(url) as answer:
-            return answer.status == 200
-    except aiohttp.ClientConnectionError:
-        return False
+        assert browser.stderr is not None
+        line = b""
+        while b"DevTools listening on" not in line:
+            line = await asyncio.wait_for(browser.stderr.readline(), PATIENCE_S)
+            assert line, "the browser has ended"
+        debugger = line.decode().split(":")[-1].split("/")[0]
+        async with aiohttp.ClientSession() as http:
+            async with http.get(f"http://127.0.0.1:{debugger}/json") as answer:
+                page = next(p for p in await answer.json() if p["type"] == "page")
+            async with http.ws_connect(page["webSocketDebuggerUrl"], max_msg_size=0) as wire:
+                return await asyncio.wait_for(_used(Page(wire), address), PATIENCE_S)
+    finally:
+        browser.terminate()
+        await browser.wait()
 
 
-async def _painted(http: object, pages: str) -> bytes:
-    """Take pictures until one is more than an empty terminal; the last one anyway."""
-    import aiohttp
+async def _used(page: Page, address: str) -> tuple[list[str], bytes]:
+    await page.do("Network.enable")
+    await page.do("Page.enable")
+    await page.do("Page.navigate", url=address)
+    await page.until("Page.loadEventFired")
+    await page.do("Runtime.evaluate", expression=_HAS.format("body.-first-byte"), awaitPromise=True)
+    picture = b""
+    while len(picture) <= 50_000:  # it paints after that
+        shot = await page.do("Page.captureScreenshot")
+        picture = base64.b64decode(shot["data"])
+    key = {"key": "q", "text": "q", "code": "KeyQ", "windowsVirtualKeyCode": 81}
+    await page.do("Input.dispatchKeyEvent", type="keyDown", **key)
+    await page.do("Input.dispatchKeyEvent", type="keyUp", **key)
+    await page.do("Runtime.evaluate", expression=_HAS.format("body.-closed"), awaitPromise=True)
+    return page.asked, picture
 
-    assert isinstance(http, aiohttp.ClientSession)
-    async with http.get(pages) as answer:
-        page = next(p for p in await answer.json() if p["type"] == "page")
-    async with http.ws_connect(page["webSocketDebuggerUrl"], max_msg_size=0) as socket_:
-        picture = b""
-        for number in range(1, 60):
-            await socket_.send_json({"id": number, "method": "Page.captureScreenshot"})
-            while (message := await socket_.receive_json()).get("id") != number:
-                pass
-            picture = base64.b64decode(message["result"]["data"])
-            if len(picture) > 50_000:
-                break
-            await asyncio.sleep(0.5)
-        return picture
+
+class Page:
+    """A page of Chromium by its debugging protocol."""
+
+    def __init__(self, wire: Any) -> None:
+        self._wire, self._number = wire, 0
+        self._seen: list[str] = []
+        self.asked: list[str] = []
+        """The addresses that were asked for."""
+
+    async def do(self, method: str, **parameters: object) -> dict[str, Any]:
+        self._number += 1
+        await self._wire.send_json({"id": self._number, "method": method, "params": parameters})
+        while (message := await self._next()).get("id") != self._number:
+            pass
+        assert "error" not in message, message
+        found: dict[str, Any] = message["result"]
+        return found
+
+    async def until(self, event: str) -> None:
+        while event not in self._seen:
+            await self._next()
+
+    async def _next(self) -> dict[str, Any]:
+        message: dict[str, Any] = await self._wire.receive_json()
+        self._seen.append(message.get("method", ""))
+        if self._seen[-1] == "Network.requestWillBeSent":
+            self.asked.append(message["params"]["request"]["url"])
+        return message

@@ -74,10 +74,12 @@ def test_extras_that_are_there_are_apart_from_those_that_are_missing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = doctor(capsys)[1]
-    found["extras"] = {"metrics": True, "parquet": False, "ray": False, "web": True}
+    found["extras"] = {"parquet": False, "ray": False, "remote": True, "web": True}
+    found["missing"] = {"parquet": "pipx inject rltui pyarrow", "ray": "pipx inject rltui ray"}
     shown = [line.split(maxsplit=1) for line in doctor_text(found).splitlines() if line]
-    assert ["extras", "metrics, web"] in shown
-    assert ["missing", "parquet, ray: pip install 'rltui[NAME]'"] in shown
+    assert ["extras", "remote, web"] in shown
+    assert ["missing", "parquet: pipx inject rltui pyarrow"] in shown
+    assert ["ray:", "pipx inject rltui ray"] in shown
 
 
 def test_runs_files_and_formats(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from rltui.core.batch import RunKey
+from rltui.core.installation import to_add
 from rltui.files.output_target import target_file
 from rltui.present.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
 from rltui.session import Session
@@ -419,7 +420,7 @@ def test_without_pyarrow_it_says_what_to_install(
     monkeypatch.setattr("rltui.present.output.parquet.find_spec", lambda name: None)
     result = cli("export", bad_logs, "-o", tmp_path / "x.parquet")
     assert (result.code, result.out) == (2, "")
-    assert "pip install 'rltui[parquet]'" in result.err
+    assert to_add("pyarrow") in result.err
     assert not (tmp_path / "x.parquet").exists()
 
 

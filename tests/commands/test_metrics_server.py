@@ -15,11 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.commands.metrics_server import MetricsServer
+from rltui.commands.metrics_server import MetricsServer, _content_for
 from rltui.commands.serve_metrics import _address
 from rltui.core.errors import UsageError
 
 PATIENCE_S = 60.0
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 PAGE = b"rltui_level 2.0\n# EOF\n"
 
 
@@ -64,7 +66,7 @@ def sent(server: MetricsServer, request: bytes) -> bytes:
 
 def page(server: MetricsServer) -> bytes:
     with urllib.request.urlopen(server.url, timeout=PATIENCE_S) as answer:
-        assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
+        assert answer.headers["Content-Type"] == TEXT
         return bytes(answer.read())
 
 
@@ -88,6 +90,50 @@ def test_only_get_of_the_page(server: MetricsServer, request_: bytes, status: by
     answer = sent(server, request_)
     assert answer.partition(b"\r\n")[0] == b"HTTP/1.1 " + status
     assert (PAGE in answer) == (status == b"200 OK" and request_.startswith(b"GET"))
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("*/*", TEXT),
+        ("text/plain", TEXT),
+        ("text/html, */*;q=0.8", TEXT),
+        ("application/openmetrics-text", OPENMETRICS),
+        ("Application/OpenMetrics-Text; version=1.0.0", OPENMETRICS),
+        ("application/openmetrics-text;q=0.2, text/plain;q=0.4", TEXT),
+        ("application/openmetrics-text;q=0, text/plain", TEXT),
+        ("application/openmetrics-text;q=high", TEXT),
+        (  # of Prometheus 3
+            "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+            "application/openmetrics-text;version=0.0.1;q=0.4,"
+            "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,"
+            "text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
+            OPENMETRICS,
+        ),
+    ],
+)
+def test_the_page_has_the_format_that_is_asked_for(
+    server: MetricsServer, accept: str, kind: str
+) -> None:
+    request = urllib.request.Request(server.url, headers={"Accept": accept})
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+        assert answer.headers["Content-Type"] == kind
+        assert answer.read() == PAGE
+
+
+def test_it_says_that_it_is_there_while_logs_are_read() -> None:
+    with MetricsServer(("127.0.0.1", 0)) as server:  # nobody renders
+        assert sent(server, b"GET /healthz HTTP/1.1\r\n\r\n").endswith(b"\r\n\r\nok\n")
+        head = sent(server, b"HEAD /healthz HTTP/1.1\r\n\r\n")
+        assert b" 200 OK\r\n" in head
+        assert head.endswith(b"\r\n\r\n")
+        assert not server.asked.is_set()
+
+
+@given(accept=st.text(max_size=200))
+def test_any_accept_gets_one_of_the_two(accept: str) -> None:
+    head = f"GET /metrics HTTP/1.1\r\nAccept: {accept}\r\n\r\n"
+    assert _content_for(head.encode()) in (TEXT, OPENMETRICS)
 
 
 @settings(deadline=None, max_examples=60)

@@ -143,7 +143,6 @@ def test_a_live_session_shows_the_others_and_waits(
 def test_who_serves_says_what_is_missing(
     cli: Cli, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("prometheus_client", reason="the extra metrics is not installed")
     monkeypatch.setattr("rltui.session.following.turns", interrupted)
     result = cli("serve-metrics", runs, tmp_path / "none", "--listen", "127.0.0.1:0")
     assert result.code == 0

@@ -30,8 +30,6 @@ DOCUMENT, EXPORT = "a document of rltui", "an export of rltui"
 def test_a_result_is_no_log(
     cli: Cli, well: Path, tmp_path: Path, verb: str, name: str, what: str
 ) -> None:
-    if "openmetrics" in verb:
-        pytest.importorskip("prometheus_client", reason="the extra 'metrics' is not installed")
     written = cli(*verb.split(), well)
     assert written.code == 0
     (well / name).write_text(written.out)

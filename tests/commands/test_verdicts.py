@@ -153,6 +153,7 @@ RUN = {
     "suspects",
     "projections",
     "skipped",
+    "faults",
 }
 SOURCE = {"path", "format", "bytes", "records", "notes"}
 NOTE = {"path", "offset", "level", "message"}

@@ -113,8 +113,6 @@ def test_every_recipe_with_a_shell_block_is_run() -> None:
 
 @pytest.mark.parametrize("section", RECIPES)
 def test_what_is_pasted_works(desk: Desk, section: str) -> None:
-    if section.startswith("Prometheus"):
-        pytest.importorskip("prometheus_client", reason="the extra 'metrics' is not installed")
     worked, words = RECIPES[section]
     output = ""
     for block in PAGE:

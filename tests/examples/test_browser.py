@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from rltui.core.installation import to_add
+
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "browser.py"
 
 
@@ -44,8 +46,8 @@ def test_a_port_beyond_the_last_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:
-    package = tmp_path / "modules" / "textual_serve"
+    package = tmp_path / "modules" / "aiohttp"  # comes with textual-serve
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise ModuleNotFoundError('No module named it')\n")
     line = last_line(tmp_path, 8000, package.parent)
-    assert line == "browser.py: No module named it; pip install 'rltui[web]'"
+    assert line == f"browser.py: No module named it: {to_add('textual-serve')}"

@@ -16,7 +16,7 @@ import yaml
 
 from rltui.cli.parser import build_parser
 from rltui.commands import COMMANDS
-from rltui.commands.metrics_server import PATH
+from rltui.commands.metrics_server import HEALTH, PATH
 from tests.places import ROOT
 
 EXAMPLES = ROOT / "examples" / "kubernetes"
@@ -43,6 +43,7 @@ def test_the_port_is_the_one_that_is_scraped_and_probed() -> None:
     (port,) = SIDECAR["ports"]
     assert POD["metadata"]["annotations"]["prometheus.io/port"] == str(port["containerPort"])
     assert SIDECAR["readinessProbe"]["httpGet"] == {"path": PATH, "port": port["name"]}
+    assert SIDECAR["livenessProbe"]["httpGet"] == {"path": HEALTH, "port": port["name"]}
 
 
 def test_the_sidecar_only_reads_what_the_training_writes() -> None:
@@ -55,11 +56,6 @@ def test_the_sidecar_only_reads_what_the_training_writes() -> None:
 
 def test_image_and_manifest_name_the_same_user() -> None:
     assert f"USER {SIDECAR['securityContext']['runAsUser']}:" in DOCKERFILE
-
-
-def test_the_image_has_the_extra_that_the_server_needs() -> None:
-    (extra,) = re.findall(r"'\.\[(\w+)\]'", DOCKERFILE)
-    assert f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text("utf-8")
 
 
 def test_what_the_image_copies_is_enough_to_build_rltui(tmp_path: Path) -> None:

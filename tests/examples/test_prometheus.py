@@ -39,11 +39,10 @@ def promtool(*arguments: str, text: bytes = b"") -> None:
 
 
 def verdicts() -> bytes:
-    pytest.importorskip("prometheus_client", reason="the extra 'metrics' is not installed")
     session = Session([LOGDIR])
     session.scan()
     session.read_all()
-    return openmetrics(session)
+    return openmetrics(session).encode()
 
 
 def test_alerts_and_dashboard_name_gauges_that_exist() -> None:
@@ -80,7 +79,6 @@ def test_the_text_and_the_rules_pass_promtool() -> None:
 
 @needs_prometheus
 def test_prometheus_scrapes_and_the_alert_fires(tmp_path: Path) -> None:
-    pytest.importorskip("prometheus_client", reason="the extra 'metrics' is not installed")
     logdir = tmp_path / "runs"
     shutil.copytree(
         LOGDIR, logdir, copy_function=shutil.copy

@@ -14,13 +14,20 @@ from typing import Any
 from rltui.core.address import RAY, SSH, RemotePath
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
+from rltui.core.installation import to_add
 from rltui.core.text import clean
 from rltui.files.remote.server import RemoteServer
 from rltui.files.remote.store import PACE_S, RemoteStore
 
-_EXTRA = "needs the extra remote: pip install 'rltui[remote]'"
-#: Protocols whose packages are in that extra.
-_INCLUDED = ("http", "https", "sftp")
+#: The package of a protocol, beside fsspec. Of others fsspec says it, once it is there.
+_PACKAGES = {
+    "sftp": "paramiko",
+    **dict.fromkeys(("s3", "s3a"), "s3fs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("az", "abfs", "abfss"), "adlfs"),
+    "hf": "huggingface_hub",
+    "hdfs": "pyarrow",
+}
 _SILENT = logging.NullHandler()
 _STORES: dict[tuple[str, ...], RemoteStore] = {}
 
@@ -50,35 +57,39 @@ def connect(path: Path, clock: Clock, pace_s: float) -> RemoteStore:
     return store
 
 
+def needs(scheme: str) -> tuple[str, ...]:
+    """The packages that an address with this protocol needs, as far as they are known."""
+    own = _PACKAGES.get(scheme)
+    return ("fsspec[http]",) if own is None else ("fsspec[http]", own)
+
+
 def check_installed(path: RemotePath) -> None:
     """Raise UsageError when what an address needs is not installed."""
     shown = clean(str(path))
     try:
-        from fsspec.registry import get_filesystem_class, known_implementations
-    except ImportError as error:
-        raise UsageError(f"{shown}: {_EXTRA}") from error
-    try:
+        from fsspec.registry import get_filesystem_class
+
         get_filesystem_class(path.scheme)
     except ImportError as error:
-        if path.scheme in _INCLUDED:
-            raise UsageError(f"{shown}: {_EXTRA}") from error
-        package = known_implementations.get(path.scheme, {}).get("class", "").partition(".")[0]
-        package = getattr(error.__cause__, "name", None) or package
-        raise UsageError(f"{shown}: needs the package {package}: {error}") from error
+        packages = dict.fromkeys(needs(path.scheme))
+        if path.scheme not in _PACKAGES and (missing := getattr(error.__cause__, "name", None)):
+            packages[missing] = None
+        names = " and ".join(package.partition("[")[0] for package in packages)
+        raise UsageError(f"{shown}: needs {names}: {to_add(*packages)}") from error
     except ValueError as error:
         raise UsageError(f"{shown}: fsspec knows no protocol {path.scheme}://") from error
 
 
 def filesystem_of(path: RemotePath) -> Any:
     """A file system of fsspec for an address. Raises what its package raises."""
-    if path.scheme == "sftp":
-        module = importlib.import_module("rltui.files.remote.sftp")
-        return module.connected(path)
     from fsspec.core import url_to_fs
     from fsspec.registry import get_filesystem_class
 
     # What goes wrong becomes a note; without a handler Python would print what the package logs,
     # tracebacks among it, over the screen. A debug log gets it all the same.
-    package = get_filesystem_class(path.scheme).__module__.partition(".")[0]
-    logging.getLogger(package).addHandler(_SILENT)
+    by_sftp = path.scheme == "sftp"
+    package = "paramiko" if by_sftp else get_filesystem_class(path.scheme).__module__
+    logging.getLogger(package.partition(".")[0]).addHandler(_SILENT)
+    if by_sftp:
+        return importlib.import_module("rltui.files.remote.sftp").connected(path)
     return url_to_fs(str(path), use_listings_cache=False, skip_instance_cache=True)[0]

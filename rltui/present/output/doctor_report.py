@@ -57,12 +57,11 @@ def _installed(document: Mapping[str, Any]) -> list[str]:
     lines = [_fact("packages", ", ".join(known))] if known else []
     extras: Mapping[str, bool] = document["extras"]
     there = [extra for extra, found in extras.items() if found]
-    missing = [extra for extra, found in extras.items() if not found]
     if extras:
         lines.append(_fact("extras", ", ".join(there) or "none"))
-    if missing:
-        lines.append(_fact("missing", f"{', '.join(missing)}: pip install 'rltui[NAME]'"))
-    return lines
+    missing: Mapping[str, str] = document["missing"]
+    commands = [f"{extra}: {command}" for extra, command in missing.items()]
+    return lines + [_fact("" if n else "missing", text) for n, text in enumerate(commands)]
 
 
 def _terminal(facts: Mapping[str, Any]) -> list[str]:

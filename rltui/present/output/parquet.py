@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rltui.core.errors import UsageError
+from rltui.core.installation import to_add
 from rltui.present.output.points import ExportRows
 
 #: Points per row group: enough to compress well, few enough to keep in memory.
@@ -22,7 +23,7 @@ _GROUP = 1 << 18
 def need_parquet() -> None:
     """Raise UsageError when pyarrow is not installed."""
     if find_spec("pyarrow") is None:
-        raise UsageError("Parquet needs pyarrow: pip install 'rltui[parquet]'")
+        raise UsageError(f"Parquet needs pyarrow: {to_add('pyarrow')}")
 
 
 class ParquetFile:

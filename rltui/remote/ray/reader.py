@@ -14,6 +14,7 @@ from rltui import __version__
 from rltui.core.address import AUTO, RemotePath
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.errors import SourceError, UnreachableError, UsageError
+from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.remote.ray.driver_process import DriverProcess, LostError
 from rltui.remote.ray.message import (
@@ -55,7 +56,7 @@ class RayReader(ThreadedReader):
     def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
         """Raises UsageError where Ray is not installed."""
         if find_spec("ray") is None:
-            raise UsageError(f"{logdirs[0]}: needs the extra ray: pip install 'rltui[ray]'")
+            raise UsageError(f"{logdirs[0]}: needs ray: {to_add('ray[client]')}")
         super().__init__(BatchQueue(), "rltui-ray")
         self._logdirs = tuple(logdirs)
         self._reads = Reads(

@@ -9,6 +9,7 @@ from typing import TypeVar
 from rltui import __version__
 from rltui.core.address import AUTO
 from rltui.core.errors import SourceError, UsageError
+from rltui.core.installation import to_add
 from rltui.remote.ray.node import ClusterError, CodeMissingError
 
 T = TypeVar("T")
@@ -21,7 +22,7 @@ class TaskCluster:
     def __init__(self) -> None:
         """Raises UsageError where Ray is not installed, SourceError where no cluster answers."""
         if find_spec("ray") is None:
-            raise UsageError("--ray: needs the extra ray: pip install 'rltui[ray]'")
+            raise UsageError(f"--ray: needs ray: {to_add('ray[client]')}")
         from rltui.remote.ray.cluster import Cluster
 
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from rltui.core.address import is_remote
+from rltui.core.installation import to_add
 from rltui.files.disk import ReadAt, opened, read_all, status
 from rltui.formats.json_value import parsed
 
@@ -22,7 +23,6 @@ _MAX_TABLE = 1 << 26
 _MAX_REMOTE_PARQUET = 1 << 26
 #: Rows of a Parquet file that are read at once.
 _BATCH = 256
-NEEDS_PARQUET = "Parquet needs pyarrow: pip install 'rltui[parquet]'"
 
 Record = dict[str, Any]
 
@@ -111,7 +111,7 @@ def _table(path: Path) -> list[Record]:
 @contextmanager
 def _parquet_file(path: Path) -> Iterator[Any]:
     if find_spec("pyarrow") is None:
-        raise ValueError(NEEDS_PARQUET)
+        raise ValueError(f"Parquet needs pyarrow: {to_add('pyarrow')}")
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 

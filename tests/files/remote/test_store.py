@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
+from socketserver import BaseRequestHandler, TCPServer
 
 import pytest
 
 from rltui.core.address import RemotePath
 from rltui.core.errors import UsageError
+from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.files.remote.server import RemoteServer
 from rltui.files.remote.store import RemoteStore
@@ -212,17 +217,45 @@ def test_an_own_connection_is_opened_anew_after_a_failure(
     assert len(opened) == 2
 
 
-def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fsspec.registry", None)
+@pytest.fixture
+def _not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forgets what other tests have imported for their addresses."""
+    registry = sys.modules["fsspec.registry"]._registry if "fsspec" in sys.modules else {}
+    for scheme in list(registry):
+        monkeypatch.delitem(registry, scheme)
+    for name in [name for name in sys.modules if name.startswith("fsspec.implementations.")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+@pytest.mark.usefixtures("_not_imported")
+@pytest.mark.parametrize("missing", ["fsspec.registry", "s3fs"])
+def test_one_command_adds_all_that_an_address_needs(
+    monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UsageError) as found:
         check_installed(ROOT)
-    assert str(found.value) == "s3://b/runs: needs the extra remote: pip install 'rltui[remote]'"
+    said = f"s3://b/runs: needs fsspec and s3fs: {to_add('fsspec[http]', 's3fs')}"
+    assert str(found.value) == said
 
 
-def test_without_the_package_of_a_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gcsfs", None)
-    with pytest.raises(UsageError, match="gs://b/runs: needs the package gcsfs"):
-        check_installed(RemotePath("gs:", "b", "runs"))
+@pytest.mark.usefixtures("_not_imported")
+@pytest.mark.parametrize(
+    ("scheme", "missing", "named"),
+    [
+        ("gs", "gcsfs", "fsspec and gcsfs"),
+        ("sftp", "paramiko", "fsspec and paramiko"),
+        ("https", "aiohttp", "fsspec and aiohttp"),
+        ("oci", "ocifs", "fsspec and ocifs"),
+    ],
+)
+def test_without_the_package_of_a_protocol(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, missing: str, named: str
+) -> None:
+    pytest.importorskip("fsspec", reason="the extra 'remote' is not installed")
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(UsageError, match=f"{scheme}://b/runs: needs {named}: "):
+        check_installed(RemotePath(f"{scheme}:", "b", "runs"))
 
 
 def test_what_a_package_logs_is_not_printed() -> None:
@@ -237,6 +270,28 @@ logging.getLogger("fsspec.asyn").error("with a traceback")
         [sys.executable, "-c", program], cwd=places.ROOT, capture_output=True, check=True
     )
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_a_server_that_speaks_no_ssh_is_one_line(tmp_path: Path) -> None:
+    """paramiko logs a traceback before it raises."""
+    pytest.importorskip("paramiko", reason="the extra 'remote' is not installed")
+
+    class Web(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with TCPServer(("127.0.0.1", 0), Web) as server:
+        answering = threading.Thread(target=server.handle_request)
+        answering.start()
+        address = f"sftp://me@127.0.0.1:{server.server_address[1]}/runs"
+        command = [sys.executable, "-m", "rltui", "check", address]
+        home = {**os.environ, "HOME": str(tmp_path)}
+        done = subprocess.run(
+            command, cwd=places.ROOT, env=home, capture_output=True, text=True, check=False
+        )
+        answering.join()
+    said = f"rltui: {address}: cannot be read: Error reading SSH protocol banner\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", said)
 
 
 def test_an_unknown_protocol() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rltui.core.batch import Batch, RunKey
+from rltui.core.text import clean
 from rltui.present.output import openmetrics as module
 from rltui.present.output.openmetrics import MOST_LETTERS, openmetrics
 from rltui.session import Session
@@ -18,17 +19,20 @@ from tests.builders import a_batch
 from tests.fakes import a_session, grpo_batch
 from tests.hostile import PAYLOADS
 
-parser = pytest.importorskip(
-    "prometheus_client.openmetrics.parser", reason="the extra 'metrics' is not installed"
-)
+older = pytest.importorskip("prometheus_client.parser")
+strict = pytest.importorskip("prometheus_client.openmetrics.parser")
 
 Sample = tuple[str, frozenset[tuple[str, str]]]
 
 
 def samples(session: Session, *metrics: str) -> dict[Sample, float]:
-    """Name and labels -> value, as the client's strict parser reads them."""
+    """Name and labels -> value, as the client's strict parser reads them; that of the older format
+    reads the same."""
     found: dict[Sample, float] = {}
-    for family in parser.text_string_to_metric_families(openmetrics(session, metrics).decode()):
+    text = openmetrics(session, metrics)
+    families = list(strict.text_string_to_metric_families(text))
+    assert str(families) == str(list(older.text_string_to_metric_families(text)))
+    for family in families:
         assert family.type == "gauge"
         for sample in family.samples:
             key = (sample.name, frozenset(sample.labels.items()))
@@ -79,10 +83,11 @@ def test_headlines_or_the_metrics_that_were_chosen() -> None:
 def test_text_of_logs_is_harmless_and_names_stay_apart() -> None:
     odd = [*PAYLOADS, 'quote " back \\ slash', "\udcff", "x" * 10_000, "x" * 9_999, "{}=,\t"]
     session = a_session(*(in_run(a_batch({t: [1.0, 2.0]}), t) for t in odd))
-    text = openmetrics(session).decode()
+    text = openmetrics(session)
     assert all(c == "\n" or c.isprintable() for c in text)
     found = samples(session)
     names = [dict(have)["run"] for n, have in found if n == "rltui_run_level"]
+    assert 'quote " back \\ slash' in names
     assert len(names) == len(set(names)) == len(odd)
     assert all(len(value) <= MOST_LETTERS for _, have in found for _, value in have)
 
@@ -118,7 +123,21 @@ def test_tags_that_begin_alike_stay_apart() -> None:
     assert all(len(tag) <= MOST_LETTERS for tag in found)
 
 
-def test_values_that_are_not_finite_are_numbers() -> None:
-    found = samples(a_session(a_batch({"loss": [1.0, math.inf]})), "loss.total")
-    values: Any = Counter(map(str, of(found, "run_metric")))
-    assert set(values) <= {"inf"}
+@given(label=st.text(max_size=20), value=st.floats())
+def test_any_label_and_any_value_are_read_back(label: str, value: float) -> None:
+    gauge = module._Gauge("run_metric", "Newest value of a metric", "metric", "tag")
+    gauge.add(value, "/logs", "a", "loss", label)
+    text = f"{gauge.text()}# EOF\n"
+    for parser in (strict, older):
+        ((sample,),) = [f.samples for f in parser.text_string_to_metric_families(text)]
+        assert sample.labels["tag"] == clean(label)
+        assert str(sample.value) == str(value)
+
+
+@pytest.mark.parametrize(("value", "text"), [(math.inf, "+Inf"), (-math.inf, "-Inf")])
+def test_values_that_are_not_finite_are_spelled_as_the_format_has_them(
+    value: float, text: str
+) -> None:
+    page = openmetrics(a_session(a_batch({"loss": [1.0, value]})), ["loss.total"])
+    (line,) = [x for x in page.splitlines() if x.startswith("rltui_run_metric{")]
+    assert line.endswith(f"}} {text}")

@@ -165,7 +165,7 @@ def test_a_new_driver_gets_what_is_known() -> None:
 
 def test_without_ray_one_line_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "find_spec", lambda _: None)
-    with pytest.raises(UsageError, match=r"needs the extra ray: pip install 'rltui\[ray\]'"):
+    with pytest.raises(UsageError, match=r"needs ray: .* 'ray\[client\]'"):
         open_reader([parse_logdir("ray:///x")], Wishes())
 
 

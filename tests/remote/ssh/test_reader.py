@@ -69,7 +69,7 @@ def test_a_host_without_rltui_says_both_ways(
 ) -> None:
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "no-such-rltui")
     monkeypatch.setattr("rltui.remote.opening.find_spec", lambda name: None)
-    with pytest.raises(SourceError, match=r"install it there .* or pip install 'rltui\[remote\]'"):
+    with pytest.raises(SourceError, match=r"install it there .* or here, for sftp: .* paramiko"):
         reader_of(f"node7:{tmp_path}").scan()
 
 

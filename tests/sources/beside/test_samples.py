@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rltui.core.installation import to_add
 from rltui.sources.beside import sample_files, sample_records
 from rltui.sources.beside.sample import row_of, sample_of, samples_in
 from rltui.sources.beside.sample_files import SampleSet, find_samples
@@ -120,7 +121,7 @@ def test_without_pyarrow_it_says_what_is_missing(
 ) -> None:
     (tmp_path / "completions_00001.parquet").write_bytes(b"PAR1")
     monkeypatch.setattr(sample_records, "find_spec", lambda _: None)
-    assert only(tmp_path).load(1).note == "Parquet needs pyarrow: pip install 'rltui[parquet]'"
+    assert only(tmp_path).load(1).note == f"Parquet needs pyarrow: {to_add('pyarrow')}"
 
 
 @pytest.mark.parametrize("name", ["1.jsonl", "1.parquet", "samples_1.table.json"])
