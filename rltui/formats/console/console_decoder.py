@@ -7,6 +7,8 @@ the dialects that found any remain.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.console.boxed_table import BoxedTable
@@ -17,6 +19,7 @@ from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect
 from rltui.formats.console.generic import Generic
 from rltui.formats.console.keras import Keras
 from rltui.formats.console.legged_gym import LeggedGym, RlGames
+from rltui.formats.console.line_prefix import LinePrefix
 from rltui.formats.console.logger_record import LoggerRecord
 from rltui.formats.console.marker_search import places
 from rltui.formats.console.ml_agents import MlAgents
@@ -33,6 +36,8 @@ from rltui.formats.last_line import LastLine
 _MARK = b"\xef\xbb\xbf"
 #: Bytes without any row after which weak dialects are dropped.
 _GUESSED = 1 << 25
+#: Rows after which a rank other than 0 is the log, and ranks that are read.
+_ENOUGH, _MOST_RANKS = 3, 64
 #: Rows after which the dialects without any are dropped.
 _SETTLED = 20
 
@@ -64,7 +69,12 @@ class ConsoleDecoder(LastLine):
     holds_row = False
     _may_hold_rows = True
 
-    def __init__(self) -> None:
+    def __init__(self, *, prefixed: bool = True) -> None:
+        """``prefixed``: whether lines may have something in front of them."""
+        self._prefix = LinePrefix() if prefixed else None
+        self._stamps: dict[int, bytes] = {}
+        """Begin of a line that is being read -> what stood in front of it."""
+        self._ranks = _Ranks()
         self._dialects = dialects()
         self._found: set[Dialect] = set()
         self._best: int = len(Rank)
@@ -87,7 +97,7 @@ class ConsoleDecoder(LastLine):
     @property
     def found(self) -> bool:
         """Whether any dialect has found a row, even one that still waits for its step."""
-        return bool(self._found)
+        return bool(self._found) or self._ranks.found
 
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if not data:
@@ -112,6 +122,7 @@ class ConsoleDecoder(LastLine):
                 dialect.close(self._rows)
                 if self._rows.taken > taken:
                     self._find(dialect)
+        self._ranks.close()
         return self._decoded(before, more=True)
 
     def _decoded(self, before: int, *, more: bool) -> Decoded:
@@ -120,7 +131,7 @@ class ConsoleDecoder(LastLine):
         if self._rows.total is not None and self._rows.total != self._total and self._found:
             self._total = self._rows.total
             hparams["total_steps"] = self._total
-        return Decoded(
+        own = Decoded(
             self._rows.take(),
             hparams=hparams,
             notes=self._notes.take(),
@@ -129,6 +140,7 @@ class ConsoleDecoder(LastLine):
             steps_are_row_numbers=self._rows.steps_are_row_numbers,
             guessed=self._rows.guessed,
         )
+        return self._ranks.take().then(own) if self._ranks.found else own
 
     def _wait(self, data: bytes) -> None:
         """Keep a piece of an unfinished line; drop the line when it is too long."""
@@ -155,6 +167,9 @@ class ConsoleDecoder(LastLine):
             text = text.replace(b"\r", b"\n")
         if self._offset == len(text) and text.startswith(_MARK):
             text = b"\n" * len(_MARK) + text[len(_MARK) :]
+        raw = text
+        if self._prefix is not None and not self._prefix.is_absent:
+            text = self._unprefixed(self._prefix, text)
         self._dump.feed(text)
         left = _GUESSED - (self._offset - len(text))
         if left >= len(text) or self._found:
@@ -163,10 +178,28 @@ class ConsoleDecoder(LastLine):
             last = self._read_to_limit(text, text.find(b"\n", left) + 1 if left >= 0 else 0)
         if last is not None:
             self._row_end = last - kept
+        if len(raw) != len(text) and (last is not None or self._ranks.fed):
+            self._row_end = _same_line(raw, text, last) - kept
         rest = data[end:]
         self._parts, self._have = [], 0
         if rest:
             self._wait(rest)
+
+    def _unprefixed(self, prefix: LinePrefix, text: bytes) -> bytes:
+        """The lines without what collectors put in front; those of ranks go to their decoders."""
+        lines: list[bytes] = []
+        ranked: dict[bytes, list[bytes]] = {}
+        at, self._stamps = 0, {}
+        for rank, before, line in prefix.lines(text):
+            if rank:
+                ranked.setdefault(rank, []).append(line)
+                continue
+            if before:
+                self._stamps[at] = before
+            lines.append(line)
+            at += len(line)
+        self._ranks.feed(ranked)
+        return b"".join(lines) if self._stamps or ranked else text
 
     def _read_to_limit(self, text: bytes, limit: int) -> int | None:
         """Read a piece in which the guesses end unless there is a row by then."""
@@ -193,6 +226,7 @@ class ConsoleDecoder(LastLine):
             if self._found and not self._wanted(dialect):
                 continue
             taken = self._rows.taken
+            self._rows.stamp = self._stamps.get(start, b"")
             if dialect.take(text[start:end], self._rows):
                 self._find(dialect)
                 claimed = end + 1
@@ -240,6 +274,7 @@ class ConsoleDecoder(LastLine):
     def _pass(self, dialect: Dialect, text: bytes, begin: int, end: int) -> bool:
         """Pass a line to an open dialect; returns whether it completed a row."""
         taken = self._rows.taken
+        self._rows.stamp = self._stamps.get(begin, b"")
         if end - begin <= dialect.longest:
             dialect.follow(text[begin:end], self._rows)
         if self._rows.taken == taken:
@@ -266,3 +301,70 @@ class ConsoleDecoder(LastLine):
 
 def _is_guess(dialect: Dialect) -> bool:
     return dialect.rank is Rank.GUESS
+
+
+def _same_line(raw: bytes, text: bytes, end: int | None) -> int:
+    """The end of a line of ``text`` in ``raw``, which has the same lines behind prefixes; without
+    one, of the last line."""
+    at, count = -1, text.count(b"\n", 0, end) if end is not None else raw.count(b"\n") - 1
+    for _ in range(count + 1):
+        at = raw.find(b"\n", at + 1)
+    return at
+
+
+class _Ranks:
+    """The output of several ranks in one log, each with its number before every line.
+
+    One of them is the log: rank 0 once it has a row, or another one that has a few rows before
+    that. The rows of all others are repetitions.
+    """
+
+    def __init__(self) -> None:
+        self._decoders: dict[bytes, ConsoleDecoder] = {}
+        self._waiting: dict[bytes, Decoded] = {}
+        self._chosen: bytes | None = None
+        self.fed = False
+        """Whether the newest lines are of ranks."""
+
+    @property
+    def found(self) -> bool:
+        """Whether any has a row."""
+        return any(decoder.found for decoder in self._decoders.values())
+
+    def feed(self, lines: Mapping[bytes, Sequence[bytes]]) -> None:
+        """Read the lines of each rank."""
+        self.fed = bool(lines)
+        for rank, own in lines.items():
+            decoder = self._decoder(rank)
+            if decoder is not None:
+                for line in own if self._chosen is None else (b"".join(own),):
+                    self._keep(rank, decoder.feed(line, more=True))
+
+    def close(self) -> None:
+        """Take the rows that wait for a further line."""
+        for rank, decoder in self._decoders.items():
+            self._keep(rank, decoder._close())
+        if self._chosen is None and self._waiting:
+            self._chosen = min(self._waiting, key=int)
+
+    def take(self) -> Decoded:
+        """What the chosen rank has given since the last call."""
+        if self._chosen is None:
+            return Decoded()
+        found = self._waiting.pop(self._chosen, Decoded())
+        self._waiting.clear()
+        return found
+
+    def _decoder(self, rank: bytes) -> ConsoleDecoder | None:
+        if self._chosen is not None:
+            return self._decoders[rank] if rank == self._chosen else None
+        if len(self._decoders) < _MOST_RANKS:
+            return self._decoders.setdefault(rank, ConsoleDecoder(prefixed=False))
+        return self._decoders.get(rank)
+
+    def _keep(self, rank: bytes, decoded: Decoded) -> None:
+        if not (decoded.items or decoded.hparams):
+            return
+        whole = self._waiting[rank] = self._waiting.get(rank, Decoded()).then(decoded)
+        if self._chosen is None and (not int(rank) or whole.records >= _ENOUGH):
+            self._chosen = rank

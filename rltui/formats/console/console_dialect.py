@@ -12,6 +12,7 @@ import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block
+from rltui.formats.console.console_line import wall_time
 from rltui.formats.console.row_forms import Waiting
 from rltui.formats.row_sink import Layout, RowSink, layout_of
 
@@ -47,6 +48,8 @@ class ConsoleRows:
         self._values: list[Sequence[float]] = []
         self.taken = 0
         """Rows so far, over all calls."""
+        self.stamp = b""
+        """What stood in front of the line that is being read."""
         self.steps_are_row_numbers = False
         """Whether steps are row numbers."""
         self.guessed: frozenset[str] = frozenset()
@@ -69,7 +72,7 @@ class ConsoleRows:
                 layout = Layout(tuple(cells), np.float64)
             self._names, self._layout = names, layout
         self._steps.append(step)
-        self._walls.append(wall)
+        self._walls.append(wall_time(self.stamp) if self.stamp and math.isnan(wall) else wall)
         self._values.append(values)
         self.taken += 1
 

@@ -55,7 +55,7 @@ class Verl(Dialect):
             return False
         if b"Training Progress" in line[: found.start()]:
             self._other(line[: found.start()], rows)
-        if len(line) >= _CUT:
+        if len(line) + len(rows.stamp) >= _CUT:
             line = _uncut(line)
         names, values = self._fields(plain(line[found.end() :]).removesuffix(b" -"))
         if not names:

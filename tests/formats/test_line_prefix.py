@@ -1,0 +1,165 @@
+"""A log behind prefixes is the log without them, whoever put them there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.formats.console import Console
+from rltui.formats.console.line_prefix import LinePrefix
+from tests import places
+from tests.formats import encode
+from tests.formats.consoles import decode
+
+FIXTURES = places.FIXTURES / "console"
+AREAL = "".join(
+    f"20250711-10:12:{10 + n}.123 stats INFO: \n"
+    "╭──────────────────────────────┬──────────────╮\n"
+    f"│ step                         │ {n:<12} │\n"
+    f"│ grpo_actor/task_reward/avg   │ {0.1 * n:<12.4f} │\n"
+    f"│ grpo_actor/update/grad_norm  │ {1.5 + n:<12.4f} │\n"
+    "╰──────────────────────────────┴──────────────╯\n"
+    for n in range(1, 9)
+)
+RSL_RL = "".join(
+    "#" * 80 + f"\n                     Learning iteration {n}/100\n\n"
+    f"                       Computation: 5000 steps/s (collection: 0.5s, learning 0.1s)\n"
+    f"               Value function loss: 0.0{n}11\n"
+    f"                       Mean reward: {n}.50\n"
+    f"               Mean episode length: 20.0\n"
+    + "-" * 80
+    + f"\n                   Total timesteps: {n}000\n                    ETA: 10.0s\n\n"
+    for n in range(1, 6)
+)
+LOGS = {
+    "SB3": (FIXTURES / "sb3.log").read_text(),
+    "TRL with bars": (FIXTURES / "trl_bars.log").read_text(),
+    "TRL": (FIXTURES / "trl_rows.log").read_text(),
+    "verl": (FIXTURES / "verl.log").read_text(),
+    "CleanRL": (FIXTURES / "cleanrl.log").read_text(),
+    "a loop of one's own": (FIXTURES / "own.log").read_text(),
+    "AReaL": AREAL,
+    "rsl_rl": RSL_RL,
+}
+PREFIXES = {
+    "kubectl --timestamps": "2025-11-23T14:30:19.240000123Z ",
+    "kubectl --prefix": "[pod/trainer-0/pytorch] ",
+    "containerd": "2025-11-23T14:30:19.24Z stdout F ",
+    "docker compose": "trainer-1  | ",
+    "docker compose in colour": "\x1b[36mtrainer-1  |\x1b[0m ",
+    "docker compose and a time": "trainer-1  | 2025-11-23T14:30:19.24Z ",
+    "journald": "Nov 23 14:30:19 node7 python[123]: ",
+    "journald -o short-iso": "2025-11-23T14:30:19+0000 node7 train.sh[12]: ",
+    "syslog": "Nov  3 14:30:19 node7 trainer: ",
+    "Slurm --label": "0: ",
+    "torchrun": "[rank0]: ",
+    "torchrun --tee": "[default0]:",
+    "a time and a bar": "2025-11-23T14:30:19.24Z │ ",
+    "logging": "2025-11-23 14:30:19,123 INFO trainer.core: ",
+    "logging with dashes": "2025-11-23 14:30:19,123 - trainer - INFO - ",
+    "hydra": "[2025-11-23 14:30:19,123][trainer][INFO] - ",
+    "loguru": "2025-11-23 14:30:19.123 | INFO     | trainer:fit:12 - ",
+    "glog": "I1123 14:30:19.123456 1234 train.py:12] ",
+    "a date in brackets": "[11-23 14:30:19] ",
+    "basicConfig": "INFO:root:",
+}
+
+
+def lines(log: str) -> list[str]:
+    """As a collector gets them: of a bar that is redrawn the first state has the prefix."""
+    return log.split("\n")[:-1]
+
+
+def points(log: str) -> dict[str, list[tuple[int, object]]]:
+    """Step and value of each point, NaN as text."""
+    found = encode.points_of(decode(log))
+    return {tag: [(step, repr(value)) for step, _, value in rows] for tag, rows in found.items()}
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("name", LOGS)
+def test_every_log_is_the_same_behind_every_prefix(name: str, prefix: str) -> None:
+    log = LOGS[name]
+    bare = points(log)
+    assert bare
+    assert points("".join(f"{PREFIXES[prefix]}{line}\n" for line in lines(log))) == bare
+
+
+@given(st.data())
+def test_a_prefixed_log_may_come_in_any_pieces(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(LOGS)))
+    prefix = PREFIXES[data.draw(st.sampled_from(sorted(PREFIXES)))]
+    log = "".join(f"{prefix}{line}\n" for line in lines(LOGS[name])[:120]).encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(log)), max_size=6)))
+    decoder = Console().decoder()
+    pieces = [log[a:b] for a, b in zip([0, *cuts], [*cuts, len(log)], strict=True)]
+    parts = [decoder.feed(piece, more=True) for piece in pieces]
+    whole = encode.points_of([Console().decoder().feed(log, more=True)])
+    assert repr(encode.points_of(parts)) == repr(whole)
+
+
+@pytest.mark.parametrize("label", ["{}: ", "[rank{}]: ", "[default{}]:"])
+@pytest.mark.parametrize("name", LOGS)
+def test_of_many_ranks_rank_0_is_read(name: str, label: str) -> None:
+    """Every rank prints every line, a moment apart."""
+    log = "".join(
+        f"{label.format(rank)}{line}\n" for line in lines(LOGS[name]) for rank in (0, 1, 7)
+    )
+    assert points(log) == points(LOGS[name])
+
+
+def test_a_rank_that_alone_has_rows_is_read() -> None:
+    """Megatron prints on the last rank."""
+    log = "".join(
+        f"[rank0]: waiting\n[rank7]: step:{n} - actor/entropy:{n / 10}\n" for n in range(1, 9)
+    )
+    assert [step for step, _ in points(log)["actor/entropy"]] == list(range(1, 9))
+
+
+def test_a_prefix_with_a_zone_says_when_a_row_was_printed() -> None:
+    log = "2026-01-01T12:00:00.250Z step:1 - a:1.0\n"
+    assert encode.points_of(decode(log))["a"][0][1] == 1767268800.25
+
+
+def test_lines_before_the_prefix_begins() -> None:
+    log = "starting\nloading\n" + "".join(
+        f"2025-11-23T14:30:19Z step:{n} - a:{n}\n" for n in range(1, 5)
+    )
+    assert [step for step, _ in points(log)["a"]] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "step-1 | loss 0.5",
+        "12:30:01 | 5 | 0.25",
+        "2025-11-23 14:30:19, 5, 0.25",
+        "2025-11-23 14:30:19 | 5 | 0.25",
+        "loss: 0.5, kl: 0.1",
+        "INFO val.loss: 0.5",
+        "1/10: episode: 3",
+        "epoch 3: loss 0.25",
+        "val.loss: 0.5",
+        "INFO:loss:0.5",
+    ],
+)
+def test_what_may_be_a_value_stays(line: str) -> None:
+    assert list(LinePrefix().lines(line.encode() + b"\n")) == [(b"", b"", line.encode() + b"\n")]
+
+
+def test_a_log_without_prefixes_is_not_searched_for_ever() -> None:
+    prefix = LinePrefix()
+    list(prefix.lines(b"loss 0.5\n" * 399))
+    assert not prefix.is_absent
+    list(prefix.lines(b"loss 0.5\n"))
+    assert prefix.is_absent
+
+
+def test_the_tail_after_the_last_row_is_that_of_the_log() -> None:
+    decoder = Console().decoder()
+    found = decoder.feed(
+        b"2025-11-23T14:30:19Z step:1 - a:1.0\n2025-11-23T14:30:20Z Traceback\n2025 boom\n"
+    )
+    assert found.tail is not None
+    assert found.tail.after_row == 2
