@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rltui.core.level import ExitKind, RunState
 from rltui.health.stalled import StallLimits
 from rltui.session.hyperparameters import positive
 from rltui.session.last_write import last_write
+from rltui.sources.beside.facts import STOP, Facts
 from rltui.store import RunData, Series
 
 if TYPE_CHECKING:
@@ -30,17 +31,20 @@ _LATER_S = 60.0
 OLD_S = 86_400.0
 
 
-def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
+def exit_status_of(
+    run: RunData, *, copied: bool = False, recorded: int | None = None
+) -> ExitStatus | None:
     """How the run ended, or None when no log shows an end.
 
-    ``copied``: whether the change times of its files say nothing.
+    ``copied``: whether the change times of its files say nothing; ``recorded``: the exit code that
+    is written beside its logs.
     """
     files, logged = run.files, bool(run.tags)
     last = -math.inf if copied else (files.modified or 0.0)
     found = [f for f in files.by_path.values() if f.source.modified >= last - _LATER_S]
     found.sort(key=lambda f: (0.0 if copied else f.source.modified, f.source.order))
     codes = [f.exit_code for f in found if f.exit_code is not None]
-    code = codes[-1] if codes else None
+    code = codes[-1] if codes else recorded
     logs = [f for f in reversed(found) if f.tail is not None]
     if not logs and code is None:
         return None
@@ -59,6 +63,15 @@ def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
 _CLOCKS = 40
 #: Newest intervals that the usual one is taken from, so that a slow start does not count.
 _RECENT = 200
+
+
+class Look(NamedTuple):
+    """A look at the processes that write a run, once it was silent."""
+
+    written_at: float | None
+    """When the newest write was at that time: a later one makes the look void."""
+    held: bool | None
+    """Whether one of them is there; None where that cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +108,26 @@ class Progress:
     """Every log file of the run has vanished; what was read is still shown."""
     exit_status: ExitStatus | None = None
     """How it ended and why, where its console log or a tracker shows it."""
+    look: Look | None = None
+    """The newest look at the processes that write it."""
     lost_at: float | None = None
     """When its host got out of reach, seconds since the epoch; None while it is not. Age and state
     are those of then: nobody knows whether the run goes on."""
+
+    @property
+    def held(self) -> bool | None:
+        """Whether a process still writes it, as of a look since its newest write; None where that
+        is not known."""
+        look = self.look
+        return look.held if look is not None and look.written_at == self.written_at else None
+
+    def silent(self, now: float) -> bool:
+        """Whether it is silent though no log shows its end, so that its processes tell more. The
+        change times of files alone do not show that it went on: they may be those of a copy."""
+        if self.done or self.written_at is None or self.last_step is None:
+            return False
+        known = self.seen_live or self.row_at is not None
+        return known and self.quiet_s < now - self.written_at <= self.limits.ended_after_s
 
     @property
     def share(self) -> float | None:
@@ -115,12 +145,12 @@ def progress(
     now: float,
     limits: StallLimits,
     *,
-    seen_live: bool = False,
+    facts: Facts | None = None,
+    before: Progress | None = None,
 ) -> Progress:
-    """The progress of ``run`` at the time ``now`` (seconds since the epoch).
-
-    ``seen_live``: whether it was live when it was looked at before.
-    """
+    """The progress of ``run`` at the time ``now`` (seconds since the epoch); ``facts``: what lies
+    beside its logs; ``before``: as it was known until now."""
+    facts = facts or Facts()
     clock = _clock_series(run)
     interval, per_step, pause = _intervals(clock)
     elapsed, derived = _elapsed(run, infos, roles.step_time, clock)
@@ -128,12 +158,13 @@ def progress(
         interval = _median(times[-_RECENT:])
         per_step = interval
     written = last_write(run, interval, now)
+    last, stride = run.last_step, _stride(run, infos)
     total = _total_steps(hyper, roles.total_steps)
-    last = run.last_step
+    total = total or _total_beside(run, facts.settings, roles.total_steps, stride)
     eta = None
     if total and last is not None and per_step is not None:
         eta = max(0.0, (total - last) * per_step)
-    done = bool(total and last is not None and last + _stride(run, infos) > total)
+    done = bool(total and last is not None and last + stride > total)
     done = done or _has_summary(run, infos, roles.closing)
     fresh = Progress(
         run.first_step,
@@ -149,15 +180,16 @@ def progress(
         RunState.UNKNOWN,
         written.at,
         written.row_at,
-        seen_live,
+        before is not None and before.seen_live,
         done,
         run.files.all_gone,
-        exit_status_of(run, copied=written.copied),
+        exit_status_of(run, copied=written.copied, recorded=facts.exit_code),
+        None if before is None else before.look,
     )
     return aged(fresh, now)
 
 
-def renewed(known: Progress, run: RunData, now: float) -> Progress:
+def renewed(known: Progress, run: RunData, now: float, facts: Facts) -> Progress:
     """``known`` with everything updated that needs no points: the newest write, the exit
     status, whether the logs are gone."""
     written = last_write(run, known.interval_s, now)
@@ -167,7 +199,7 @@ def renewed(known: Progress, run: RunData, now: float) -> Progress:
         written_at=max((t for t in times if t is not None), default=None),
         gone=run.files.all_gone,
         row_at=written.row_at if known.row_at is None else known.row_at,
-        exit_status=exit_status_of(run, copied=written.copied),
+        exit_status=exit_status_of(run, copied=written.copied, recorded=facts.exit_code),
         age_s=None,
     )
     return aged(fresh, now)
@@ -205,6 +237,8 @@ def _state(known: Progress, age: float | None, now: float) -> RunState:
         return RunState.UNKNOWN
     if age <= known.quiet_s:
         return RunState.LIVE
+    if known.held is False and known.silent(now):
+        return RunState.STOPPED
     return RunState.STALLED if known.seen_live or _is_recent(known, now) else RunState.UNKNOWN
 
 
@@ -313,3 +347,30 @@ def _total_steps(hyper: Mapping[str, object], names: tuple[str, ...]) -> int | N
         if found:
             return found
     return None
+
+
+def _total_beside(
+    run: RunData, settings: Mapping[str, object], names: tuple[str, ...], stride: int
+) -> int | None:
+    """The planned total from files beside the logs: unless the run has gone beyond it, for then it
+    counts something else. Tune's criteria name what they count."""
+    last = run.last_step
+    if last is None:
+        return None
+    stops = [n for n in settings if n.startswith(STOP)]
+    for name in (*stops, *names):
+        total = positive(settings.get(name))
+        if not total or last >= total + stride:
+            continue
+        if name in names or _is_axis(run, name.removeprefix(STOP)):
+            return total
+    return None
+
+
+def _is_axis(run: RunData, name: str) -> bool:
+    """Whether the steps of a run are what its tag of this name counts."""
+    for tag in run.tags:
+        if tag == name or tag.endswith(f"/{name}"):
+            series = run.series(tag)
+            return bool(series.count) and np.array_equal(series.steps, series.values)
+    return False

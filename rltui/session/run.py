@@ -14,6 +14,7 @@ from rltui.session.pins import Pins
 from rltui.session.progress import Progress
 from rltui.session.texts import Texts
 from rltui.session.verdict import Doubts, Verdict
+from rltui.sources.beside.facts import Facts
 from rltui.store import RunData, Series
 from rltui.store.series_cache import SeriesCache
 
@@ -46,6 +47,8 @@ class RunView:
         self.mutes: frozenset[MutedFinding] = frozenset()
         """Findings that the user does not want to see."""
         self._report: tuple[Report | None, frozenset[MutedFinding], Report | None] | None = None
+        self.facts = Facts()
+        """What files beside its logs say, as far as they have been read."""
         self.progress: Progress | None = None
         self.reference: RunView | None = None
         """The run that it is compared with; None for that run itself."""
@@ -72,7 +75,7 @@ class RunView:
         self.texts, self.mutes = other.texts, other.mutes
         self.recognition, self.full_report = other.recognition, other.full_report
         self.progress, self.reference = other.progress, other.reference
-        self.pins, self.version = other.pins, other.version
+        self.facts, self.pins, self.version = other.facts, other.pins, other.version
 
     @property
     def key(self) -> RunKey:

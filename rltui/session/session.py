@@ -33,6 +33,7 @@ from rltui.session.run import RunView
 from rltui.session.run_filter import RunFilter
 from rltui.session.sorted_runs import SortedRuns
 from rltui.session.texts import TextLimit, Texts
+from rltui.session.vitals import Vitals
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.reading import Reading
@@ -85,6 +86,7 @@ class Session:
         self._reach = Reach(self._reader, self.logdirs, self.clock)
         reader = self._reader
         budget = config.watch.memory_bytes
+        self._vitals = Vitals(logdirs, self._views, self.clock, self._judging.renew)
         self._memory = Memory(budget, self._views, reader.read_again, reader.rereadable)
         asked = self._new_view, self._before_growing
         takers = Takers(self._memory, self._interpreter, self._judging, *asked)
@@ -169,6 +171,7 @@ class Session:
             raise self.reference.missing(self.runs())
         if judge:
             self._judging.judge()
+            self._vitals.take_turn(self._views.values(), live=False)
 
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
@@ -235,7 +238,8 @@ class Session:
         What cannot be reached stays as it was: nobody knows whether it goes on.
         """
         told = self._reach.renew()
-        return self._judging.refresh_ages(self._reach.lost) or told
+        told |= self._judging.refresh_ages(self._reach.lost)
+        return self._vitals.take_turn(self._judging.recent, live=self._live) or told
 
     def reading(self) -> float | None:
         """Share of the known bytes that has been read, or None when all has been."""

@@ -1,0 +1,79 @@
+"""What files beside the logs of a run say about its end: the planned steps, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rltui.files.disk import is_directory, listing, read_all, status
+from rltui.formats.json_value import parsed
+from rltui.sources.beside.settings_files import read_settings
+
+#: Ray Tune's record of all trials of an experiment (ray/tune/execution/experiment_state.py).
+_TUNE = "experiment_state-"
+_MAX_TUNE = 1 << 25
+#: How a trial ended (ray/tune/experiment/trial.py).
+_EXIT_CODES = {"TERMINATED": 0, "ERROR": 1}
+#: Before the name of a criterion at which Tune stops a trial.
+STOP = "stop."
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Of one run."""
+
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """The hyperparameters, with what Tune stops at as ``stop.NAME``."""
+    exit_code: int | None = None
+    """That of the training, where it is recorded."""
+
+
+class FactFiles:
+    """Reads the facts of many runs; what they share is read once. Never raises: a file that cannot
+    be read is left out."""
+
+    def __init__(self) -> None:
+        self._facts: dict[tuple[Path, ...], Facts] = {}
+        self._trials: dict[Path, Mapping[str, Mapping[str, object]]] = {}
+
+    def read(self, path: Path, above: Sequence[Path]) -> Facts:
+        """The facts beside the logs of the run at a path, and in directories ``above`` that hold no
+        other run, the nearest first."""
+        home = path if is_directory(path) else path.parent
+        folders = tuple(dict.fromkeys((*reversed(above), home)))
+        facts = self._facts.get(folders)
+        if facts is None:
+            facts = self._facts[folders] = self._read(folders)
+        return facts
+
+    def _read(self, folders: tuple[Path, ...]) -> Facts:
+        settings, home = dict(read_settings(folders).values), folders[-1]
+        if home.parent not in self._trials:
+            self._trials[home.parent] = dict(_trials(home.parent))
+        trial = self._trials[home.parent].get(home.name, {})
+        stop = trial.get("stopping_criterion")
+        if isinstance(stop, Mapping):
+            settings |= {f"{STOP}{name}": limit for name, limit in stop.items()}
+        return Facts(settings, _EXIT_CODES.get(str(trial.get("status"))))
+
+
+def _trials(experiment: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """What Tune has recorded of the trials in a directory, by the names of their own."""
+    try:
+        names = sorted(e.name for e in listing(experiment) if e.name.startswith(_TUNE))
+        path = experiment / names[-1] if names else None
+        if path is None or status(path).st_size > _MAX_TUNE:
+            return
+        document = parsed(read_all(path))
+    except (OSError, ValueError):
+        return
+    records = document.get("trial_data") if isinstance(document, Mapping) else None
+    for record in records if isinstance(records, list) else ():
+        first = record[0] if isinstance(record, list) and record else record
+        try:  # a record is the trial as text, mostly with what ran it
+            trial = parsed(first.encode()) if isinstance(first, str) else first
+        except ValueError:
+            continue
+        if isinstance(trial, Mapping):
+            yield str(trial.get("relative_logdir", "")).rpartition("/")[2], trial
