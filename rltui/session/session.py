@@ -238,8 +238,10 @@ class Session:
         What cannot be reached stays as it was: nobody knows whether it goes on.
         """
         told = self._reach.renew()
-        told |= self._judging.refresh_ages(self._reach.lost)
-        return self._vitals.take_turn(self._judging.recent, live=self._live) or told
+        # before the ages: a run that has stopped is never called stalled in between
+        near = [r for r in self._judging.recent if r.key.logdir not in self._reach.lost]
+        told |= self._vitals.take_turn(near, live=self._live)
+        return self._judging.refresh_ages(self._reach.lost) or told
 
     def reading(self) -> float | None:
         """Share of the known bytes that has been read, or None when all has been."""

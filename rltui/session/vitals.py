@@ -25,9 +25,11 @@ from rltui.session.run import RunView
 from rltui.sources.beside.facts import FactFiles, Facts
 from rltui.sources.discovery.holders import Hold, look
 
-#: Seconds between two looks; of a run that a process holds the next one waits twice as long each
-#: time, at most this long.
+#: Seconds between two looks, but for runs that have just fallen silent; of a run that a process
+#: holds the next one waits twice as long each time, at most this long.
 _PAUSE_S, _LONGEST_S = 5.0, 80.0
+#: A look takes some hundredths of a second: so long is waited for its thread, seconds.
+_PATIENCE_S = 0.25
 #: Event files are written this late (torch.utils.tensorboard.SummaryWriter, flush_secs), so that
 #: the newest of them is of the training that wrote another log so much later.
 _FLUSH_S = 120.0
@@ -56,6 +58,8 @@ class _Wish:
     written_at: float | None
     files: Mapping[Path, str]
     """Path -> name of the format; empty where nobody needs to know who writes it."""
+    silent: bool
+    """Whether the run has fallen silent."""
     beside: tuple[Path, list[Path]] | None
     """Where facts lie beside the logs, see :meth:`FactFiles.read`; None where they are known."""
 
@@ -92,19 +96,21 @@ class Vitals:
         runs are ``live``; returns whether more is known of any run."""
         news = self._take()
         now = self._clock.monotonic()
-        if self._looking or (live and now < self._not_before):
-            return news
-        wishes = self._wishes(runs, now)
+        wishes = [] if self._looking else self._wishes(runs, now, rests=live)
         if not wishes:
             return news
-        self._not_before = now + _PAUSE_S
+        if not all(wish.silent for wish in wishes):
+            self._not_before = now + _PAUSE_S
         if not live:
             self._found.put(_looked(wishes))
             return self._take() or news
         self._looking = True
         target = lambda: self._found.put(_looked(wishes))  # noqa: E731
-        threading.Thread(target=target, name="rltui-vitals", daemon=True).start()
-        return news
+        thread = threading.Thread(target=target, name="rltui-vitals", daemon=True)
+        thread.start()
+        if any(wish.silent for wish in wishes):
+            thread.join(_PATIENCE_S)
+        return self._take() or news
 
     def _take(self) -> bool:
         news = False
@@ -128,21 +134,26 @@ class Vitals:
         held = _held(view, wish, seen.holds, known.seen_held)
         known.pause_s = min(_LONGEST_S, 2 * known.pause_s) if held else _PAUSE_S
         known.again_at = self._clock.monotonic() + known.pause_s
-        if view.progress.state is not RunState.LIVE:
+        if wish.silent:
             view.progress = replace(view.progress, look=Look(wish.written_at, held))
 
-    def _wishes(self, runs: Iterable[RunView], now: float) -> list[_Wish]:
+    def _wishes(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Wish]:
+        """What is to be looked at; while it ``rests``, only what has just fallen silent."""
         wishes, homes = [], None
+        rests = rests and now < self._not_before
         for view in runs:
             progress, files = view.progress, view.data.files
-            if progress is None or files.reading or progress.lost_at is not None:
+            if progress is None or files.reading:
                 continue
             if is_remote(view.data.path) or view.data.path == PIPE:
                 continue
             known = self._known.setdefault(view.key, _Known())
             silent = progress.silent(self._clock.now())
-            look_at = self._looks(view, known, now, silent=silent)
-            beside = not known.beside or (silent and look_at)
+            fresh = silent and not _is_looked_at(view)
+            if rests and not fresh:
+                continue
+            look_at = fresh or self._looks(view, known, now, silent=silent)
+            beside = not known.beside or fresh
             if not (look_at or beside):
                 continue
             known.beside = True
@@ -151,30 +162,35 @@ class Vitals:
             kinds = {p: f.source.format for p, f in files.by_path.items() if not f.gone}
             if look_at and not silent:
                 known.files = frozenset(kinds)
-            wishes.append(
-                _Wish(view.key, progress.written_at, kinds if look_at else {}, place)
-            )
+            looked_at = kinds if look_at else {}
+            wishes.append(_Wish(view.key, progress.written_at, looked_at, silent, place))
         return wishes
 
     def _looks(self, view: RunView, known: _Known, now: float, *, silent: bool) -> bool:
-        """Whether somebody needs to know who writes a run."""
+        """Whether to look again who writes a run, or for the first time while it is live."""
         progress = view.progress
         assert progress is not None
-        if not silent:
-            paths = view.data.files.by_path.keys()
-            return progress.state is RunState.LIVE and not known.files >= paths
-        if progress.look is None or progress.look.written_at != progress.written_at:
-            return True
-        return bool(progress.held) and now >= known.again_at
+        if silent:
+            return bool(progress.held) and now >= known.again_at
+        paths = view.data.files.by_path.keys()
+        return progress.state is RunState.LIVE and not known.files >= paths
+
+
+def _is_looked_at(view: RunView) -> bool:
+    """Whether somebody has looked since the newest write of a silent run."""
+    progress = view.progress
+    if progress is None or progress.look is None:
+        return False
+    return progress.look.written_at == progress.written_at
 
 
 def _looked(wishes: Sequence[_Wish]) -> list[_Seen]:
-    """What a look finds; nothing where it fails, which must not end what reads the logs."""
+    """What a look finds; nothing where it fails: that must not end what reads the logs."""
     try:
         with contained():
             return _look(wishes)
     except OSError:
-        return []
+        return [_Seen(wish, {}, None) for wish in wishes]
 
 
 def _look(wishes: Sequence[_Wish]) -> list[_Seen]:

@@ -123,6 +123,20 @@ def test_that_it_stopped_before_its_planned_steps_is_a_finding(processes: Proces
     assert run.verdict.level is Level.WATCH
 
 
+def test_a_run_that_stopped_is_never_called_stalled(processes: Processes) -> None:
+    """Nobody is paged for the moment between two looks."""
+    session, clock = watched(*(rows(20, run=f"run{i}", every=10 + i) for i in range(5)))
+    session._live = True
+    watcher = Watcher(session)
+    watcher.events()
+    processes.hold = GONE
+    for _ in range(300):
+        clock.advance(1)
+        session.refresh_progress()
+        assert not watcher.events()
+    assert {r.verdict.state_word for r in session.runs()} == {"stopped"}
+
+
 def test_a_run_that_goes_on_after_all(processes: Processes) -> None:
     clock, reader = ManualClock(START + 190), FakeReader()
     session = a_session(rows(20, hparams={"max_steps": 50}), reader=reader, clock=clock)
