@@ -119,6 +119,7 @@ class Session:
             waits=choice.waits,
             partial=choice.partial,
             later=choice.later,
+            absent=choice.absent,
         )
         return open_reader(self.logdirs, wishes)
 
@@ -321,6 +322,11 @@ class Session:
     def unread(self) -> tuple[Note, ...]:
         """Logdirs that cannot be read though their hosts can be reached: missing, no log."""
         return self._reader.unread
+
+    @property
+    def awaited(self) -> Mapping[Path, Path | None]:
+        """Logdirs that do not exist yet, with what is there under nearly the same name."""
+        return self._reach.awaited
 
     @property
     def searching(self) -> tuple[Search, ...]:

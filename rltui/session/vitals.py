@@ -143,7 +143,7 @@ class Vitals:
         rests = rests and now < self._not_before
         for view in runs:
             progress, files = view.progress, view.data.files
-            if progress is None or files.reading:
+            if progress is None or progress.gone or files.reading:
                 continue
             if is_remote(view.data.path) or view.data.path == PIPE:
                 continue

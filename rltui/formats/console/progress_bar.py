@@ -242,6 +242,6 @@ def planned_by_bar(text: bytes, newest: int) -> int | None:
     steps of the rows, whose newest one is ``newest``."""
     for found in _RICH_BAR.finditer(text):
         done, total = (int(number.replace(b",", b"") or 0) for number in found.groups())
-        if 0 < newest <= done and total > 0 and done < 2 * newest:
+        if total > 0 and done <= 2 * newest and newest <= 2 * done:
             return total
     return None
