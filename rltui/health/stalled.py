@@ -77,9 +77,7 @@ def stall_rule() -> StallRule:
 
 
 def _rule(table: Table, meaning: str = "") -> Rule:
-    return Rule(
-        table.need("id").text(), table.need("title").text(), Category.PROGRESS, meaning, ()
-    )
+    return Rule(table.need("id").text(), table.need("title").text(), Category.PROGRESS, meaning, ())
 
 
 def _level_and_advice(table: Table) -> tuple[Level, str]:

@@ -34,8 +34,8 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
     for name in config.rules.mute:
         if name not in known:
             _unknown_rule(config, name, nearest(name, known))
-    silent = tuple(rule for rule in silent if rule.id not in config.rules.mute)
-    return (*without(rules, config.rules.mute), *silent)
+    loud = (rule for rule in silent if rule.id not in config.rules.mute)
+    return (*without(rules, config.rules.mute), *loud)
 
 
 def open_stall_rule(config: Config) -> StallRule:

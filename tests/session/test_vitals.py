@@ -116,9 +116,7 @@ def test_that_it_stopped_before_its_planned_steps_is_a_finding(processes: Proces
     assert state_after(session, clock, 100) is RunState.STOPPED
     (event,) = watcher.events()
     assert (event.kind, event.finding.rule, event.is_news) == (EventKind.FIRED, "stopped", True)
-    assert summary(event.finding) == (
-        "no process has its log open any more, after 20 of 50 steps"
-    )
+    assert summary(event.finding) == ("no process has its log open any more, after 20 of 50 steps")
     (run,) = session.runs()
     assert run.verdict.level is Level.WATCH
 
@@ -367,9 +365,7 @@ def test_a_broken_state_of_an_experiment_is_none(text: str, tmp_path: Path) -> N
     assert total_of(tmp_path) == [(None, RunState.LIVE)]
 
 
-def test_an_end_that_is_written_after_the_last_row(
-    processes: Processes, tmp_path: Path
-) -> None:
+def test_an_end_that_is_written_after_the_last_row(processes: Processes, tmp_path: Path) -> None:
     """Looked for once the run is silent."""
     trial = tune(tmp_path, "RUNNING")
     clock = ManualClock((trial / "result.json").stat().st_mtime + 1)

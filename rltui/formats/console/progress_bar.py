@@ -25,7 +25,7 @@ _BAR = re.compile(
     rb"\[(?:\d+:)?\d+:\d\d(?:<[^,\]]{0,20})?,\s*[^,\]]{0,40}(?:, ([^\r\n]*?))?\](?!,)"
 )
 #: Body of a bar of rich, as stable-baselines3 shows one (common/callbacks.py, tqdm.rich).
-RICH = b"\xe2\x94\x81 "
+RICH = b"\xe2\x94\x81"
 _RICH_BAR = re.compile(
     rb"%[ \xe2\x94\x81\x95\xb8\xba]+ ([\d,]{1,20})/([\d,]{1,20}) +\[ *[\d:]+ < [\d:?-]+"
 )

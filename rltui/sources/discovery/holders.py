@@ -133,18 +133,20 @@ class _Visible:
         """Those of the files that a process has open for writing."""
         names = {path.name for path in files}
         by_id = {(s.st_dev, s.st_ino): path for path, s in files.items()}
-        held = set()
-        for pid in self._pids():
-            try:
-                for _, status in open_files(self._proc, pid, names.__contains__):
-                    path = by_id.get((status.st_dev, status.st_ino))
-                    if path is not None:
-                        held.add(path)
-            except PermissionError:
-                self._hide(pid)
-            except OSError:
-                continue  # it has ended meanwhile
-        return held
+        held = {by_id.get(opened) for pid in self._pids() for opened in self._opened(pid, names)}
+        return {path for path in held if path is not None}
+
+    def _opened(self, pid: int, names: set[str]) -> list[tuple[int, int]]:
+        """Device and number of the files of some names that a process has open for writing."""
+        try:
+            found = open_files(self._proc, pid, names.__contains__)
+            return [(status.st_dev, status.st_ino) for _, status in found]
+        except PermissionError:
+            process = self._read(pid)
+            self._hidden |= process.users if process is not None else set()
+        except OSError:
+            pass  # it has ended meanwhile
+        return []
 
     def hold(
         self, path: Path, status: os.stat_result, held: set[Path], writer: _Writer, host: str
@@ -174,11 +176,6 @@ class _Visible:
         except OSError:
             names = []
         return (int(name) for name in names if name.isdigit())
-
-    def _hide(self, pid: int) -> None:
-        found = self._read(pid)
-        if found is not None:
-            self._hidden |= found.users
 
     def _read(self, pid: int) -> _Process | None:
         """None for a process that has ended, if only its parent has not taken note of that."""

@@ -97,7 +97,8 @@ class RunFinder:
         """Key of a file that the last search found -> its run."""
         self._gone: dict[RunKey, dict[Path, None]] = {}
         """Keys of files that vanished, by run, the longest gone first."""
-        self._unread = UnreadLogdirs(len(self._logdirs), waits=waits, partial=partial, absent=absent)
+        count = len(self._logdirs)
+        self._unread = UnreadLogdirs(count, waits=waits, partial=partial, absent=absent)
 
     def recall(self, run: RunKey, path: Path, files: Iterable[SourceInfo]) -> None:
         """Before the first search: what another process found out about a run at ``path``."""

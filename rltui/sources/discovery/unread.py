@@ -22,9 +22,7 @@ class AwayLogdirError(LogdirError, UnreachableError):
 class UnreadLogdirs:
     """Knows of some numbered logdirs which could be searched, and when."""
 
-    def __init__(
-        self, count: int, *, waits: bool, partial: bool, absent: bool = False
-    ) -> None:
+    def __init__(self, count: int, *, waits: bool, partial: bool, absent: bool = False) -> None:
         """``waits``: an empty file is no error, nor is with it or ``partial`` a bad logdir while
         another one is good, nor with ``absent`` one that does not exist."""
         self._count = count

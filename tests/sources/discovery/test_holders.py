@@ -107,18 +107,24 @@ def test_a_file_of_somebody_else_is_unknown(
     assert look({path: "tfevents"}) == {path: UNKNOWN}
 
 
-def test_a_file_whose_owner_has_a_process_that_hides_is_unknown(tmp_path: Path) -> None:
-    """It is not dumpable: the kernel shows nobody but root what it has open."""
-    proc = a_proc(tmp_path)
-    path = event_file(tmp_path, HOST)
-    assert look({path: "tfevents"}, proc) == {path: GONE}
+@pytest.mark.parametrize(
+    ("state", "user", "hold"), [("S", 0, UNKNOWN), ("Z", 0, GONE), ("S", 1, GONE)]
+)
+def test_a_file_whose_owner_has_a_process_that_hides_is_unknown(
+    state: str, user: int, hold: Hold, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not dumpable: the kernel shows nobody what it has open. A zombie has nothing open."""
+    proc, path = a_proc(tmp_path), event_file(tmp_path, HOST)
     (proc / "7").mkdir()
-    (proc / "7" / "status").write_text(f"Name:\tx\nUid:\t{path.stat().st_uid}\t0\t0\t0\nNSpid:\t7\n")
-    (proc / "7" / "stat").write_text(f"7 (x) S 1 {'0 ' * 20}")
-    (proc / "7" / "fd").symlink_to("/proc/1/fd" if os.geteuid() else proc / "7" / "none")
-    if os.geteuid() == 0:
-        pytest.skip("root may look into everything")
-    assert look({path: "tfevents"}, proc) == {path: UNKNOWN}
+    owner = path.stat().st_uid + user
+    (proc / "7" / "status").write_text(f"Name:\tx\nUid:\t{owner}\t{owner}\t{owner}\t{owner}\n")
+    (proc / "7" / "stat").write_text(f"7 (x) {state} 1 {'0 ' * 20}")
+
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(holders, "open_files", refused)
+    assert look({path: "tfevents"}, proc) == {path: hold}
 
 
 def test_a_container_knows_who_writes_its_own_layer_only(
