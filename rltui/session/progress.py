@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Category, Roles, TagInfo
-from rltui.core.block import FloatArray, IntArray
+from rltui.catalogue.model import Roles, TagInfo
 from rltui.core.level import ExitKind, RunState
 from rltui.health.stalled import StallLimits
-from rltui.session.hyperparameters import positive
 from rltui.session.last_write import last_write
-from rltui.sources.beside.facts import STOP, Facts
+from rltui.session.planned import RECENT, median, planned_beside, planned_steps, stride_of
+from rltui.sources.beside.facts import NO_FACTS, Facts
 from rltui.store import RunData, Series
 
 if TYPE_CHECKING:
@@ -61,8 +60,6 @@ def exit_status_of(
 
 #: Number of tags, the densest first, among which the run's own clock is searched.
 _CLOCKS = 40
-#: Newest intervals that the usual one is taken from, so that a slow start does not count.
-_RECENT = 200
 
 
 class Look(NamedTuple):
@@ -145,26 +142,25 @@ def progress(
     now: float,
     limits: StallLimits,
     *,
-    facts: Facts | None = None,
+    facts: Facts = NO_FACTS,
     before: Progress | None = None,
 ) -> Progress:
     """The progress of ``run`` at the time ``now`` (seconds since the epoch); ``facts``: what lies
     beside its logs; ``before``: as it was known until now."""
-    facts = facts or Facts()
     clock = _clock_series(run)
     interval, per_step, pause = _intervals(clock)
     elapsed, derived = _elapsed(run, infos, roles.step_time, clock)
     if interval is None and (times := _values(run, infos, roles.step_time)) is not None:
-        interval = _median(times[-_RECENT:])
+        interval = median(times[-RECENT:])
         per_step = interval
     written = last_write(run, interval, now)
-    last, stride = run.last_step, _stride(run, infos)
-    total = _total_steps(hyper, roles.total_steps)
-    total = total or _total_beside(run, facts.settings, roles.total_steps, stride)
+    last = run.last_step
+    total = planned_steps(hyper, roles.total_steps)
+    total = total or planned_beside(run, infos, facts.plan, roles.total_steps)
     eta = None
     if total and last is not None and per_step is not None:
         eta = max(0.0, (total - last) * per_step)
-    done = bool(total and last is not None and last + stride > total)
+    done = bool(total and last is not None and last + stride_of(run, infos) > total)
     done = done or _has_summary(run, infos, roles.closing)
     fresh = Progress(
         run.first_step,
@@ -189,7 +185,7 @@ def progress(
     return aged(fresh, now)
 
 
-def renewed(known: Progress, run: RunData, now: float, facts: Facts) -> Progress:
+def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) -> Progress:
     """``known`` with everything updated that needs no points: the newest write, the exit
     status, whether the logs are gone."""
     written = last_write(run, known.interval_s, now)
@@ -269,32 +265,11 @@ def _clock_series(run: RunData) -> Series | None:
     return None
 
 
-def _stride(run: RunData, infos: Mapping[str, TagInfo]) -> int:
-    """Usual steps between two updates: a run ends when the next one would pass the total.
-
-    CleanRL and SB3 log environment steps in strides of a rollout, which rarely hit the total.
-    """
-    strides = [1]
-    for tag, info in infos.items():
-        if info.category is Category.ACTOR and tag not in run.off_axis:
-            gaps = np.diff(run.series(tag).steps[-_RECENT:])
-            gaps = gaps[gaps > 0]
-            if len(gaps) > 3:
-                strides.append(int(_median(gaps)))
-    return max(strides)
-
-
-def _median(values: FloatArray | IntArray) -> float:
-    """As ``numpy.median``, which imports numpy.ma: a twentieth of the time of a start."""
-    ordered, half = np.sort(values), len(values) // 2
-    return float(ordered[half] / 2 + ordered[~half] / 2)
-
-
 def _intervals(clock: Series | None) -> tuple[float | None, float | None, float | None]:
     """Seconds: usual between two logged rows, usual per step, second longest between two rows."""
     if clock is None or clock.count < 2:
         return None, None, None
-    steps, walls = clock.steps[-_RECENT:], clock.wall_times[-_RECENT:]
+    steps, walls = clock.steps[-RECENT:], clock.wall_times[-RECENT:]
     ahead = np.diff(steps) > 0
     gaps = np.diff(walls)[ahead]
     keep = gaps > 0
@@ -302,7 +277,7 @@ def _intervals(clock: Series | None) -> tuple[float | None, float | None, float 
         return None, None, None
     per_step = gaps[keep] / np.diff(steps)[ahead][keep]
     longest = np.sort(gaps[keep])[-2:]
-    return _median(gaps[keep]), _median(per_step), float(longest[0]) if len(longest) > 1 else None
+    return median(gaps[keep]), median(per_step), float(longest[0]) if len(longest) > 1 else None
 
 
 def _elapsed(
@@ -337,40 +312,4 @@ def _has_summary(run: RunData, infos: Mapping[str, TagInfo], closing: str) -> bo
             last = run.series(tag).last
             if last is not None and last[0] == run.last_step:
                 return True
-    return False
-
-
-def _total_steps(hyper: Mapping[str, object], names: tuple[str, ...]) -> int | None:
-    """The planned total from hyperparameters."""
-    for name in names:
-        found = positive(hyper.get(name))
-        if found:
-            return found
-    return None
-
-
-def _total_beside(
-    run: RunData, settings: Mapping[str, object], names: tuple[str, ...], stride: int
-) -> int | None:
-    """The planned total from files beside the logs: unless the run has gone beyond it, for then it
-    counts something else. Tune's criteria name what they count."""
-    last = run.last_step
-    if last is None:
-        return None
-    stops = [n for n in settings if n.startswith(STOP)]
-    for name in (*stops, *names):
-        total = positive(settings.get(name))
-        if not total or last >= total + stride:
-            continue
-        if name in names or _is_axis(run, name.removeprefix(STOP)):
-            return total
-    return None
-
-
-def _is_axis(run: RunData, name: str) -> bool:
-    """Whether the steps of a run are what its tag of this name counts."""
-    for tag in run.tags:
-        if tag == name or tag.endswith(f"/{name}"):
-            series = run.series(tag)
-            return bool(series.count) and np.array_equal(series.steps, series.values)
     return False

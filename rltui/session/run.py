@@ -14,7 +14,7 @@ from rltui.session.pins import Pins
 from rltui.session.progress import Progress
 from rltui.session.texts import Texts
 from rltui.session.verdict import Doubts, Verdict
-from rltui.sources.beside.facts import Facts
+from rltui.sources.beside.facts import NO_FACTS
 from rltui.store import RunData, Series
 from rltui.store.series_cache import SeriesCache
 
@@ -47,7 +47,7 @@ class RunView:
         self.mutes: frozenset[MutedFinding] = frozenset()
         """Findings that the user does not want to see."""
         self._report: tuple[Report | None, frozenset[MutedFinding], Report | None] | None = None
-        self.facts = Facts()
+        self.facts = NO_FACTS
         """What files beside its logs say, as far as they have been read."""
         self.progress: Progress | None = None
         self.reference: RunView | None = None

@@ -86,7 +86,8 @@ class Session:
         self._reach = Reach(self._reader, self.logdirs, self.clock)
         reader = self._reader
         budget = config.watch.memory_bytes
-        self._vitals = Vitals(logdirs, self._views, self.clock, self._judging.renew)
+        plan = self._catalogue.roles.total_steps
+        self._vitals = Vitals(logdirs, self._views, self.clock, plan, self._judging.renew)
         self._memory = Memory(budget, self._views, reader.read_again, reader.rereadable)
         asked = self._new_view, self._before_growing
         takers = Takers(self._memory, self._interpreter, self._judging, *asked)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
@@ -79,9 +79,12 @@ class Vitals:
         logdirs: Sequence[Path],
         views: Mapping[RunKey, RunView],
         clock: Clock,
+        plan: Container[str],
         tell: Callable[[RunView], None],
     ) -> None:
-        """``tell`` is called for each run of which more is known now."""
+        """``plan``: names of hyperparameters that may hold the planned steps; ``tell`` is called
+        for each run of which more is known now."""
+        self._plan = plan
         self._logdirs = logdirs
         self._views = views
         self._clock = clock
@@ -102,10 +105,10 @@ class Vitals:
         if not all(wish.silent for wish in wishes):
             self._not_before = now + _PAUSE_S
         if not live:
-            self._found.put(_looked(wishes))
+            self._found.put(_looked(wishes, self._plan))
             return self._take() or news
         self._looking = True
-        target = lambda: self._found.put(_looked(wishes))  # noqa: E731
+        target = lambda: self._found.put(_looked(wishes, self._plan))  # noqa: E731
         thread = threading.Thread(target=target, name="rltui-vitals", daemon=True)
         thread.start()
         if any(wish.silent for wish in wishes):
@@ -118,24 +121,25 @@ class Vitals:
             self._looking = False
             for seen in self._found.get():
                 view = self._views.get(seen.wish.key)
-                if view is not None and view.progress is not None:
-                    self._learn(view, seen)
+                if view is not None and view.progress is not None and self._learn(view, seen):
                     self._tell(view)
                     news = True
         return news
 
-    def _learn(self, view: RunView, seen: _Seen) -> None:
+    def _learn(self, view: RunView, seen: _Seen) -> bool:
+        """Note what was seen of a run; returns whether that may change what is said of it."""
         known, wish = self._known[view.key], seen.wish
-        if seen.facts is not None:
-            view.facts = seen.facts
+        news = seen.facts is not None and seen.facts != view.facts
+        view.facts = seen.facts or view.facts
         if not wish.files or view.progress is None:
-            return
+            return news
         known.seen_held |= {path for path, hold in seen.holds.items() if hold.held}
         held = _held(view, wish, seen.holds, known.seen_held)
         known.pause_s = min(_LONGEST_S, 2 * known.pause_s) if held else _PAUSE_S
         known.again_at = self._clock.monotonic() + known.pause_s
         if wish.silent:
             view.progress = replace(view.progress, look=Look(wish.written_at, held))
+        return news or wish.silent
 
     def _wishes(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Wish]:
         """What is to be looked at; while it ``rests``, only what has just fallen silent."""
@@ -153,7 +157,7 @@ class Vitals:
             if rests and not fresh:
                 continue
             look_at = fresh or self._looks(view, known, now, silent=silent)
-            beside = not known.beside or fresh
+            beside = fresh or not (known.beside or progress.total_steps)
             if not (look_at or beside):
                 continue
             known.beside = True
@@ -184,18 +188,18 @@ def _is_looked_at(view: RunView) -> bool:
     return progress.look.written_at == progress.written_at
 
 
-def _looked(wishes: Sequence[_Wish]) -> list[_Seen]:
+def _looked(wishes: Sequence[_Wish], plan: Container[str]) -> list[_Seen]:
     """What a look finds; nothing where it fails: that must not end what reads the logs."""
     try:
         with contained():
-            return _look(wishes)
+            return _look(wishes, plan)
     except OSError:
         return [_Seen(wish, {}, None) for wish in wishes]
 
 
-def _look(wishes: Sequence[_Wish]) -> list[_Seen]:
+def _look(wishes: Sequence[_Wish], plan: Container[str]) -> list[_Seen]:
     files = {path: kind for wish in wishes for path, kind in wish.files.items()}
-    holds, beside = look(files) if files else {}, FactFiles()
+    holds, beside = look(files) if files else {}, FactFiles(plan)
     return [
         _Seen(
             wish,
@@ -226,12 +230,14 @@ class _Homes:
 
     def __init__(self, logdirs: Sequence[Path], views: Iterable[RunView]) -> None:
         self._logdirs = logdirs
-        self._runs = Counter((v.key.logdir, p) for v in views for p in self._all_above(v))
+        self._above = {v.key: self._all_above(v) for v in views}
+        self._runs = Counter((k.logdir, p) for k, above in self._above.items() for p in above)
 
     def _all_above(self, view: RunView) -> list[Path]:
-        root = self._logdirs[view.key.logdir]
-        return [p for p in view.data.path.parents if p == root or root in p.parents]
+        parents = view.data.path.parents
+        depth = len(view.data.path.parts) - len(self._logdirs[view.key.logdir].parts)
+        return [parents[i] for i in range(min(depth, len(parents)))]
 
     def above(self, view: RunView) -> list[Path]:
         """Those above the path of a run, up to the logdir, the nearest first."""
-        return [p for p in self._all_above(view) if self._runs[view.key.logdir, p] == 1]
+        return [p for p in self._above[view.key] if self._runs[view.key.logdir, p] == 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,17 +23,23 @@ STOP = "stop."
 class Facts:
     """Of one run."""
 
-    settings: Mapping[str, object] = field(default_factory=dict)
-    """The hyperparameters, with what Tune stops at as ``stop.NAME``."""
+    plan: Mapping[str, object] = field(default_factory=dict)
+    """The hyperparameters that may hold the planned steps, before them what Tune stops at as
+    ``stop.NAME``."""
     exit_code: int | None = None
     """That of the training, where it is recorded."""
+
+
+NO_FACTS = Facts()
 
 
 class FactFiles:
     """Reads the facts of many runs; what they share is read once. Never raises: a file that cannot
     be read is left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Container[str]) -> None:
+        """``plan``: names of hyperparameters that may hold the planned steps."""
+        self._plan = plan
         self._facts: dict[tuple[Path, ...], Facts] = {}
         self._trials: dict[Path, Mapping[str, Mapping[str, object]]] = {}
 
@@ -48,14 +54,16 @@ class FactFiles:
         return facts
 
     def _read(self, folders: tuple[Path, ...]) -> Facts:
-        settings, home = dict(read_settings(folders).values), folders[-1]
+        settings, home = read_settings(folders).values, folders[-1]
         if home.parent not in self._trials:
             self._trials[home.parent] = dict(_trials(home.parent))
         trial = self._trials[home.parent].get(home.name, {})
         stop = trial.get("stopping_criterion")
+        plan = {}
         if isinstance(stop, Mapping):
-            settings |= {f"{STOP}{name}": limit for name, limit in stop.items()}
-        return Facts(settings, _EXIT_CODES.get(str(trial.get("status"))))
+            plan = {f"{STOP}{name}": limit for name, limit in stop.items()}
+        plan |= {name: value for name, value in settings.items() if name in self._plan}
+        return Facts(plan, _EXIT_CODES.get(str(trial.get("status"))))
 
 
 def _trials(experiment: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
