@@ -31,19 +31,21 @@ OLD_S = 86_400.0
 
 
 def exit_status_of(
-    run: RunData, *, copied: bool = False, recorded: int | None = None
+    run: RunData, *, copied: bool = False, facts: Facts = NO_FACTS
 ) -> ExitStatus | None:
     """How the run ended, or None when no log shows an end.
 
-    ``copied``: whether the change times of its files say nothing; ``recorded``: the exit code that
-    is written beside its logs.
+    ``copied``: whether the change times of its files say nothing; ``facts``: what lies beside its
+    logs.
     """
     files, logged = run.files, bool(run.tags)
     last = -math.inf if copied else (files.modified or 0.0)
     found = [f for f in files.by_path.values() if f.source.modified >= last - _LATER_S]
     found.sort(key=lambda f: (0.0 if copied else f.source.modified, f.source.order))
     codes = [f.exit_code for f in found if f.exit_code is not None]
-    code = codes[-1] if codes else recorded
+    code = codes[-1] if codes else None
+    if code is None and facts.recorded_at >= last - _LATER_S:  # else it was restored and goes on
+        code = facts.exit_code
     logs = [f for f in reversed(found) if f.tail is not None]
     if not logs and code is None:
         return None
@@ -179,7 +181,7 @@ def progress(
         before is not None and before.seen_live,
         done,
         run.files.all_gone,
-        exit_status_of(run, copied=written.copied, recorded=facts.exit_code),
+        exit_status_of(run, copied=written.copied, facts=facts),
         None if before is None else before.look,
     )
     return aged(fresh, now)
@@ -195,7 +197,7 @@ def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) 
         written_at=max((t for t in times if t is not None), default=None),
         gone=run.files.all_gone,
         row_at=written.row_at if known.row_at is None else known.row_at,
-        exit_status=exit_status_of(run, copied=written.copied, recorded=facts.exit_code),
+        exit_status=exit_status_of(run, copied=written.copied, facts=facts),
         age_s=None,
     )
     return aged(fresh, now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -380,3 +381,11 @@ def test_an_end_that_is_written_after_the_last_row(processes: Processes, tmp_pat
     )
     assert state_after(session, clock, 100) is RunState.FINISHED
     assert rules(run) == []
+
+
+def test_a_trial_that_was_restored_goes_on(tmp_path: Path) -> None:
+    """What the record said of its first attempt is over."""
+    trial = tune(tmp_path, "ERROR")
+    written = (trial / "result.json").stat().st_mtime
+    os.utime(trial.parent / "experiment_state-2026.json", (written - 600, written - 600))
+    assert total_of(tmp_path) == [(None, RunState.LIVE)]

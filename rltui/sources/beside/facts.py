@@ -28,6 +28,8 @@ class Facts:
     ``stop.NAME``."""
     exit_code: int | None = None
     """That of the training, where it is recorded."""
+    recorded_at: float = 0.0
+    """When that was written, seconds since the epoch."""
 
 
 NO_FACTS = Facts()
@@ -41,7 +43,7 @@ class FactFiles:
         """``plan``: names of hyperparameters that may hold the planned steps."""
         self._plan = plan
         self._facts: dict[tuple[Path, ...], Facts] = {}
-        self._trials: dict[Path, Mapping[str, Mapping[str, object]]] = {}
+        self._experiments: dict[Path, tuple[float, Mapping[str, Mapping[str, object]]]] = {}
 
     def read(self, path: Path, above: Sequence[Path]) -> Facts:
         """The facts beside the logs of the run at a path, and in directories ``above`` that hold no
@@ -55,27 +57,32 @@ class FactFiles:
 
     def _read(self, folders: tuple[Path, ...]) -> Facts:
         settings, home = read_settings(folders).values, folders[-1]
-        if home.parent not in self._trials:
-            self._trials[home.parent] = dict(_trials(home.parent))
-        trial = self._trials[home.parent].get(home.name, {})
+        if home.parent not in self._experiments:
+            self._experiments[home.parent] = _experiment(home.parent)
+        recorded_at, trials = self._experiments[home.parent]
+        trial = trials.get(home.name, {})
         stop = trial.get("stopping_criterion")
         plan = {}
         if isinstance(stop, Mapping):
             plan = {f"{STOP}{name}": limit for name, limit in stop.items()}
         plan |= {name: value for name, value in settings.items() if name in self._plan}
-        return Facts(plan, _EXIT_CODES.get(str(trial.get("status"))))
+        return Facts(plan, _EXIT_CODES.get(str(trial.get("status"))), recorded_at)
 
 
-def _trials(experiment: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """What Tune has recorded of the trials in a directory, by the names of their own."""
+def _experiment(folder: Path) -> tuple[float, Mapping[str, Mapping[str, object]]]:
+    """What Tune has recorded of the trials in a directory, by the names of theirs, and when."""
     try:
-        names = sorted(e.name for e in listing(experiment) if e.name.startswith(_TUNE))
-        path = experiment / names[-1] if names else None
-        if path is None or status(path).st_size > _MAX_TUNE:
-            return
-        document = parsed(read_all(path))
+        names = sorted(e.name for e in listing(folder) if e.name.startswith(_TUNE))
+        path = folder / names[-1] if names else None
+        found = None if path is None else status(path)
+        if path is None or found is None or found.st_size > _MAX_TUNE:
+            return 0.0, {}
+        return found.st_mtime_ns / 1e9, dict(_trials(parsed(read_all(path))))
     except (OSError, ValueError):
-        return
+        return 0.0, {}
+
+
+def _trials(document: object) -> Iterator[tuple[str, Mapping[str, object]]]:
     records = document.get("trial_data") if isinstance(document, Mapping) else None
     for record in records if isinstance(records, list) else ():
         first = record[0] if isinstance(record, list) and record else record
