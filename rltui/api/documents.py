@@ -160,7 +160,7 @@ class RunVerdict(TypedDict):
     path: str
     framework: str | None
     algorithm: str | None
-    state: Literal["live", "stalled", "finished", "crashed", "unknown"]
+    state: Literal["live", "stalled", "finished", "stopped", "crashed", "unknown"]
     ending: EndingDocument | None
     level: LevelWord
     alarms: dict[str, int]

@@ -6,6 +6,8 @@ import argparse
 import gc
 import os
 import sys
+import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -30,7 +32,10 @@ from rltui.commands.departure import departing
 from rltui.commands.serve_metrics import add_metrics, check_metrics
 from rltui.commands.standard_input import is_piped, kept_open, need_pipe
 from rltui.commands.standard_output import emit, tell
+from rltui.core.address import is_remote
+from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
+from rltui.core.stdin import PIPE
 
 if TYPE_CHECKING:
     from rltui.commands.outage_lines import OutageLines
@@ -40,6 +45,12 @@ if TYPE_CHECKING:
     from rltui.session.event import Event, Watcher
 
 
+#: Seconds that may be waited for a LOGDIR: a week in the queue of a cluster.
+MOST_WAIT_S = 7 * 86_400.0
+#: Seconds between two looks whether it is there.
+_LOOK_S = 0.5
+#: Lets a number of seconds pass.
+Pause = Callable[[float], object]
 #: Seconds at the end for what is still to be handed to the hook.
 _LAST_S = 15.0
 
@@ -110,6 +121,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_metrics(parser)
     parser.add_argument(
+        "--wait",
+        metavar="SECONDS",
+        type=number_in(0, MOST_WAIT_S, f"from 0 to {MOST_WAIT_S:.0f} seconds"),
+        help="with --follow: wait so long for a LOGDIR that does not exist yet",
+    )
+    parser.add_argument(
         "--follow",
         action="store_true",
         help="print a line for each change, until interrupted or the end of standard input",
@@ -157,6 +174,8 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
         raise UsageError("--max-age needs --format line, on standard output")
     if options.metrics and form != "openmetrics":
         raise UsageError("--metric needs --format openmetrics")
+    if options.wait is not None and not options.follow:
+        raise UsageError("--wait needs --follow")
     refuse_jobs(options)
 
 
@@ -201,8 +220,24 @@ def _check(options: argparse.Namespace) -> int:
     return code
 
 
+def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:
+    """Wait until one of the paths exists, if they are of this machine and none does; say so."""
+    from rltui.present.screens.waiting import absent_words
+    from rltui.sources.discovery.unread import similar_to
+
+    if any(is_remote(path) or path == PIPE or path.exists() for path in paths):
+        return
+    for path in paths:
+        _complain(f"{path}: {absent_words(similar_to(path))}; waiting for it")
+    end = clock.monotonic() + seconds
+    while clock.monotonic() < end and not any(path.exists() for path in paths):
+        pause(_LOOK_S)
+
+
 def _follow(options: argparse.Namespace) -> int:
     config = open_config(options)
+    if options.wait:
+        await_any(options.logdirs, options.wait, SystemClock(), time.sleep)
     session = open_session(options, config, waits=True, partial=True)
     report_trouble(session)
     if session.unmatched:

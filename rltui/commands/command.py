@@ -133,7 +133,12 @@ def open_config(options: argparse.Namespace) -> Config:
 
 
 def choice_of(
-    options: argparse.Namespace, *, waits: bool = False, partial: bool = False, later: bool = False
+    options: argparse.Namespace,
+    *,
+    waits: bool = False,
+    partial: bool = False,
+    later: bool = False,
+    absent: bool = False,
 ) -> Choice:
     """Which runs are read and how, according to the options; for the rest see Choice."""
     from rltui.session.choice import Choice
@@ -148,6 +153,7 @@ def choice_of(
         waits,
         partial,
         later,
+        absent,
     )
 
 
@@ -158,13 +164,15 @@ def open_session(
     waits: bool = False,
     partial: bool = False,
     later: bool = False,
+    absent: bool = False,
 ) -> Session:
     """A session over the LOGDIR arguments; raises for paths that cannot be logs, among them an
     empty file unless it ``waits``. With ``partial`` one good path is enough; with ``later``,
-    whether those elsewhere are good turns out once reading has been started."""
+    whether those elsewhere are good turns out once reading has been started; with ``absent``,
+    those here need not exist yet."""
     from rltui.session import Session
 
-    choice = choice_of(options, waits=waits, partial=partial, later=later)
+    choice = choice_of(options, waits=waits, partial=partial, later=later, absent=absent)
     config = config or open_config(options)
     session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))
     session.scan()

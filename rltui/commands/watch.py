@@ -83,7 +83,7 @@ def _pick_and_watch(options: argparse.Namespace, config: Config, departure: Depa
 def _opened(options: argparse.Namespace, config: Config) -> Session:
     """A session over the LOGDIR arguments; a line says what is being read."""
     with reading(", ".join(map(str, options.logdirs))):
-        session = open_session(options, config, waits=True, partial=True, later=True)
+        session = open_session(options, config, waits=True, partial=True, later=True, absent=True)
         import rltui.tui.app  # noqa: F401 - slow: the line above covers it
     return session
 

@@ -31,6 +31,7 @@ class RunState(str, Enum):
     LIVE = "live"
     STALLED = "stalled"
     FINISHED = "finished"
+    STOPPED = "stopped"
     CRASHED = "crashed"
     UNKNOWN = "unknown"
 

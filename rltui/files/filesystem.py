@@ -61,15 +61,19 @@ class Mounts:
     def kind_of(self, path: Path) -> str:
         """The system's name for the kind of file system that holds a path, links resolved
         (``ext4``, ``nfs4``, ``fuse.sshfs``); empty when unknown."""
+        return self.mount_of(path)[1]
+
+    def mount_of(self, path: Path) -> tuple[str, str]:
+        """Where the file system that holds a path is mounted, and its kind; empty when unknown."""
         if self._raw is None:
             self.refresh()
         place = os.path.realpath(path)
         while place not in self._kinds:
             above = os.path.dirname(place)  # noqa: PTH120 - many calls; a Path costs more
             if above == place:
-                return ""
+                return "", ""
             place = above
-        return self._kinds[place]
+        return place, self._kinds[place]
 
 
 def _parse(table: str) -> dict[str, str]:

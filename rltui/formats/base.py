@@ -186,6 +186,9 @@ class Format(ABC):
     """Whether a file in a directory below a run may be a series of that run (TensorBoard's
     ``add_scalars`` and ``add_hparams``)."""
 
+    kept_open: bool = False
+    """Whether every writer of such files keeps its file open as long as it lives."""
+
     def belonging(self, name: str) -> Belonging:
         """How a file of this base name belongs to its directory: ``progress.csv`` is that of
         the directory, ``exp1.jsonl`` names a run."""

@@ -13,6 +13,7 @@ class TrackerLog(Format):
     suffix: str
     ident: bytes
     """First bytes of a file of any version; the decoder then reports versions it cannot read."""
+    kept_open = True
 
     def claims_name(self, name: str) -> bool:
         return name.endswith(self.suffix)

@@ -1,4 +1,4 @@
-"""When a run that stopped writing counts as stalled: ``data/stalled.yaml``."""
+"""When a run that stopped writing counts as stalled or stopped: ``data/stalled.yaml``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.core.template import fill, read_template
-from rltui.core.yaml_document import Node, nearest, shipped_table
+from rltui.core.yaml_document import Node, Table, nearest, shipped_table
 from rltui.health.limits import read_limits
 from rltui.health.rule import Rule
 
@@ -33,6 +33,15 @@ class StallLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class StoppedRule:
+    """Says that a run ended without a word before its planned steps."""
+
+    rule: Rule
+    level: Level
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
 class StallRule:
     """The document; see there for the meaning of each field."""
 
@@ -43,6 +52,13 @@ class StallRule:
     advice: str
     meaning: str
     """Template of the rule's meaning, with the limits as fields."""
+    stopped: StoppedRule
+    """For a run that will not go on."""
+
+    @property
+    def rules(self) -> tuple[Rule, Rule]:
+        """Both, for lists of rules."""
+        return self.rule, self.stopped.rule
 
 
 @cache
@@ -51,16 +67,22 @@ def stall_rule() -> StallRule:
     table = shipped_table("health", "data", "stalled.yaml")
     limits = read_limits(table.need("limits"), StallLimits)
     template = read_template(table.need("meaning"), _shown(limits), ("d",))
-    levels = {level.word: level for level in (Level.WATCH, Level.BAD)}
-    found = StallRule(
-        Rule(table.need("id").text(), table.need("title").text(), Category.PROGRESS, "", ()),
-        levels[table.need("level").choice(levels)],
-        limits,
-        table.need("advice").text(),
-        template,
-    )
+    end = table.need("stopped").table()
+    stopped = StoppedRule(_rule(end, end.need("meaning").text()), *_level_and_advice(end))
+    end.finish()
+    level, advice = _level_and_advice(table)
+    found = StallRule(_rule(table), level, limits, advice, template, stopped)
     table.finish()
     return _explained(found)
+
+
+def _rule(table: Table, meaning: str = "") -> Rule:
+    return Rule(table.need("id").text(), table.need("title").text(), Category.PROGRESS, meaning, ())
+
+
+def _level_and_advice(table: Table) -> tuple[Level, str]:
+    levels = {level.word: level for level in (Level.WATCH, Level.BAD)}
+    return levels[table.need("level").choice(levels)], table.need("advice").text()
 
 
 def with_override(node: Node | None) -> StallRule:

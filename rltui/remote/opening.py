@@ -44,6 +44,8 @@ class Wishes:
     later: bool = False
     """Whether all searching is done in threads, once the reader is started, if a logdir is
     elsewhere."""
+    absent: bool = False
+    """Whether a logdir of this machine need not exist yet."""
     pipe: int = 0
     """File descriptor that the logdir ``-`` means."""
 
@@ -130,4 +132,5 @@ def _open(who: str, logdirs: Sequence[Path], wishes: Wishes) -> Reading:
         ends=wishes.ends,
         waits=wishes.waits,
         partial=wishes.partial,
+        absent=wishes.absent,
     )

@@ -27,6 +27,8 @@ class Choice:
     """Whether one of several logdirs may be missing, or no log."""
     later: bool = False
     """Whether logdirs elsewhere are searched by threads, once reading has been started."""
+    absent: bool = False
+    """Whether logdirs of this machine need not exist yet."""
 
 
 def check_choice(choice: Choice, catalogue: Catalogue) -> None:

@@ -26,16 +26,16 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
     """The shipped rules with the user's files, additions, overrides and mutes."""
     from rltui.health.rules import load_rules, without
 
-    stalled = open_stall_rule(config).rule
-    override = {k: v for k, v in config.rules.override.items() if k != stalled.id}
+    silent = open_stall_rule(config).rules
+    override = {k: v for k, v in config.rules.override.items() if k != silent[0].id}
     rules = load_rules(config.rule_files, (), override, catalogue.metrics, config.rules.add)
     known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
-    known.append(stalled.id)
+    known += [rule.id for rule in silent]
     for name in config.rules.mute:
         if name not in known:
             _unknown_rule(config, name, nearest(name, known))
-    kept = tuple(without(rules, config.rules.mute))
-    return kept if stalled.id in config.rules.mute else (*kept, stalled)
+    loud = (rule for rule in silent if rule.id not in config.rules.mute)
+    return (*without(rules, config.rules.mute), *loud)
 
 
 def open_stall_rule(config: Config) -> StallRule:

@@ -184,6 +184,15 @@ class Judging:
         seen = set(first)
         yield from [key for key in self._dirty if key not in seen]
 
+    def renew(self, view: RunView) -> None:
+        """More is known of a run than its logs say."""
+        self._update_progress(view, self._clock.now())
+
+    @property
+    def recent(self) -> list[RunView]:
+        """The runs that may have been written a short while ago."""
+        return [self._views[key] for key in self._young]
+
     def _update_progress(self, view: RunView, now: float) -> None:
         known, lost_at = view.progress, self._lost.get(view.key.logdir)
         self._renew_progress(view, now)
@@ -197,12 +206,13 @@ class Judging:
         data, points = view.data, view.points
         if data.memory.unloaded:
             if view.progress is not None:
-                view.progress = renewed(view.progress, data, now)
+                view.progress = renewed(view.progress, data, now, view.facts)
             return
         hyper, roles = view.hyperparameters.values, self._catalogue.roles
-        seen_live = view.progress is not None and view.progress.seen_live
-        limits = self._stall.limits
-        view.progress = progress(points, view.infos, hyper, roles, now, limits, seen_live=seen_live)
+        limits, before = self._stall.limits, view.progress
+        view.progress = progress(
+            *(points, view.infos, hyper, roles, now, limits), facts=view.facts, before=before
+        )
 
     def _timed_evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
         begun, done = self._clock.monotonic(), True
@@ -239,11 +249,12 @@ class Judging:
         """Report a run that stopped writing, or that it goes on."""
         if view.full_report is None or view.progress is None:
             return
-        if self._stall.rule.id in self._config.rules.mute:
-            return
         from rltui.session.stall import with_stall
 
-        report = with_stall(view.full_report, view.progress, self._stall, watches=self._watches)
+        mute = self._config.rules.mute
+        report = with_stall(
+            view.full_report, view.progress, self._stall, watches=self._watches, mute=mute
+        )
         if report is not view.full_report:
             view.full_report = report
             view.version += 1

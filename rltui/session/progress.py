@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Category, Roles, TagInfo
-from rltui.core.block import FloatArray, IntArray
+from rltui.catalogue.model import Roles, TagInfo
 from rltui.core.level import ExitKind, RunState
 from rltui.health.stalled import StallLimits
-from rltui.session.hyperparameters import positive
 from rltui.session.last_write import last_write
+from rltui.session.planned import RECENT, median, planned_beside, planned_steps, stride_of
+from rltui.sources.beside.facts import NO_FACTS, Facts
 from rltui.store import RunData, Series
 
 if TYPE_CHECKING:
@@ -30,10 +30,13 @@ _LATER_S = 60.0
 OLD_S = 86_400.0
 
 
-def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
+def exit_status_of(
+    run: RunData, *, copied: bool = False, facts: Facts = NO_FACTS
+) -> ExitStatus | None:
     """How the run ended, or None when no log shows an end.
 
-    ``copied``: whether the change times of its files say nothing.
+    ``copied``: whether the change times of its files say nothing; ``facts``: what lies beside its
+    logs.
     """
     files, logged = run.files, bool(run.tags)
     last = -math.inf if copied else (files.modified or 0.0)
@@ -41,6 +44,8 @@ def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
     found.sort(key=lambda f: (0.0 if copied else f.source.modified, f.source.order))
     codes = [f.exit_code for f in found if f.exit_code is not None]
     code = codes[-1] if codes else None
+    if code is None and facts.recorded_at >= last - _LATER_S:  # else it was restored and goes on
+        code = facts.exit_code
     logs = [f for f in reversed(found) if f.tail is not None]
     if not logs and code is None:
         return None
@@ -57,8 +62,15 @@ def exit_status_of(run: RunData, *, copied: bool = False) -> ExitStatus | None:
 
 #: Number of tags, the densest first, among which the run's own clock is searched.
 _CLOCKS = 40
-#: Newest intervals that the usual one is taken from, so that a slow start does not count.
-_RECENT = 200
+
+
+class Look(NamedTuple):
+    """A look at the processes that write a run, once it was silent."""
+
+    written_at: float | None
+    """When the newest write was at that time: a later one makes the look void."""
+    held: bool | None
+    """Whether one of them is there; None where that cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +107,26 @@ class Progress:
     """Every log file of the run has vanished; what was read is still shown."""
     exit_status: ExitStatus | None = None
     """How it ended and why, where its console log or a tracker shows it."""
+    look: Look | None = None
+    """The newest look at the processes that write it."""
     lost_at: float | None = None
     """When its host got out of reach, seconds since the epoch; None while it is not. Age and state
     are those of then: nobody knows whether the run goes on."""
+
+    @property
+    def held(self) -> bool | None:
+        """Whether a process still writes it, as of a look since its newest write; None where that
+        is not known."""
+        look = self.look
+        return look.held if look is not None and look.written_at == self.written_at else None
+
+    def silent(self, now: float) -> bool:
+        """Whether it is silent though no log shows its end, so that its processes tell more. The
+        change times of files alone do not show that it went on: they may be those of a copy."""
+        if self.done or self.written_at is None or self.last_step is None:
+            return False
+        known = self.seen_live or self.row_at is not None
+        return known and self.quiet_s < now - self.written_at <= self.limits.ended_after_s
 
     @property
     def share(self) -> float | None:
@@ -115,25 +144,25 @@ def progress(
     now: float,
     limits: StallLimits,
     *,
-    seen_live: bool = False,
+    facts: Facts = NO_FACTS,
+    before: Progress | None = None,
 ) -> Progress:
-    """The progress of ``run`` at the time ``now`` (seconds since the epoch).
-
-    ``seen_live``: whether it was live when it was looked at before.
-    """
+    """The progress of ``run`` at the time ``now`` (seconds since the epoch); ``facts``: what lies
+    beside its logs; ``before``: as it was known until now."""
     clock = _clock_series(run)
     interval, per_step, pause = _intervals(clock)
     elapsed, derived = _elapsed(run, infos, roles.step_time, clock)
     if interval is None and (times := _values(run, infos, roles.step_time)) is not None:
-        interval = _median(times[-_RECENT:])
+        interval = median(times[-RECENT:])
         per_step = interval
     written = last_write(run, interval, now)
-    total = _total_steps(hyper, roles.total_steps)
     last = run.last_step
+    total = planned_steps(hyper, roles.total_steps)
+    total = total or planned_beside(run, infos, facts.plan, roles.total_steps)
     eta = None
     if total and last is not None and per_step is not None:
         eta = max(0.0, (total - last) * per_step)
-    done = bool(total and last is not None and last + _stride(run, infos) > total)
+    done = bool(total and last is not None and last + stride_of(run, infos) > total)
     done = done or _has_summary(run, infos, roles.closing)
     fresh = Progress(
         run.first_step,
@@ -149,15 +178,16 @@ def progress(
         RunState.UNKNOWN,
         written.at,
         written.row_at,
-        seen_live,
+        before is not None and before.seen_live,
         done,
         run.files.all_gone,
-        exit_status_of(run, copied=written.copied),
+        exit_status_of(run, copied=written.copied, facts=facts),
+        None if before is None else before.look,
     )
     return aged(fresh, now)
 
 
-def renewed(known: Progress, run: RunData, now: float) -> Progress:
+def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) -> Progress:
     """``known`` with everything updated that needs no points: the newest write, the exit
     status, whether the logs are gone."""
     written = last_write(run, known.interval_s, now)
@@ -167,7 +197,7 @@ def renewed(known: Progress, run: RunData, now: float) -> Progress:
         written_at=max((t for t in times if t is not None), default=None),
         gone=run.files.all_gone,
         row_at=written.row_at if known.row_at is None else known.row_at,
-        exit_status=exit_status_of(run, copied=written.copied),
+        exit_status=exit_status_of(run, copied=written.copied, facts=facts),
         age_s=None,
     )
     return aged(fresh, now)
@@ -205,6 +235,8 @@ def _state(known: Progress, age: float | None, now: float) -> RunState:
         return RunState.UNKNOWN
     if age <= known.quiet_s:
         return RunState.LIVE
+    if known.held is False and known.silent(now):
+        return RunState.STOPPED
     return RunState.STALLED if known.seen_live or _is_recent(known, now) else RunState.UNKNOWN
 
 
@@ -235,32 +267,11 @@ def _clock_series(run: RunData) -> Series | None:
     return None
 
 
-def _stride(run: RunData, infos: Mapping[str, TagInfo]) -> int:
-    """Usual steps between two updates: a run ends when the next one would pass the total.
-
-    CleanRL and SB3 log environment steps in strides of a rollout, which rarely hit the total.
-    """
-    strides = [1]
-    for tag, info in infos.items():
-        if info.category is Category.ACTOR and tag not in run.off_axis:
-            gaps = np.diff(run.series(tag).steps[-_RECENT:])
-            gaps = gaps[gaps > 0]
-            if len(gaps) > 3:
-                strides.append(int(_median(gaps)))
-    return max(strides)
-
-
-def _median(values: FloatArray | IntArray) -> float:
-    """As ``numpy.median``, which imports numpy.ma: a twentieth of the time of a start."""
-    ordered, half = np.sort(values), len(values) // 2
-    return float(ordered[half] / 2 + ordered[~half] / 2)
-
-
 def _intervals(clock: Series | None) -> tuple[float | None, float | None, float | None]:
     """Seconds: usual between two logged rows, usual per step, second longest between two rows."""
     if clock is None or clock.count < 2:
         return None, None, None
-    steps, walls = clock.steps[-_RECENT:], clock.wall_times[-_RECENT:]
+    steps, walls = clock.steps[-RECENT:], clock.wall_times[-RECENT:]
     ahead = np.diff(steps) > 0
     gaps = np.diff(walls)[ahead]
     keep = gaps > 0
@@ -268,7 +279,7 @@ def _intervals(clock: Series | None) -> tuple[float | None, float | None, float 
         return None, None, None
     per_step = gaps[keep] / np.diff(steps)[ahead][keep]
     longest = np.sort(gaps[keep])[-2:]
-    return _median(gaps[keep]), _median(per_step), float(longest[0]) if len(longest) > 1 else None
+    return median(gaps[keep]), median(per_step), float(longest[0]) if len(longest) > 1 else None
 
 
 def _elapsed(
@@ -304,12 +315,3 @@ def _has_summary(run: RunData, infos: Mapping[str, TagInfo], closing: str) -> bo
             if last is not None and last[0] == run.last_step:
                 return True
     return False
-
-
-def _total_steps(hyper: Mapping[str, object], names: tuple[str, ...]) -> int | None:
-    """The planned total from hyperparameters."""
-    for name in names:
-        found = positive(hyper.get(name))
-        if found:
-            return found
-    return None

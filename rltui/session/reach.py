@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rltui.core.address import is_remote
 from rltui.core.batch import Note
 from rltui.core.clock import Clock
 from rltui.core.level import Level
+from rltui.files.trouble import MISSING
+from rltui.sources.discovery.unread import similar_to
 from rltui.sources.follow.reading import Reading
 
 
@@ -33,6 +36,7 @@ class Reach:
         self._started = clock.monotonic()
         self._awaited = False
         """Whether something was being searched when this was last renewed."""
+        self._similar: dict[Path, Path | None] = {}
         self._noted: tuple[Note, ...] = ()
         """:attr:`notes` at that time."""
         self.lost: Mapping[int, float] = {}
@@ -58,6 +62,16 @@ class Reach:
         notes = self._reader.notes
         told = {note.path for note in notes if note.level >= Level.WATCH}
         return (*notes, *(note for note in self._reader.unread if note.path not in told))
+
+    @property
+    def awaited(self) -> Mapping[Path, Path | None]:
+        """The logdirs of this machine that do not exist yet, with what is there under nearly the
+        same name."""
+        missing = [n.path for n in self._reader.unread if n.message == MISSING]
+        for path in missing:
+            if path not in self._similar:
+                self._similar[path] = None if is_remote(path) else similar_to(path)
+        return {path: self._similar[path] for path in missing if not is_remote(path)}
 
     @property
     def searching(self) -> tuple[Search, ...]:

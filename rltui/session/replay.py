@@ -81,7 +81,8 @@ class Replay:
         roles, limits = run.catalogue.roles, self._stall
         run.data, run.sample, run.full_report = data, None, None
         run.as_of = data.step
-        run.progress = progress(data, run.infos, run.hyperparameters.values, roles, moment, limits)
+        hyper = run.hyperparameters.values
+        run.progress = progress(data, run.infos, hyper, roles, moment, limits, facts=run.facts)
         run.version += 1
 
     def _begin(self, run: RunView) -> None:

@@ -17,6 +17,7 @@ from rltui.session.pins import Pins
 from rltui.session.progress import Progress
 from rltui.session.texts import Texts
 from rltui.session.verdict import Doubts, Verdict
+from rltui.sources.beside.facts import NO_FACTS
 from rltui.store import RunData, Series
 from rltui.store.series_cache import SeriesCache
 
@@ -49,6 +50,8 @@ class RunView:
         self.mutes: frozenset[MutedFinding] = frozenset()
         """Findings that the user does not want to see."""
         self._report: tuple[Report | None, frozenset[MutedFinding], Report | None] | None = None
+        self.facts = NO_FACTS
+        """What files beside its logs say, as far as they have been read."""
         self.progress: Progress | None = None
         self.reference: RunView | None = None
         """The run that it is compared with; None for that run itself."""
@@ -77,8 +80,8 @@ class RunView:
         self.texts, self.mutes = other.texts, other.mutes
         self.recognition, self.full_report = other.recognition, other.full_report
         self.progress, self.reference = other.progress, other.reference
+        self.facts, self.faults = other.facts, other.faults
         self.pins, self.version = other.pins, other.version
-        self.faults = other.faults
 
     @property
     def key(self) -> RunKey:

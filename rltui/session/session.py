@@ -33,6 +33,7 @@ from rltui.session.run import RunView
 from rltui.session.run_filter import RunFilter
 from rltui.session.sorted_runs import SortedRuns
 from rltui.session.texts import TextLimit, Texts
+from rltui.session.vitals import Vitals
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.reading import Reading
@@ -85,6 +86,8 @@ class Session:
         self._reach = Reach(self._reader, self.logdirs, self.clock)
         reader = self._reader
         budget = config.watch.memory_bytes
+        plan = self._catalogue.roles.total_steps
+        self._vitals = Vitals(logdirs, self._views, self.clock, plan, self._judging.renew)
         self._memory = Memory(budget, self._views, reader.read_again, reader.rereadable)
         asked = self._new_view, self._before_growing
         takers = Takers(self._memory, self._interpreter, self._judging, *asked)
@@ -117,6 +120,7 @@ class Session:
             waits=choice.waits,
             partial=choice.partial,
             later=choice.later,
+            absent=choice.absent,
         )
         return open_reader(self.logdirs, wishes)
 
@@ -169,6 +173,7 @@ class Session:
             raise self.reference.missing(self.runs())
         if judge:
             self._judging.judge()
+            self._vitals.take_turn(self._views.values(), live=False)
 
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
@@ -235,6 +240,9 @@ class Session:
         What cannot be reached stays as it was: nobody knows whether it goes on.
         """
         told = self._reach.renew()
+        # before the ages: a run that has stopped is never called stalled in between
+        near = [r for r in self._judging.recent if r.key.logdir not in self._reach.lost]
+        told |= self._vitals.take_turn(near, live=self._live)
         return self._judging.refresh_ages(self._reach.lost) or told
 
     def reading(self) -> float | None:
@@ -315,6 +323,11 @@ class Session:
     def unread(self) -> tuple[Note, ...]:
         """Logdirs that cannot be read though their hosts can be reached: missing, no log."""
         return self._reader.unread
+
+    @property
+    def awaited(self) -> Mapping[Path, Path | None]:
+        """Logdirs that do not exist yet, with what is there under nearly the same name."""
+        return self._reach.awaited
 
     @property
     def searching(self) -> tuple[Search, ...]:

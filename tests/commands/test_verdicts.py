@@ -188,7 +188,7 @@ METRIC = {
     "mean",
 }
 LEVELS = {"ok", "watch", "bad", "unknown"}
-STATES = {"live", "stalled", "finished", "crashed", "unknown"}
+STATES = {"live", "stalled", "finished", "stopped", "crashed", "unknown"}
 
 
 def check_run(run: dict[str, Any], *, metrics: bool) -> None:

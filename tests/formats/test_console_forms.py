@@ -8,6 +8,7 @@ import pytest
 
 from rltui.formats.console import Console
 from rltui.formats.console.console_line import amount, quantity, whole
+from tests.formats import encode
 from tests.formats.consoles import guessed, values
 
 STEPS = (1, 2, 3)
@@ -234,3 +235,34 @@ def test_cells_without_a_number_differ_from_row_to_row() -> None:
         "reward": [(n, n / 10) for n in STEPS],
         "sampling / mean": [(1, 0.1)],
     }
+
+
+_SB3 = b"""\
+------------------------------
+| time/              |       |
+|    total_timesteps | %d |
+| rollout/           |       |
+|    ep_rew_mean     | 20    |
+------------------------------
+"""
+
+
+@pytest.mark.parametrize(
+    ("bar", "total"),
+    [
+        (" 100% ━━━━━━━━━━━━ 6,144/6,000  [ 0:00:07 < 0:00:00 , 796 it/s ]", 6000),
+        ("  77% ━━━━━━━━━╸   6,144/8,000  [ 0:00:07 < 0:00:02 , 796 it/s ]", 8000),
+        ("  77% ━━━━━━━━━╺━  6,300/8,000  [ 0:00:07 < -:--:-- , 796 it/s ]", 8000),
+        (" 100% ━━━━━━━━━━━━ 100/100  [ 0:00:07 < 0:00:00 , 796 it/s ]", None),
+        (" 100% ━━━━━━━━━━━━ 900,000/900,000  [ 0:00:07 < 0:00:00 , 796 it/s ]", None),
+        ("Downloading ━━━━━━━━━━━━ 6,144/8,000 MB 0:00:03", None),
+    ],
+)
+def test_the_bar_of_rich_has_the_planned_steps_where_it_counts_those_of_the_rows(
+    bar: str, total: int | None
+) -> None:
+    log = b"".join(_SB3 % step for step in (2048, 4096, 6144)) + bar.encode() + b"\n"
+    found: dict[str, object] = {}
+    for part in encode.feed_all(Console().decoder(), log):
+        found.update(part.hparams)
+    assert found.get("total_steps") == total

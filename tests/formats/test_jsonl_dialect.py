@@ -258,3 +258,16 @@ def test_belonging() -> None:
     assert {JsonLines().belonging(n) for n in ("exp1.jsonl", "grpo_healthy.jsonl", "5.jsonl")} == {
         Belonging.NAME
     }
+
+
+@pytest.mark.parametrize("piece", [None, 100, 7])
+def test_the_last_result_of_ray_is_an_end_until_another_one_follows(piece: int | None) -> None:
+    rows = [
+        {"training_iteration": i, "time_total_s": i, "trial_id": "x", "done": i in (2, 4)}
+        for i in (1, 2, 3, 4)
+    ]
+    ends = [p.exit_code for p in decode(lines(*rows), piece=piece)]
+    assert ends[-1] == 0 or (piece and 0 in ends[-3:])
+    assert not any(p.exit_code == 0 for p in decode(lines(*rows[:1], rows[2])))
+    other = [{"step": i, "loss": 1.0, "done": True} for i in (1, 2)]
+    assert not any(p.exit_code == 0 for p in decode(lines(*other))), "the end of an episode"

@@ -22,7 +22,7 @@ RULES = {r.id for r in load_rules()}
 #: Rules that are not shipped yet but have their place in the order of cause and effect.
 EXPECTED = {
     "reward_hacking", "abort_high", "advantage_off", "kl_penalty_dominates", "margin_collapse",
-    "turns_runaway", "mfu_low", "stalled", "no_update", "off_reference",
+    "turns_runaway", "mfu_low", "stalled", "stopped", "no_update", "off_reference",
 }  # fmt: skip
 
 

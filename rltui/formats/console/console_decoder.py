@@ -24,7 +24,7 @@ from rltui.formats.console.logger_record import LoggerRecord
 from rltui.formats.console.marker_search import places
 from rltui.formats.console.ml_agents import MlAgents
 from rltui.formats.console.prime_rl import PrimeRl
-from rltui.formats.console.progress_bar import ProgressBar
+from rltui.formats.console.progress_bar import RICH, ProgressBar, planned_by_bar
 from rltui.formats.console.rl_starter import RlStarter
 from rltui.formats.console.sample_factory import SampleFactory
 from rltui.formats.console.terminal_tail import TerminalTail
@@ -180,6 +180,8 @@ class ConsoleDecoder(LastLine):
             self._row_end = last - kept
         if len(raw) != len(text) and (last is not None or self._ranks.fed):
             self._row_end = _same_line(raw, text, last) - kept
+        if RICH in text and self._rows.newest is not None:
+            self._rows.total = planned_by_bar(text, self._rows.newest) or self._rows.total
         rest = data[end:]
         self._parts, self._have = [], 0
         if rest:

@@ -54,6 +54,8 @@ class ConsoleRows:
         """Whether steps are row numbers."""
         self.guessed: frozenset[str] = frozenset()
         """Tags with points whose steps the log does not give, over all calls."""
+        self.newest: int | None = None
+        """Step of the newest row."""
         self.total: int | None = None
         """The planned number of steps, where the log has it."""
 
@@ -74,6 +76,7 @@ class ConsoleRows:
         self._steps.append(step)
         self._walls.append(wall_time(self.stamp) if self.stamp and math.isnan(wall) else wall)
         self._values.append(values)
+        self.newest = step
         self.taken += 1
 
     def guess(

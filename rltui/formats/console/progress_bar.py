@@ -24,6 +24,11 @@ _BAR = re.compile(
     rb"(\d{1,15})(?:/(\d{1,15}))?\s?[A-Za-z]{0,12} "
     rb"\[(?:\d+:)?\d+:\d\d(?:<[^,\]]{0,20})?,\s*[^,\]]{0,40}(?:, ([^\r\n]*?))?\](?!,)"
 )
+#: Body of a bar of rich, as stable-baselines3 shows one (common/callbacks.py, tqdm.rich).
+RICH = b"\xe2\x94\x81"
+_RICH_BAR = re.compile(
+    rb"%[ \xe2\x94\x81\x95\xb8\xba]+ ([\d,]{1,20})/([\d,]{1,20}) +\[ *[\d:]+ < [\d:?-]+"
+)
 _EPOCH = re.compile(rb"(?i)\bep(?:och)?s?\s?[:#=\[(]?\s?#?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?")
 _PAIR = re.compile(
     rb"([A-Za-z_\x80-\xff][\w ./@%()-]{0,60}?)\s?[=:]\s{0,4}(?:tensor\()?"
@@ -230,3 +235,13 @@ def _counter(pairs: list[_Value]) -> _Value | None:
         and 0 <= pair.value < 1e15
     ]
     return pairs[min(ranked)[1]] if ranked else None
+
+
+def planned_by_bar(text: bytes, newest: int) -> int | None:
+    """The planned steps according to rich's bar in some lines; None where it does not count the
+    steps of the rows, whose newest one is ``newest``."""
+    for found in _RICH_BAR.finditer(text):
+        done, total = (int(number.replace(b",", b"") or 0) for number in found.groups())
+        if total > 0 and done <= 2 * newest and newest <= 2 * done:
+            return total
+    return None

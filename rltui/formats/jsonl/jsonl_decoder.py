@@ -93,6 +93,8 @@ class JsonLinesDecoder(LastLine):
         self._values = bytearray()
         """One double for each row and key."""
         self._packing: _Packing | None = None
+        self._done = False
+        """Whether the newest row says that it is the last."""
         self._gaps = Gaps()
         self._order = RowOrder()
 
@@ -108,8 +110,11 @@ class JsonLinesDecoder(LastLine):
             self._try_tail()
         self._flush_rows()
         hparams, self._hparams = self._hparams, {}
+        done = self._done and not more
+        self._done = self._done and more
         decoded = Decoded(
-            self._sink.take(), hparams=hparams, notes=self._notes.take(), records=self._records
+            *(self._sink.take(), (), hparams, self._notes.take(), self._records),
+            exit_code=0 if done else None,
         )
         self._records = 0
         return decoded
@@ -244,7 +249,7 @@ class JsonLinesDecoder(LastLine):
             self._hparams.update(settings_of(row))
         translate = translator_of(row)
         if translate is not None:
-            step, wall, values = translate(row)
+            step, wall, values, self._done = translate(row)
             if step is None:
                 self._stray(row, offset)
             else:

@@ -32,6 +32,8 @@ class Translated(NamedTuple):
     step: Step | None
     wall: float
     values: dict[str, float]
+    done: bool = False
+    """Whether it is the last one of a training that came to its end."""
 
 
 Translator = Callable[[dict[str, Any]], Translated]
@@ -62,7 +64,7 @@ def _ray(row: dict[str, Any]) -> Translated:
         tag = ray_tag(name)
         if not is_ray_gap(tag, value):
             values[tag] = value
-    return Translated(step, wall, values)
+    return Translated(step, wall, values, row.get("done") is True)
 
 
 def _with_nan(node: dict[str, Any], depth: int = 0) -> dict[str, Any]:

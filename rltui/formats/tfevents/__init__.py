@@ -30,6 +30,7 @@ class TfEvents(Format):
     precision_rank = 2
     name_decides = True
     sub_runs = True
+    kept_open = True
 
     def __init__(self) -> None:
         self._templates = TemplateCache()

@@ -32,6 +32,7 @@ class GlyphSet:
     live: str = "●"
     stalled: str = "○"
     finished: str = "■"
+    stopped: str = "□"
     crashed: str = "✖"
     state_unknown: str = "·"
 
@@ -88,6 +89,7 @@ class GlyphSet:
             RunState.LIVE: self.live,
             RunState.STALLED: self.stalled,
             RunState.FINISHED: self.finished,
+            RunState.STOPPED: self.stopped,
             RunState.CRASHED: self.crashed,
         }.get(state, self.state_unknown)
 
@@ -112,6 +114,7 @@ ASCII = GlyphSet(
     live="*",
     stalled="o",
     finished="#",
+    stopped="-",
     crashed="X",
     state_unknown="?",
     up="^",
@@ -204,5 +207,6 @@ def glyph_set(marker: str, *, plain_badges: bool = False, colours: bool = True) 
     chosen = _SETS[marker] if colours else replace(_SETS[marker], colours=False)
     if not plain_badges or chosen.ascii:
         return chosen
-    names = ("unknown", "ok", "watch", "bad", "over", "live", "stalled", "finished", "crashed")
-    return replace(chosen, **{n: getattr(ASCII, n) for n in (*names, "state_unknown")})
+    states = ("live", "stalled", "finished", "stopped", "crashed", "state_unknown")
+    names = ("unknown", "ok", "watch", "bad", "over", *states)
+    return replace(chosen, **{n: getattr(ASCII, n) for n in names})

@@ -47,7 +47,10 @@ def _limit_named(finding: Finding, template: str) -> str:
 
 def _state(finding: Finding) -> str:
     known, age = finding.evidence.facts, finding.evidence.value
-    interval = known.get("interval_s")
+    interval, total = known.get("interval_s"), known.get("total_steps")
+    if isinstance(total, int):
+        done = f"{numbers.step(finding.evidence.step_last)} of {numbers.step(total)} steps"
+        return f"no process has its log open any more, after {done}"
     if age is not None:
         pace = f"; {_pace(float(interval))}" if interval else ""
         return f"nothing written for {numbers.age(age)}{pace}"

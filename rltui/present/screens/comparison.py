@@ -35,8 +35,9 @@ _NO_SLOT = -1
 #: Lines that go to the last of many rows; the others go to the best.
 _LAST = 2
 
-#: States that are an alarm by themselves, and another one that is worth a word.
-_ALARMING, _FINISHED = frozenset({"stalled", "crashed", "cancelled", "log deleted"}), "finished"
+#: States that are an alarm by themselves, and others that are worth a word.
+_ALARMING = frozenset({"stalled", "crashed", "cancelled", "log deleted"})
+_OVER = ("finished", "stopped")
 
 ORDERS = ("metric", "name", "verdict")
 
@@ -205,11 +206,11 @@ def verdict_words(row: Row) -> str:
         level = worst(f.level for f in found)
         since = [f.since_step for f in found if f.level is level and f.since_step is not None]
         words = f"{level.word} since {numbers.step(min(since))}" if since else level.word
-        return f"{words}, {state}" if state in (*_ALARMING, _FINISHED) else words
+        return f"{words}, {state}" if state in (*_ALARMING, *_OVER) else words
     if state in _ALARMING:
         return state
     words = _level_word(row.level)
-    return f"{words}, {state}" if state == _FINISHED else words
+    return f"{words}, {state}" if state in _OVER else words
 
 
 def _group_words(row: Row) -> str:

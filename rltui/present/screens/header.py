@@ -33,6 +33,7 @@ _STATE_TOKEN = {
     RunState.LIVE: Token.OK,
     RunState.STALLED: Token.WATCH,
     RunState.FINISHED: Token.MUTED,
+    RunState.STOPPED: Token.MUTED,
     RunState.CRASHED: Token.BAD,
     RunState.UNKNOWN: Token.MUTED,
 }
@@ -48,6 +49,7 @@ _STATE_COUNTS = {
     "live": 11,
     "stalled": 13,
     "crashed": 12,
+    "stopped": 15,
     "cancelled": 24,
     "finished": 21,
     "quiet": 22,

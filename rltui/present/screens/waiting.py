@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from rltui.core.address import AUTO, RAY, SSH, RemotePath
 from rltui.core.batch import Note
+from rltui.core.errors import did_you_mean
 from rltui.core.level import Level
 from rltui.core.text import clean, fit
 from rltui.present.kit import numbers
@@ -20,6 +22,7 @@ from rltui.session.reach import Search
 
 #: Hosts that are named while their search is under way.
 _MOST_SEARCHES = 8
+NONE_AWAITED: Mapping[Path, Path | None] = MappingProxyType({})
 
 
 def waiting_lines(
@@ -30,10 +33,13 @@ def waiting_lines(
     height: int,
     unmatched: str = "",
     searching: Sequence[Search] = (),
+    awaited: Mapping[Path, Path | None] = NONE_AWAITED,
 ) -> list[Line]:
     """No run yet: whether the ``expected`` ones are being read or none was found, where rltui
     searches, and what is in the way; ``unmatched`` says that runs were found, but not those that
-    were chosen; ``searching``: logdirs of which nothing is known yet."""
+    were chosen; ``searching``: logdirs of which nothing is known yet; ``awaited``: those that do
+    not exist yet, with what is there under nearly the same name."""
+    troubles = [note for note in troubles if note.path not in awaited]
     if searching and not expected:
         lines = [[], *([("  ", TEXT), *line] for line in search_lines(searching, width - 3))]
         return [*lines, *_trouble_lines(troubles, width)][:height]
@@ -43,11 +49,19 @@ def waiting_lines(
     doing = f"reading {runs} in" if expected else nothing
     said = wrap(unmatched, max(1, width - 4)) if unmatched else []
     lines = [[], *([(f"  {x}", TEXT)] for x in [*said, doing])]
-    lines += [[("    ", TEXT), (n, STRONG)] for n in names[: max(1, height - 7)]]
+    for name, path in zip(names[: max(1, height - 7)], logdirs, strict=False):
+        lines.append([("    ", TEXT), (name, STRONG)])
+        if path in awaited:
+            lines.append([(f"      {absent_words(awaited[path])}", MUTED)])
     if not expected:
         there = "a log can be read" if troubles else "its first file does"
         lines += [[], [(f"  a run appears here as soon as {there}", MUTED)]]
     return [*lines, *_trouble_lines(troubles, width)][:height]
+
+
+def absent_words(similar: Path | None) -> str:
+    """What is said of a logdir that does not exist; ``similar``: what does."""
+    return f"does not exist yet{did_you_mean(None if similar is None else clean(str(similar)))}"
 
 
 def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEARCHES) -> list[Line]:

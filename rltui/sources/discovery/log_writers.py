@@ -113,7 +113,7 @@ class Processes:
     def __init__(self, user: int, proc: Path = PROC) -> None:
         """Reads only the names in ``proc``; finds nothing where there is no such directory."""
         self._proc = proc
-        self._boot = _boot_time(proc)
+        self._boot = boot_time(proc)
         self._known: dict[int, Process | None] = {}
         found: list[int] = []
         with suppress(OSError), os.scandir(proc) as listing:
@@ -179,29 +179,11 @@ class Processes:
         return {path: _first(processes) for path, processes in found.items()}
 
     def _files(self, pid: int, named: Callable[[str], bool]) -> Iterator[Path]:
-        directory = f"{self._proc}/{pid}/fd"
-        try:
-            numbers = os.listdir(directory)[:_MOST_LINKS]  # noqa: PTH208 - thousands of links
-        except OSError:
-            return  # ended, or of another user
-        for number in numbers:
-            try:
-                target = os.readlink(f"{directory}/{number}")  # noqa: PTH115 - as above
-            except OSError:
-                continue
-            if target[:1] != "/" or not named(target.rpartition("/")[2]):
-                continue
-            path = Path(target)
-            if self._writes(pid, number) and _same(path, f"{directory}/{number}"):
-                yield path
-
-    def _writes(self, pid: int, number: str) -> bool:
-        try:
-            text = (self._proc / str(pid) / "fdinfo" / number).read_text("ascii", "replace")
-            found = re.search(r"^flags:\s*([0-7]+)$", text, re.MULTILINE)
-            return found is not None and int(found[1], 8) & os.O_ACCMODE != os.O_RDONLY
-        except (OSError, ValueError):
-            return False
+        # one that ended, or is of another user, writes nothing that can be seen
+        with suppress(OSError):
+            for path, status in open_files(self._proc, pid, named):
+                if _same(path, status):
+                    yield path
 
     def _responsible(self, process: Process) -> Process:
         """The Python process that started a helper such as wandb's, else the process itself."""
@@ -228,17 +210,43 @@ def _first(processes: Mapping[int, Process]) -> Process:
     return min(able, key=lambda p: (p.parent in processes, p.started, p.pid))
 
 
-def _same(path: Path, link: str) -> bool:
+def open_files(
+    proc: Path, pid: int, named: Callable[[str], bool]
+) -> Iterator[tuple[Path, os.stat_result]]:
+    """Files whose base name ``named`` accepts that a process has open for writing, by the names
+    that they have for it. Raises OSError where it cannot be looked into."""
+    directory = f"{proc}/{pid}/fd"
+    numbers = os.listdir(directory)  # noqa: PTH208 - thousands of links
+    for number in numbers[:_MOST_LINKS]:
+        link = f"{directory}/{number}"
+        try:
+            target = os.readlink(link)  # noqa: PTH115 - as above
+            if target[:1] != "/" or not named(target.rpartition("/")[2]):
+                continue
+            if _writes(proc, pid, number):
+                yield Path(target), os.stat(link)  # noqa: PTH116 - follows a link of /proc
+        except (OSError, ValueError):
+            continue
+
+
+def _writes(proc: Path, pid: int, number: str) -> bool:
+    text = (proc / str(pid) / "fdinfo" / number).read_text("ascii", "replace")
+    found = re.search(r"^flags:\s*([0-7]+)$", text, re.MULTILINE)
+    return found is not None and int(found[1], 8) & os.O_ACCMODE != os.O_RDONLY
+
+
+def _same(path: Path, there: os.stat_result) -> bool:
     """Whether ``path`` is the open file, here too: neither deleted nor of another container."""
     try:
-        here, there = path.stat(), os.stat(link)  # noqa: PTH116 - follows a link of /proc
+        here = path.stat()
     except (OSError, ValueError):
         return False
     same = (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
     return same and stat.S_ISREG(here.st_mode)
 
 
-def _boot_time(proc: Path) -> float:
+def boot_time(proc: Path) -> float:
+    """When the machine was started, seconds since the epoch; 0 when unknown."""
     with suppress(OSError, ValueError):
         for line in (proc / "stat").read_text("ascii", "replace").splitlines():
             if line.startswith("btime "):

@@ -71,11 +71,13 @@ class RunFinder:
         *,
         waits: bool = False,
         partial: bool = False,
+        absent: bool = False,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         """``ends`` knows the logs of jobs that died before their first row; ``waits``: a named
         file that is empty is no error, it may become a log; ``partial``, as do those who wait: a
-        bad logdir is no error while another one is good; ``stopped``: whether a search is to
+        bad logdir is no error while another one is good; ``absent``: nor is one that does not exist
+        yet; ``stopped``: whether a search is to
         end by SearchStoppedError."""
         self._logdirs = tuple(logdirs)
         self._walker = Walker(formats, trackers, options or Options(), ends, stopped)
@@ -95,7 +97,8 @@ class RunFinder:
         """Key of a file that the last search found -> its run."""
         self._gone: dict[RunKey, dict[Path, None]] = {}
         """Keys of files that vanished, by run, the longest gone first."""
-        self._unread = UnreadLogdirs(len(self._logdirs), waits=waits, partial=partial)
+        count = len(self._logdirs)
+        self._unread = UnreadLogdirs(count, waits=waits, partial=partial, absent=absent)
 
     def recall(self, run: RunKey, path: Path, files: Iterable[SourceInfo]) -> None:
         """Before the first search: what another process found out about a run at ``path``."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+from rltui.core.address import is_remote
 from rltui.core.batch import Note
 from rltui.core.errors import UnreachableError
 from rltui.core.level import Level
-from rltui.files.disk import status, trouble
+from rltui.core.yaml_document import nearest
+from rltui.files.disk import listing, status, trouble
 from rltui.files.trouble import MISSING, VANISHED
 from rltui.sources.discovery.tree import EmptyLogError, LogdirError, Tree
 
@@ -20,12 +22,13 @@ class AwayLogdirError(LogdirError, UnreachableError):
 class UnreadLogdirs:
     """Knows of some numbered logdirs which could be searched, and when."""
 
-    def __init__(self, count: int, *, waits: bool, partial: bool) -> None:
+    def __init__(self, count: int, *, waits: bool, partial: bool, absent: bool = False) -> None:
         """``waits``: an empty file is no error, nor is with it or ``partial`` a bad logdir while
-        another one is good."""
+        another one is good, nor with ``absent`` one that does not exist."""
         self._count = count
         self._waits = waits
         self._partial = partial or waits
+        self._absent = absent
         self._found = False
         """Whether a search has succeeded."""
         self._good: set[int] = set()
@@ -46,9 +49,12 @@ class UnreadLogdirs:
         """A logdir cannot be searched: what there is of it. Raises LogdirError."""
         if not (self._waits and isinstance(error, EmptyLogError)):
             away = any(note.level >= Level.WATCH for note in trouble((logdir,)))
-            self._errors.append(AwayLogdirError(logdir, error.reason) if away else error)
-            if not (self._found or self._partial):
-                raise self._errors[-1] from error
+            found = AwayLogdirError(logdir, error.reason) if away else error
+            expected = self._absent and error.reason == MISSING and not is_remote(logdir)
+            if not expected:
+                self._errors.append(found)
+            if not (self._found or self._partial or expected):
+                raise found from error
             if not away:
                 self.notes += (Note(logdir, None, Level.WATCH, error.reason),)
         return _tree(logdir, error, vanished=number in self._good)
@@ -79,3 +85,16 @@ def _tree(logdir: Path, error: LogdirError, *, vanished: bool) -> Tree:
     tree = Tree(directories=[found], unclaimed=[logdir])
     tree.refuse(logdir, error.reason)
     return tree
+
+
+def similar_to(path: Path) -> Path | None:
+    """What is there in place of a path of this machine that does not exist, if its name is nearly
+    the same: a typing error, perhaps."""
+    above = path
+    while not above.parent.exists():
+        above = above.parent
+    try:
+        found = nearest(above.name, (entry.name for entry in listing(above.parent)))
+    except (OSError, ValueError):
+        return None
+    return None if found is None else above.with_name(found)

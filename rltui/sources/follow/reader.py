@@ -56,13 +56,15 @@ class Reader(QueuedReader):
         ends: EndSigns | None = None,
         waits: bool = False,
         partial: bool = False,
+        absent: bool = False,
         known: Known | None = None,
     ) -> None:
         """``choose`` selects the runs to read among all found, and ``wants`` those of which a log
         is another run, perhaps; ``pipe`` is the file descriptor
         that the logdir ``-`` means; ``ends`` knows the logs of jobs that died before
         their first row; ``waits``: a named file that is empty is no error, nor is with it or
-        ``partial`` a bad logdir while another one is good; ``known``: what a reader in another
+        ``partial`` a bad logdir while another one is good; ``absent``: nor is one that does not
+        exist yet; ``known``: what a reader in another
         process has handed over, from which this one goes on. With it, even empty, batches have
         checksums.
 
@@ -82,6 +84,7 @@ class Reader(QueuedReader):
             ends=ends,
             waits=waits,
             partial=partial,
+            absent=absent,
             stopped=lambda: self._wake_ups.stopped,
         )
         self._known = known

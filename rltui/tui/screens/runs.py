@@ -151,7 +151,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         session = self._session
         if width >= LEAST[0] and self.size.height >= LEAST[1]:
             found, troubles = session.run_count, session.troubles()
-            more = session.unmatched, session.searching
+            more = session.unmatched, session.searching, session.awaited
             return waiting_lines(session.logdirs, found, troubles, width, height, *more)
         return tiny_lines(session.runs(), session.reading(), self.shell.view, width, height)
 

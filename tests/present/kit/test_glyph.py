@@ -32,8 +32,8 @@ def test_badges_and_states() -> None:
     glyphs, plain = glyph_set("braille"), glyph_set("ascii")
     assert "".join(glyphs.badge(level) for level in Level) == "·✔▲✖"
     assert "".join(plain.badge(level) for level in Level) == "?+!X"
-    assert "".join(glyphs.state(s) for s in RunState) == "●○■✖·"
-    assert "".join(plain.state(s) for s in RunState) == "*o#X?"
+    assert "".join(glyphs.state(s) for s in RunState) == "●○■□✖·"
+    assert "".join(plain.state(s) for s in RunState) == "*o#-X?"
 
 
 def test_ambiguous_width_takes_ascii_badges_and_keeps_the_marker() -> None:

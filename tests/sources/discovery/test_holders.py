@@ -1,0 +1,152 @@
+"""Whether somebody has a log open: real processes, and a made-up /proc for what cannot be had."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from rltui.sources.discovery import holders
+from rltui.sources.discovery.holders import Hold, look
+from rltui.sources.discovery.log_writers import PROC
+from tests.sources.discovery.test_log_writers import linux, running
+
+pytestmark = linux
+OPENS = "import sys; f = open(sys.argv[1], 'a')"
+HOST = socket.gethostname()
+GONE, SEEN_CLOSED, UNKNOWN = Hold(False, True), Hold(False, False), Hold(None, False)
+#: Longer than any process of the test has been there, so that its number is of another one.
+LONG_AGO = 1_500_000_000
+
+
+@pytest.fixture(autouse=True)
+def whole_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine without containers."""
+    monkeypatch.setattr(holders, "_WHOLE_MACHINE", str((PROC / "self/ns/pid").readlink()))
+    monkeypatch.setattr("rltui.files.filesystem.Mounts.reports_writes", lambda *_: True)
+
+
+def event_file(directory: Path, rest: str, begun: int = LONG_AGO) -> Path:
+    path = directory / f"events.out.tfevents.{begun}.{rest}"
+    path.touch()
+    return path
+
+
+def test_an_open_file_is_held_until_its_process_is_gone(tmp_path: Path) -> None:
+    path = event_file(tmp_path, HOST)
+    with running(OPENS, path) as pid:
+        assert look({path: "tfevents"}) == {path: Hold(True, True)}
+        os.kill(pid, signal.SIGSTOP)
+        assert look({path: "tfevents"}) == {path: Hold(True, True)}, "it hangs, and holds it"
+        os.kill(pid, signal.SIGCONT)
+    assert look({path: "tfevents"}) == {path: GONE}
+
+
+def test_who_reads_a_file_does_not_hold_it(tmp_path: Path) -> None:
+    path = event_file(tmp_path, HOST)
+    with running("import sys; f = open(sys.argv[1])", path):
+        assert look({path: "tfevents"}) == {path: GONE}
+
+
+def test_another_file_of_the_same_name_is_another_one(tmp_path: Path) -> None:
+    path = event_file(tmp_path, HOST)
+    (tmp_path / "copy").mkdir()
+    copy = event_file(tmp_path / "copy", HOST)
+    with running(OPENS, path):
+        assert look({path: "tfevents", copy: "tfevents"}) == {path: Hold(True, True), copy: GONE}
+
+
+def test_that_nobody_has_it_open_tells_nothing_of_who_opens_it_for_each_row(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.jsonl").touch()
+    assert look({tmp_path / "a.jsonl": "jsonl"}) == {tmp_path / "a.jsonl": SEEN_CLOSED}
+
+
+def test_the_process_in_the_name_tells_where_the_writer_closes_its_file(tmp_path: Path) -> None:
+    with running("pass") as pid:
+        alive = event_file(tmp_path, f"{HOST}.{pid}.0", 4_000_000_000)
+        reused = event_file(tmp_path, f"{HOST}.{pid}.1", LONG_AGO)
+        found = look({alive: "tfevents", reused: "tfevents"})
+    assert found == {alive: Hold(True, True), reused: GONE}
+    assert look({alive: "tfevents"}) == {alive: GONE}
+
+
+def test_what_another_host_wrote_is_not_seen(tmp_path: Path) -> None:
+    path = event_file(tmp_path, "node7.1.0")
+    assert look({path: "tfevents"}) == {path: SEEN_CLOSED}
+
+
+def test_the_host_of_a_tracker_is_in_its_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "run-abc.wandb"
+    path.touch()
+    assert look({path: "wandb"}) == {path: SEEN_CLOSED}
+    (tmp_path / "files").mkdir()
+    for text, hold in ((f'{{"host": "{HOST}"}}', GONE), ("[1]", SEEN_CLOSED), ("{", SEEN_CLOSED)):
+        (tmp_path / "files" / "wandb-metadata.json").write_text(text)
+        assert look({path: "wandb"}) == {path: hold}
+
+
+def test_nothing_is_known_of_a_network_file_system_or_without_proc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = event_file(tmp_path, HOST)
+    assert look({path: "tfevents"}, tmp_path / "proc") == {}
+    monkeypatch.setattr("rltui.files.filesystem.Mounts.reports_writes", lambda *_: False)
+    assert look({path: "tfevents"}) == {}
+
+
+def test_a_file_of_somebody_else_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = event_file(tmp_path, HOST)
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1 or 1)
+    assert look({path: "tfevents"}) == {path: UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("state", "user", "hold"), [("S", 0, UNKNOWN), ("Z", 0, GONE), ("S", 1, GONE)]
+)
+def test_a_file_whose_owner_has_a_process_that_hides_is_unknown(
+    state: str, user: int, hold: Hold, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not dumpable: the kernel shows nobody what it has open. A zombie has nothing open."""
+    proc, path = a_proc(tmp_path), event_file(tmp_path, HOST)
+    (proc / "7").mkdir()
+    owner = path.stat().st_uid + user
+    (proc / "7" / "status").write_text(f"Name:\tx\nUid:\t{owner}\t{owner}\t{owner}\t{owner}\n")
+    (proc / "7" / "stat").write_text(f"7 (x) {state} 1 {'0 ' * 20}")
+
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(holders, "open_files", refused)
+    assert look({path: "tfevents"}, proc) == {path: hold}
+
+
+def test_a_container_knows_who_writes_its_own_layer_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is mounted into it may be written by processes that it does not see."""
+    monkeypatch.setattr(holders, "_WHOLE_MACHINE", "pid:[1]")
+    path = event_file(tmp_path, HOST)
+    for mounts, hold in (
+        ("1 0 0:1 / / rw - overlay overlay rw\n", {path: GONE}),
+        ("1 0 0:1 / / rw - ext4 /dev/vda rw\n", {}),
+        (f"1 0 0:1 / / rw - overlay o rw\n2 1 0:2 / {tmp_path} rw - ext4 /dev/vda rw\n", {}),
+    ):
+        assert look({path: "tfevents"}, a_proc(tmp_path, mounts)) == hold
+
+
+def a_proc(directory: Path, mounts: str = "") -> Path:
+    """A /proc without processes, of the namespace of the test."""
+    proc = directory / "proc"
+    (proc / "self" / "ns").mkdir(parents=True, exist_ok=True)
+    (proc / "self" / "fd").mkdir(exist_ok=True)
+    if not (proc / "self" / "ns" / "pid").is_symlink():
+        (proc / "self" / "ns" / "pid").symlink_to((PROC / "self/ns/pid").readlink())
+    (proc / "self" / "mountinfo").write_text(mounts)
+    return proc
