@@ -59,7 +59,9 @@ class StepInference:
         """Whether rows come late, many at a time; else the bar is redrawn after each row. None
         until the first rows of a bar show it."""
         self._bar = 0
-        self._first_bar = 0
+        self._first_bar: int | None = None
+        self._still = False
+        """Whether rows have come and gone while the bar stood where it began: it is no axis."""
         self._last = 0
         """Step of the newest training row."""
         self._pending: list[PendingRow] = []
@@ -79,6 +81,11 @@ class StepInference:
             self._interval, self._interval_known = steps, True
 
     @property
+    def planned(self) -> int | None:
+        """The planned number of steps; None where the rows were counted instead, and differ."""
+        return self.total if not self.steps_are_row_numbers or self._last == self.total else None
+
+    @property
     def _over(self) -> bool:
         """Whether the bar ended before the first row."""
         return self._bar == self.total and self._buffered is None
@@ -93,7 +100,9 @@ class StepInference:
             return self._foreign(done, total)
         if done < self._bar:
             return self._begin(done, total)
-        self._first_bar = self._first_bar or done
+        if self._first_bar is None:
+            self._first_bar = done
+        self._still = self._still and done == self._bar
         self._bar, self._other = done, None
         if self._pending:
             return self._settle(torn)
@@ -117,7 +126,7 @@ class StepInference:
         self._bar = self._first_bar = done
         if not self._interval_known:
             self._interval = None
-        self._last, self._fresh = 0, False
+        self._last, self._fresh, self._still = 0, False, False
         return settled
 
     def _settle(self, torn: bool) -> Stepped:
@@ -137,8 +146,8 @@ class StepInference:
     def _spread(self, torn: bool) -> Stepped:
         """Rows that came together: the newest is at about the step of the bar."""
         start = self._last
-        if not start and self._first_bar > _RESUMED:
-            start = self._first_bar - 1
+        if not start and (self._first_bar or 0) > _RESUMED:
+            start = (self._first_bar or 1) - 1
         trained = sum(row.kind is RowKind.TRAIN for row in self._pending)
         if self._interval is None and trained:
             self._interval = max(1, round((self._bar - start) / (trained + torn)))
@@ -157,6 +166,19 @@ class StepInference:
             return [(row, self._without_bar(row.kind, epoch))]
         if self._over:
             return self._after_all(row, epoch, planned)
+        if self._stands_still(row.kind):
+            return self._beside(row, epoch)
+        return self._along(row)
+
+    def _beside(self, row: PendingRow, epoch: float) -> Stepped:
+        """A row beside a bar that stands still."""
+        self._still = True
+        if not self._last and self._bar > _RESUMED:
+            self._last = self._bar
+        return [*self._count(), (row, self._without_bar(row.kind, epoch))]
+
+    def _along(self, row: PendingRow) -> Stepped:
+        """A row along a bar that moves."""
         if not self._pending:
             if row.kind is not RowKind.TRAIN:
                 late = self._buffered and row.kind is not RowKind.SUMMARY
@@ -167,6 +189,18 @@ class StepInference:
                 self._fresh = not self._buffered
                 return [(row, self._last)]
         return self._wait(row, _MAX_PENDING)
+
+    def _stands_still(self, kind: RowKind) -> bool:
+        """Whether the bar is drawn once and for all: one that moves is redrawn after each row, or
+        has moved before the first of many."""
+        if self._still:
+            return True
+        waiting = any(row.kind is RowKind.TRAIN for row in self._pending)
+        return kind is RowKind.TRAIN and waiting and self._bar == self._first_bar
+
+    def end(self) -> Stepped:
+        """The rows that wait for a bar, now that none comes."""
+        return self._count()
 
     def _wait(self, row: PendingRow, most: int) -> Stepped:
         """Wait for a bar, up to a limit; then the rows are counted without one."""

@@ -25,6 +25,8 @@ _INTERVAL = re.compile(rb"logging_steps['\"]?[=: ] ?(\d{1,9})(?![\d.])")
 _PLAN = re.compile(rb"Total optimization steps = ([\d,]{1,15})")
 _PROGRESS = b"global_step/max_steps"
 _OF_ALL = re.compile(rb"'global_step/max_steps': '(\d{1,15})/(\d{1,15})'")
+#: Lines of a row that a narrow terminal has wrapped.
+_MOST_LINES = 40
 #: Step keys of dicts that other loops print.
 _STEPS = (b"step", b"global_step", b"_step", b"iteration")
 
@@ -40,11 +42,40 @@ class Transformers(Dialect):
         super().__init__()
         self._layout = DictLayout()
         self._torn = b""
+        self._wrapped: list[bytes] = []
+        """The lines of a row that a terminal has wrapped, so far."""
         self._names: tuple[bytes, ...] = ()
         self._mapped: tuple[tuple[bytes, ...], RowKind] = ((), RowKind.TRAIN)
         self._rank: bytes | None = None
         self._bare = False
         """Whether rows without a logger prefix were seen."""
+
+    @property
+    def open(self) -> bool:
+        """Whether a row may go on in the next line."""
+        return bool(self._wrapped)
+
+    def follow(self, line: bytes, rows: ConsoleRows) -> None:
+        """The next part of a wrapped row; a row or a bar instead shows that it was torn."""
+        if b"{'" in line or b"it/s" in line or b"s/it" in line:
+            self._wrapped = []
+            self.take(line, rows)
+            return
+        self._wrapped.append(line)
+        end = line.find(b"}") + 1
+        if not end:
+            if len(self._wrapped) > _MOST_LINES:
+                self._wrapped = []
+            return
+        body = b"".join(self._wrapped)
+        body, self._wrapped = body[: body.find(b"}") + 1], []
+        found = pairs(body) if len(body) <= MAX_BYTES else None
+        if found is not None and found[0]:
+            self._torn = b""
+            self._row(b"", 0, found, rows)
+
+    def close(self, rows: ConsoleRows) -> None:
+        self._give(self._inference.end(), rows)
 
     def take(self, line: bytes, rows: ConsoleRows) -> bool:
         if b"\x1b" in line:
@@ -136,13 +167,14 @@ class Transformers(Dialect):
         for row, step in stepped:
             self._add(rows, row.names, step, row.values, row.wall)
         rows.steps_are_row_numbers |= self._inference.steps_are_row_numbers
-        if stepped and self._inference.total is not None:
-            rows.total = self._inference.total
+        if stepped and self._inference.planned is not None:
+            rows.total = self._inference.planned
 
     def _tear(self, part: bytes) -> None:
         """Keep the beginning of a row that was torn where a buffer was flushed."""
         if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
             self._torn = part
+            self._wrapped = [part]
 
     def _mend(self, rest: bytes, line: bytes, rows: ConsoleRows) -> bool:
         """The end of a torn row, behind a bar; accepted if it has the names of the last row."""
