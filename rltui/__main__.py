@@ -1,10 +1,27 @@
-"""``python -m rltui``."""
+"""``python -m rltui``, and what the command ``rltui`` calls."""
 
 from __future__ import annotations
 
+import signal
 import sys
 
-from rltui.cli import main
+_AS_PROGRAM = __name__ == "__main__" or sys.argv[0].endswith("rltui")
+if _AS_PROGRAM and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # until the program can answer Ctrl+C itself, that ends it without a traceback
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def main() -> int:
+    """Run the command line."""
+    from rltui.cli import main as run
+
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return run()
+    except KeyboardInterrupt:
+        return 130
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -146,7 +146,7 @@ def _run(options: argparse.Namespace) -> int:
     _settle_format(options)
     _refuse_contradictions(options)
     if options.follow:
-        return departing(lambda _: _open_and_check(options), sys.stdout)
+        return departing(lambda _: _open_and_check(options), sys.stdout, debugged=options.debug)
     if options.max_age is not None:
         return _kept_line(options)
     gc.disable()  # what is read is needed to the end: nothing is garbage

@@ -36,7 +36,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.list:
         emit("".join(f"{s.id:18} {s.summary}\n" for s in SCENARIOS.values()))
         return Exit.OK
-    return departing(partial(_watch, options), sys.stderr)
+    return departing(partial(_watch, options), sys.stderr, debugged=options.debug)
 
 
 def _watch(options: argparse.Namespace, departure: Departure) -> int:

@@ -6,8 +6,8 @@ whoever waits for it waits for ever. A :class:`Departure` surrounds such a verb,
 configuration to its last line, and ensures that the process ends, in order where that is
 possible and otherwise by force:
 
-- SIGTERM and SIGHUP end the verb: the app exits, anything else is left by SystemExit. The exit
-  code is 128 + the signal.
+- SIGTERM, SIGHUP, SIGQUIT and SIGUSR1 (Slurm's warning before the time is up) end the verb: the
+  app exits, anything else is left by SystemExit. The exit code is 128 + the signal.
 - An output that hangs up, or refuses what is written to it, counts as SIGHUP, also where the
   kernel sends none (no controlling terminal, SIGHUP ignored, a pipe that nobody reads). What an
   app writes to it after that is dropped, so that no thread dies and nobody waits.
@@ -42,7 +42,7 @@ from rltui.commands.standard_output import discard, emit
 GRACE_S = 1.2
 #: What saving may take in an end by force, and the whole of it: every step can be blocked.
 _SAVE_S, _FORCE_S = 0.15, 0.4
-_SIGNALS = (signal.SIGHUP, signal.SIGTERM)
+_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1)
 #: Job control; a process that leaves must not be stopped by it, nor come back to the screen.
 _JOB_CONTROL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT)
 #: Ends what Textual switched on: key protocol, mouse, focus, paste, resize, alternate screen.
@@ -53,10 +53,11 @@ _RESTORE = (
 _GONE = select.POLLHUP | select.POLLERR
 
 
-def departing(verb: Callable[[Departure], int], output: TextIO) -> int:
-    """Run a verb that ends with its output; returns its exit code, or 128 + the signal."""
+def departing(verb: Callable[[Departure], int], output: TextIO, *, debugged: bool = False) -> int:
+    """Run a verb that ends with its output; returns its exit code, or 128 + the signal. Where it is
+    ``debugged``, SIGUSR1 writes to the debug log."""
     code = 0
-    with Departure(output) as departure:
+    with Departure(output, debugged=debugged) as departure:
         code = verb(departure)
     return departure.code or code
 
@@ -64,8 +65,9 @@ def departing(verb: Callable[[Departure], int], output: TextIO) -> int:
 class Departure:
     """Surrounds a verb on the main thread, once in a process."""
 
-    def __init__(self, output: TextIO) -> None:
+    def __init__(self, output: TextIO, *, debugged: bool = False) -> None:
         """``output`` is the stream without which the verb is of no use."""
+        self._signals = [n for n in _SIGNALS if not (debugged and n == signal.SIGUSR1)]
         self._code = 0
         self._interrupted = False
         """Whether SystemExit was raised: anywhere, such as in the middle of an import."""
@@ -93,7 +95,7 @@ class Departure:
             os.set_blocking(end, False)
         self._wakeup = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
         self._deaf = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-        for number in _SIGNALS:
+        for number in self._signals:
             self._handlers[number] = signal.signal(number, self._leave)
         self._thread.start()
         return self

@@ -50,7 +50,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    return departing(partial(_replay, options), sys.stderr)
+    return departing(partial(_replay, options), sys.stderr, debugged=options.debug)
 
 
 def _replay(options: argparse.Namespace, departure: Departure) -> int:

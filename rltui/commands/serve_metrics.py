@@ -68,7 +68,7 @@ def check_metrics(keys: list[str]) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    return departing(lambda _: _open_and_serve(options), sys.stderr)
+    return departing(lambda _: _open_and_serve(options), sys.stderr, debugged=options.debug)
 
 
 def _open_and_serve(options: argparse.Namespace) -> int:

@@ -50,7 +50,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     if not options.logdirs and not has_terminal():
         return _list_suggestions()
-    return departing(partial(_until_left, options), sys.stderr)
+    return departing(partial(_until_left, options), sys.stderr, debugged=options.debug)
 
 
 def _until_left(options: argparse.Namespace, departure: Departure) -> int:

@@ -17,6 +17,9 @@ from functools import lru_cache
 #: Categories that never reach a terminal: controls, formats (bidi, zero width), surrogates,
 #: private use, unassigned, line and paragraph separators.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+#: Marks that stand on the character before them, and how many may: more than any script has. A
+#: terminal stacks them over the lines above.
+_MARKS, _MOST_MARKS = frozenset({"Mn", "Me"}), 8
 
 
 #: A backslash that would look like one of our escapes is escaped itself, so that the text
@@ -40,7 +43,12 @@ def clean(text: str) -> str:
         text = _LOOKS_ESCAPED.sub(r"\\x5c", text)
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escape(c) if unicodedata.category(c) in _UNSAFE else c for c in text)
+    marks, parts = 0, []
+    for char in text:
+        category = unicodedata.category(char)
+        marks = marks + 1 if category in _MARKS else 0
+        parts.append(_escape(char) if category in _UNSAFE or marks > _MOST_MARKS else char)
+    return "".join(parts)
 
 
 def kept_clean(text: str) -> str:

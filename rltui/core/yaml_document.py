@@ -8,7 +8,12 @@ word.
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import re
+import select
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,6 +24,8 @@ from typing import Any, NoReturn, TypeVar
 from rltui.core.errors import DocumentError
 from rltui.core.shipped import shipped
 
+#: Longer documents are no documents; a pipe is waited for this long, seconds.
+_MOST_BYTES, _PATIENCE_S = 8 << 20, 2.0
 T = TypeVar("T")
 
 
@@ -197,11 +204,39 @@ def read_document(path: Path) -> Node:
     Raises DocumentError when the file cannot be read or is not YAML.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _bytes_of(path).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise DocumentError(f"cannot be read: {reason}", path=path) from error
     return parse_document(text, path)
+
+
+def _bytes_of(path: Path) -> bytes:
+    """The bytes of a file, or of a pipe that somebody writes to. Raises OSError, also for one that
+    has no end."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb", buffering=0) as file:
+        if stat.S_ISREG(os.fstat(handle).st_mode):
+            found = file.read(_MOST_BYTES + 1)
+        else:
+            found = b"".join(_arriving(file))
+    if len(found) > _MOST_BYTES:
+        raise OSError(errno.EFBIG, f"has more than {_MOST_BYTES >> 20} MiB")
+    return found
+
+
+def _arriving(file: io.RawIOBase) -> Iterator[bytes]:
+    """What is written to a pipe until its end, as long as it comes."""
+    size, begun = 0, not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
+    while size <= _MOST_BYTES:
+        ready = select.select([file], [], [], _PATIENCE_S)[0]
+        part = file.read(1 << 16) if ready else None
+        if part is None or not (part or begun):
+            raise OSError(errno.ETIMEDOUT, "is a pipe to which nobody writes")
+        if not part:
+            return
+        size, begun = size + len(part), True
+        yield part
 
 
 def parse_document(text: str, path: Path) -> Node:

@@ -71,6 +71,8 @@ class Branch:
     """tag -> [(index of block, column)], in file order."""
     reaches: dict[str, Reach] = field(default_factory=dict)
     """Where the points of each tag are."""
+    fell: set[str] = field(default_factory=set)
+    """Tags with a step below one before it."""
     not_finite: set[str] = field(default_factory=set)
     """Tags that have a NaN or infinite point."""
     first_wall_time: float = math.nan
@@ -93,6 +95,7 @@ class Branch:
             blocks=list(self.blocks),
             columns={tag: list(places) for tag, places in self.columns.items()},
             reaches={tag: replace(reach) for tag, reach in self.reaches.items()},
+            fell=set(self.fell),
             not_finite=set(self.not_finite),
             _growing={index: grown.copy() for index, grown in self._growing.items()},
             _scattered=dict(self._scattered),
@@ -125,8 +128,11 @@ class Branch:
         self.last_step = high if self.last_step is None else max(self.last_step, high)
         self._take_times(block.wall_times)
         self.not_finite.update(_not_finite(block))
-        for tag, reach in _reaches(block, low, high):
+        in_order = is_sorted(block.steps)
+        for tag, reach in _reaches(block, low, high, in_order=in_order):
             known = self.reaches.get(tag)
+            if not in_order or (known is not None and reach.begin < known.last):
+                self.fell.add(tag)
             if known is None:
                 self.reaches[tag] = reach
                 continue
@@ -247,15 +253,15 @@ def _place(block: int, column: int) -> tuple[int, int]:
     return block, column
 
 
-def _reaches(block: Block, low: int, high: int) -> Iterator[tuple[str, Reach]]:
-    """Each tag of a block that has points in it; ``low`` and ``high``: its steps."""
+def _reaches(block: Block, low: int, high: int, *, in_order: bool) -> Iterator[tuple[str, Reach]]:
+    """Each tag of a block that has points in it; ``low`` and ``high``: its steps, which are
+    ``in_order`` or not."""
     steps = block.steps
     if block.absent is None:
         begin = int(steps[0])
         for tag in block.tags:
             yield tag, Reach(len(steps), begin, low, high)
         return
-    in_order = is_sorted(steps)
     for column, tag in enumerate(block.tags):
         there = np.flatnonzero(~block.absent[:, column])
         if len(there):

@@ -12,7 +12,7 @@ from bisect import insort
 from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +32,7 @@ from rltui.store.points import (
 )
 from rltui.store.series import Series
 from rltui.store.step_trust import StepTrust
-from rltui.store.takeover import starts
+from rltui.store.takeover import resumptions, starts
 
 
 @dataclass(slots=True, eq=False)
@@ -274,14 +274,17 @@ class Lineage:
         begun = zip(originals, starts(originals, tag), strict=True)
         beyond = self._beyond(counting, tag)
         for branch, start in reversed(list(begun)):
-            points = concatenate([branch.points(tag), *beyond.pop(branch.path, ())])
-            if limit is not None and len(points[0]) and points[0].max() >= limit:
-                taken_over.add(limit)
-                points, overwritten = cut(points, limit)
-                lost.insert(0, overwritten)
-            kept.insert(0, points)
-            if start is not None:
-                limit = start if limit is None else min(limit, start)
+            pieces = _pieces(branch, tag)
+            pieces[-1] = concatenate([pieces[-1], *beyond.pop(branch.path, ())])
+            for number, points in reversed(list(enumerate(pieces))):
+                if limit is not None and len(points[0]) and points[0].max() >= limit:
+                    taken_over.add(limit)
+                    points, overwritten = cut(points, limit)
+                    lost.insert(0, overwritten)
+                kept.insert(0, points)
+                begun_at = int(pieces[number][0][0]) if number else start
+                if begun_at is not None:
+                    limit = begun_at if limit is None else min(limit, begun_at)
         kept = [p for p in kept if len(p[0])]
         # numpy.unique would import numpy.ma, which takes as long as drawing a screen
         unique = np.array(sorted(taken_over), dtype=np.int64)
@@ -302,6 +305,15 @@ class Lineage:
         """Highest step of a tag in a file."""
         reaches = (b.reaches.get(tag) for b in self.branches_of(path))
         return max((r.last for r in reaches if r is not None), default=_NOWHERE)
+
+
+def _pieces(branch: Branch, tag: str) -> list[Points]:
+    """The points of a tag, parted where the writer of the file began again."""
+    points = branch.points(tag)
+    if tag not in branch.fell or is_sorted(points[0]):
+        return [points]
+    ends = [0, *resumptions(points[0]), len(points[0])]
+    return [choose(points, slice(a, b)) for a, b in pairwise(ends)]
 
 
 def _rank(branch: Branch) -> tuple[int, int, int]:

@@ -1,4 +1,5 @@
-"""From which step on a branch of a log supersedes older ones, tag by tag.
+"""From which step on a branch of a log supersedes older ones, tag by tag, and where a file itself
+shows that its writer began again.
 
 A writer that begins again at or below the last step of a tag takes over from there. What another
 tag counts (episodes beside environment steps) does not matter, so each tag is compared with itself.
@@ -8,10 +9,41 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+import numpy as np
+
+from rltui.core.block import IntArray
 from rltui.store.branch import Branch, Reach
 
+#: Rows that come again, at least, and as a share of those that they repeat.
+_LEAST, _SHARE = 3, 0.5
+#: With this many returns to the first step it is a counter that begins anew.
+_EPOCHS = 2
 #: Share of what a declared restart would supersede that a tag may leave out before it goes on.
 _GAP = 0.5
+
+
+def resumptions(steps: IntArray) -> list[int]:
+    """The rows of a tag, in the order of the file (n,), at which its writer began again at a lower
+    step and went on from there.
+
+    Then the rows come again, about as many as before. A row that is late alone, or a few that are,
+    show no restart; nor do writers that take turns, nor a counter that begins anew with each epoch.
+    """
+    falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
+    if not len(falls) or len(falls) * _LEAST > len(steps):
+        return []
+    found = []
+    ends = [*falls[1:].tolist(), len(steps)]
+    for at, end in zip(falls.tolist(), ends, strict=True):
+        old, again = steps[:at], steps[at:end]
+        high = old.max()
+        last = min(high, again[-1])
+        repeated = np.count_nonzero(again <= high)
+        before = np.count_nonzero((old >= again[0]) & (old <= last))
+        if repeated >= _LEAST and repeated >= _SHARE * before > 0:
+            found.append(at)
+    anew = [at for at in found if steps[at] <= steps[0]]
+    return found if len(anew) < _EPOCHS else [at for at in found if at not in anew]
 
 
 def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
@@ -39,7 +71,7 @@ def _start(branch: Branch, reach: Reach | None, older: Reach | None) -> int | No
 def last_step(branches: Sequence[Branch], off_axis: Collection[str] = ()) -> int | None:
     """Highest step of any tag that no later branch has superseded; ``branches``: oldest first.
     Tags of ``off_axis`` do not count."""
-    if not off_axis and not _overlap(branches):
+    if not off_axis and not _overlap(branches) and not any(b.fell for b in branches):
         return max((b.last_step for b in branches if b.last_step is not None), default=None)
     tags = _tags(branches, off_axis)
     return max((end for t in tags for end in _ends(branches, t)), default=None)
@@ -58,23 +90,37 @@ def _ends(branches: Sequence[Branch], tag: str) -> Iterator[int]:
     for branch, start in zip(reversed(branches), reversed(starts(branches, tag)), strict=True):
         reach = branch.reaches.get(tag)
         if reach is not None:
-            yield reach.last if limit is None else min(reach.last, limit - 1)
+            last = _end(branch, reach, tag)
+            yield last if limit is None else min(last, limit - 1)
         if start is not None:
             limit = start if limit is None else min(limit, start)
 
 
+def _end(branch: Branch, reach: Reach, tag: str) -> int:
+    """The highest step of a tag since its writer last began again."""
+    if tag not in branch.fell:
+        return reach.last
+    steps = branch.points(tag)[0]
+    return int(steps[max(resumptions(steps), default=0) :].max())
+
+
 def restarts(branches: Sequence[Branch]) -> tuple[int, ...]:
-    """The steps, ascending, at which branches took over from older ones: one for each branch,
-    the lowest of its tags."""
-    if not _overlap(branches):
+    """The steps, ascending, at which branches took over from older ones, or a writer began again in
+    its file: one for each time, the lowest of the tags."""
+    if not _overlap(branches) and not any(b.fell for b in branches):
         return ()
-    found: dict[int, int] = {}
+    found: dict[tuple[int, int], int] = {}
     for tag in _tags(branches):
         last: int | None = None
         for index, start in enumerate(starts(branches, tag)):
-            if start is not None and last is not None and start <= last:
-                found[index] = min(start, found.get(index, start))
-            reach = branches[index].reaches.get(tag)
+            branch = branches[index]
+            began = {0: start} if start is not None and last is not None and start <= last else {}
+            if tag in branch.fell:
+                steps = branch.points(tag)[0]
+                began |= {n: int(steps[at]) for n, at in enumerate(resumptions(steps), 1)}
+            for number, step in began.items():
+                found[index, number] = min(step, found.get((index, number), step))
+            reach = branch.reaches.get(tag)
             if reach is not None:
                 last = reach.last if last is None else max(last, reach.last)
     return tuple(sorted(set(found.values())))

@@ -72,7 +72,7 @@ def test_a_terminal_that_vanishes_ends_every_verb(
     assert [vanish.line(o) for o in outcomes if vanish.is_bad(o)] == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
 def test_a_signal_leaves_the_terminal_and_a_verdict(number: int, terminal: Terminal) -> None:
     terminal.process.send_signal(number)
     terminal.drain()

@@ -1,0 +1,97 @@
+"""A writer that begins again at a lower step in the same file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.store.takeover import resumptions
+from tests.builders import a_batch, a_block, a_run
+
+
+def rows(*parts: range) -> list[int]:
+    return [step for part in parts for step in part]
+
+
+def at(steps: list[int]) -> list[int]:
+    return resumptions(np.array(steps, np.int64))
+
+
+@pytest.mark.parametrize(
+    ("steps", "found"),
+    [
+        (rows(range(1, 101), range(60, 121)), [100]),
+        (rows(range(1, 101), range(60, 63)), [100]),
+        (rows(range(1, 101), range(60, 90), range(75, 130)), [100, 130]),
+        (rows(range(10, 1001, 10), range(605, 1500, 10)), [100]),
+        (rows(range(1, 101), range(1, 101)), [100]),
+        (rows(range(1, 101), range(100, 130)), []),
+    ],
+    ids=["resumed", "third row", "twice", "another grid", "run again", "same step"],
+)
+def test_a_fall_that_goes_on_is_a_restart(steps: list[int], found: list[int]) -> None:
+    assert at(steps) == found
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [],
+        [5],
+        rows(range(1, 101)),
+        rows(range(1, 101), range(60, 61), range(101, 130)),
+        rows(range(1, 101), range(60, 63), range(101, 130)),
+        rows(range(1, 101), range(60, 62)),
+        rows(range(1, 51), range(1, 51), range(1, 51)),
+        [step for n in range(1, 60) for step in (n + 1, n)],
+        [3, 1, 2, 9, 4, 7, 12, 5, 6, 20, 11, 8],
+    ],
+    ids=[
+        "none", "one", "in order", "a late row", "late rows", "not yet", "epochs", "in turn", "envs",
+    ],
+)  # fmt: skip
+def test_what_is_late_or_taken_in_turn_is_none(steps: list[int]) -> None:
+    assert at(steps) == []
+
+
+def resumed(*cuts: int) -> list[object]:
+    """Steps 1 to 100, then 60 to 120, in blocks that are cut anywhere."""
+    steps = rows(range(1, 101), range(60, 121))
+    values = [0.1 * i for i in range(len(steps))]
+    edges = [0, *sorted(cuts), len(steps)]
+    return [
+        a_block({"kl": values[a:b], "loss": values[a:b]}, steps=steps[a:b])
+        for a, b in zip(edges, edges[1:], strict=False)
+        if a < b
+    ]
+
+
+def test_what_was_overwritten_is_kept_apart() -> None:
+    run = a_run(*resumed()[:1])  # type: ignore[arg-type]
+    series = run.series("kl")
+    assert series.steps.tolist() == list(range(1, 121))
+    assert [len(p[0]) for p in series.superseded] == [41]
+    assert series.values[59] == pytest.approx(10.0)
+    assert run.restarts == (60,)
+    assert run.last_step == 120
+
+
+@given(st.lists(st.integers(0, 161), max_size=8))
+def test_it_does_not_matter_in_which_pieces_rows_come(cuts: list[int]) -> None:
+    whole = a_run(*resumed()[:1])  # type: ignore[arg-type]
+    run = a_run(*resumed(*cuts)[:1])  # type: ignore[arg-type]
+    for block in resumed(*cuts)[1:]:
+        run.apply(a_batch(block, run="."))  # type: ignore[arg-type]
+        run.series("kl")
+    for tag in ("kl", "loss"):
+        assert run.series(tag).steps.tolist() == whole.series(tag).steps.tolist()
+        assert run.series(tag).values.tolist() == whole.series(tag).values.tolist()
+        assert run.series(tag).old_count == whole.series(tag).old_count
+    assert run.restarts == whole.restarts
+
+
+def test_a_live_run_is_where_it_is_now() -> None:
+    run = a_run(a_block({"kl": [0.0] * 103}, steps=rows(range(1, 101), range(60, 63))))
+    assert run.last_step == 62
