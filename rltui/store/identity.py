@@ -57,6 +57,10 @@ class RunIdentity:
 
     def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
         found = []
+        self._compared -= lineage.freed
+        for path in lineage.freed:
+            self._searched_at.pop(path, None)
+        lineage.freed = set()
         for path in dict.fromkeys(b.path for b in lineage.branches):
             if path in self._compared and path != newest:
                 continue

@@ -72,6 +72,8 @@ class Lineage:
         self.copies: dict[Path, Path] = {}
         """Files with the same points as an older one, and that one: only what they have beyond
         it counts."""
+        self.freed: set[Path] = set()
+        """Copies whose originals were written anew, to be compared again."""
         self._tags: dict[str, None] = {}
         self._structure = 0
         """Grows with every change of the branches other than an appended block."""
@@ -144,7 +146,18 @@ class Lineage:
         self._structure += 1
         for branch in dropped:
             self._open.pop(branch.path, None)
-        return {t for b in dropped for t in b.columns}
+        # whether they are copies of what the file has now is not known
+        gone = {b.path for b in dropped}
+        freed = {copy for copy, original in self.copies.items() if original in gone}
+        self.copies = {c: o for c, o in self.copies.items() if c not in freed}
+        self.freed |= freed
+        for branch in self.branches:
+            if branch.path in freed:  # what they hold was written before
+                branch.rank = (source.order, -1, branch.rank[2])
+        self.branches.sort(key=_rank)
+        return {t for b in dropped for t in b.columns}.union(
+            *(b.columns for path in freed for b in self.branches_of(path))
+        )
 
     def mark_copy(self, path: Path, of: Path | None) -> set[str]:
         """Count only what a file has beyond another one (None: all); returns its tags."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.core.batch import Restart
+from rltui.core.batch import Batch, Restart
 from rltui.core.block import Block
 from rltui.store import RunData, Store
 from tests.builders import START, a_batch, a_block, a_source
@@ -102,3 +102,44 @@ def test_any_copies_in_any_order_give_the_points_of_the_longest(
     series = run.series("loss")
     assert series.steps.tolist() == list(range(1, max(lengths) + 1))
     assert series.old_count == 0
+
+
+def a_file(name: str, order: int, block: Block, **changes: object) -> Batch:
+    source = a_source(name, order, records=len(block.steps), format="csv")
+    return a_batch(block, source=source, **changes)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 40, 60])
+def test_what_was_moved_away_stays_when_the_file_is_begun_anew(rows: int) -> None:
+    """``mv progress.csv old.csv``, and the next training writes progress.csv."""
+    store = Store()
+    store.apply(a_file("progress.csv", 0, losses(1, 60)))
+    store.apply(a_file("old.csv", 1, losses(1, 60)))
+    anew = a_block({"loss": [9.0 + i for i in range(rows)]})
+    store.apply(a_file("progress.csv", 0, anew, replaced=True))
+    series = only(store).series("loss")
+    assert series.values[:rows].tolist() == [9.0 + i for i in range(rows)]
+    assert series.count + series.old_count == 60 + rows
+
+
+def test_a_file_that_is_written_anew_with_the_same_rows_doubles_nothing() -> None:
+    store = Store()
+    store.apply(a_file("progress.csv", 0, losses(1, 60)))
+    store.apply(a_file("old.csv", 1, losses(1, 60)))
+    store.apply(a_file("progress.csv", 0, losses(1, 60), replaced=True))
+    check_whole(store)
+    assert not only(store).series("loss").old_count
+
+
+def test_a_file_that_is_moved_away_twice() -> None:
+    store = Store()
+    store.apply(a_file("progress.csv", 0, losses(1, 60)))
+    store.apply(a_file("old.csv", 1, losses(1, 60)))
+    second = a_block({"loss": [20.0 + i for i in range(50)]})
+    store.apply(a_file("progress.csv", 0, second, replaced=True))
+    store.apply(a_file("older.csv", 2, second))
+    third = a_block({"loss": [90.0, 91.0, 92.0]})
+    store.apply(a_file("progress.csv", 0, third, replaced=True))
+    series = only(store).series("loss")
+    assert series.values.tolist() == [90.0, 91.0, 92.0]
+    assert series.old_count == 110

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -63,7 +65,7 @@ def resumed(*cuts: int) -> list[object]:
     edges = [0, *sorted(cuts), len(steps)]
     return [
         a_block({"kl": values[a:b], "loss": values[a:b]}, steps=steps[a:b])
-        for a, b in zip(edges, edges[1:], strict=False)
+        for a, b in pairwise(edges)
         if a < b
     ]
 
