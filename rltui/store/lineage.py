@@ -229,6 +229,8 @@ class Lineage:
         branch, series = known.open, known.series
         if branch is None or branch.count(series.tag) - known.taken != total - known.total:
             return False
+        if series.tag in branch.fell:
+            return False  # the new rows may show that its writer began again, or that it did not
         new = branch.points(series.tag, known.taken)
         if not is_sorted(new[0]) or (series.count and new[0][0] < series.steps[-1]):
             return False

@@ -50,10 +50,8 @@ def test_a_fall_that_goes_on_is_a_restart(steps: list[int], found: list[int]) ->
         [step for n in range(1, 60) for step in (n + 1, n)],
         [3, 1, 2, 9, 4, 7, 12, 5, 6, 20, 11, 8],
     ],
-    ids=[
-        "none", "one", "in order", "a late row", "late rows", "not yet", "epochs", "in turn", "envs",
-    ],
-)  # fmt: skip
+    ids=["none", "one", "order", "late", "some late", "not yet", "epochs", "in turn", "envs"],
+)
 def test_what_is_late_or_taken_in_turn_is_none(steps: list[int]) -> None:
     assert at(steps) == []
 
