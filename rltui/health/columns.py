@@ -15,6 +15,9 @@ from rltui.health.detectors.signal import Rows
 from rltui.health.rule import Variant
 from rltui.store.series import Series
 
+#: Rows on each side of a restart that show whether it goes on from the same values, those before it
+#: that show how much neighbours differ, and by how many such differences other values are others.
+_BESIDE_RESTART, _USUAL, _OTHER_LEVEL = 5, 50, 8
 #: Sets of steps for which the values of a tag beside them are kept; most tags share one.
 _MOST_BESIDE = 4
 
@@ -40,8 +43,25 @@ class Column:
     beside: deque[_Beside] = field(default_factory=lambda: deque(maxlen=_MOST_BESIDE))
 
 
-#: Tag, and whether its non-finite rows are left out -> its values, for one pass over a run.
-Columns = dict[tuple[str, bool], Column]
+#: Tag, whether its non-finite rows are left out, and the number of its newest rows that are judged
+#: -> its values, for one pass over a run.
+Columns = dict[tuple[str, bool, int], Column]
+
+
+def since_thrown_back(series: Series) -> Series:
+    """The rows since the last restart at which the values are not where they were: another
+    environment, episodes that have yet to end, another stage. What was won before is no measure
+    for them. All rows where each restart goes on from the values before it."""
+    for step in reversed(series.restarts.tolist()):
+        at = int(np.searchsorted(series.steps, step))
+        before, after = series.values[:at], series.values[at : at + _BESIDE_RESTART]
+        if at < _BESIDE_RESTART or len(after) < _BESIDE_RESTART:
+            continue
+        usual = np.median(np.abs(np.diff(before[-_USUAL:])))
+        change = np.abs(np.median(after) - np.median(before[-_BESIDE_RESTART:]))
+        if change > _OTHER_LEVEL * usual:
+            return series.since(at)
+    return series
 
 
 def judged_rows(
@@ -52,7 +72,10 @@ def judged_rows(
     columns: Columns,
 ) -> tuple[Rows, FloatArray]:
     """The rows of a tag as a variant reads them, and their wall times."""
-    own = _column(info, series, columns, finite=not variant.detector.all_rows)
+    detector = variant.detector
+    if detector.anew and len(series.restarts):
+        series = since_thrown_back(series)
+    own = _column(info, series, columns, finite=not detector.all_rows)
     aligned: dict[str, _Beside] = {}
     for role, (other, other_info) in others.items():
         found = _column(other_info, other, columns, finite=True)
@@ -76,7 +99,7 @@ def _beside(steps: IntArray, other: Column) -> _Beside:
 
 
 def _column(info: TagInfo, series: Series, columns: Columns, *, finite: bool) -> Column:
-    key = (info.tag, finite)
+    key = (info.tag, finite, series.count)
     if key not in columns:
         x = series.values.astype(np.float64) * (info.sign * info.scale)
         steps, walls = series.steps, series.wall_times

@@ -9,7 +9,15 @@ from itertools import count
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
-from rltui.store.points import Points, concatenate, copied, distinct, is_prefix, no_points
+from rltui.store.points import (
+    Points,
+    choose,
+    concatenate,
+    copied,
+    distinct,
+    is_prefix,
+    no_points,
+)
 
 _epochs = count(1)
 
@@ -103,6 +111,10 @@ class Series:
     def extended(self, points: Points) -> Series:
         """The series with more points; ``points`` begin with those of this one."""
         return Series(self.tag, *points, self.superseded, self.restarts, self.epoch)
+
+    def since(self, row: int) -> Series:
+        """The points from a row on."""
+        return self.extended(choose(self.points, slice(row, None)))
 
     def with_history(self, before: Series) -> Series:
         """This series with the epoch of ``before`` if that became this one by appending only."""

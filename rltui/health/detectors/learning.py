@@ -38,6 +38,7 @@ def _may_be_frozen(rows: Rows, given: Mapping[str, Any]) -> bool:
 
 
 @detector(
+    anew=True,
     roles=("movement", "exploration"),
     facts=("best", "least", "lost", "spread", "count", "middle"),
     possible=_may_be_frozen,
@@ -144,6 +145,7 @@ def _since_alike(
 
 
 @detector(
+    anew=True,
     roles=("gradient",),
     facts=("start", "share", "gradient_share", "middle"),
     lower=("share", "gradient_share"),

@@ -41,6 +41,9 @@ class Detector:
     """Whether it compares with a reference run: its roles come from there."""
     finite_is_quiet: bool = False
     """Whether it can find nothing in rows that are all finite."""
+    anew: bool = False
+    """Whether it judges by what was won so far: it begins anew where a restart of the training has
+    thrown the values back."""
     strict: Mapping[str, int] = field(default_factory=dict)
     """Parameters that make it stricter the higher (1) or the lower (-1) they are: with a stricter
     one it finds nothing where it found nothing with the other."""
@@ -80,6 +83,7 @@ def detector(
     all_rows: bool = False,
     reference: bool = False,
     finite_is_quiet: bool = False,
+    anew: bool = False,
     higher: tuple[str, ...] = (),
     lower: tuple[str, ...] = (),
     possible: Condition | None = None,
@@ -107,6 +111,7 @@ def detector(
             all_rows,
             reference,
             finite_is_quiet,
+            anew,
             {**dict.fromkeys(higher, 1), **dict.fromkeys(lower, -1)},
             possible,
         )

@@ -48,7 +48,7 @@ def _may_be_fallen(rows: Rows, given: Mapping[str, Any]) -> bool:
     return given["evidence"] <= 0 or bool(((row > lost) & (certainty >= 1)).any())
 
 
-@detector(facts=("best", "least", "lost", "middle", "count"), possible=_may_be_fallen)
+@detector(anew=True, facts=("best", "least", "lost", "middle", "count"), possible=_may_be_fallen)
 def fallen(
     rows: Rows,
     *,

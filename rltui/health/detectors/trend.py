@@ -50,7 +50,9 @@ def _pairs(n: int) -> BoolArray:
 _TOO_LITTLE = "the change is {gain} times the spread of single rows, a gain needs {threshold}"
 
 
-@detector(roles=("length", "loss", "exploration"), facts=("start", "late", "gain", "count"))
+@detector(
+    anew=True, roles=("length", "loss", "exploration"), facts=("start", "late", "gain", "count")
+)
 def no_gain(
     rows: Rows,
     *,
@@ -148,7 +150,7 @@ def _zero_rows(loss: FloatArray | None) -> int:
     return int(other[0]) if len(other) else len(loss)
 
 
-@detector(facts=("start", "late", "fall", "trend", "count"))
+@detector(anew=True, facts=("start", "late", "fall", "trend", "count"))
 def declining(
     rows: Rows, *, trend: float, fall: float, least_rows: int = 12, growth: float = 1.1
 ) -> Signal:
