@@ -80,7 +80,7 @@ class Decoded:
             self.records + later.records,
             self.tail if later.tail is None else later.tail,
             self.exit_code if later.exit_code is None else later.exit_code,
-            later.steps_are_row_numbers or self.steps_are_row_numbers,
+            later.steps_are_row_numbers or (self.steps_are_row_numbers and not later.replaces),
             self.guessed | later.guessed,
             self.replaces or later.replaces,
         )
