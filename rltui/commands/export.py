@@ -45,6 +45,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="only this tag, metric or glob; may be given several times",
     )
     parser.add_argument(
+        "--spreadsheet",
+        action="store_true",
+        help="CSV for a spreadsheet: names that it would run as formulas begin with an apostrophe",
+    )
+    parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
@@ -62,6 +67,8 @@ def _run(options: argparse.Namespace) -> int:
         need_pipe()
     target: Path | None = options.output
     form = options.format or _ENDINGS.get(target.suffix.lower() if target else "", "csv")
+    if options.spreadsheet and form != "csv":
+        raise UsageError(f"--spreadsheet is for CSV, not for {form}")
     if form == "parquet":
         _need_parquet(target)
     if target is not None:
@@ -79,7 +86,7 @@ def _run(options: argparse.Namespace) -> int:
     place: AbstractContextManager[BinaryIO]
     place = standard_output() if target is None else target_file(target)
     with place as out:
-        _write(rows, form, out)
+        _write(rows, form, out, spreadsheet=options.spreadsheet)
     return Exit.OK
 
 
@@ -107,7 +114,7 @@ def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
     return chosen
 
 
-def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO) -> None:
+def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO, *, spreadsheet: bool) -> None:
     from rltui.present.output.points import CSV_HEAD, csv_lines, json_lines
 
     if form == "parquet":
@@ -118,10 +125,11 @@ def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO) -> None:
             file.write(part)
         file.close()
         return
-    lines = csv_lines if form == "csv" else json_lines
     if form == "csv":
         out.write(CSV_HEAD)
-    out.writelines(lines(rows))
+        out.writelines(csv_lines(rows, spreadsheet=spreadsheet))
+    else:
+        out.writelines(json_lines(rows))
 
 
 COMMAND = Command(

@@ -237,14 +237,25 @@ class NoteBook:
         self._counts: dict[str, int] = {}
         self._new: list[DecoderNote] = []
 
-    def add(self, offset: int, kind: str, detail: str = "", level: Level = Level.WATCH) -> None:
-        """Add a note; ``kind`` is its message, and notes are counted by kind."""
-        count = self._counts[kind] = self._counts.get(kind, 0) + 1
-        if count <= self._SHOWN:
+    def add(
+        self,
+        offset: int,
+        kind: str,
+        detail: str = "",
+        level: Level = Level.WATCH,
+        times: int = 1,
+    ) -> None:
+        """Add a note; ``kind`` is its message, and notes are counted by kind. ``times``: how
+        often it happened, first at ``offset``."""
+        before = self._counts.get(kind, 0)
+        count = self._counts[kind] = before + times
+        if before < self._SHOWN:
             text = f"{kind}: {detail}" if detail else kind
             self._new.append(DecoderNote(offset, level, text))
-        elif str(count).strip("0") == "1":
-            self._new.append(DecoderNote(offset, level, f"{kind}: {count} times so far"))
+        if count > self._SHOWN and (times > 1 or count % 10 == 0):
+            power = 10 ** (len(str(count)) - 1)
+            if power > max(before, self._SHOWN):
+                self._new.append(DecoderNote(offset, level, f"{kind}: {count} times so far"))
 
     def take(self) -> tuple[DecoderNote, ...]:
         """The notes since the last call."""
