@@ -48,16 +48,21 @@ def rows_of(
     ``size`` returns the current number of columns, two at least. An :class:`OpenRow` comes last,
     and only if ``last`` is set: further bytes may close the quote.
     """
-    if b'"' not in piece and b"\r" not in piece:
-        yield from _unquoted(piece, delimiter)
+    mark = max(piece.rfind(b'"'), piece.rfind(b"\r"))
+    if mark < 0:
+        yield from _unquoted(piece, 0, delimiter)
         return
+    quoted = piece.find(b"\n", mark) + 1
     csv.field_size_limit(_MAX_CELL)
     lines = _Lines(piece, delimiter)
     begin = 0
     while begin < len(lines.texts):
+        if lines.starts[begin] >= quoted:
+            yield from _unquoted(piece, lines.starts[begin], delimiter)
+            return
         reader = lines.reader(begin)
         first = begin
-        while True:  # until a quote turns out to be a stray one
+        while lines.starts[begin] < quoted:  # until a quote turns out to be a stray one
             broken, cells = False, None
             try:
                 cells = next(reader, None)
@@ -78,11 +83,11 @@ def rows_of(
             begin = end
 
 
-def _unquoted(piece: bytes, delimiter: str) -> Iterator[TableRow | OtherLines]:
-    """The same where every line is a row: what a quote that is never closed leaves behind may be
-    millions of lines of something else."""
-    separator, start = delimiter.encode(), 0
-    for are_rows, lines in groupby(piece.split(b"\n")[:-1], lambda line: separator in line):
+def _unquoted(piece: bytes, start: int, delimiter: str) -> Iterator[TableRow | OtherLines]:
+    """The same from ``start`` on, where every line is a row: what a quote that is never closed
+    leaves behind may be millions of lines of something else."""
+    separator, rest = delimiter.encode(), piece[start:].split(b"\n")[:-1]
+    for are_rows, lines in groupby(rest, lambda line: separator in line):
         if are_rows:
             for line in lines:
                 yield TableRow(start, line.decode("utf-8", "replace").split(delimiter))
