@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -258,7 +257,7 @@ class TableDecoder(LastLine):
             return False  # the usual case, decided by one cell
         if tuple(c.strip() for c in cells) == columns.names:
             return True
-        return _has_step(tuple(cells), self._step_keys)
+        return bool(step_names(cells, self._step_keys)) and is_header(cells)
 
     def _header_again(self, names: list[str]) -> None:
         columns = self._columns
@@ -327,12 +326,6 @@ class TableDecoder(LastLine):
                 return False
             (self._texts if number_of(first) is None else self._numbers).add(column)
         return column in self._texts
-
-
-@lru_cache(maxsize=256)
-def _has_step(cells: tuple[str, ...], step_keys: tuple[str, ...]) -> bool:
-    """Whether a line may be a header: what is no row of the table may be the same many times."""
-    return is_header(cells) and bool(step_names(cells, step_keys))
 
 
 def _walls_in(cells: Sequence[str]) -> FloatArray | None:
