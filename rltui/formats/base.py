@@ -205,6 +205,15 @@ class Format(ABC):
         """Whether the file is of this format; ``head``: its first bytes, at most
         :data:`HEAD_BYTES`, possibly none. Does no I/O."""
 
+    def may_have_name(self, name: str) -> bool:
+        """Whether a search looks into a file of this name, which :meth:`claims_name` does not
+        know, in case it :meth:`is_plainly` of this format. Cheap; does no I/O."""
+        return False
+
+    def is_plainly(self, head: bytes) -> bool:
+        """Whether a file with these first or last bytes is of this format, whatever its name."""
+        return False
+
     def packed_text(self, data: bytes) -> bytes:
         """The text of a whole packed log whose rows may lie ``anywhere``; empty for all others."""
         return b""
