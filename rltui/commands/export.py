@@ -46,6 +46,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="only this tag, metric or glob; may be given several times",
     )
     parser.add_argument(
+        "--spreadsheet",
+        action="store_true",
+        help="CSV for a spreadsheet: names that it would run as formulas begin with an apostrophe",
+    )
+    parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
@@ -63,6 +68,8 @@ def _run(options: argparse.Namespace) -> int:
         need_pipe()
     target: Path | None = options.output
     form = options.format or _ENDINGS.get(target.suffix.lower() if target else "", "csv")
+    if options.spreadsheet and form != "csv":
+        raise UsageError(f"--spreadsheet is for CSV, not for {form}")
     if form == "parquet":
         _need_parquet(target)
     if target is not None:
@@ -78,10 +85,10 @@ def _run(options: argparse.Namespace) -> int:
     report_notes((n for n in session.troubles() if n.level >= Level.WATCH), _MOST_NOTES)
     rows = export_rows(zip(export_names(session, runs), runs, strict=True), tags)
     if target is None:
-        emitted(lambda out: _write(rows, form, out.buffer))
+        emitted(lambda out: _write(rows, form, out.buffer, spreadsheet=options.spreadsheet))
     else:
         with target_file(target) as file:
-            _write(rows, form, file)
+            _write(rows, form, file, spreadsheet=options.spreadsheet)
     return with_faults(Exit.OK, session.faults)
 
 
@@ -109,7 +116,7 @@ def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
     return chosen
 
 
-def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO) -> None:
+def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO, *, spreadsheet: bool) -> None:
     from rltui.present.output.points import CSV_HEAD, csv_lines, json_lines
 
     if form == "parquet":
@@ -120,10 +127,11 @@ def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO) -> None:
             file.write(part)
         file.close()
         return
-    lines = csv_lines if form == "csv" else json_lines
     if form == "csv":
         out.write(CSV_HEAD)
-    out.writelines(lines(rows))
+        out.writelines(csv_lines(rows, spreadsheet=spreadsheet))
+    else:
+        out.writelines(json_lines(rows))
 
 
 COMMAND = Command(

@@ -80,7 +80,7 @@ class Decoded:
             self.records + later.records,
             self.tail if later.tail is None else later.tail,
             self.exit_code if later.exit_code is None else later.exit_code,
-            later.steps_are_row_numbers or self.steps_are_row_numbers,
+            later.steps_are_row_numbers or (self.steps_are_row_numbers and not later.replaces),
             self.guessed | later.guessed,
             self.replaces or later.replaces,
         )
@@ -208,6 +208,15 @@ class Format(ABC):
         """Whether the file is of this format; ``head``: its first bytes, at most
         :data:`HEAD_BYTES`, possibly none. Does no I/O."""
 
+    def may_have_name(self, name: str) -> bool:
+        """Whether a search looks into a file of this name, which :meth:`claims_name` does not
+        know, in case it :meth:`is_plainly` of this format. Cheap; does no I/O."""
+        return False
+
+    def is_plainly(self, head: bytes) -> bool:
+        """Whether a file with these first or last bytes is of this format, whatever its name."""
+        return False
+
     def packed_text(self, data: bytes) -> bytes:
         """The text of a whole packed log whose rows may lie ``anywhere``; empty for all others."""
         return b""
@@ -240,14 +249,25 @@ class NoteBook:
         self._counts: dict[str, int] = {}
         self._new: list[DecoderNote] = []
 
-    def add(self, offset: int, kind: str, detail: str = "", level: Level = Level.WATCH) -> None:
-        """Add a note; ``kind`` is its message, and notes are counted by kind."""
-        count = self._counts[kind] = self._counts.get(kind, 0) + 1
-        if count <= self._SHOWN:
+    def add(
+        self,
+        offset: int,
+        kind: str,
+        detail: str = "",
+        level: Level = Level.WATCH,
+        times: int = 1,
+    ) -> None:
+        """Add a note; ``kind`` is its message, and notes are counted by kind. ``times``: how
+        often it happened, first at ``offset``."""
+        before = self._counts.get(kind, 0)
+        count = self._counts[kind] = before + times
+        if before < self._SHOWN:
             text = f"{kind}: {detail}" if detail else kind
             self._new.append(DecoderNote(offset, level, text))
-        elif str(count).strip("0") == "1":
-            self._new.append(DecoderNote(offset, level, f"{kind}: {count} times so far"))
+        if count > self._SHOWN and (times > 1 or count % 10 == 0):
+            power = 10 ** (len(str(count)) - 1)
+            if power > max(before, self._SHOWN):
+                self._new.append(DecoderNote(offset, level, f"{kind}: {count} times so far"))
 
     def take(self) -> tuple[DecoderNote, ...]:
         """The notes since the last call."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from rltui.formats.words import words
@@ -24,27 +24,36 @@ def words_of(name: str) -> frozenset[str]:
 
 def step_names(names: Sequence[str], step_keys: Sequence[str]) -> list[int]:
     """Positions of the names that mean a step, best first."""
-    whole = [plain(n) for n in names]
-    # behind a prefix of any depth: train/epoch is a metric, misc/total_timesteps a step
-    last = [plain(n.rpartition("/")[2]) if "/" in n else "" for n in names]
-    fine, coarse = _wanted(tuple(step_keys))
-    wanted = (*fine, *coarse)
-    found = [i for w in fine for i, n in enumerate(whole) if n == w]
-    behind = [i for w in wanted if "step" in w for i, n in enumerate(last) if n == w]
-    behind.sort(key=lambda i: "eval" in names[i])
-    rest = [i for w in coarse for i, n in enumerate(whole) if n == w]
-    return list(dict.fromkeys((*found, *behind, *rest)))
+    fine, coarse, steps = _wanted(tuple(step_keys))
+    found, behind, rest = [], [], []
+    for i, name in enumerate(names):
+        whole = plain(name)
+        if whole in fine:
+            found.append((fine[whole], i))
+        elif whole in coarse:
+            rest.append((coarse[whole], i))
+        # behind a prefix of any depth: train/epoch is a metric, misc/total_timesteps a step
+        if "/" in name and (last := plain(name.rpartition("/")[2])) in steps:
+            behind.append(("eval" in name, steps[last], i))
+    ranked = (*sorted(found), *sorted(behind), *sorted(rest))
+    return list(dict.fromkeys(rank[-1] for rank in ranked))
 
 
 @lru_cache(maxsize=16)
-def _wanted(step_keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Plain names of steps, and those of passes and episodes with what follows them."""
+def _wanted(step_keys: tuple[str, ...]) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Plain names of steps, of passes and episodes with what follows them, and those of all
+    that stand behind a prefix, with their ranks."""
     known = words()
     end = len(step_keys)
     coarse = next((i for i, k in enumerate(step_keys) if k in known.coarse_step_keys), end)
     fine = dict.fromkeys(plain(k) for k in (*step_keys[:coarse], *known.table_steps))
     rest = dict.fromkeys(plain(k) for k in (*step_keys[coarse:], *known.coarse_table_steps))
-    return tuple(fine), tuple(rest)
+    behind = [name for name in (*fine, *rest) if "step" in name]
+    return _ranks(fine), _ranks(rest), _ranks(behind)
+
+
+def _ranks(names: Iterable[str]) -> dict[str, int]:
+    return {name: rank for rank, name in reversed(list(enumerate(names)))}
 
 
 def may_count(name: str) -> bool:

@@ -464,3 +464,20 @@ def test_points_that_were_unloaded_come_out_too(
     whole = cli("export", tmp_path / "logs").out
     monkeypatch.setenv("RLTUI_WATCH_MEMORY_BYTES", str(1 << 20))
     assert cli("export", tmp_path / "logs").out == whole
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1+2", "@SUM(A1)", " =1", "\uff1d1"])
+def test_a_spreadsheet_runs_no_name(name: str, cli: Cli, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "log.jsonl", {name: [1.0, -2.0], "loss": [0.5, 0.25]})
+    plain = from_csv(cli("export", tmp_path).out)
+    result = cli("export", tmp_path, "--spreadsheet")
+    assert (result.code, result.err) == (0, "")
+    safe = from_csv(result.out)
+    assert {point[1] for point in safe} == {f"'{name}", "loss"}
+    assert [point[2:] for point in safe] == [point[2:] for point in plain]
+
+
+def test_only_csv_is_for_a_spreadsheet(cli: Cli, logs: Path) -> None:
+    result = cli("export", logs, "--spreadsheet", "--format", "jsonl")
+    assert (result.code, result.out) == (2, "")
+    assert "--spreadsheet is for CSV, not for jsonl" in result.err

@@ -263,6 +263,8 @@ _CSV: dict[str, Make] = {
     "quoted newlines": _same(b"\n", b'step,loss\n1,2\n2,"'),
     "quoted cells": _of(_each('@,"0.5"\n'), b"step,loss\n"),
     "unended cells": _same(b'1,"\n', b"step,loss\n"),
+    "text behind a quote": _same(b"x\n", b'step,loss\n1,"2\n'),
+    "cells behind a quote": _of(_each("a@,b,c,d\n"), b'step,loss\n1,"2\n'),
     "digits": _same(b"9", b"step,loss\n1,", b"\n"),
     "digits of steps": _same(b"9", b"step,loss\n", b",1\n"),
     "digits in rows": _of(_each("@," + _DIGITS + "\n"), b"step,loss\n"),

@@ -271,3 +271,88 @@ def test_the_last_result_of_ray_is_an_end_until_another_one_follows(piece: int |
     assert not any(p.exit_code == 0 for p in decode(lines(*rows[:1], rows[2])))
     other = [{"step": i, "loss": 1.0, "done": True} for i in (1, 2)]
     assert not any(p.exit_code == 0 for p in decode(lines(*other))), "the end of an episode"
+
+
+def counted(rows: Sequence[object], name: str = "x.jsonl") -> dict[str, list[tuple[int, float]]]:
+    """The points of rows that are claimed and counted, whatever pieces they come in."""
+    assert JsonLines().claims(Path(name), lines(*rows))
+    whole = decode(rows)
+    for piece in (1, 7, 64):
+        parts = decode(rows, piece=piece)
+        assert plain(parts) == plain(whole)
+        assert parts[-1].steps_are_row_numbers
+    return plain(whole)
+
+
+def test_rows_without_a_step_are_counted() -> None:
+    rows = [{"loss": 1 / n, "reward": n} for n in (1, 2, 4)]
+    assert counted(rows)["loss"] == [(1, 1.0), (2, 0.5), (3, 0.25)]
+
+
+@pytest.mark.parametrize("counter", ["batch_index", "update_no", "batch", "training_round_idx"])
+def test_rows_with_a_counter_of_another_name_are_counted(counter: str) -> None:
+    rows = [{counter: 10 * n, "policy_loss": n, "zeta": 1, "eta": 2} for n in range(3)]
+    found = counted(rows)
+    assert found["policy_loss"] == [(1, 0.0), (2, 1.0), (3, 2.0)]
+    assert found[counter] == [(1, 0.0), (2, 10.0), (3, 20.0)]
+
+
+def test_batches_of_an_epoch_are_counted_over_all_epochs() -> None:
+    rows = [{"epoch": n // 20, "batch": n % 20, "loss": n} for n in range(60)]
+    rows.append({"epoch": 3, "val_loss": 0.5})
+    found = counted(rows)
+    assert [step for step, _ in found["loss"]] == list(range(1, 61))
+    assert found["val_loss"] == [(60, 0.5)]
+
+
+def test_rows_whose_epoch_stands_still_are_counted() -> None:
+    rows = [{"epoch": n // 30, "loss": n} for n in range(60)]
+    found = counted(rows)
+    assert found["loss"] == [(n + 1, float(n)) for n in range(60)]
+    assert found["epoch"] == [(n + 1, float(n // 30)) for n in range(60)]
+
+
+def test_epochs_stay_the_step_of_what_is_logged_once_in_each() -> None:
+    rows: list[object] = [{"epoch": n, "loss": n} for n in range(3)]
+    parts = decode([*rows, {"final_reward": 4}])
+    assert plain(parts) == {"loss": [(0, 0.0), (1, 1.0), (2, 2.0)]}
+    assert [n.message for p in parts for n in p.notes] == ["line without a step"]
+
+
+def test_a_step_that_comes_later_takes_the_place_of_counted_rows() -> None:
+    rows: list[object] = [{"eval_reward": 0.5}, *({"step": n, "reward": n} for n in (10, 20))]
+    for piece in (None, 1, 30):
+        parts = decode(rows, piece=piece)
+        assert plain(parts) == {"reward": [(10, 10.0), (20, 20.0)]}
+        assert not parts[-1].steps_are_row_numbers
+        assert [n.offset for p in parts for n in p.notes] == [0]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"idx": 1, "reward": 0.5},
+        {"task": "gsm8k", "accuracy": 0.5},
+        {"model": "base", "loss": 0.5},
+        {"question": "why", "reward": 1},
+        {"level": 3, "money": 7},
+    ],
+    ids="-".join,
+)
+def test_figures_of_questions_and_models_are_not_counted(row: dict[str, object]) -> None:
+    assert not JsonLines().claims(Path("results.jsonl"), lines(*[row] * 5))
+
+
+@pytest.mark.parametrize("key", ["train_speed(iter/s)", "train_speed(s/it)"])
+def test_swift_rows_with_a_step_of_another_name(key: str) -> None:
+    rows = [{"step": n, "loss": n, key: 0.5} for n in (5, 10)]
+    assert JsonLines().claims(Path("logging.jsonl"), lines(*rows))
+    assert plain(decode(rows))["train/loss"] == [(5, 5.0), (10, 10.0)]
+    stepless = [{"loss": n, key: 0.5} for n in (5, 10)]
+    assert counted(stepless, "logging.jsonl")["loss"] == [(1, 5.0), (2, 10.0)]
+
+
+def test_a_banner_before_the_rows_hides_nothing() -> None:
+    data = b"starting\n" + lines({"step": 1, "loss": 2}, {"step": 2, "loss": 1})
+    assert JsonLines().claims(Path("x.jsonl"), data)
+    assert plain(decode(data)) == {"loss": [(1, 2.0), (2, 1.0)]}

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rltui.core.block import Block
 from rltui.formats.base import Belonging, Decoder, Format, Options, RowSearch
 
 if TYPE_CHECKING:
@@ -30,6 +31,18 @@ _OF_DIRECTORY = re.compile(
     r"(?:\.(?:log|out|err|txt|stdout|stderr))?|std(?:out|err)\.[\w.]*|log_\d{9,11}\.txt",
     re.IGNORECASE,
 )
+#: Suffixes of console logs that were named by people, and of much else.
+_ANY = re.compile(
+    r"(?!\.|readme|licen[sc]e|changelog|requirements|copying|notice|authors)"
+    r"[^.]+(?:\.(?:md|txt|text))?",
+    re.IGNORECASE | re.DOTALL,
+)
+#: A text that was written, which may quote a log: headings, blocks and links of Markdown, programs.
+_WRITTEN = re.compile(
+    rb"^(?:#{1,6} \S|```|~~~|#!|(?:import|from|def|class) \w)|\]\(\S+\)", re.MULTILINE
+)
+#: Rows at different steps by which a file of any name is a log.
+_PLAIN_ROWS = 3
 #: What a trainer prints long before its first row.
 _PROMISES = re.compile(
     rb"\((?:TaskRunner|main_task) pid=|'actor_rollout_ref'|\*\*\*\*\* Running training \*\*\*\*\*"
@@ -72,6 +85,21 @@ class Console(Format):
         decoder = ConsoleDecoder()
         decoder.feed(head, more=True)  # the tail is not wanted
         return decoder.found or _PROMISES.search(head) is not None
+
+    def may_have_name(self, name: str) -> bool:
+        """Without a suffix, or with that of a text: but not the documents that quote logs."""
+        return _ANY.fullmatch(name) is not None
+
+    def is_plainly(self, head: bytes) -> bool:
+        """Whether the steps of its rows move on, and nothing shows a document or a program."""
+        if b"\0" in head or _WRITTEN.search(head) is not None:
+            return False
+        from rltui.formats.console.console_decoder import ConsoleDecoder
+
+        decoder = ConsoleDecoder()
+        decoded = decoder.feed(head, more=True).then(decoder.finish())
+        blocks = (item for item in decoded.items if isinstance(item, Block))
+        return len({int(step) for block in blocks for step in block.steps}) >= _PLAIN_ROWS
 
     def row_search(self) -> RowSearch:
         from rltui.formats.console.console_decoder import ConsoleDecoder

@@ -24,6 +24,12 @@ _NAMELESS = re.compile(
     r"|logs?(_\d+)?|(train|training|eval|val)([_-]?(metrics|logs?|history|losses|progress))?)"
     r"\.(jsonl|ndjson|json)"
 )
+#: Names that trainers give to logs, and seldom to results.
+_TELLING = re.compile(
+    r"(.*[_.-])?(train|training|metrics?|logs?|logging|progress|history|loss(es)?|scalars|stats)"
+    r"([_.-].*)?\.(jsonl|ndjson|json)",
+    re.IGNORECASE,
+)
 #: Names of samples: NeMo-RL, prime-rl, SkyRL.
 _SAMPLES = re.compile(r"((train|val)_data_step\d+|traces|aggregated_results)\.jsonl")
 
@@ -35,7 +41,8 @@ class JsonLines(Format):
     files = "`*.jsonl`, `*.ndjson`, `progress.json`, `result.json`"
     written_by = (
         "verl's file logger, RLlib, SB3, ms-swift, LLaMA-Factory, prime-rl, torchtune, Dreamer: "
-        "flat or nested rows with a step; samples are left alone"
+        "flat or nested rows with a step, or with the figures of a training, whose rows are then "
+        "counted; samples are left alone"
     )
 
     def belonging(self, name: str) -> Belonging:
@@ -49,12 +56,14 @@ class JsonLines(Format):
         return name.endswith(".json") and _JSON.fullmatch(name) is not None
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
-        """Whether the first rows are rows of metrics with a step, and not samples."""
+        """Whether the first rows are metrics with a step, or figures of a training, and not
+        samples."""
         if not self.claims_name(path.name):
             return False
         from rltui.formats.jsonl.claim import holds_metrics
 
-        return holds_metrics(head, (options or Options()).step_keys)
+        telling = _TELLING.fullmatch(path.name) is not None
+        return holds_metrics(head, (options or Options()).step_keys, telling=telling)
 
     def refusal(self, head: bytes, options: Options) -> tuple[str, bool]:
         """By the first row, which further bytes cannot change once it is complete."""

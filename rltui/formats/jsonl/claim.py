@@ -15,13 +15,18 @@ from typing import Any
 from rltui.formats.base import HEAD_BYTES
 from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import (
+    Step,
     are_records,
     counted_step,
+    counts_batches,
+    figures_of,
     find_step,
     flatten,
     objects,
     settings_of,
 )
+from rltui.formats.step_name import are_figures, may_count, plain
+from rltui.formats.words import words
 
 #: Rows examined at most.
 _ROWS = 40
@@ -35,6 +40,8 @@ _FALLS = 10
 _LONG_TEXT = 200
 #: Texts beyond the number of numbers that a row of metrics may have (phase, device).
 _SPARE_TEXTS = 3
+#: Rows without a step from which on they are counted.
+_LEAST = 2
 _SAMPLE_KEYS = frozenset(
     (
         *("prompt", "prompts", "completion", "completions", "response", "responses"),
@@ -44,10 +51,19 @@ _SAMPLE_KEYS = frozenset(
         *("generations", "chosen", "rejected", "query", "target", "token_ids", "input_ids"),
     )
 )
+#: Plain names that number questions, tasks or samples.
+_RECORD_KEYS = frozenset(
+    (
+        *("id", "idx", "index", "uid", "uuid", "task", "taskid", "taskidx", "taskname", "sample"),
+        *("sampleid", "sampleidx", "problem", "problemid", "instance", "instanceid", "question"),
+        *("questionid", "model", "benchmark", "dataset", "split"),
+    )
+)
 
 
-def holds_metrics(head: bytes, keys: Sequence[str]) -> bool:
-    """Whether the first rows are rows of metrics; ``head`` may end inside a row."""
+def holds_metrics(head: bytes, keys: Sequence[str], *, telling: bool = False) -> bool:
+    """Whether the first rows are rows of metrics; ``head`` may end inside a row. ``telling``:
+    the file has a name that trainers give to logs."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     lines = text.split(b"\n", _ROWS)
     line = lines[0]
@@ -57,10 +73,39 @@ def holds_metrics(head: bytes, keys: Sequence[str]) -> bool:
     rows = _rows(complete)
     if not rows or any(is_sample(row) for row in rows):
         return False
-    if not any(_is_metrics(row, keys) for row in rows):
-        # settings may come first, alone; the rows follow
-        return len(rows) == 1 and bool(settings_of(rows[0]))
-    return not _of_one_step(rows, keys) and _advances(rows, keys)
+    if any(_is_metrics(row, keys) for row in rows):
+        return not _of_one_step(rows, keys) and _advances(rows, keys)
+    # settings may come first, alone; the rows follow
+    alone = len(rows) == 1 and bool(settings_of(rows[0]))
+    return alone or _may_be_counted(rows, telling=telling)
+
+
+def _step_of(row: dict[str, Any], keys: Sequence[str]) -> Step | None:
+    return find_step(row, keys) or counted_step(row)
+
+
+def _may_be_counted(rows: Sequence[dict[str, Any]], *, telling: bool) -> bool:
+    """Whether rows without a step are figures of a training, rather than those of questions."""
+    telling = telling or _rises(rows)
+    found = [row for row in rows if _are_figures(row, telling=telling)]
+    return len(found) >= _LEAST and 2 * len(found) > len(rows)
+
+
+def _rises(rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether a counter rises from row to row."""
+    names = [n for n in rows[0] if may_count(n) or counts_batches((n,))]
+    found = ([n for row in rows if type(n := row.get(name)) is int] for name in names)
+    return len(rows) >= _LEAST and any(
+        len(column) == len(rows) and all(b > a for a, b in pairwise(column)) for column in found
+    )
+
+
+def _are_figures(row: dict[str, Any], *, telling: bool) -> bool:
+    names = figures_of(row)
+    texts = [key for key, value in row.items() if isinstance(value, str)]
+    if not names or len(texts) > len(names) or any(plain(key) in _RECORD_KEYS for key in row):
+        return False
+    return telling or are_figures(names)
 
 
 def _advances(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> bool:
@@ -72,18 +117,23 @@ def _advances(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> bool:
 
 
 def _rows(lines: Sequence[bytes]) -> list[dict[str, Any]]:
-    """The rows of complete lines. Broken lines and other values are skipped, but the first line
-    must be an object."""
+    """The rows of complete lines. Broken lines and other values are skipped; if the first is
+    one, most others must be rows."""
     rows: list[dict[str, Any]] = []
-    for line in lines:
-        try:
-            found = [v for v in objects(line) if isinstance(v, dict)] if line.strip() else []
-        except ValueError:
-            found = []
-        if not found and not rows:
-            return []
+    broken, begins = 0, True
+    for line in filter(bytes.strip, lines):
+        found = _objects_in(line)
+        begins = begins and bool(found or rows)
+        broken += not found
         rows += found
-    return rows
+    return rows if begins or broken < len(rows) else []
+
+
+def _objects_in(line: bytes) -> list[dict[str, Any]]:
+    try:
+        return [value for value in objects(line) if isinstance(value, dict)]
+    except ValueError:
+        return []
 
 
 def _begins_row(line: bytes, keys: Sequence[str]) -> bool:
@@ -120,7 +170,7 @@ def _is_metrics(row: dict[str, Any], keys: Sequence[str]) -> bool:
     if translate is not None:
         found = translate(dict(row))
         return found.step is not None and bool(found.values)
-    if find_step(row, keys) is None and counted_step(row) is None:
+    if _step_of(row, keys) is None:
         return False
     if isinstance(row.get("data"), dict):
         return True
@@ -130,10 +180,13 @@ def _is_metrics(row: dict[str, Any], keys: Sequence[str]) -> bool:
 
 
 def _of_one_step(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> bool:
-    """Whether there are many rows with equal keys, all of one step."""
+    """Whether there are many rows with equal keys, all of one step, and not figures of one
+    epoch."""
     if len(rows) < _SAME_STEP or len({tuple(row) for row in rows}) > 1:
         return False
-    return len({find_step(row, keys) or counted_step(row) for row in rows}) == 1
+    steps = {_step_of(row, keys) for row in rows}
+    coarse = any(s is not None and s.key in words().coarse_step_keys for s in steps)
+    return len(steps) == 1 and not (coarse and _are_figures(rows[0], telling=False))
 
 
 def refusal(head: bytes, keys: Sequence[str]) -> tuple[str, bool]:

@@ -7,13 +7,10 @@ previous line costs little more than ``orjson.loads``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from functools import lru_cache
-from operator import itemgetter
-from struct import Struct, error
+from collections.abc import Iterable
+from struct import error
 from typing import Any
 
-import numpy as np
 import orjson
 
 from rltui.core.level import Level
@@ -24,47 +21,24 @@ from rltui.formats.jsonl.jsonl_row import (
     STEPS,
     Step,
     counted_step,
+    counts_batches,
+    figures_of,
     find_step,
     flatten,
     objects,
     settings_of,
     take_wall,
 )
-from rltui.formats.jsonl.row_history import Gaps, RowOrder
+from rltui.formats.jsonl.packed_rows import PackedRows, Packing, unpacked
+from rltui.formats.jsonl.row_history import Gaps, RowCount, RowOrder
 from rltui.formats.last_line import LastLine
-from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.words import words
 
 #: Longer lines are skipped: they are not metrics.
 MAX_LINE = 1 << 24
 #: Longest unfinished line that is parsed in case it is complete without its newline.
 _MAX_EAGER = 1 << 20
-
-
-class _Packing:
-    """Packs a dict with exactly these keys, in any order, as a row of doubles."""
-
-    def __init__(self, keys: tuple[str, ...]) -> None:
-        self.size = len(keys)
-        self.pack = Struct(f"{len(keys)}d").pack
-        self.values: Callable[[dict[str, Any]], tuple[Any, ...]] = itemgetter(*keys)
-        if self.size == 1:
-            self.values = lambda row: (row[keys[0]],)
-
-    def row(self, row: dict[str, Any]) -> bytes | None:
-        """The packed row; None when it has other keys or a value that is not a number."""
-        if len(row) != self.size:
-            return None
-        try:
-            return self.pack(*self.values(row))
-        except (KeyError, error, OverflowError):
-            return None
-
-
-@lru_cache(maxsize=256)
-def _packing_of(keys: tuple[str, ...]) -> _Packing | None:
-    """None for no keys at all."""
-    return _Packing(keys) if keys else None
+_STEPLESS = "line without a step"
 
 
 class JsonLinesDecoder(LastLine):
@@ -80,23 +54,21 @@ class JsonLinesDecoder(LastLine):
         self._offset = 0
         self._skipping = False
         self._notes = NoteBook()
-        self._sink = RowSink()
+        self._rows = PackedRows()
         self._records = 0
         self._hparams: dict[str, object] = {}
         self._has_settings = False
         self._fine_step: int | None = None
         """Step of the newest row that has more than an epoch."""
         self._total = 0
-        self._keys: tuple[str, ...] = ()
-        self._steps: list[int] = []
-        self._walls: list[float] = []
-        self._values = bytearray()
-        """One double for each row and key."""
-        self._packing: _Packing | None = None
         self._done = False
         """Whether the newest row says that it is the last."""
         self._gaps = Gaps()
         self._order = RowOrder()
+        self._count: RowCount | None = RowCount()
+        """None once a row had a step."""
+        self._replaces = self._returned = False
+        """Whether the points are all so far, and whether points were returned."""
 
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if data:
@@ -108,15 +80,21 @@ class JsonLinesDecoder(LastLine):
                 self._drop()
         if not more:
             self._try_tail()
-        self._flush_rows()
+        self._rows.flush()
         hparams, self._hparams = self._hparams, {}
         done = self._done and not more
         self._done = self._done and more
         decoded = Decoded(
-            *(self._sink.take(), (), hparams, self._notes.take(), self._records),
+            self._rows.sink.take(),
+            hparams=hparams,
+            notes=self._notes.take(),
+            records=self._records,
+            steps_are_row_numbers=self._count is not None and self._count.counting,
+            replaces=self._replaces and self._returned,
             exit_code=0 if done else None,
         )
-        self._records = 0
+        self._records, self._replaces = 0, False
+        self._returned = self._returned or bool(decoded.items)
         return decoded
 
     def rows(self, rows: Iterable[dict[str, Any]]) -> Decoded:
@@ -137,11 +115,12 @@ class JsonLinesDecoder(LastLine):
         view, pos = memoryview(data), end + 1
         base = self._offset + len(line) - end
         while (end := data.find(b"\n", pos)) >= 0:
-            if self._packing is None:
+            packing = self._rows.packing
+            if packing is None or self._count is not None:
                 self._line(view[pos:end], base + pos)
                 pos = end + 1
             else:
-                pos = self._usual_lines(data, view, pos, self._packing)
+                pos = self._usual_lines(data, view, pos, packing)
                 end = data.find(b"\n", pos)
                 if end >= 0:
                     self._line(view[pos:end], base + pos)
@@ -210,13 +189,13 @@ class JsonLinesDecoder(LastLine):
         except ValueError:
             self._notes.add(offset, "broken line")
 
-    def _usual_lines(self, data: bytes, view: memoryview, pos: int, packing: _Packing) -> int:
+    def _usual_lines(self, data: bytes, view: memoryview, pos: int, packing: Packing) -> int:
         """Decode lines that contain only a step and data with the keys of the previous row.
 
         Returns the position of the first other line. This is the hot path.
         """
         find, loads, values, pack = data.find, orjson.loads, packing.values, packing.pack
-        steps, taken, key, size = self._steps, self._values, self._step_key, packing.size
+        steps, taken, key, size = self._rows.steps, self._rows.values, self._step_key, packing.size
         before = len(steps)
         try:
             while (end := find(b"\n", pos)) >= 0:
@@ -236,7 +215,7 @@ class JsonLinesDecoder(LastLine):
         many = len(steps) - before
         if many and key not in words().coarse_step_keys:
             self._fine_step = steps[-1]
-        self._walls += [math.nan] * many
+        self._rows.walls += [math.nan] * many
         self._records += many
         return pos
 
@@ -249,23 +228,26 @@ class JsonLinesDecoder(LastLine):
             self._hparams.update(settings_of(row))
         translate = translator_of(row)
         if translate is not None:
-            step, wall, values, self._done = translate(row)
-            if step is None:
+            found, wall, values, self._done = translate(row)
+            if found is None:
                 self._stray(row, offset)
             else:
-                self._total_of(step)
-                self._add(step.step, wall, values)
+                self._has_steps()
+                self._total_of(found)
+                self._add(found.step, wall, values)
             return
-        step = self._step_of(row)
+        step, epoch = self._step_of(row, offset)
         if step is None:
             self._stray(row, offset)
             return
         wall = take_wall(row)
         data = row.get("data")
         if isinstance(data, dict) and len(row) == 1:
-            self._add(step.step, wall, data)
+            packed = self._add(step, wall, data)
         else:
-            self._add(step.step, wall, row, gaps=True)
+            packed = self._add(step, wall, row, gaps=True)
+        if epoch and self._count is not None:
+            self._count_epochs(self._count, epoch, step, wall, packed)
 
     def _stray(self, row: dict[str, Any], offset: int) -> None:
         """A row without a step: settings, a summary, or something else."""
@@ -273,62 +255,93 @@ class JsonLinesDecoder(LastLine):
         if settings:
             self._hparams.update(settings)
         elif "log_history" not in row:  # ms-swift's summary repeats what was logged
-            self._notes.add(offset, "line without a step", level=Level.OK)
+            self._notes.add(offset, _STEPLESS, level=Level.OK)
 
-    def _step_of(self, row: dict[str, Any]) -> Step | None:
-        """The step of a row, removed from it."""
+    def _step_of(self, row: dict[str, Any], offset: int) -> tuple[int | None, str]:
+        """The step of a row, removed from it, or its number; and its key where that is no more
+        than an epoch."""
         step = find_step(row, self._step_keys) or counted_step(row)
-        if step is None:
-            return None
-        if step.key not in words().coarse_step_keys:
+        coarse = step is not None and step.key in words().coarse_step_keys
+        batch = coarse and counts_batches(tuple(row))
+        if step is not None and not coarse and self._has_steps():
             self._fine_step = step.step
-        elif self._fine_step is not None:
-            return step._replace(step=self._fine_step)  # its epoch is a figure like others
+        elif coarse and not batch and self._fine_step is not None:
+            return self._fine_step, ""  # its epoch is a figure like others
+        elif step is None or batch or (self._count is not None and self._count.counting):
+            return self._number_of(row, offset, has_epoch=step is not None, batch=batch), ""
         del row[step.key]
         self._total_of(step)
-        return step
+        return step.step, step.key if coarse else ""
+
+    def _has_steps(self) -> bool:
+        """A row with a step of its own has come: whether steps count, and not the rows."""
+        count, self._count = self._count, None
+        if count is None or not count.counting:
+            return True
+        stepless = count.stop()
+        if stepless is None:
+            self._count = count
+            return False
+        for offset in stepless:
+            self._notes.add(offset, _STEPLESS, level=Level.OK)
+        self._fine_step = None
+        self._start_over()
+        return True
+
+    def _number_of(
+        self, row: dict[str, Any], offset: int, *, has_epoch: bool, batch: bool
+    ) -> int | None:
+        """The number of a row that is counted; None for one that is none of the training."""
+        count = self._count
+        if count is None:
+            return self._fine_step if batch else None  # others have steps
+        if not (batch or count.counting or (count.may_begin() and figures_of(row))):
+            return None
+        if settings_of(row) or next(flatten(row), None) is None:
+            return None
+        number = count.next(offset, for_good=has_epoch)
+        if batch or not has_epoch:
+            self._fine_step = number
+        return number
+
+    def _count_epochs(
+        self, count: RowCount, key: str, epoch: int, wall: float, packed: bytes
+    ) -> None:
+        """Take a row whose step is its epoch. If that has stood still for too long, all rows so
+        far are counted, and come once more."""
+        kept = count.stands_still(epoch, (self._rows.keys, packed, wall))
+        if not kept:
+            return
+        self._start_over()
+        for keys, values, time in kept:
+            row = {key: float(epoch), **dict(zip(keys, unpacked(values), strict=True))}
+            again = self._rows.turn_to(row)
+            self._rows.add(count.next(0, for_good=True), time, again)
+
+    def _start_over(self) -> None:
+        """Forget the rows so far: they come once more, or are none."""
+        self._rows, self._order, self._replaces = PackedRows(), RowOrder(), True
 
     def _total_of(self, step: Step) -> None:
         if step.total > 0 and step.total != self._total:
             self._total = step.total
             self._hparams["max_steps"] = step.total
 
-    def _add(self, step: int, wall: float, row: dict[str, Any], *, gaps: bool = False) -> None:
-        """Store the numbers of a row. ``gaps``: a key that was null before it had a number is
-        measured now and then; otherwise null is NaN, as verl writes it."""
-        packed = self._packing.row(row) if self._packing is not None else None
+    def _add(self, step: int, wall: float, row: dict[str, Any], *, gaps: bool = False) -> bytes:
+        """Store the numbers of a row, and return them packed. ``gaps``: a key that was null
+        before it had a number is measured now and then; otherwise null is NaN, as verl writes
+        it."""
+        rows = self._rows
+        packed = rows.packing.row(row) if rows.packing is not None else None
         if packed is None:
             flat = dict(flatten(row))
             if gaps:
                 self._gaps.drop(row, flat)
-            packed = self._packing.row(flat) if self._packing is not None else None
-            if packed is None:
-                self._flush_rows()
-                self._keys = tuple(flat)
-                self._packing = _packing_of(self._keys)
-                packed = (self._packing.row(flat) if self._packing is not None else None) or b""
-        if self._order.begins_again(self._keys, step):
-            keys, packing = self._keys, self._packing
-            self._flush_rows()
-            self._sink.restart(step)
-            self._keys, self._packing = keys, packing
-        self._steps.append(step)
-        self._walls.append(wall)
-        self._values += packed
-
-    def _flush_rows(self) -> None:
-        """Pass the rows with equal keys to the sink."""
-        if self._steps and self._keys:
-            layout = layout_of(self._keys, np.float64)
-            values = np.frombuffer(self._values)
-            self._sink.rows(
-                layout,
-                np.array(self._steps, np.int64),
-                np.array(self._walls),
-                values.reshape(len(self._steps), len(self._keys)),
-            )
-        self._keys, self._packing = (), None
-        self._steps, self._walls, self._values = [], [], bytearray()
+            packed = rows.turn_to(flat)
+        if self._order.begins_again(rows.keys, step):
+            rows.restart(step)
+        rows.add(step, wall, packed)
+        return packed
 
 
 class JsonlSampler:

@@ -20,9 +20,9 @@ from rltui.formats.quantity import number_of
 #: Names in LLaMA-Factory that differ from transformers (its train/callbacks.py).
 _FACTORY_NAMES = {"lr": "learning_rate", "accuracy": "rewards/accuracies"}
 #: ms-swift adds these to the transformers log (its trainers/patcher.py); ``iteration`` is the
-#: step of its Megatron trainers.
+#: step of its Megatron trainers, the last two are those of logs that were written by others.
 _SWIFT_STEP = "global_step/max_steps"
-_SWIFT_KEYS = (_SWIFT_STEP, "iteration")
+_SWIFT_KEYS = (_SWIFT_STEP, "iteration", "step", "global_step")
 _SWIFT_SPEEDS = ("train_speed(s/it)", "train_speed(iter/s)")
 
 
@@ -46,8 +46,10 @@ def translator_of(row: dict[str, Any]) -> Translator | None:
     if "current_steps" in row:
         return _factory if "total_steps" in row else None
     # spelt out: this runs on every row
-    if _SWIFT_STEP in row or _SWIFT_SPEEDS[0] in row or _SWIFT_SPEEDS[1] in row:
+    if _SWIFT_STEP in row:
         return _swift
+    if _SWIFT_SPEEDS[0] in row or _SWIFT_SPEEDS[1] in row:
+        return _swift if find_step(row, _SWIFT_KEYS) is not None else None
     if "log_history" in row:
         return _history
     return None

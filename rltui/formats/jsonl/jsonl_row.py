@@ -14,8 +14,8 @@ import orjson
 from rltui.formats.json_value import float_of
 from rltui.formats.quantity import TIME_KEYS, fraction_of, wall_of, word_of
 from rltui.formats.settings import flat_settings
-from rltui.formats.step_name import is_figure, may_count, plain
-from rltui.formats.words import words
+from rltui.formats.step_name import is_figure, may_count, plain, words_of
+from rltui.formats.words import BATCH, words
 
 #: Steps are below this in absolute value.
 STEPS = 1 << 63
@@ -24,8 +24,10 @@ _SETTINGS = ("config", "hparams", "hyperparameters", "hyper_parameters", "args",
 _MAX_DEPTH = 16
 #: Agents or heads with figures of their own.
 _MAX_RECORDS = 64
-#: Behind the ranks of all counters.
+#: Behind the ranks of all counters. One of batches is none: it begins again with every epoch.
 _UNKNOWN = 100
+#: What is added to the name of a counter.
+_NUMBERING = frozenset(("idx", "index", "id", "num", "number", "no", "nr", "i", "n"))
 _SCANNER = json.JSONDecoder()
 _BLANK = re.compile(r"\s*")
 
@@ -85,12 +87,31 @@ def _counter_of(names: tuple[str, ...]) -> str | None:
     """The name that counts steps, where another name is that of a figure."""
     known = words().counters
     ranks = [known.get(plain(name).encode(), _UNKNOWN) for name in names]
+    ranks = [_UNKNOWN if rank == BATCH else rank for rank in ranks]
     best = min(range(len(names)), key=ranks.__getitem__, default=None)
     if best is not None and ranks[best] == _UNKNOWN:
         best = next((i for i, n in enumerate(names) if n.endswith("step") and may_count(n)), None)
     if best is None or not any(is_figure(n) for i, n in enumerate(names) if i != best):
         return None
     return names[best]
+
+
+@lru_cache(maxsize=256)
+def counts_batches(names: tuple[str, ...]) -> bool:
+    """Whether a row says which batch of its epoch it is, so that its epoch is not its step."""
+    known = words().counters
+    found = ("".join(words_of(name) - _NUMBERING) for name in names if "batch" in name.lower())
+    return any(known.get(name.encode()) == BATCH for name in found)
+
+
+def figures_of(row: dict[str, Any]) -> list[str]:
+    """Names of the numbers of a row; none where no name is that of a figure of a training, or
+    most are those of settings."""
+    names = [name for name, _ in flatten(row)]
+    settings = words().settings
+    if not any(map(is_figure, names)):
+        return []
+    return names if 2 * sum(bool(settings.search(n.encode())) for n in names) <= len(names) else []
 
 
 def _is_number(value: object) -> bool:

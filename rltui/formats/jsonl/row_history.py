@@ -1,5 +1,5 @@
 """What earlier rows say about a row: a key that is measured now and then, a training that begins
-in the file of an earlier one."""
+in the file of an earlier one, rows that are to be counted."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import Any
 _MAX_NAMES = 10_000
 #: Rows of a training at least, before another may begin.
 _TRAINING = 5
+#: Rows after which those that were counted stay counted.
+_SETTLED = 200
+#: An epoch that is the same in this many first rows is no step.
+CONSTANT = 16
 
 
 class Gaps:
@@ -67,3 +71,52 @@ class RowOrder:
         if self._step is not None and len(self._newest) < _MAX_NAMES:
             self._newest[self._keys] = self._step
         self._keys, self._step = keys, self._newest.pop(keys, None)
+
+
+KeptRow = tuple[tuple[str, ...], bytes, float]
+"""Keys, packed values and wall time of a row."""
+
+
+class RowCount:
+    """Decides whether the rows of a file are counted; owned by one decoder.
+
+    They are where the first row with figures has no step. One of an epoch has that as its step,
+    unless it stands still from the first row on.
+    """
+
+    def __init__(self) -> None:
+        self.counting = False
+        self.number = 0
+        """Of the newest row."""
+        self._epoch: int | None = None
+        self._kept: list[KeptRow] | None = []
+        """The rows so far, while all have the same epoch."""
+        self._stepless: list[int] | None = []
+        """Where the counted rows are, as long as rows with steps may still follow."""
+
+    def next(self, offset: int, *, for_good: bool) -> int:
+        """Count a row; ``for_good``: although it has an epoch."""
+        self.counting, self._kept = True, None
+        self.number += 1
+        if for_good or self.number > _SETTLED:
+            self._stepless = None
+        elif self._stepless is not None:
+            self._stepless.append(offset)
+        return self.number
+
+    def may_begin(self) -> bool:
+        """Whether a row without any step is the first of those that are counted."""
+        return self._epoch is None
+
+    def stands_still(self, epoch: int, row: KeptRow) -> list[KeptRow]:
+        """Take a row with an epoch; returns all rows so far where they are to be counted."""
+        if self._kept is None or self._epoch not in (None, epoch):
+            self._kept = None
+            return []
+        self._epoch = epoch
+        self._kept.append(row)
+        return self._kept if len(self._kept) >= CONSTANT else []
+
+    def stop(self) -> list[int] | None:
+        """A row with a step has come: where rows were counted. None: all of them are."""
+        return self._stepless

@@ -24,10 +24,11 @@ from rltui.formats.table.collect import BlockCollector, TableRows
 from rltui.formats.table.head import BLANK, delimiter_of, is_header, split_line, squeezed
 from rltui.formats.table.table_cell import is_gap, number_of, numbers_of, plain_cells
 from rltui.formats.table.table_column import Columns, columns_of
-from rltui.formats.table.table_line import MAX_QUOTED, OpenRow, rows_of
+from rltui.formats.table.table_line import MAX_QUOTED, OpenRow, OtherLines, rows_of
 
 #: Longer lines are skipped: they are not metrics.
 MAX_LINE = 1 << 24
+_OTHER_SIZE = "line with another number of cells"
 _BOM = b"\xef\xbb\xbf"
 #: Bytes of lines that are decoded at once: objects of all cells take fifty times as much.
 _AT_ONCE = 4 * MAX_QUOTED
@@ -147,6 +148,8 @@ class TableDecoder(LastLine):
     def _comment(self, line: bytes) -> None:
         """``#{"t_start": 1.8e9, "env_id": ...}`` begins the files of Monitor."""
         self._records += 1
+        if b"t_start" not in line:
+            return
         try:
             comment = json.loads(line[1:])
         except (ValueError, RecursionError):
@@ -225,6 +228,11 @@ class TableDecoder(LastLine):
             if isinstance(row, OpenRow):
                 self._cells(batch, offset)
                 return row.offset
+            if isinstance(row, OtherLines):
+                self._records += row.lines
+                detail = f"1 instead of {self._size()}"
+                self._notes.add(offset + row.offset, _OTHER_SIZE, detail, times=row.lines)
+                continue
             self._records += 1
             if row.cells is None:
                 self._notes.add(offset + row.offset, "broken line")
@@ -234,7 +242,7 @@ class TableDecoder(LastLine):
                 self._header_again(row.cells)
             elif len(row.cells) != self._size():
                 detail = f"{len(row.cells)} instead of {self._size()}"
-                self._notes.add(offset + row.offset, "line with another number of cells", detail)
+                self._notes.add(offset + row.offset, _OTHER_SIZE, detail)
             else:
                 batch.append(row.cells)
         self._cells(batch, offset)
@@ -249,7 +257,7 @@ class TableDecoder(LastLine):
             return False  # the usual case, decided by one cell
         if tuple(c.strip() for c in cells) == columns.names:
             return True
-        return is_header(cells) and bool(step_names(cells, self._step_keys))
+        return bool(step_names(cells, self._step_keys)) and is_header(cells)
 
     def _header_again(self, names: list[str]) -> None:
         columns = self._columns

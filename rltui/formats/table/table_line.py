@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, groupby
+from typing import Any, NamedTuple
 
 #: A row of several lines that is longer than this has lost its closing quote.
 MAX_QUOTED = 1 << 16
@@ -19,8 +18,7 @@ _MAX_CELL = 1 << 24
 _OPEN = "unexpected end of data"
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(NamedTuple):
     """One row; ``cells`` is None for a line that is not a row."""
 
     offset: int
@@ -28,8 +26,15 @@ class TableRow:
     cells: list[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRow:
+class OtherLines(NamedTuple):
+    """Lines one after the other that hold no separator."""
+
+    offset: int
+    """Of the first, in bytes from the beginning of the piece."""
+    lines: int
+
+
+class OpenRow(NamedTuple):
     """The piece ends inside a quoted cell of the row that begins here."""
 
     offset: int
@@ -37,19 +42,27 @@ class OpenRow:
 
 def rows_of(
     piece: bytes, delimiter: str, size: Callable[[], int], *, last: bool
-) -> Iterator[TableRow | OpenRow]:
+) -> Iterator[TableRow | OtherLines | OpenRow]:
     """The rows of whole lines, without blank lines.
 
-    ``size`` returns the current number of columns. An :class:`OpenRow` comes last, and only if
-    ``last`` is set: further bytes may close the quote.
+    ``size`` returns the current number of columns, two at least. An :class:`OpenRow` comes last,
+    and only if ``last`` is set: further bytes may close the quote.
     """
+    mark = max(piece.rfind(b'"'), piece.rfind(b"\r"))
+    if mark < 0:
+        yield from _unquoted(piece, 0, delimiter)
+        return
+    quoted = piece.find(b"\n", mark) + 1
     csv.field_size_limit(_MAX_CELL)
     lines = _Lines(piece, delimiter)
     begin = 0
     while begin < len(lines.texts):
+        if lines.starts[begin] >= quoted:
+            yield from _unquoted(piece, lines.starts[begin], delimiter)
+            return
         reader = lines.reader(begin)
         first = begin
-        while True:  # until a quote turns out to be a stray one
+        while lines.starts[begin] < quoted:  # until a quote turns out to be a stray one
             broken, cells = False, None
             try:
                 cells = next(reader, None)
@@ -68,6 +81,24 @@ def rows_of(
             if cells is None or len(cells) > 1 or (cells and cells[0].strip()):
                 yield TableRow(lines.starts[begin], cells)
             begin = end
+
+
+def _unquoted(piece: bytes, start: int, delimiter: str) -> Iterator[TableRow | OtherLines]:
+    """The same from ``start`` on, where every line is a row: what a quote that is never closed
+    leaves behind may be millions of lines of something else."""
+    separator, rest = delimiter.encode(), piece[start:].split(b"\n")[:-1]
+    for are_rows, lines in groupby(rest, lambda line: separator in line):
+        if are_rows:
+            for line in lines:
+                yield TableRow(start, line.decode("utf-8", "replace").split(delimiter))
+                start += len(line) + 1
+            continue
+        others = list(lines)
+        said = [line for line in others if line.strip()]
+        if said:
+            before = others.index(said[0])
+            yield OtherLines(start + sum(map(len, others[:before])) + before, len(said))
+        start += sum(map(len, others)) + len(others)
 
 
 class _Lines:

@@ -29,6 +29,9 @@ CHUNK = 1 << 12
 #: Chunks of steps and times of which the text is kept for the next tag.
 _MOST_AXES = 64
 
+#: Begins of a cell that spreadsheets run, the full-width ones too.
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
 CSV_HEAD = b"run,tag,step,wall_time,value,superseded\n"
 
 
@@ -89,11 +92,15 @@ def _series_rows(run: str, series: Series) -> Iterator[ExportRows]:
         )
 
 
-def csv_lines(parts: Iterable[ExportRows]) -> Iterator[bytes]:
-    """The rows as CSV (RFC 4180 quoting, lines end in a line feed)."""
+def csv_lines(parts: Iterable[ExportRows], *, spreadsheet: bool = False) -> Iterator[bytes]:
+    """The rows as CSV (RFC 4180 quoting, lines end in a line feed). ``spreadsheet``: a name that a
+    spreadsheet would run as a formula begins with an apostrophe, which makes it a text."""
     axes = _AxisTexts(b",", b",", b"")
     for rows in parts:
-        head = f"{_quoted(rows.run)},{_quoted(rows.tag)},".encode("utf-8", "backslashreplace")
+        names = [rows.run, rows.tag]
+        if spreadsheet:
+            names = [f"'{name}" if name.lstrip().startswith(_FORMULA) else name for name in names]
+        head = "".join(f"{_quoted(name)}," for name in names).encode("utf-8", "backslashreplace")
         values = _numbers(rows.values, lambda x: str(x).encode())
         yield _joined(rows, head, axes.of(rows), values, (b",false\n", b",true\n"))
 

@@ -8,7 +8,7 @@ torch's ``add_scalars(main, {series: value})`` writes the tag ``main`` into the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -133,6 +133,15 @@ class HeadReader:
     def claims(self, form: Format, path: Path, status: Status, *, named: bool = False) -> bool:
         """Whether ``form`` claims the file, by its beginning and its end; ``named``: the user has
         named it. Raises OSError when it cannot be read, GivenUpError when the format fails."""
+        return self._claims_as(lambda: self._judge(form, path, status, named), form, path, status)
+
+    def claims_stranger(self, form: Format, path: Path, status: Status) -> bool:
+        """The same of a file whose name says nothing, which must plainly be of the format."""
+        return self._claims_as(lambda: self._judge_stranger(form, path, status), form, path, status)
+
+    def _claims_as(
+        self, judge: Callable[[], _Claim], form: Format, path: Path, status: Status
+    ) -> bool:
         # the path, too: systems give the inode of a deleted file to the next one
         key, identity = (form.name, str(path)), (status.st_dev, status.st_ino)
         known = self._claims.get(key)
@@ -144,7 +153,7 @@ class HeadReader:
                 return known.claimed
         try:
             with contained():
-                found = self._judge(form, path, status, named)
+                found = judge()
         except GivenUpError as error:
             self._give_up(form, path, status, error)
             raise
@@ -178,6 +187,13 @@ class HeadReader:
         if not claimed:
             reason, decided = form.refusal(head, self._options)
         return _Claim(identity, status.st_size, claimed, decided, reason, rowless)
+
+    def _judge_stranger(self, form: Format, path: Path, status: Status) -> _Claim:
+        head, identity = self._head(path, status), (status.st_dev, status.st_ino)
+        claimed = not own_output(head) and form.is_plainly(head)
+        if not claimed and status.st_size > HEAD_BYTES and b"\0" not in head:
+            claimed = form.is_plainly(_read_end(path, status.st_size))
+        return _Claim(identity, status.st_size, claimed, False, "")
 
     def is_rowless(self, form: Format, path: Path) -> bool:
         """Whether a file was claimed only because it ends like the log of a job that died."""

@@ -108,6 +108,7 @@ class _QuickWalk(Walk):
 
     most_depth = 6  # deeper logs are rare: not worth calling every result partial
     most_alike = 4
+    knows_strangers = False
 
     def __init__(
         self, walker: Walker, path: Path, is_late: Callable[[], bool], bounds: Bounds

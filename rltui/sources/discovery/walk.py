@@ -21,6 +21,7 @@ from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats import HEAD_BYTES, Format, Options
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
 from rltui.sources.discovery.not_understood import not_understood
+from rltui.sources.discovery.strangers import Strangers
 from rltui.sources.discovery.tracker_stores import Stores
 from rltui.sources.discovery.tree import (
     CHECKPOINT,
@@ -129,6 +130,8 @@ class Walk:
     #: Of files of one directory and suffix this many are opened, the newest; if there are more,
     #: and none of them is a log, the others are shards of a dataset, or logs of something else.
     most_alike = 40
+    #: Whether files whose names say nothing are opened.
+    knows_strangers = True
 
     def __init__(self, walker: Walker, logdir: Path, seen: set[tuple[int, int]]) -> None:
         self.tree = Tree()
@@ -139,6 +142,7 @@ class Walk:
         """Directories behind links come last, so that a real path gives the name."""
         self._later: list[tuple[Place, Path, Status, list[Format]]] = []
         """Logs by their names whose rows may lie further than where they were searched."""
+        self._strangers = Strangers(walker.formats, walker.heads)
 
     def run(self) -> Tree:
         """Walk; raises LogdirError when the logdir itself cannot be read."""
@@ -258,6 +262,9 @@ class Walk:
         forms = [f for f in self._walker.formats if f.claims_name(name)]
         trackers = [t for t in self._walker.trackers if t.claims_name(name)]
         if not forms and not trackers:
+            found = self._strangers.form_of(place.path, entry) if self.knows_strangers else None
+            if found is not None and (found[1].st_dev, found[1].st_ino) not in self._seen:
+                self._claimed(place, place.path / name, found[1], [found[0]], found[0])
             return
         suffix = _suffix(name)
         if place.opened.get(suffix, 0) >= self.most_alike and suffix not in place.claimed:

@@ -103,7 +103,8 @@ class Feed(ABC):
 
     def _count(self, decoded: Decoded) -> None:
         self._records += decoded.records
-        self._steps_are_row_numbers = self._steps_are_row_numbers or decoded.steps_are_row_numbers
+        before = self._steps_are_row_numbers and not decoded.replaces
+        self._steps_are_row_numbers = before or decoded.steps_are_row_numbers
         self._guessed |= decoded.guessed
 
     def _source(self) -> SourceInfo:

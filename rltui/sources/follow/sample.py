@@ -114,8 +114,10 @@ def _decode(sampler: Sampler, window: bytes, *, first: bool, last: bool) -> list
     begin, end, whole = sampler.rows_in(window, first=first, last=last)
     if begin < 0:
         return []
-    items = sampler.decoder().feed(window[begin:end]).items
-    blocks = [i for i in items if isinstance(i, Block) and len(i.steps)]
+    decoded = sampler.decoder().feed(window[begin:end])
+    if decoded.steps_are_row_numbers:  # of the window, not of the file
+        return []
+    blocks = [i for i in decoded.items if isinstance(i, Block) and len(i.steps)]
     if not blocks or whole:
         return blocks
     low = min(int(b.steps.min()) for b in blocks)

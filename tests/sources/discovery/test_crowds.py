@@ -11,6 +11,7 @@ import pytest
 
 from rltui.health.job_log import JobLogs
 from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.discovery.strangers import MOST_ALIKE
 from rltui.sources.discovery.walk import Walk
 
 FILES = 10_000
@@ -55,7 +56,7 @@ def crowd(root: Path, name: str, files: int = FILES) -> None:
 @pytest.mark.parametrize(
     ("name", "most"),
     [
-        ("sample_{:05}.txt", 0),
+        ("sample_{:05}.txt", MOST_ALIKE),
         ("train_{:05}.txt", Walk.most_alike),
         ("{:05}.log", Walk.most_alike),
         ("sample-{:05}.out", Walk.most_alike),
