@@ -69,13 +69,13 @@ class Run(Mapping[str, Points]):
         """Metric of the catalogue -> the tag that logs it first."""
         found: dict[str, str] = {}
         for tag in self._view.data.tags:
-            metric = self._view.infos[tag].metric
-            if metric is not None:
-                found.setdefault(metric.key, tag)
+            info = self._view.infos.get(tag)
+            if info is not None and info.metric is not None:
+                found.setdefault(info.metric.key, tag)
         return found
 
     def __getitem__(self, name: str) -> Points:
-        tag = name if name in self._view.data.tags else self.metrics.get(name)
+        tag = name if self._logs(name) else self.metrics.get(name)
         if tag is None:
             raise KeyError(name)
         series = self._view.series(tag)
@@ -89,7 +89,10 @@ class Run(Mapping[str, Points]):
         return len(self._view.data.tags)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._view.data.tags or name in self.metrics
+        return isinstance(name, str) and (self._logs(name) or name in self.metrics)
+
+    def _logs(self, tag: str) -> bool:
+        return bool(self._view.data.table.some_tags(0, (tag,)))
 
     def frame(self, shape: Shape = "long", *, library: Library | None = None) -> Any:
         """The points as a data frame; see :meth:`Runs.frame`."""

@@ -14,7 +14,7 @@ from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
 from rltui.catalogue.metrics import read_metrics, read_relations, read_scenarios
 from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario
 from rltui.catalogue.normal import normal
-from rltui.catalogue.recognise import Suspect, Verdict, algorithm_of, judge, seen_by
+from rltui.catalogue.recognise import Names, Suspect, Verdict, algorithm_of, judge, seen_by
 from rltui.catalogue.resolve import Layer, Resolver
 from rltui.core.errors import UsageError
 from rltui.core.shipped import shipped
@@ -118,7 +118,7 @@ class Catalogue:
         ``formats`` are names of log formats; ``framework`` and ``algorithm`` come from the user
         and win. Raises UsageError for a framework that does not exist.
         """
-        names = set(tags)
+        names = Names(tags)
         suspect, reasons = self._chosen(framework) if framework else self._found(names, formats)
         seen = seen_by(names, suspect.prefixes)
         if algorithm is not None:
@@ -131,7 +131,7 @@ class Catalogue:
                 reasons = (*reasons, guess[1])
         head = suspect.head
         if head.id == GENERIC:
-            seen.update(map(normal, names))
+            seen = Names((*seen.all, *map(normal, names.all)))
         return Recognition(
             head.id,
             self.dialects[head.id].title,
@@ -191,9 +191,9 @@ class Catalogue:
         message = f"unknown framework {framework!r} (known: {', '.join(self.dialects)})"
         raise UsageError(message, hint=nearest(framework.lower(), self.dialects))
 
-    def _found(self, tags: set[str], formats: Iterable[str]) -> tuple[Suspect, tuple[str, ...]]:
+    def _found(self, tags: Names, formats: Iterable[str]) -> tuple[Suspect, tuple[str, ...]]:
         formats = tuple(formats)
-        seen: dict[tuple[tuple[str, bool], ...], set[str]] = {}
+        seen: dict[tuple[tuple[str, bool], ...], Names] = {}
         best: tuple[tuple[int, int], Suspect, Verdict] | None = None
         for suspect in self.suspects:
             if suspect.head.id == GENERIC:
@@ -208,7 +208,7 @@ class Catalogue:
             return self._chosen(GENERIC)[0], ("no framework is recognised",)
         return best[1], best[2].reasons
 
-    def _scenario(self, head: Head, algorithm: str | None, tags: set[str]) -> Scenario:
+    def _scenario(self, head: Head, algorithm: str | None, tags: Names) -> Scenario:
         if head.scenario and head.scenario in self.scenarios:
             return self.scenarios[head.scenario]
         for scenario in self.scenarios.values():

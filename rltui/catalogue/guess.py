@@ -51,12 +51,27 @@ _WEAK: tuple[tuple[Category, frozenset[str]], ...] = tuple(
         (_C.HYPER, "batch size eps alpha learning"),
     )
 )
+
+
+def _ranked(
+    table: tuple[tuple[Category, frozenset[str]], ...],
+) -> dict[str, tuple[int, Category]]:
+    """Word -> the first line of a table that has it."""
+    found: dict[str, tuple[int, Category]] = {}
+    for rank, (category, words) in enumerate(table):
+        for word in words:
+            found.setdefault(word, (rank, category))
+    return found
+
+
+_RANKS, _WEAK_RANKS = _ranked(_WORDS), _ranked(_WEAK)
 #: First words of counters, and what they count.
 _NUMBER = word_set("num n total count number nb")
 _COUNTED = word_set(
     "step steps timestep timesteps episode episodes epoch epochs iteration frames transitions "
     "updates samples"
 )
+_MEASURED = word_set("reward return length time loss score throughput per rate fps")
 
 #: Where a word of lower case is followed by a capital: ``LossPi``, but not ``GB`` or ``mW``.
 _CAMEL = re.compile(r"(?<=[a-z][a-z])(?=[A-Z][a-z])")
@@ -88,11 +103,11 @@ def guess_category(tag: str) -> Category:
         return Category.PROGRESS
     if _RATE.search(tag):
         return Category.PERF
-    for table in (_WORDS, _WEAK):
+    for ranks in (_RANKS, _WEAK_RANKS):
         for words in parts:
-            for category, known in table:
-                if not known.isdisjoint(words):
-                    return category
+            best = min((ranks[word] for word in words if word in ranks), default=None)
+            if best is not None:
+                return best[1]
     return Category.OTHER
 
 
@@ -100,8 +115,7 @@ def _is_counter(words: tuple[str, ...]) -> bool:
     """``num_env_steps_sampled``, ``total_timesteps``: not ``total_episode_reward``."""
     if words[0] not in _NUMBER or _COUNTED.isdisjoint(words):
         return False
-    measured = word_set("reward return length time loss score throughput per rate fps")
-    return measured.isdisjoint(words)
+    return _MEASURED.isdisjoint(words)
 
 
 #: How a label may appear in a title: ``{name}`` is its last path part, ``{name:words}`` the same

@@ -88,6 +88,8 @@ _SUITS: dict[str, tuple[str, ...] | frozenset[Category]] = {
     "policy": frozenset({Category.ACTOR, Category.HYPER}),
     **dict.fromkeys(("time", "timing", "perf", "performance", "throughput", "speed"), _SPEED),
 }
+#: Words that a reading may lack.
+LEFT_OUT = frozenset((*_NEUTRAL, *_SUITS, *_STATS, "seconds", "ms"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,11 @@ class Pattern:
         return self.literal == len(self.text)
 
     @cached_property
+    def core(self) -> str:
+        """The longest literal part."""
+        return max(_TOKEN.sub("\n", self.text).split("\n"), key=len)
+
+    @cached_property
     def _lone(self) -> tuple[str, str | None] | None:
         """Name and kind of the only wildcard when that is a star (name "") or a capture.
 

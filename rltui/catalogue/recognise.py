@@ -6,8 +6,11 @@ look-alike order decides between several); the most supporting tags; otherwise g
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, takewhile
 
 from rltui.catalogue.dialect import AlgorithmMark, Fingerprint, Head
 from rltui.catalogue.guess import plain_name
@@ -35,18 +38,52 @@ class Verdict:
     reasons: tuple[str, ...]
 
 
-def seen_by(tags: Collection[str], prefixes: tuple[tuple[str, bool], ...]) -> set[str]:
+class Names:
+    """Names in which many patterns are searched: a pattern costs little where none fits."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.all = frozenset(names)
+
+    @cached_property
+    def in_order(self) -> list[str]:
+        """In alphabetical order."""
+        return sorted(self.all)
+
+    @cached_property
+    def bare(self) -> list[str]:
+        """Those without a slash, as most loops would write them."""
+        return [plain_name(n) for n in self.all if "/" not in n]
+
+    @cached_property
+    def _text(self) -> str:
+        return "\n".join(self.in_order)
+
+    def first(self, pattern: Pattern) -> str | None:
+        """The first name, in alphabetical order, that a pattern matches; None for none."""
+        if pattern.exact:
+            return pattern.text if pattern.text in self.all else None
+        if not pattern.prefix and pattern.core not in self._text:
+            return None
+        likely = (n for n in self.beginning(pattern.prefix) if pattern.core in n)
+        return next((n for n in likely if pattern.match(n) is not None), None)
+
+    def beginning(self, head: str) -> Iterator[str]:
+        """The names that begin with a text, in alphabetical order."""
+        names = islice(self.in_order, bisect_left(self.in_order, head), None)
+        return takewhile(lambda name: name.startswith(head), names)
+
+
+def seen_by(tags: Names, prefixes: tuple[tuple[str, bool], ...]) -> Names:
     """The tags as logged, without the prefixes that trackers put in front, and bare names as
     most loops would write them."""
-    out = set(tags)
-    out.update(plain_name(t) for t in tags if "/" not in t)
+    out = {*tags.all, *tags.bare}
     for prefix, _ in prefixes:
         cut = len(prefix)
-        out.update(t[cut:] for t in tags if t.startswith(prefix))
-    return out
+        out.update(t[cut:] for t in tags.beginning(prefix))
+    return Names(out)
 
 
-def judge(suspect: Suspect, tags: set[str], formats: Iterable[str]) -> Verdict:
+def judge(suspect: Suspect, tags: Names, formats: Iterable[str]) -> Verdict:
     """Compare one fingerprint with the tags (as :func:`seen_by` the dialect)."""
     marks = suspect.head.fingerprint
     if marks is None:
@@ -55,52 +92,43 @@ def judge(suspect: Suspect, tags: set[str], formats: Iterable[str]) -> Verdict:
         if name in marks.formats:
             return Verdict(3, 1, (f"log format {name}",))
     for pattern in marks.excludes:
-        hit = find(pattern, tags)
+        hit = tags.first(pattern)
         if hit is not None:
             return Verdict(0, 0, (f"{hit} excludes it",))
     strong = _strong(marks, tags)
     if strong:
         return Verdict(2, len(strong), tuple(strong))
-    hits = [h for p in marks.supporting if (h := find(p, tags)) is not None]
+    hits = [h for p in marks.supporting if (h := tags.first(p)) is not None]
     weak = tuple(f"tag {h}" for h in hits) if len(hits) >= _ENOUGH else ()
     if not weak and marks.only and _only(marks.only, tags):
         weak = (f"no tags but {marks.only[0].text}",)
     return Verdict(1, len(hits), weak) if weak else Verdict(0, 0, ())
 
 
-def _only(patterns: tuple[Pattern, ...], tags: set[str]) -> bool:
+def _only(patterns: tuple[Pattern, ...], tags: Names) -> bool:
     """Whether every logged tag matches one of the patterns, and there is one."""
-    logged = [t for t in tags if not t.startswith("hyperparameter/")]
+    logged = [t for t in tags.all if not t.startswith("hyperparameter/")]
     return bool(logged) and all(any(p.match(t) is not None for p in patterns) for t in logged)
 
 
-def _strong(marks: Fingerprint, tags: set[str]) -> list[str]:
-    out = [f"tag {h}" for p in marks.strong if (h := find(p, tags)) is not None]
+def _strong(marks: Fingerprint, tags: Names) -> list[str]:
+    out = [f"tag {h}" for p in marks.strong if (h := tags.first(p)) is not None]
     for group in marks.together:
-        hits = [find(p, tags) for p in group]
+        hits = [tags.first(p) for p in group]
         if all(h is not None for h in hits):
             out.append("tags " + " + ".join(str(h) for h in hits))
     return out
 
 
-def find(pattern: Pattern, tags: set[str]) -> str | None:
-    """The first tag (in alphabetical order) that matches, or None."""
-    if pattern.exact:
-        return pattern.text if pattern.text in tags else None
-    head = pattern.prefix  # checked here: most tags fail this, and calls are expensive
-    hits = (t for t in tags if t.startswith(head) and pattern.match(t) is not None)
-    return min(hits, default=None)
-
-
-def algorithm_of(marks: tuple[AlgorithmMark, ...], tags: set[str]) -> tuple[str, str] | None:
+def algorithm_of(marks: tuple[AlgorithmMark, ...], tags: Names) -> tuple[str, str] | None:
     """The first algorithm whose marks are present, and the reason."""
     for mark in marks:
-        if any(find(p, tags) is not None for p in mark.none):
+        if any(tags.first(p) is not None for p in mark.none):
             continue
-        needed = [find(p, tags) for p in mark.all]
+        needed = [tags.first(p) for p in mark.all]
         if any(h is None for h in needed):
             continue
-        some = next((h for p in mark.any if (h := find(p, tags)) is not None), None)
+        some = next((h for p in mark.any if (h := tags.first(p)) is not None), None)
         if mark.any and some is None:
             continue
         shown = [h for h in (*needed, some) if h is not None]

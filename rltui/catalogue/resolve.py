@@ -18,7 +18,7 @@ normal form or reading and mean different things, neither is meant: ambiguity is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -34,7 +34,7 @@ from rltui.catalogue.guess import (
     without_window,
 )
 from rltui.catalogue.model import Category, Metric, TagInfo
-from rltui.catalogue.normal import Reading, normal, reading, readings
+from rltui.catalogue.normal import LEFT_OUT, Reading, normal, reading, readings, usual_words
 from rltui.catalogue.pattern import Pattern, normal_pattern
 from rltui.core.template import fill
 
@@ -106,6 +106,8 @@ class Resolver:
                     wild.append((rank, depth, not entry.algorithms, entry, layer.path))
         wild.sort(key=lambda w: w[:3])
         self._wild = [(entry, path) for *_, entry, path in wild]
+        self._wild_by: dict[str, list[_Place]] = {}
+        self._normal_wild_by: dict[str, list[tuple[Pattern, Entry, Path]]] = {}
 
     def resolve(self, tag: str) -> TagInfo:
         """What ``tag`` means. An unknown tag gets a guessed category and title."""
@@ -116,6 +118,11 @@ class Resolver:
                 info = self._added(tag) or self._unknown(tag)
             self._memo[tag] = info
         return info
+
+    @property
+    def names(self) -> Collection[str]:
+        """The tags that entries name without wildcards."""
+        return self._exact.keys()
 
     @property
     def size(self) -> int:
@@ -197,6 +204,8 @@ class Resolver:
             yield form, False
 
     def _read(self, tag: str, form: str) -> TagInfo | None:
+        if not self._readable.issuperset(usual_words(form)):
+            return None
         for way in readings(form):
             found = self._readings.get((way.words, way.stat))
             if found is None and (way.words, way.stat) not in self._readings:
@@ -235,7 +244,11 @@ class Resolver:
 
     def _flattened(self, tag: str) -> TagInfo | None:
         form = normal(tag)
-        for pattern, entry, path in self._normal_wild:
+        known = self._normal_wild_by.get(form[:1])
+        if known is None:
+            known = [w for w in self._normal_wild if w[0].prefix[:1] in ("", form[:1])]
+            self._normal_wild_by[form[:1]] = known
+        for pattern, entry, path in known:
             if form.startswith(pattern.prefix) and (labels := pattern.match(form)) is not None:
                 return self._info(tag, entry, path, labels)
         return None
@@ -257,6 +270,12 @@ class Resolver:
         return out
 
     @cached_property
+    def _readable(self) -> frozenset[str]:
+        """The words of names that may have a known reading; most names of unknown tags have others,
+        such as numbers."""
+        return frozenset(word for words, _ in self._readings for word in words) | LEFT_OUT
+
+    @cached_property
     def _normal_wild(self) -> list[tuple[Pattern, Entry, Path]]:
         out = []
         for entry, path in self._wild:
@@ -269,10 +288,15 @@ class Resolver:
         exact = self._exact.get(tag)
         if exact is not None:
             return (*exact, {})
-        for entry, path in self._wild:
-            labels = entry.pattern.match(tag)
-            if labels is not None:
-                return entry, path, labels
+        known = self._wild_by.get(tag[:1])
+        if known is None:
+            known = [w for w in self._wild if w[0].pattern.prefix[:1] in ("", tag[:1])]
+            self._wild_by[tag[:1]] = known
+        for entry, path in known:
+            if tag.startswith(entry.pattern.prefix):
+                labels = entry.pattern.match(tag)
+                if labels is not None:
+                    return entry, path, labels
         return None
 
     def _info(self, tag: str, entry: Entry, path: Path, labels: dict[str, str]) -> TagInfo:

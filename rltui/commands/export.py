@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
+from fnmatch import filter as fitting_names
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -108,7 +109,9 @@ def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
     logged = dict.fromkeys(t for r in runs for t in r.data.tags)
     chosen: dict[str, None] = {}
     for name in names:
-        found = [t for t in find_tags(runs, name) if t in logged]
+        # the names of tags that are not shown are known, too
+        named = dict.fromkeys((*find_tags(runs, name), *fitting_names(logged, name)))
+        found = [t for t in (*named, name) if t in logged]
         if not found:
             hint = nearest(name, logged)
             raise UsageError(f"no logged tag or metric {name!r}", hint=hint)

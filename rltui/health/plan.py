@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import filter as fitting_names
 
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.health.rule import Rule, Variant
@@ -22,6 +22,35 @@ class Task:
     """Role of the detector -> tag."""
 
 
+class _Logged:
+    """The tags of a run by metric key, in the order of the log; a tag without a metric counts as
+    ``~`` and its name in lower case."""
+
+    def __init__(self, tags: Iterable[str], infos: Mapping[str, TagInfo]) -> None:
+        self.by_key: dict[str, list[str]] = {}
+        for tag in tags:
+            info = infos.get(tag)
+            if info is not None:
+                key = f"~{tag.lower()}" if info.metric is None else info.metric.key
+                self.by_key.setdefault(key, []).append(tag)
+        self._known = [key for key in self.by_key if not key.startswith("~")]
+
+    def matching(self, patterns: Iterable[str]) -> list[str]:
+        """The keys that match the patterns, best pattern first; those that match a pattern after
+        ``!`` are left out."""
+        out: list[str] = []
+        for pattern in patterns:
+            if pattern in self.by_key:
+                out.append(pattern)
+            elif pattern.startswith("!"):
+                wrong = set(fitting_names(out, pattern[1:]))
+                out = [k for k in out if k not in wrong]
+            elif "*" in pattern:
+                every = pattern[0] in "~*?["
+                out.extend(fitting_names(self.by_key if every else self._known, pattern))
+        return out
+
+
 def make_plan(
     rules: Iterable[Rule], tags: Iterable[str], infos: Mapping[str, TagInfo],
     recognition: Recognition, *, compared: bool = False,
@@ -30,27 +59,22 @@ def make_plan(
 
     ``compared``: whether there is a reference run; detectors that need one are left out else.
     """
-    by_key: dict[str, list[str]] = {}
-    for tag in tags:
-        info = infos.get(tag)
-        if info is not None:
-            key = f"~{tag.lower()}" if info.metric is None else info.metric.key
-            by_key.setdefault(key, []).append(tag)
+    logged = _Logged(tags, infos)
     tasks = []
     for rule in rules:
         read: set[str] = set()
         for variant in rule.variants:
             when = variant.when
-            if not when.run_fits(recognition) or _logged(when.unlogged, by_key):
+            if not when.run_fits(recognition) or logged.matching(when.unlogged):
                 continue
             if variant.detector.reference and not compared:
                 continue
             roles = {
-                role: by_key[key][0]
+                role: logged.by_key[key][0]
                 for role, patterns in variant.roles.items()
-                for key in _logged(patterns, by_key)[:1]
+                for key in logged.matching(patterns)[:1]
             }
-            found = _tags_of(variant, by_key, infos)
+            found = _tags_of(variant, logged, infos)
             if variant.remaining:
                 found = tuple(t for t in found if t not in read)
             read.update(found)
@@ -58,27 +82,12 @@ def make_plan(
     return tuple(tasks)
 
 
-def _logged(patterns: Iterable[str], by_key: Mapping[str, list[str]]) -> list[str]:
-    """The metric keys of the run that match the patterns, best pattern first; those that match a
-    pattern after ``!`` are left out."""
-    out: list[str] = []
-    for pattern in patterns:
-        if pattern in by_key:
-            out.append(pattern)
-        elif pattern.startswith("!"):
-            out = [k for k in out if not fnmatchcase(k, pattern[1:])]
-        elif "*" in pattern:
-            out.extend(k for k in by_key if fnmatchcase(k, pattern))
-    return out
-
-
-def _tags_of(
-    variant: Variant, by_key: Mapping[str, list[str]], infos: Mapping[str, TagInfo]
-) -> tuple[str, ...]:
-    found: list[str] = []
-    for key in _logged(variant.metrics, by_key):
-        fitting = [t for t in by_key[key] if variant.when.tag_fits(infos[t]) and t not in found]
-        found.extend(fitting)
+def _tags_of(variant: Variant, logged: _Logged, infos: Mapping[str, TagInfo]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for key in logged.matching(variant.metrics):
+        fitting = [t for t in logged.by_key[key] if variant.when.tag_fits(infos[t])]
+        fitting = [t for t in fitting if t not in found]
+        found.update(dict.fromkeys(fitting))
         if fitting and not variant.all_metrics:
             break
     return tuple(found)

@@ -58,7 +58,7 @@ def make_report(
     diagnosed = _diagnosed(run, infos, findings, tags, vital)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
-    few = too_few(max(map(run.count, infos), default=0))
+    few = too_few(_most_rows(run, infos))
     if few is not None:
         tags = {tag: _unticked(judgement, few) for tag, judgement in tags.items()}
     unblamed = {tag: tags.get(tag, _NOT_JUDGED) for tag in diagnosed.blamed}
@@ -78,6 +78,15 @@ def make_report(
         few_rows=few if judged else None,
         unblamed=unblamed,
     )
+
+
+def _most_rows(run: RunData, tags: Iterable[str]) -> int:
+    """Points of the tag that has most; no series is built that cannot be that one."""
+    most = 0
+    for tag in tags:
+        if run.table.logged(tag) > most:
+            most = max(most, run.count(tag))
+    return most
 
 
 def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str, Judgement]:

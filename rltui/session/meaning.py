@@ -10,11 +10,15 @@ from dataclasses import replace
 from rltui.catalogue import Catalogue
 from rltui.catalogue.guess import distinct_titles, full_title
 from rltui.catalogue.model import Metric, Recognition, TagInfo
+from rltui.catalogue.resolve import Resolver
 from rltui.config import Config
+from rltui.core.batch import Note
+from rltui.core.level import Level
 from rltui.session.documents import overridden
 from rltui.session.run import RunView
 from rltui.store.derived import Derived
 from rltui.store.point_table import PointTable
+from rltui.store.run import RunData
 
 
 def derive(
@@ -58,7 +62,8 @@ def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
         for tag, longer_title in zip(tags, distinct_titles(title, tags), strict=True):
             unique = longer_title == title or longer_title not in taken
             taken.add(longer_title)
-            out[tag] = replace(out[tag], title=longer_title if unique else f"{title}, {tag}")
+            if longer_title != title:
+                out[tag] = replace(out[tag], title=longer_title if unique else f"{title}, {tag}")
     return out
 
 
@@ -75,6 +80,10 @@ def _ranked(infos: dict[str, TagInfo]) -> dict[str, TagInfo]:
 
 #: Sets of tags whose meaning is kept: the runs of a sweep log the same ones.
 _MOST_KEPT = 32
+#: Tags of a run that are shown and judged; of more only those that the framework names, too. A
+#: list of as many is of use to nobody, and each costs time and memory whenever something is new.
+MOST_SHOWN = 10_000
+_NOT_SHOWN = "tags are shown and judged; all are read and exported"
 
 _Names = tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]
 
@@ -99,27 +108,49 @@ class Interpreter:
     def interpret(self, view: RunView) -> None:
         """Recognise the framework from the set of tags and look every tag up."""
         points = view.points
-        if not points.tags:
+        table = points.table
+        tags = table.some_tags(MOST_SHOWN)
+        if not tags:
             return
         formats = frozenset(s.format for s in points.files.sources.values())
-        names = tuple(points.tags), tuple(view.hyperparameters.values), formats
-        if names not in self._kept:
-            while len(self._kept) >= _MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[names] = self._meaning(*names)
-        view.recognition, known = self._kept[names]
+        others = tuple(view.hyperparameters.values), formats
+        view.recognition, known = self._meaning(tags, *others)
+        if table.tag_count > len(tags):
+            named = self._resolver(view.recognition).names
+            more = table.some_tags(MOST_SHOWN, named)
+            view.recognition, known = self._meaning(more, *others)
+            _note_cap(points, len(known))
         infos = dict(known)
-        infos.update(derive(points.table, infos, self._catalogue.metrics))
+        infos.update(derive(table, infos, self._catalogue.metrics))
         view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
 
     def _meaning(
         self, tags: tuple[str, ...], hyperparameters: tuple[str, ...], formats: frozenset[str]
     ) -> tuple[Recognition, dict[str, TagInfo]]:
-        known = self._catalogue.recognise(
-            [*tags, *(f"hyperparameter/{name}" for name in hyperparameters)],
-            formats=formats,
-            framework=self._framework,
-            algorithm=self._algorithm,
-        )
-        resolver = self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
-        return known, distinguished(_ranked({tag: resolver.resolve(tag) for tag in tags}))
+        names = tags, hyperparameters, formats
+        if names not in self._kept:
+            while len(self._kept) >= _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            known = self._catalogue.recognise(
+                [*tags, *(f"hyperparameter/{name}" for name in hyperparameters)],
+                formats=formats,
+                framework=self._framework,
+                algorithm=self._algorithm,
+            )
+            resolve = self._resolver(known).resolve
+            infos = distinguished(_ranked({tag: resolve(tag) for tag in tags}))
+            self._kept[names] = known, infos
+        return self._kept[names]
+
+    def _resolver(self, known: Recognition) -> Resolver:
+        return self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
+
+
+def _note_cap(points: RunData, shown: int) -> None:
+    """Say of the file with the most tags that not all are shown."""
+    notes, table = points.files.notes, points.table
+    notes[:] = [n for n in notes if not n.message.endswith(_NOT_SHOWN)]
+    branches = (b for lineage in table.lineages.values() for b in lineage.branches)
+    widest = max(branches, key=lambda b: len(b.columns))
+    message = f"{shown:,} of {table.tag_count:,} {_NOT_SHOWN}"
+    notes.append(Note(widest.path, None, Level.WATCH, message))

@@ -59,6 +59,7 @@ class _Assembled:
 _MOST_AXES = 8
 #: Below any step.
 _NOWHERE = -(1 << 63)
+_NONE = np.empty(0, np.int64)
 
 
 class Lineage:
@@ -212,12 +213,17 @@ class Lineage:
             and (known.total == total or self._extended(known, total))
         ):
             return known.series
-        series = self._sharing(self._assemble(tag))
+        if len(self.branches) == 1 and not self.copies:
+            branch, points = self.branches[0], self.branches[0].points(tag)
+            found, alone = Series.of(tag, by_step(points), (), _NONE), is_sorted(points[0])
+        else:
+            found, branch = self._assemble(tag), self._appended_to(tag)
+            alone = branch is not None and branch.count(tag) == found.count
+            alone = alone and branch is not None and is_sorted(branch.points(tag)[0])
+        series = self._sharing(found)
         if known is not None:
             series = series.with_history(known.series)
-        branch = self._appended_to(tag)
         taken = 0 if branch is None else branch.count(tag)
-        alone = branch is not None and taken == series.count and is_sorted(branch.points(tag)[0])
         self._assembled[tag] = _Assembled(
             self._structure, holding, series, total, branch, taken, alone
         )
@@ -255,6 +261,8 @@ class Lineage:
         if other is None or other.series.tag == series.tag:
             return series
         steps, walls, _ = sharing_axes(series.points, other.series.points)
+        if steps is series.steps and walls is series.wall_times and not series.superseded:
+            return series
         pieces = zip_longest(series.superseded, other.series.superseded[: len(series.superseded)])
         lost = tuple(p if o is None else sharing_axes(p, o) for p, o in pieces)
         return replace(series, steps=steps, wall_times=walls, superseded=lost)

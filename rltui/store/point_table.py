@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 from rltui.core.batch import Batch, Restart, SourceInfo
@@ -125,8 +126,20 @@ class PointTable:
     @property
     def tags(self) -> tuple[str, ...]:
         """All logged tags, in the order in which they were first seen."""
+        return self.some_tags(len(self._changed_at))
+
+    @property
+    def tag_count(self) -> int:
+        """Number of logged tags."""
+        return len(self._changed_at) - len(self._axes.doubles & self._changed_at.keys())
+
+    def some_tags(self, most: int, further: Collection[str] = ()) -> tuple[str, ...]:
+        """The tags that were seen first, at most so many, and those of ``further`` names that are
+        logged."""
         doubles = self._axes.doubles
-        return tuple(t for t in self._changed_at if t not in doubles)
+        first = islice((t for t in self._changed_at if t not in doubles), most)
+        wanted = (t for t in further if t in self._changed_at and t not in doubles)
+        return tuple(dict.fromkeys(chain(first, wanted)))
 
     @property
     def off_axis(self) -> frozenset[str]:

@@ -78,9 +78,9 @@ class RunData:
         """Take one batch in; returns whether the set of tags grew."""
         self.version += 1
         self.files.take(batch)
-        known = len(self.tags)
+        known = self.table.tag_count
         self.table.take(batch)
-        return len(self.tags) != known
+        return self.table.tag_count != known
 
     def move(self, path: Path, into: RunData) -> None:
         """Give everything that came from one file to another run."""

@@ -130,9 +130,7 @@ class _AxisTexts:
             return []
         key, bits = (int(rows.steps[0]), len(rows.steps)), rows.wall_times.view(np.int64)
         known = self._known.pop(key, None)
-        if known is None or not (
-            np.array_equal(known[0], rows.steps) and np.array_equal(known[1], bits)
-        ):
+        if known is None or not (_equal(known[0], rows.steps) and _equal(known[1], bits)):
             walls = _numbers(rows.wall_times, lambda _: self._missing)
             between, behind = self._after_step, self._after_wall
             pairs = zip(_dumped(rows.steps), walls, strict=True)
@@ -141,6 +139,10 @@ class _AxisTexts:
         if len(self._known) > _MOST_AXES:
             del self._known[next(iter(self._known))]
         return known[2]
+
+
+def _equal(one: IntArray, other: IntArray) -> bool:
+    return one is other or one.tobytes() == other.tobytes()
 
 
 def _numbers(numbers: FloatArray, odd: Callable[[float], bytes]) -> list[bytes]:
