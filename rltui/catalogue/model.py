@@ -136,6 +136,8 @@ class TagInfo:
     source: str = ""
     added: bool = False
     """Not written by the framework of the run: the user's own tag, named like a common one."""
+    guessed: bool = False
+    """Whether the metric is only the best guess: findings say so, and none is worse than watch."""
 
     def logged_limits(
         self, low: float | None, high: float | None
@@ -194,6 +196,9 @@ class Scenario:
     headline: tuple[str, ...]
     """Metric keys for the one curve of the Runs list, first one that the run has wins."""
     questions: tuple[Question, ...]
+    reward: tuple[str, ...] = ()
+    """Metric keys of what is earned. Where a run logs none of them, the tag that looks most like a
+    reward is taken for the first; empty where nothing is earned."""
 
 
 @dataclass(frozen=True, slots=True)

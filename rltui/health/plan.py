@@ -31,11 +31,14 @@ def make_plan(
     ``compared``: whether there is a reference run; detectors that need one are left out else.
     """
     by_key: dict[str, list[str]] = {}
+    certain: dict[str, list[str]] = {}  # a guess neither excuses nor confirms
     for tag in tags:
         info = infos.get(tag)
         if info is not None:
             key = f"~{tag.lower()}" if info.metric is None else info.metric.key
             by_key.setdefault(key, []).append(tag)
+            if not info.guessed:
+                certain.setdefault(key, []).append(tag)
     tasks = []
     for rule in rules:
         read: set[str] = set()
@@ -46,9 +49,9 @@ def make_plan(
             if variant.detector.reference and not compared:
                 continue
             roles = {
-                role: by_key[key][0]
+                role: certain[key][0]
                 for role, patterns in variant.roles.items()
-                for key in _logged(patterns, by_key)[:1]
+                for key in _logged(patterns, certain)[:1]
             }
             found = _tags_of(variant, by_key, infos)
             if variant.remaining:

@@ -8,8 +8,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rltui.catalogue import Catalogue
-from rltui.catalogue.guess import distinct_titles, full_title
-from rltui.catalogue.model import Metric, Recognition, TagInfo
+from rltui.catalogue.catalogue import GENERIC
+from rltui.catalogue.guess import (
+    distinct_titles,
+    full_title,
+    guessed_title,
+    likely_reward,
+    shared_head,
+)
+from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo, select
 from rltui.config import Config
 from rltui.session.documents import overridden
 from rltui.session.run import RunView
@@ -73,6 +80,33 @@ def _ranked(infos: dict[str, TagInfo]) -> dict[str, TagInfo]:
     }
 
 
+def _with_guess(
+    infos: dict[str, TagInfo], scenario: Scenario, catalogue: Catalogue
+) -> dict[str, TagInfo]:
+    """``infos`` with the best guess at the reward, where the run logs none that has a name."""
+    logged = {info.metric.key for info in infos.values() if info.metric}
+    if not scenario.reward or select(scenario.reward, logged):
+        return infos
+    nameless = [
+        tag
+        for tag, info in infos.items()
+        if info.category is not Category.VALIDATION
+        and (info.metric is None or info.metric.key.endswith(".other"))
+    ]
+    tag = likely_reward(nameless)
+    if tag is None:
+        return infos
+    info = TagInfo.of_metric(tag, catalogue.metrics[scenario.reward[0]])
+    return infos | {tag: replace(info, title=guessed_title(info.title), guessed=True)}
+
+
+#: Categories that say nothing of how a training goes.
+_ASIDE = frozenset(
+    {Category.PROGRESS, Category.TIMING, Category.PERF, Category.SYSTEM, Category.HYPER}
+)
+#: Names that may be known by chance once what all tags have in front is left out.
+_BY_CHANCE = 2
+
 #: Sets of tags whose meaning is kept: the runs of a sweep log the same ones.
 _MOST_KEPT = 32
 
@@ -115,11 +149,33 @@ class Interpreter:
     def _meaning(
         self, tags: tuple[str, ...], hyperparameters: tuple[str, ...], formats: frozenset[str]
     ) -> tuple[Recognition, dict[str, TagInfo]]:
+        known, infos = self._looked_up(tags, hyperparameters, formats, "")
+        nameless = [tag for tag, info in infos.items() if info.metric is None]
+        aside = sum(info.category in _ASIDE for info in infos.values() if info.metric)
+        ours = known.framework == GENERIC and len(nameless) + aside == len(tags)
+        if ours and (head := shared_head(nameless)):
+            without = self._looked_up(tags, hyperparameters, formats, head)
+            if sum(without[1][tag].metric is not None for tag in nameless) > _BY_CHANCE:
+                known, infos = without
+        return known, distinguished(_with_guess(_ranked(infos), known.scenario, self._catalogue))
+
+    def _looked_up(
+        self,
+        tags: tuple[str, ...],
+        hyperparameters: tuple[str, ...],
+        formats: frozenset[str],
+        head: str,
+    ) -> tuple[Recognition, dict[str, TagInfo]]:
+        """Framework and meaning by the tags without what all of them have in front."""
+        bare = {tag: tag.removeprefix(head) for tag in tags}
         known = self._catalogue.recognise(
-            [*tags, *(f"hyperparameter/{name}" for name in hyperparameters)],
+            [*bare.values(), *(f"hyperparameter/{name}" for name in hyperparameters)],
             formats=formats,
             framework=self._framework,
             algorithm=self._algorithm,
         )
         resolver = self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
-        return known, distinguished(_ranked({tag: resolver.resolve(tag) for tag in tags}))
+        infos = {tag: resolver.resolve(name) for tag, name in bare.items()}
+        if head:
+            infos = {tag: replace(info, tag=tag) for tag, info in infos.items()}
+        return known, infos

@@ -318,11 +318,9 @@ def test_a_setting_that_went_back_was_the_cause() -> None:
 
 
 #: The sections of the Training Metrics Glossary, by what they are about; 12 lists symptoms.
-_SECTIONS = dict(
-    enumerate(
-        "validation actor critic length preference reward_model turns balance timing perf".split(),
-        1,
-    )
+_SECTIONS = (
+    *("", "validation", "actor", "critic", "length", "preference", "reward_model", "turns"),
+    *("balance", "timing", "perf"),
 )
 
 
