@@ -241,6 +241,9 @@ class Explanation:
     """Set when the name is a metric key."""
     tags: tuple[tuple[str, TagInfo], ...]
     """Framework id and answer, for each framework with a pattern of its own for the name."""
+    own: tuple[tuple[tuple[Scenario, ...], TagInfo], ...]
+    """Scenarios and answer in a run of no known framework, known or not; empty where another
+    framework was asked for."""
     patterns: tuple[tuple[str, str, str], ...]
     """Framework id, pattern and ``file:line`` of every entry that writes this metric key."""
     nearest: tuple[str, ...]
