@@ -116,6 +116,13 @@ class SuspectDocument(TypedDict):
     high: float | None
 
 
+class GuessDocument(TypedDict):
+    """A tag whose name the catalogue does not know, and the metric that it is taken for."""
+
+    tag: str
+    metric: str
+
+
 class ProjectionDocument(TypedDict):
     """When a metric will cross a limit if it goes on like this."""
 
@@ -178,6 +185,7 @@ class RunVerdict(TypedDict):
     findings: list[FindingDocument]
     diagnoses: list[DiagnosisDocument]
     first_movers: list[MoveDocument]
+    guessed: list[GuessDocument]
     suspects: list[SuspectDocument]
     projections: list[ProjectionDocument]
     skipped: list[SkippedDocument]

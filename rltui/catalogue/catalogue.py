@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
 from rltui.catalogue.metrics import read_metrics, read_relations, read_scenarios
-from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario
+from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario, TagInfo
 from rltui.catalogue.normal import normal
 from rltui.catalogue.recognise import Names, Suspect, Verdict, algorithm_of, judge, seen_by
 from rltui.catalogue.resolve import Layer, Resolver
@@ -176,13 +176,22 @@ class Catalogue:
             if metric is not None
             for pattern, where in self.resolver(i).entries_of(name)
         ]
-        known = tuple((i, a) for i, a in answers if a.metric is not None)
+        known = tuple((i, a) for i, a in answers if a.metric is not None and not a.added)
+        own = self._own(name) if GENERIC in ids else ()
         hints: tuple[str, ...] = ()
-        if metric is None and not known:
+        if metric is None and not known and all(info.metric is None for _, info in own):
             pool = {e.pattern.text for d in self.dialects.values() for e in d.entries(self.metrics)}
             found = (nearest(name, pool), nearest(name, self.metrics))
             hints = tuple(dict.fromkeys(h for h in found if h is not None))
-        return Explanation(name, metric, known, tuple(patterns), hints)
+        return Explanation(name, metric, known, own, tuple(patterns), hints)
+
+    def _own(self, name: str) -> tuple[tuple[tuple[Scenario, ...], TagInfo], ...]:
+        """What a name means in runs of no known framework, by kind of training."""
+        found: dict[str | None, tuple[list[Scenario], TagInfo]] = {}
+        for scenario in self.scenarios.values():
+            info = self.resolver(GENERIC, scenario=scenario.id).resolve(name)
+            found.setdefault(info.where, ([], info))[0].append(scenario)
+        return tuple((tuple(kinds), info) for kinds, info in found.values())
 
     def _chosen(self, framework: str) -> tuple[Suspect, tuple[str, ...]]:
         for suspect in self.suspects:

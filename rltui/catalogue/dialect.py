@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from rltui.catalogue.guess import LABEL_FORMATS
+from rltui.catalogue.guess import LABEL_FORMATS, is_no_score, names_score
 from rltui.catalogue.metrics import check_key, read_category, read_direction, read_range
 from rltui.catalogue.model import Category, Metric, Range
 from rltui.catalogue.pattern import Pattern, PatternError, parse
@@ -105,6 +105,8 @@ class Entry:
     labels: dict[str, str] = field(default_factory=dict)
     part_of: str | None = None
     """Key of the metric that these seconds are a part of; "" for none."""
+    guessed: bool = False
+    """Whether the name does not say that the metric is meant: no finding is bad then."""
 
     def meant_for(self, algorithm: str | None, scenario: str | None) -> bool:
         """Whether the entry counts for an algorithm and a scenario (None: not known)."""
@@ -119,6 +121,17 @@ class Entry:
             other.sign,
             other.scale,
         )
+
+    def is_mistaken_for(self, tag: str) -> bool:
+        """Whether the entry is for any score (``test/{what}``) and the tag that its pattern matches
+        is none, but a time, a spread or a count (``test/collect_time``)."""
+        key, pattern = self.metric.key, self.pattern
+        if pattern.suffix or not key.startswith(("val.", "reward.")):
+            return False
+        rest = tag[len(pattern.prefix) :]
+        if names_score(pattern.text) or is_no_score(pattern.text) or not is_no_score(rest):
+            return False
+        return key.startswith("val.") or not names_score(rest)
 
 
 def read_text(path: Path) -> str:
@@ -270,6 +283,7 @@ def _entry(
         estimator=table.read("estimator", Node.text),
         labels={k: v.text() for k, v in labels.pairs()} if labels else {},
         part_of=part_of.text() if part_of is not None else None,
+        guessed=table.read("guessed", Node.boolean) or False,
     )
     table.finish()
     return entry

@@ -73,11 +73,37 @@ _COUNTED = word_set(
 )
 _MEASURED = word_set("reward return length time loss score throughput per rate fps")
 
+#: Words that say score, those at the end of a name that say time or speed, those that say spread.
+_SCORES = word_set("reward return score scores fitness")
+_TIMES = word_set(
+    "time times timer timers seconds ms latency duration elapsed runtime speed fps sps"
+)
+_SPREADS = word_set("std var variance sem stderr")
+#: Words of a reward, the likelier first; words that one of the whole task may have beside them; and
+#: words of what is only a part, a statistic, a setting or a comparison of it.
+_REWARDS = tuple(map(word_set, ("reward", "return", "score scores fitness")))
+_WHOLE = word_set("mean average total episode task env environment terminal final team global raw")
+_WHOLE |= word_set(
+    "train training agent true extrinsic overall running rolling window smoothed ema"
+)
+_PARTIAL = word_set(
+    "min max median best worst target baseline scale scaling coef weight norm clip bonus penalty "
+    "cost intrinsic curiosity shaping shaped format length kl loss entropy threshold gamma zero "
+    "valid invalid error advantage value gap margin chosen rejected percentile count num n number "
+    "rate ratio frac gradnorm normalizer"
+)
+
+#: Categories that the name of an experiment may seem to have (``ppo_seed_1``), and the fewest tags
+#: that show what all of them have in front.
+_MAY_NAME_RUNS = frozenset({_C.OTHER, _C.HYPER, _C.ACTOR, _C.PREFERENCE})
+_ENOUGH = 3
+
 #: Where a word of lower case is followed by a capital: ``LossPi``, but not ``GB`` or ``mW``.
 _CAMEL = re.compile(r"(?<=[a-z][a-z])(?=[A-Z][a-z])")
 #: ``It/sec``, ``tokens_per_second``, ``CurSamplesPerSec``.
 _RATE = re.compile(r"(?:/|[_ ]per[_ ]|Per)(?:s|[sS]ec|[sS]econd)$")
 _WINDOW = re.compile(r"_?\((?:last_|past_|over_)?\d+(?:_?[a-z]+)?\)$")
+_NUMBERED = re.compile(r"(?<=[a-z])\d+")
 _BLANK = re.compile(r"\s+")
 _JOINT = re.compile(r"[\s-]+")
 
@@ -116,6 +142,56 @@ def _is_counter(words: tuple[str, ...]) -> bool:
     if words[0] not in _NUMBER or _COUNTED.isdisjoint(words):
         return False
     return _MEASURED.isdisjoint(words)
+
+
+def names_score(tag: str) -> bool:
+    """Whether a word of the tag says reward, return or score."""
+    return not _SCORES.isdisjoint(usual_words(normal(tag)))
+
+
+def is_no_score(tag: str) -> bool:
+    """Whether the name says time, speed, spread or count: ``reward_std``, ``lens_stat/std``."""
+    for part in tag.split("/"):
+        words = usual_words(normal(part))
+        if words[-1] in _TIMES or not _SPREADS.isdisjoint(words) or _is_counter(words):
+            return True
+    return _RATE.search(tag) is not None
+
+
+def likely_reward(tags: Iterable[str]) -> str | None:
+    """Which of some tags that nobody knows is the best guess at the reward; None when none of
+    them looks like it."""
+    best: tuple[tuple[int, ...], str] | None = None
+    for tag in tags:
+        words = usual_words(_NUMBERED.sub("", normal(tag)))
+        kind = next((i for i, known in enumerate(_REWARDS) if not known.isdisjoint(words)), None)
+        if kind is None or is_no_score(tag) or not _PARTIAL.union(_HELD_OUT).isdisjoint(words):
+            continue
+        foreign = [
+            w for w in words if w not in _REWARDS[kind] | _WHOLE and len(w) > 1 and not w.isdigit()
+        ]
+        rank = (kind, len(foreign), "mean" not in words, "episode" not in words)
+        if best is None or rank < best[0]:
+            best = rank, tag
+    return None if best is None else best[1]
+
+
+def shared_head(tags: Sequence[str]) -> str:
+    """What all tags of a run have in front, up to a separator, where that may be the name of an
+    experiment: it says nothing of a quantity, nor of evaluation. "" where there is none."""
+    if len(tags) < _ENOUGH:
+        return ""
+    least, most = min(tags), max(tags)
+    pairs = enumerate(zip(least, most, strict=False))
+    same = next((i for i, (a, b) in pairs if a != b), len(least))
+    head = least[: max(least.rfind(separator, 0, same) for separator in "/_.-: |") + 1]
+    quantity = guess_category(head) not in _MAY_NAME_RUNS
+    return "" if quantity or any(len(tag) == len(head) for tag in tags) else head
+
+
+def guessed_title(title: str) -> str:
+    """The title of a tag whose meaning is a guess."""
+    return f"{title} (guessed)"
 
 
 #: How a label may appear in a title: ``{name}`` is its last path part, ``{name:words}`` the same

@@ -192,6 +192,8 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
         ident, title = table.need("id").text(), table.need("title").text()
         names = table.read("algorithms", Node.texts) or ()
         headline = _keys(table.need("headline"), metrics)
+        reward = table.get("reward")
+        earned = () if reward is None else _keys(reward, metrics)
         questions = []
         for entry in table.need("questions").items():
             part = entry.table()
@@ -199,7 +201,7 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
             questions.append(Question(words, _keys(part.need("metrics"), metrics)))
             part.finish()
         table.finish()
-        out.append(Scenario(ident, title, names, headline, tuple(questions)))
+        out.append(Scenario(ident, title, names, headline, tuple(questions), earned))
     roles = _roles(document.need("roles"), metrics)
     document.finish()
     return tuple(out), roles

@@ -136,6 +136,8 @@ class TagInfo:
     source: str = ""
     added: bool = False
     """Not written by the framework of the run: the user's own tag, named like a common one."""
+    guessed: bool = False
+    """Whether the metric is only the best guess: findings say so, and none is worse than watch."""
 
     def logged_limits(
         self, low: float | None, high: float | None
@@ -194,6 +196,9 @@ class Scenario:
     headline: tuple[str, ...]
     """Metric keys for the one curve of the Runs list, first one that the run has wins."""
     questions: tuple[Question, ...]
+    reward: tuple[str, ...] = ()
+    """Metric keys of what is earned. Where a run logs none of them, the tag that looks most like a
+    reward is taken for the first; empty where nothing is earned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +241,9 @@ class Explanation:
     """Set when the name is a metric key."""
     tags: tuple[tuple[str, TagInfo], ...]
     """Framework id and answer, for each framework with a pattern of its own for the name."""
+    own: tuple[tuple[tuple[Scenario, ...], TagInfo], ...]
+    """Scenarios and answer in a run of no known framework, known or not; empty where another
+    framework was asked for."""
     patterns: tuple[tuple[str, str, str], ...]
     """Framework id, pattern and ``file:line`` of every entry that writes this metric key."""
     nearest: tuple[str, ...]

@@ -9,6 +9,7 @@ A *reading* goes further. Words are replaced by the usual one (``ep_rew`` is ``e
 is set apart (``avg_return``, ``return/mean``), and prefixes that only sort tags are left out
 (``charts/``, ``metrics/``). Some prefixes say something of the figure. Those are left out only
 where the metric found suits them: ``time/step`` is not the step, ``loss/value`` not the value.
+Words for the loop itself may stand at either end: ``ppo/kl``, ``batch/reward``, ``loss_epoch``.
 """
 
 from __future__ import annotations
@@ -90,6 +91,14 @@ _SUITS: dict[str, tuple[str, ...] | frozenset[Category]] = {
 }
 #: Words that a reading may lack.
 LEFT_OUT = frozenset((*_NEUTRAL, *_SUITS, *_STATS, "seconds", "ms"))
+#: Words for the algorithm and its loop, the metrics that they may stand beside, and those of them
+#: that may stand at the end.
+_LOOP = word_set(
+    "ppo grpo rloo reinforce a2c sac td3 ddpg dqn trpo rl rlhf algo agent model batch minibatch "
+    "epoch step iteration update current"
+)
+_LOOPED = frozenset({Category.ACTOR, Category.CRITIC, Category.LENGTH, Category.HYPER})
+_TAILS = word_set("epoch step batch iteration update train training")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +128,8 @@ class Reading:
 
 
 def _suits(prefix: str, metric: Metric) -> bool:
+    if prefix in _LOOP:
+        return metric.category in _LOOPED
     needed = _SUITS.get(prefix)
     if needed is None:
         return prefix in _NEUTRAL
@@ -155,15 +166,16 @@ def reading(form: str) -> Reading:
 def readings(form: str) -> Iterator[Reading]:
     """All readings of a normal form, the plain one first."""
     words = usual_words(form)
-    for unit in ("", words[-1]):
-        if unit and (unit not in ("seconds", "ms") or len(words) == 1):
+    for end in ("", words[-1]):
+        unit, tail = end if end in ("seconds", "ms") else "", end if end in _TAILS else ""
+        if end and (not (unit or tail) or len(words) == 1):
             break
-        kept = words[:-1] if unit else words
+        kept = words[:-1] if end else words
         for count in range(len(kept)):
             dropped = kept[:count]
-            if any(word not in _NEUTRAL and word not in _SUITS for word in dropped):
+            if any(w not in _NEUTRAL and w not in _SUITS and w not in _LOOP for w in dropped):
                 break
-            yield _arranged(kept[count:], dropped, unit)
+            yield _arranged(kept[count:], (*dropped, tail) if tail else dropped, unit)
 
 
 def _arranged(words: tuple[str, ...], dropped: tuple[str, ...], unit: str) -> Reading:

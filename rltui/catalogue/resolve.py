@@ -3,7 +3,8 @@
 The order, for whoever writes a dialect; the first that knows the tag decides:
 
 1. the tag as written: an entry without wildcards, then without a prefix of the dialect
-   (``prefixes``), then the pattern with the longest literal part;
+   (``prefixes``), then the pattern with the longest literal part. One for any score does not
+   match a time, a speed, a spread or a count;
 2. the tag as most loops would write it (``Avg Response Len`` is ``avg_response_len``);
 3. its normal form (:mod:`rltui.catalogue.normal`) against those of the entries;
 4. its readings: usual words, statistics, redundant prefixes;
@@ -27,6 +28,7 @@ from typing import TypeVar
 
 from rltui.catalogue.dialect import Entry
 from rltui.catalogue.guess import (
+    guessed_title,
     label_text,
     plain_name,
     tag_family,
@@ -43,16 +45,8 @@ _KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.S
 
 #: What a tag takes from its entry, also where it means another metric than that.
 _OF_ENTRY = (
-    "unit",
-    "sign",
-    "scale",
-    "family",
-    "stat",
-    "labels",
-    "part_of",
-    "estimator",
-    "where",
-    "source",
+    *("unit", "sign", "scale", "family", "stat", "labels", "part_of"),
+    *("estimator", "where", "source", "guessed"),
 )
 
 #: Metrics whose common names mean one thing in this framework and another in that.
@@ -250,7 +244,7 @@ class Resolver:
             self._normal_wild_by[form[:1]] = known
         for pattern, entry, path in known:
             if form.startswith(pattern.prefix) and (labels := pattern.match(form)) is not None:
-                return self._info(tag, entry, path, labels)
+                return None if entry.is_mistaken_for(tag) else self._info(tag, entry, path, labels)
         return None
 
     @cached_property
@@ -280,7 +274,8 @@ class Resolver:
         out = []
         for entry, path in self._wild:
             pattern = normal_pattern(entry.pattern, normal)
-            if pattern is not None:
+            # ``*/KL`` would be whatever ends in kl: ``foo/bar_kl``
+            if pattern is not None and entry.pattern.prefix:
                 out.append((pattern, entry, path))
         return out
 
@@ -295,7 +290,7 @@ class Resolver:
         for entry, path in known:
             if tag.startswith(entry.pattern.prefix):
                 labels = entry.pattern.match(tag)
-                if labels is not None:
+                if labels is not None and not entry.is_mistaken_for(tag):
                     return entry, path, labels
         return None
 
@@ -305,9 +300,10 @@ class Resolver:
         family = None
         if metric.stat or tag.count("/") > 1:  # train/std is no member of train/*
             family = tag_family(tag, metric.stat)
+        title = info.title if entry.title is None else _filled(entry.title, labels)
         return replace(
             info,
-            title=info.title if entry.title is None else _filled(entry.title, labels),
+            title=guessed_title(title) if entry.guessed else title,
             category=entry.category or info.category,
             also=entry.also or info.also,
             unit=info.unit if entry.unit is None else _filled(entry.unit, labels),
@@ -323,6 +319,7 @@ class Resolver:
             estimator=entry.estimator,
             where=f"{place(path, entry.line)} {entry.pattern.text}",
             source=entry.source or info.source,
+            guessed=entry.guessed,
         )
 
     def _held_out(self, info: TagInfo) -> TagInfo:

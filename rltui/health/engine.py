@@ -168,7 +168,8 @@ class Engine:
     ) -> tuple[Task, ...]:
         """The tasks of a run; kept, for the runs of a sweep have the same ones."""
         meant = tuple(
-            (info.metric.key if info.metric else None, info.estimator) for info in infos.values()
+            (info.metric.key if info.metric else None, info.estimator, info.guessed)
+            for info in infos.values()
         )
         kind = (recognition.framework, recognition.algorithm, recognition.scenario.id)
         key = (tags, meant, kind, compared)

@@ -55,6 +55,10 @@ def judge(
     of each row. ``columns`` keeps what several variants need of the same tags; it must not outlive
     the rows.
     """
+    if info.guessed and variant.detector.finite_is_quiet:  # NaN is bad whatever it means
+        info = replace(info, guessed=False)
+    elif info.guessed and Level.WATCH in variant.levels:
+        variant = replace(variant, levels={Level.WATCH: variant.levels[Level.WATCH]})
     rows, walls = judged_rows(variant, info, series, others, {} if columns is None else columns)
     if given:
         keep = slice(None) if rows.count == series.count else np.isfinite(series.values)
@@ -227,6 +231,7 @@ def _evidence(
         "at": int(steps[peak]),
         "step": int(steps[row]),
         "tag": case.info.tag,
+        **({"guessed": True} if case.info.guessed else {}),
     }
     return Evidence(
         statistic=signal.name,

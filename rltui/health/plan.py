@@ -60,6 +60,8 @@ def make_plan(
     ``compared``: whether there is a reference run; detectors that need one are left out else.
     """
     logged = _Logged(tags, infos)
+    # a guess neither excuses nor confirms
+    certain = _Logged(tags, {t: info for t, info in infos.items() if not info.guessed})
     tasks = []
     for rule in rules:
         read: set[str] = set()
@@ -70,9 +72,9 @@ def make_plan(
             if variant.detector.reference and not compared:
                 continue
             roles = {
-                role: logged.by_key[key][0]
+                role: certain.by_key[key][0]
                 for role, patterns in variant.roles.items()
-                for key in logged.matching(patterns)[:1]
+                for key in certain.matching(patterns)[:1]
             }
             found = _tags_of(variant, logged, infos)
             if variant.remaining:

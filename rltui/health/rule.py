@@ -40,10 +40,14 @@ class When:
         """Whether the variant applies to such a run."""
         algorithm = (recognition.algorithm or "").lower()
         return (
-            _within(recognition.framework, self.frameworks, self.not_frameworks)
+            self.framework_fits(recognition.framework)
             and _within(recognition.scenario.id, self.scenarios, self.not_scenarios)
             and _within(algorithm, self.algorithms, self.not_algorithms)
         )
+
+    def framework_fits(self, framework: str) -> bool:
+        """Whether the variant may apply to runs of a framework."""
+        return _within(framework, self.frameworks, self.not_frameworks)
 
     def tag_fits(self, info: TagInfo) -> bool:
         """Whether the variant may judge such a tag."""

@@ -8,8 +8,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rltui.catalogue import Catalogue
-from rltui.catalogue.guess import distinct_titles, full_title
-from rltui.catalogue.model import Metric, Recognition, TagInfo
+from rltui.catalogue.catalogue import GENERIC
+from rltui.catalogue.guess import (
+    distinct_titles,
+    full_title,
+    guessed_title,
+    likely_reward,
+    shared_head,
+)
+from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo, select
 from rltui.catalogue.resolve import Resolver
 from rltui.config import Config
 from rltui.core.batch import Note
@@ -78,6 +85,33 @@ def _ranked(infos: dict[str, TagInfo]) -> dict[str, TagInfo]:
     }
 
 
+def _with_guess(
+    infos: dict[str, TagInfo], scenario: Scenario, catalogue: Catalogue
+) -> dict[str, TagInfo]:
+    """``infos`` with the best guess at the reward, where the run logs none that has a name."""
+    logged = {info.metric.key for info in infos.values() if info.metric}
+    if not scenario.reward or select(scenario.reward, logged):
+        return infos
+    nameless = [
+        tag
+        for tag, info in infos.items()
+        if info.category is not Category.VALIDATION
+        and (info.metric is None or info.metric.key.endswith(".other"))
+    ]
+    tag = likely_reward(nameless)
+    if tag is None:
+        return infos
+    info = TagInfo.of_metric(tag, catalogue.metrics[scenario.reward[0]])
+    return infos | {tag: replace(info, title=guessed_title(info.title), guessed=True)}
+
+
+#: Categories that say nothing of how a training goes.
+_ASIDE = frozenset(
+    {Category.PROGRESS, Category.TIMING, Category.PERF, Category.SYSTEM, Category.HYPER}
+)
+#: Names that may be known by chance once what all tags have in front is left out.
+_BY_CHANCE = 2
+
 #: Sets of tags whose meaning is kept: the runs of a sweep log the same ones.
 _MOST_KEPT = 32
 #: Tags of a run that are shown and judged; of more only those that the framework names, too. A
@@ -131,19 +165,45 @@ class Interpreter:
         if names not in self._kept:
             while len(self._kept) >= _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-            known = self._catalogue.recognise(
-                [*tags, *(f"hyperparameter/{name}" for name in hyperparameters)],
-                formats=formats,
-                framework=self._framework,
-                algorithm=self._algorithm,
-            )
-            resolve = self._resolver(known).resolve
-            infos = distinguished(_ranked({tag: resolve(tag) for tag in tags}))
-            self._kept[names] = known, infos
+            self._kept[names] = self._made(*names)
         return self._kept[names]
 
     def _resolver(self, known: Recognition) -> Resolver:
         return self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
+
+    def _made(
+        self, tags: tuple[str, ...], hyperparameters: tuple[str, ...], formats: frozenset[str]
+    ) -> tuple[Recognition, dict[str, TagInfo]]:
+        known, infos = self._looked_up(tags, hyperparameters, formats, "")
+        nameless = [tag for tag, info in infos.items() if info.metric is None]
+        aside = sum(info.category in _ASIDE for info in infos.values() if info.metric)
+        ours = known.framework == GENERIC and len(nameless) + aside == len(tags)
+        if ours and (head := shared_head(nameless)):
+            without = self._looked_up(tags, hyperparameters, formats, head)
+            if sum(without[1][tag].metric is not None for tag in nameless) > _BY_CHANCE:
+                known, infos = without
+        return known, distinguished(_with_guess(_ranked(infos), known.scenario, self._catalogue))
+
+    def _looked_up(
+        self,
+        tags: tuple[str, ...],
+        hyperparameters: tuple[str, ...],
+        formats: frozenset[str],
+        head: str,
+    ) -> tuple[Recognition, dict[str, TagInfo]]:
+        """Framework and meaning by the tags without what all of them have in front."""
+        bare = {tag: tag.removeprefix(head) for tag in tags}
+        known = self._catalogue.recognise(
+            [*bare.values(), *(f"hyperparameter/{name}" for name in hyperparameters)],
+            formats=formats,
+            framework=self._framework,
+            algorithm=self._algorithm,
+        )
+        resolve = self._resolver(known).resolve
+        infos = {tag: resolve(name) for tag, name in bare.items()}
+        if head:
+            infos = {tag: replace(info, tag=tag) for tag, info in infos.items()}
+        return known, infos
 
 
 def _note_cap(points: RunData, shown: int) -> None:

@@ -213,7 +213,8 @@ class Lineage:
             and (known.total == total or self._extended(known, total))
         ):
             return known.series
-        if len(self.branches) == 1 and not self.copies:
+        branch: Branch | None
+        if len(self.branches) == 1 and not self.copies and tag not in self.branches[0].fell:
             branch, points = self.branches[0], self.branches[0].points(tag)
             found, alone = Series.of(tag, by_step(points), (), _NONE), is_sorted(points[0])
         else:

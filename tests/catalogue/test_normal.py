@@ -111,9 +111,9 @@ def test_milliseconds_are_scaled(catalogue: Catalogue) -> None:
     [
         ("classic-rl", "kl", "kl.old_new"),
         ("llm-rl", "kl", "kl.policy_ref"),
-        ("generic", "kl", None),
+        ("generic", "kl", "kl.policy_ref"),
         ("classic-rl", "kl_divergence", "kl.old_new"),
-        ("llm-rl", "kl_divergence", None),
+        ("llm-rl", "kl_divergence", "kl.policy_ref_seq"),
         ("llm-rl", "loss/kl", "loss.kl"),
         ("classic-rl", "loss/kl", "loss.other"),
     ],
@@ -122,6 +122,39 @@ def test_kl_depends_on_the_training(
     scenario: str, tag: str, key: str | None, catalogue: Catalogue
 ) -> None:
     assert key_of(catalogue, "generic", tag, scenario) == key
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("kl", "kl.policy_ref"),
+        ("entropy", "entropy"),
+        ("reward", "reward.mean"),
+        ("loss", "loss.total"),
+        ("grad_norm", "grad_norm.actor"),
+        ("lr", "lr.actor"),
+        ("return", "episode_return.mean"),
+    ],
+)
+@pytest.mark.parametrize(
+    "form",
+    [
+        *("{}", "train/{}", "Train/mean_{}", "{}_mean", "train/avg_{}", "average_{}", "ppo/{}"),
+        *("grpo/{}", "agent/{}", "batch/{}", "update/{}", "{}/train", "{}_epoch", "train_{}_step"),
+    ],
+)
+def test_plain_names_of_own_scripts(name: str, key: str, form: str, catalogue: Catalogue) -> None:
+    tag = form.format(name)
+    meant = {"grpo/loss": "loss.policy"}.get(tag, key)
+    assert key_of(catalogue, "generic", tag, "generic") == meant
+
+
+@pytest.mark.parametrize("tag", ["epoch/time", "step/count", "batch/size", "agent/episode", "step"])
+def test_a_word_of_the_loop_is_not_left_out_of_what_it_counts(
+    tag: str, catalogue: Catalogue
+) -> None:
+    counts = (None, "hyper.batch_size", "progress.step")
+    assert key_of(catalogue, "generic", tag, "generic") in counts
 
 
 @pytest.mark.parametrize(

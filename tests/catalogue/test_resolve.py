@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.catalogue import Catalogue, Category, load_catalogue, select
-from rltui.catalogue.guess import guess_category, short_title
+from rltui.catalogue.guess import guess_category, likely_reward, shared_head, short_title
 from rltui.catalogue.pattern import parse
 from rltui.core.text import clean
 
@@ -45,6 +45,17 @@ def test_any_text_resolves(tag: str, framework: str) -> None:
 @given(tags=st.lists(TAGS, max_size=8))
 def test_any_set_of_tags_is_recognised(tags: list[str]) -> None:
     assert CATALOGUE.recognise(tags).framework in CATALOGUE.dialects
+
+
+@settings(max_examples=100, deadline=None)
+@given(tags=st.lists(TAGS, max_size=8, unique=True), head=st.sampled_from(["", "my_run/", "x_"]))
+def test_any_set_of_tags_has_a_head_and_a_reward_among_them_or_none(
+    tags: list[str], head: str
+) -> None:
+    tags = [f"{head}{tag}" for tag in tags]
+    common = shared_head(tags)
+    assert all(tag.startswith(common) and tag != common for tag in tags) or not common
+    assert likely_reward(tags) in (None, *tags)
 
 
 def test_answers_are_remembered(catalogue: Catalogue) -> None:

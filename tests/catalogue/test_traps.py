@@ -131,3 +131,48 @@ def test_learning_rate_shows_in_actor_too(catalogue: Catalogue) -> None:
 
 def test_scale(catalogue: Catalogue) -> None:
     assert catalogue.resolver("verl").resolve("train/lr(1e-3)").scale == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "test/collect_time",
+        "test/collect_speed",
+        "test/lens_stat/std",
+        "test/n_collected_episodes",
+        "eval/time",
+        "eval/reward_std",
+        "eval/episodes_per_second",
+        "eval/accuracy_variance",
+        "val/processing_time",
+        "lens_stat/std",
+    ],
+)
+def test_a_time_or_a_spread_is_no_score(tag: str, catalogue: Catalogue) -> None:
+    for framework in catalogue.dialects:
+        metric = catalogue.resolver(framework).resolve(tag).metric
+        assert metric is None or metric.key not in ("val.score", "val.reward.mean", "reward.other")
+
+
+@pytest.mark.parametrize(
+    ("framework", "tag", "key"),
+    [
+        ("rsl_rl", "Episode_Reward/feet_air_time", "reward.component.mean"),
+        ("rsl_rl", "Episode/rew_feet_air_time", "reward.other"),
+        ("trl", "rewards/answer_time", "reward.component.mean"),
+        ("verl", "val-aux/aime_2024/score/std@16", "val.std"),
+        ("sb3", "eval/success_on_time_series", "val.score"),
+        ("tianshou", "test/lens_stat/mean", "val.episode_length.mean"),
+    ],
+)
+def test_a_score_may_speak_of_time(
+    framework: str, tag: str, key: str, catalogue: Catalogue
+) -> None:
+    metric = catalogue.resolver(framework).resolve(tag).metric
+    assert metric is catalogue.metrics[key]
+
+
+def test_a_wildcard_in_front_does_not_claim_whatever_ends_alike(catalogue: Catalogue) -> None:
+    assert catalogue.explain("foo/bar_kl").tags == ()
+    garage = catalogue.resolver("garage")
+    assert garage.resolve("TRPO/KL").metric is catalogue.metrics["kl.old_new"]

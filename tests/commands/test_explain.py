@@ -29,6 +29,38 @@ def test_what_a_user_needs_fits_on_a_screen(cli: Cli, name: str) -> None:
     assert len(cli("explain", name, "--reasons").out) > len("\n".join(lines)) + 1
 
 
+def test_a_name_says_where_it_holds_which_entry_matched_and_what_judges_it(cli: Cli) -> None:
+    text = " ".join(cli("explain", "train/kl").out.split())
+    update, reference = text.index("(kl.old_new)"), text.index("(kl.policy_ref)")
+    assert "omnisafe" in text[update:reference]
+    assert "no known framework (classic-rl)" in text[update:reference]
+    assert "matched by KL, kl, Train/KL" in text
+    assert "no known framework (llm-rl, preference)" in text
+    guess = text[text.index("KL (guessed) (kl.policy_ref)") :]
+    assert "holds for no known framework (generic)" in guess
+    assert "guessed by its name" in guess
+    assert "judged by no update (no_update), KL blow-up (kl_blowup)" in guess
+
+
+def test_a_name_that_only_frameworks_know_says_so(cli: Cli) -> None:
+    text = " ".join(cli("explain", "timesteps_this_iter").out.split())
+    assert "holds for rllib" in text
+    assert "In runs of no known framework it means nothing by its name" in text
+    assert cli("explain", "foo/bar_kl").code == 2
+
+
+def test_the_document_says_what_a_run_of_no_known_framework_gets(cli: Cli) -> None:
+    tags = json.loads(cli("explain", "kl", "--json").out)["tags"]
+    own = {tuple(t["scenarios"]): t for t in tags if t["framework"] == "generic"}
+    assert own["classic-rl",]["metric"] == "kl.old_new"
+    assert "reward_flat_no_learning" in own["classic-rl",]["rules"]
+    assert own["generic",]["guessed"]
+    assert own["reward-model", "sft"]["metric"] is None
+    assert own["reward-model", "sft"]["rules"] == []
+    loss = json.loads(cli("explain", "loss", "--json").out)["tags"]
+    assert [t["scenarios"] for t in loss if t["framework"] == "generic"] == [[]]
+
+
 def test_a_metric_and_who_writes_it(cli: Cli) -> None:
     result = cli("explain", "entropy")
     assert result.code == 0

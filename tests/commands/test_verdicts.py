@@ -150,6 +150,7 @@ RUN = {
     "findings",
     "diagnoses",
     "first_movers",
+    "guessed",
     "suspects",
     "projections",
     "skipped",
@@ -179,6 +180,7 @@ METRIC = {
     "category",
     "unit",
     "direction",
+    "guessed",
     "level",
     "count",
     "nonfinite",
@@ -241,6 +243,21 @@ def test_snapshot_json_adds_the_metrics(cli: Cli, bad_logs: Path) -> None:
     for run in document["runs"]:
         check_run(run, metrics=True)
         assert {m["tag"] for m in run["metrics"]} >= set(grpo_tags(1))
+
+
+def test_a_guess_is_said_wherever_its_verdict_is(cli: Cli, tmp_path: Path) -> None:
+    rows = [x / 50 for x in range(100)] + [0.05, 0.06] * 40
+    log = tmp_path / "run.jsonl"
+    log.write_text("".join(f'{{"step": {i}, "ally_reward": {x}}}\n' for i, x in enumerate(rows)))
+    words = "guessed: ally_reward is reward, by its name"
+    text = cli("check", log).out
+    assert words in text
+    assert "; a guess: ally_reward" in text
+    assert "reward (guessed)" in cli("snapshot", log).out
+    (run,) = strict(cli("snapshot", log, "--json").out)["runs"]
+    assert run["guessed"] == [{"tag": "ally_reward", "metric": "reward.mean"}]
+    assert [f["evidence"]["guessed"] for f in run["findings"]] == [True] * len(run["findings"])
+    assert [m["guessed"] for m in run["metrics"]] == [True]
 
 
 def test_numbers_that_are_not_finite_are_null_and_counted(cli: Cli, bad_logs: Path) -> None:

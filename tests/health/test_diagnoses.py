@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -14,7 +15,7 @@ from rltui.core.level import Level
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.model import Diagnosed, Evidence, Finding, FindingState
 from rltui.health.rules import load_rules
-from rltui.health.symptoms import SETTING_CHANGED, symptoms
+from rltui.health.symptoms import SETTING_CHANGED, Symptom, symptoms
 from tests.builders import Tags, a_run
 
 METRICS = load_catalogue().metrics
@@ -314,3 +315,25 @@ def test_a_setting_that_went_back_was_the_cause() -> None:
     assert (setting.symptom.id, setting.until_step) == (SETTING_CHANGED, 39)
     assert diagnosed.leading is not None
     assert diagnosed.leading.symptom.id == "kl_spike"
+
+
+#: The sections of the Training Metrics Glossary, by what they are about; 12 lists symptoms.
+_SECTIONS = (
+    *("", "validation", "actor", "critic", "length", "preference", "reward_model", "turns"),
+    *("balance", "timing", "perf"),
+)
+
+
+@pytest.mark.parametrize("symptom", symptoms().values(), ids=lambda s: s.id)
+def test_a_cited_section_of_the_glossary_is_about_what_is_checked(symptom: Symptom) -> None:
+    glossary = re.sub(r"Telemetry, sections? \d+( and \d+)?", "", symptom.source)
+    found = re.findall(r"sections? (\d+)(?:\.\d)?(?: and (\d+))?", glossary)
+    numbers = {int(n) for pair in found for n in pair if n}
+    patterns = [m for c in symptom.checks for m in c.metrics]
+    shown_by = {sign.rule for sign in symptom.found}
+    patterns += [m for r in load_rules() if r.id in shown_by for v in r.variants for m in v.metrics]
+    checked = {
+        METRICS[key].category.value for key in METRICS for p in patterns if fnmatchcase(key, p)
+    }
+    checked |= {m.also.value for m in METRICS.values() if m.also and m.key in patterns}
+    assert {_SECTIONS[n] for n in numbers - {12}} <= checked

@@ -12,6 +12,9 @@ from rltui.present.kit import numbers
 
 Fact = float | int | str | None
 
+#: What a metric whose meaning is a guess rests on.
+GUESSED = "by its name; findings are at most watch, but for NaN"
+
 #: How the templates of rules call a limit; a field may have the same name.
 _LIMIT = re.compile(r"(?<!\{)\b(limit|floor)\b")
 
@@ -24,7 +27,8 @@ def summary(finding: Finding) -> str:
         return _state(finding)
     template = _limit_named(finding, finding.words.summary)
     again = "; the newest row is beyond it again" if finding.evidence.again else ""
-    return _filled(template, facts(finding.evidence)) + _others(finding.evidence) + again
+    said = _filled(template, facts(finding.evidence)) + _others(finding.evidence) + again
+    return f"{said}; a guess: {finding.tag}" if "guessed" in finding.evidence.row else said
 
 
 def short(finding: Finding) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rltui.catalogue import Catalogue
-from rltui.catalogue.model import Metric, TagInfo
+from rltui.catalogue.catalogue import GENERIC
+from rltui.catalogue.model import Explanation, Metric, Recognition, TagInfo
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.template import parse
@@ -24,7 +25,7 @@ from rltui.present.output.explain_symptom import symptom_document, symptom_lines
 
 Json = dict[str, Any]
 _WIDTH = 78
-#: Names of frameworks or tags that are listed without ``reasons``.
+#: Names of tags that are listed without ``reasons``.
 _SHOWN = 4
 _BETTER = {"up": "higher", "down": "lower", "inside": "inside its range", "none": ""}
 
@@ -47,7 +48,8 @@ def explain_document(
         }
     name = clean(name)
     found = catalogue.explain(name, framework)
-    if found.metric is None and not found.tags and name not in {*known, *symptoms()}:
+    nameless = not found.tags and all(info.metric is None for _, info in found.own)
+    if found.metric is None and nameless and name not in {*known, *symptoms()}:
         name = _by_title(catalogue, known, name)
         found = catalogue.explain(name, framework)
     document: Json = {"schema": "rltui.explain/1", "name": name}
@@ -56,8 +58,10 @@ def explain_document(
         document["logged_as"] = [
             {"framework": f, "pattern": p, "where": w} for f, p, w in found.patterns
         ]
-    if found.tags and name not in symptoms():
-        document["tags"] = [{"framework": f, **_tag(info)} for f, info in found.tags]
+    if name not in symptoms():
+        answers = _answers(found, known.values())
+        if any(x["metric"] for x in answers):
+            document["tags"] = answers
     if name in known:
         document["rule"] = _rule(known[name])
     if name in symptoms():
@@ -68,16 +72,7 @@ def explain_document(
             f"unknown name {name!r}: no tag, metric, rule or symptom"
             + (f"; did you mean {hint!r}?" if hint else "")
         )
-    readers = [
-        r
-        for r in known.values()
-        if any(
-            v.reads(k) is not None
-            for v in r.variants
-            for k in _keys(document)
-            if not v.remaining and not v.detector.finite_is_quiet
-        )
-    ]
+    readers = [r for r in known.values() if any(_readers([r], key) for key in _keys(document))]
     document["rules"] = {r.id: r.title for r in readers}
     if "metric" in document:
         document["unread"] = None if readers else why_unread(name)
@@ -101,7 +96,54 @@ def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str
 
 def _keys(document: Json) -> list[str]:
     keys = [document["metric"]["key"]] if "metric" in document else []
-    return keys + [t["metric"] for t in document.get("tags", ())]
+    return keys + [t["metric"] for t in document.get("tags", ()) if t["metric"]]
+
+
+def _answers(found: Explanation, rules: Iterable[Rule]) -> list[Json]:
+    """What a tag means in each framework that writes it, then in runs of no known one, where the
+    kind of training may decide; and the rules that judge it there."""
+    rules = tuple(rules)
+    answers = [
+        {
+            "framework": framework,
+            "scenarios": [],
+            **_tag(info),
+            "rules": _readers(rules, info.metric.key, framework) if info.metric else [],
+        }
+        for framework, info in found.tags
+        if framework != GENERIC
+    ]
+    several = len(found.own) > 1
+    for kinds, info in found.own:
+        runs = [Recognition(GENERIC, "", None, kind, ()) for kind in kinds]
+        key = info.metric.key if info.metric else ""
+        read = [_readers(rules, key, GENERIC, run) for run in runs] if key else []
+        answers.append(
+            {
+                "framework": GENERIC,
+                "scenarios": [kind.id for kind in kinds] if several else [],
+                **_tag(info),
+                "rules": list(dict.fromkeys(rule for ids in read for rule in ids)),
+            }
+        )
+    return answers
+
+
+def _readers(
+    rules: Iterable[Rule], key: str, framework: str = "", run: Recognition | None = None
+) -> list[str]:
+    """Ids of the rules that judge a metric, in runs of a framework, or in such a run."""
+    return [
+        rule.id
+        for rule in rules
+        if any(
+            v.reads(key) is not None
+            and not (v.remaining or v.detector.finite_is_quiet)
+            and (not framework or v.when.framework_fits(framework))
+            and (run is None or v.when.run_fits(run))
+            for v in rule.variants
+        )
+    ]
 
 
 def _metric(metric: Metric) -> Json:
@@ -129,6 +171,7 @@ def _tag(info: TagInfo) -> Json:
         "sign": info.sign,
         "scale": info.scale,
         "meaning": info.meaning,
+        "guessed": info.guessed,
         "matched_by": info.where,
         "source": info.source,
     }
@@ -209,14 +252,15 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
     if "metric" in document:
         lines += _metric_lines(document["metric"], document["logged_as"], reasons=reasons)
     shown = document.get("metric", {}).get("meaning")
-    for entry in _grouped(document.get("tags", ())):
-        if reasons or entry["meaning"] != shown:
-            lines += _tag_lines(entry, reasons=reasons)
+    groups = _grouped(document.get("tags", ()))
+    for group in groups:
+        if reasons or group[0]["meaning"] != shown or len(groups) > 1:
+            lines += _tag_lines(group, document["rules"], reasons=reasons)
     if "rule" in document:
         lines += _rule_lines(document["rule"], reasons=reasons)
     if "symptom" in document:
         lines += symptom_lines(document["symptom"], reasons=reasons)
-    if document["rules"] and "rule" not in document:
+    if document["rules"] and "rule" not in document and "metric" in document:
         names = ", ".join(f"{title} ({key})" for key, title in document["rules"].items())
         lines += ["", *wrap(f"judged by {names}", _WIDTH)]
     if document.get("unread"):
@@ -259,30 +303,41 @@ def _range(healthy: Json | None) -> str:
     return "" if healthy is None else sentences.bounds(healthy["low"], healthy["high"])
 
 
-def _grouped(tags: Iterable[Json]) -> list[Json]:
-    """Entries that are the same for several frameworks, once with all their names."""
-    groups: dict[tuple[object, ...], Json] = {}
+def _grouped(tags: Iterable[Json]) -> list[list[Json]]:
+    """Entries that are the same for several frameworks together."""
+    groups: dict[tuple[object, ...], list[Json]] = {}
     for entry in tags:
-        same = tuple(entry[k] for k in ("metric", "title", "unit", "sign", "meaning"))
-        held = groups.get(same)
-        if held is None:
-            groups[same] = dict(entry)
-        else:
-            held["framework"] += f", {entry['framework']}"
+        same = ("metric", "title", "unit", "sign", "meaning", "guessed")
+        groups.setdefault(tuple(entry[k] for k in same), []).append(entry)
     return list(groups.values())
 
 
-def _tag_lines(entry: Json, *, reasons: bool) -> list[str]:
+def _tag_lines(group: list[Json], rules: Mapping[str, str], *, reasons: bool) -> list[str]:
+    entry = group[0]
+    own = [x for x in group if x["framework"] == GENERIC]
+    kinds = ", ".join(kind for x in own for kind in x["scenarios"])
+    if entry["metric"] is None:
+        where = f" of kind {kinds}" if kinds else ""
+        text = f"In runs of no known framework{where} it means nothing by its name: it is shown "
+        return ["", *wrap(f"{text}under {entry['category']}, and no rule judges it.", _WIDTH)]
     unit = f", {entry['unit']}" if entry["unit"] else ""
     lines = ["", f"{entry['title']} ({entry['metric']}){unit}"]
     lines += [f"  {x}" for x in wrap(entry["meaning"], _WIDTH - 2)]
     if entry["sign"] < 0:
         lines.append("  logged with the opposite sign")
-    names = entry["framework"].split(", ")
-    few = reasons or len(names) <= _SHOWN
-    lines += _fact("logged by", ", ".join(names) if few else f"{len(names)} frameworks")
-    places = [("matched by", entry["matched_by"]), ("source", entry["source"])] if reasons else []
-    return lines + [line for name, text in places if text for line in _fact(name, text)]
+    names = [x["framework"] for x in group if x["framework"] != GENERIC]
+    names += [f"no known framework{f' ({kinds})' if kinds else ''}"] if own else []
+    read = dict.fromkeys(rule for x in group for rule in x["rules"])
+    patterns = dict.fromkeys(x["matched_by"].partition(" ")[2] for x in group)
+    facts = [
+        ("holds for", ", ".join(names)),
+        ("matched by", "" if reasons else ", ".join(patterns)),
+        ("guessed", sentences.GUESSED if entry["guessed"] else ""),
+        ("judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"),
+    ]
+    if reasons:
+        facts += [("matched by", x["matched_by"]) for x in group] + [("source", entry["source"])]
+    return lines + [line for name, text in facts if text for line in _fact(name, text)]
 
 
 def _rows(value: Any) -> str:

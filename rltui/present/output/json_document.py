@@ -149,6 +149,11 @@ def _entry(run: RunView) -> Json:
         "findings": [_finding(f) for f in report.findings] if report else [],
         "diagnoses": [_diagnosis(run, d) for d in _diagnoses(run)],
         "first_movers": [_move(run, m) for m in report.diagnosed.moves] if report else [],
+        "guessed": [
+            {"tag": tag, "metric": info.metric.key}
+            for tag, info in run.infos.items()
+            if info.guessed and info.metric
+        ],
         "suspects": [
             {"tag": s.tag, "low": s.low, "high": s.high}
             for s in (report.diagnosed.suspects if report else ())
@@ -324,6 +329,7 @@ def _metric(run: RunView, tag: str) -> Json:
         "category": info.category.value,
         "unit": info.unit,
         "direction": info.direction.value,
+        "guessed": info.guessed,
         "level": run.verdict.tag_level(tag).word,
         "count": series.count,
         "nonfinite": series.nonfinite,

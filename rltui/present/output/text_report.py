@@ -196,6 +196,11 @@ def _finding_lines(run: RunView) -> list[str]:
             if row.is_firing and (advice := advice_of(run, row.finding)):
                 lines.append(f"      next step: {advice}")
     lines += _moved_lines(run)
+    lines += [
+        f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"
+        for tag, info in run.infos.items()
+        if info.guessed and info.metric
+    ]
     lines += [f"    ahead: {ahead_sentence(run, p)}" for p in projections(run)]
     if not report.findings:
         count = len(report.judged)

@@ -60,6 +60,7 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     info, verdict, last = run.infos[tag], run.verdict, run.shown(tag).last
     if last is not None:
         yield "now", f"{numbers.value(last[2])} at {run.step_word} {numbers.step(last[0])}"
+    yield "guessed", sentences.GUESSED if info.guessed else ""
     yield "better", {Direction.UP: "higher", Direction.DOWN: "lower"}.get(info.direction, "")
     judgement = verdict.judgement(tag)
     bad = sentences.bad_limit(judgement)
