@@ -89,8 +89,6 @@ _SUITS: dict[str, tuple[str, ...] | frozenset[Category]] = {
     "policy": frozenset({Category.ACTOR, Category.HYPER}),
     **dict.fromkeys(("time", "timing", "perf", "performance", "throughput", "speed"), _SPEED),
 }
-#: Words that a reading may lack.
-LEFT_OUT = frozenset((*_NEUTRAL, *_SUITS, *_STATS, "seconds", "ms"))
 #: Words for the algorithm and its loop, the metrics that they may stand beside, and those of them
 #: that may stand at the end.
 _LOOP = word_set(
@@ -99,6 +97,8 @@ _LOOP = word_set(
 )
 _LOOPED = frozenset({Category.ACTOR, Category.CRITIC, Category.LENGTH, Category.HYPER})
 _TAILS = word_set("epoch step batch iteration update train training")
+#: Words that a reading may lack.
+LEFT_OUT = frozenset((*_NEUTRAL, *_SUITS, *_STATS, *_LOOP, *_TAILS, "seconds", "ms"))
 
 
 @dataclass(frozen=True, slots=True)
