@@ -96,6 +96,7 @@ def document(facts: ClusterFacts, error: str | None = None) -> dict[str, Any]:
         "platform": "x",
         "packages": {},
         "extras": {},
+        "missing": {},
         "terminal": {**terminal, "marker": "braille", "mouse": True, "environment": {}},
         "config": {"path": "c", "read": True, "errors": []},
         "formats": {"logs": [], "trackers": []},
