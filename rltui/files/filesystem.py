@@ -27,6 +27,13 @@ _LOCAL = frozenset(
         *("fuse.unionfs", "fuse.lxcfs"),
     }
 )
+#: Kinds that hold no files but what the kernel has to say, partly without end.
+_KERNEL = frozenset(
+    {
+        *("proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "debugfs", "tracefs", "bpf"),
+        *("securityfs", "configfs", "mqueue", "pstore", "binfmt_misc", "efivarfs", "nsfs"),
+    }
+)
 
 
 class Mounts:
@@ -57,6 +64,10 @@ class Mounts:
                 self._known = {}
             known = self._known[directory] = self.kind_of(directory) in _LOCAL
         return known
+
+    def is_kernel(self, path: Path) -> bool:
+        """Whether a path leads into the kernel (``/proc``, ``/sys``) instead of to files."""
+        return self.kind_of(path) in _KERNEL
 
     def kind_of(self, path: Path) -> str:
         """The system's name for the kind of file system that holds a path, links resolved

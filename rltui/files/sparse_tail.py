@@ -8,8 +8,12 @@ boundary waits for a while.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 
+#: Zeros that show a gap at the end of a file.
+GAP_BYTES = 1 << 12
 _PAGE_BYTES = 4096
 #: This many zeros are no part of a record's length field or of a small number.
 _LEAST_BYTES = 16
@@ -17,6 +21,20 @@ _LEAST = bytes(_LEAST_BYTES)
 #: Shortest run of zeros before a page boundary that counts as a gap.
 _LEAST_INNER = bytes(64)
 _NONZERO = re.compile(rb"[^\0]")
+
+
+def is_hole(descriptor: int, offset: int, status: os.stat_result) -> bool:
+    """Whether a file has no data from ``offset`` to its end, as its file system says: gigabytes of
+    zeros need not be read. False where it does not say."""
+    if offset + GAP_BYTES > status.st_size or status.st_blocks * 512 >= status.st_size:
+        return False
+    try:
+        os.lseek(descriptor, offset, os.SEEK_DATA)
+    except OSError as error:
+        return error.errno == errno.ENXIO
+    except AttributeError:  # not on every system
+        return False
+    return False
 
 
 def dense_length(data: bytes, offset: int, *, inner: bool) -> int:

@@ -31,7 +31,7 @@ from rltui.core.address import is_remote
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.files.fingerprint import Fingerprint
-from rltui.files.sparse_tail import dense_length
+from rltui.files.sparse_tail import GAP_BYTES, dense_length, is_hole
 from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
 
 #: Polls that must find the file shorter than what was read until it counts as truncated.
@@ -237,7 +237,8 @@ class Tail:
             return _NOTHING
         start = 0 if started_over else self.offset
         wanted = min(budget_bytes, max(0, status.st_size - start))
-        data = os.pread(descriptor, wanted, start)
+        hole = is_hole(descriptor, start, status)
+        data = bytes(min(wanted, GAP_BYTES)) if hole else os.pread(descriptor, wanted, start)
         # any call above may fail: nothing of this object has changed so far
         notes = self._trouble.over()
         if started_over:
@@ -245,7 +246,7 @@ class Tail:
                 notes = ((Level.WATCH, f"{started_over}; read again from its start"),)
             self._start_over()
         keep, until = len(data), math.inf
-        ended = start + keep >= status.st_size
+        ended = hole or start + keep >= status.st_size
         if keep and ended:
             recent = self._read_once and self._changed_recently(status)
             keep, until, gap = self._before_gap(data, patient=recent)

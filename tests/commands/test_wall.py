@@ -158,3 +158,13 @@ def test_a_log_whose_step_stands_still(cli: Cli, tmp_path: Path, steps: list[int
     found = cli("check", log)
     assert found.code in (0, 1)
     assert not found.err
+
+
+@pytest.mark.skipif(not Path("/proc/self/mountinfo").exists(), reason="Linux alone has it")
+def test_links_into_the_kernel_are_not_followed(cli: Cli, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "runs" / "a.jsonl", grpo_tags(40))
+    for name in ("proc", "sys"):
+        (tmp_path / "runs" / name).symlink_to(f"/{name}")
+    found = cli("check", "--json", tmp_path / "runs")
+    assert found.code == 0
+    assert [run["run"] for run in json.loads(found.out)["runs"]] == ["a"]

@@ -17,6 +17,7 @@ from pathlib import Path
 from rltui.core.address import is_remote
 from rltui.files.disk import Entry, Status, expect, listing
 from rltui.files.disk import status as status_of
+from rltui.files.filesystem import Mounts
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats import HEAD_BYTES, Format, Options
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
@@ -140,6 +141,8 @@ class Walk:
         self._pending = deque([Place(logdir, "", 0)])
         self._linked: deque[Place] = deque()
         """Directories behind links come last, so that a real path gives the name."""
+        self._kernel: dict[int, bool] = {}
+        """Device -> whether it is a file system of the kernel."""
         self._later: list[tuple[Place, Path, Status, list[Format]]] = []
         """Logs by their names whose rows may lie further than where they were searched."""
         self._strangers = Strangers(walker.formats, walker.heads)
@@ -198,6 +201,13 @@ class Walk:
         place.opened[suffix] = place.opened.get(suffix, 0) + 1
         return next((f for f in forms if self._walker.heads.claims(f, path, status)), None)
 
+    def _is_kernel(self, path: Path, device: int) -> bool:
+        """Whether a link or a mount leads into the kernel, whose files may have no end."""
+        known = self._kernel.get(device)
+        if known is None:
+            known = self._kernel[device] = not is_remote(path) and Mounts().is_kernel(path)
+        return known
+
     # -- one directory ------------------------------------------------------------------------
 
     def _search(self, place: Place) -> None:
@@ -212,6 +222,8 @@ class Walk:
             if identity in self._seen:
                 return
             self._seen.add(identity)
+            if place.depth and self._is_kernel(place.path, status.st_dev):
+                return
             entries = self._entries(place.path)
         except OSError as error:
             if not place.depth:
