@@ -44,7 +44,7 @@ class Coverage:
 def faults(info: TagInfo) -> tuple[str, ...]:
     """What is missing from the meaning of a tag; empty for a known one."""
     out = []
-    if info.metric is None:
+    if info.metric is None or info.guessed:
         out.append("no metric")
     if info.category is Category.OTHER:
         out.append("other")
