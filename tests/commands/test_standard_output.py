@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +16,8 @@ from rltui.cli import main
 from rltui.commands import NAMES
 
 ROOT = Path(__file__).parents[2]
-LOGS = str(ROOT / "tests/fixtures/labelled/verl/grpo_kl_blowup")
+LOGS = "LOGS"
+WHERE = str(ROOT / "tests/fixtures/labelled/verl/grpo_kl_blowup")
 #: What each verb prints on standard output without a terminal, and its exit code.
 COMMANDS = [
     ("watch --help", 0),
@@ -40,9 +42,7 @@ COMMANDS = [
     ("--version", 0),
     ("--print-completion bash", 0),
 ]
-every_command = pytest.mark.parametrize(
-    ("command", "code"), COMMANDS, ids=[c.replace(LOGS, "LOGS") for c, _ in COMMANDS]
-)
+every_command = pytest.mark.parametrize(("command", "code"), COMMANDS, ids=[c for c, _ in COMMANDS])
 
 Replace = Callable[[str, int], None]
 
@@ -62,7 +62,7 @@ def led_to(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replace]:
 
 def code_of(command: str) -> int:
     try:
-        return main(command.split(" "))
+        return main([WHERE if word == LOGS else word for word in command.split(" ")])
     except SystemExit as left:
         return int(left.code or 0)
 
@@ -107,7 +107,7 @@ def test_messages_that_nobody_can_read_change_nothing(
 @pytest.mark.parametrize("command", ["check LOGS", "export LOGS", "--version", "demo --list"])
 def test_a_closed_standard_output_is_an_error(command: str) -> None:
     """In a process: the number is free for the next file, a log, unless something takes it."""
-    words = command.replace("LOGS", LOGS)
+    words = command.replace(LOGS, shlex.quote(WHERE))
     shell = f'"{sys.executable}" -m rltui {words} >&-'
     done = subprocess.run(
         ["sh", "-c", shell], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False

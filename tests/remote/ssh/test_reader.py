@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -112,7 +113,7 @@ def test_who_does_not_introduce_itself_is_not_heard(
         "writer.flush()\n"
         "sys.stdin.read()\n"
     )
-    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", f"{sys.executable} {script} #")
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", f"{shlex.join([sys.executable, str(script)])} #")
     with pytest.raises(UnreachableError, match="did not introduce itself"):
         reader_of(f"node7:{tmp_path}").scan()
 
