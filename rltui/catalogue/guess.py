@@ -51,6 +51,8 @@ _WEAK: tuple[tuple[Category, frozenset[str]], ...] = tuple(
         (_C.HYPER, "batch size eps alpha learning"),
     )
 )
+
+
 def _ranked(
     table: tuple[tuple[Category, frozenset[str]], ...],
 ) -> dict[str, tuple[int, Category]]:

@@ -82,9 +82,7 @@ def make_plan(
     return tuple(tasks)
 
 
-def _tags_of(
-    variant: Variant, logged: _Logged, infos: Mapping[str, TagInfo]
-) -> tuple[str, ...]:
+def _tags_of(variant: Variant, logged: _Logged, infos: Mapping[str, TagInfo]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for key in logged.matching(variant.metrics):
         fitting = [t for t in logged.by_key[key] if variant.when.tag_fits(infos[t])]

@@ -201,7 +201,8 @@ class Lineage:
         ):
             return known.series
         if len(self.branches) == 1 and not self.copies:
-            branch, points = self.branches[0], self.branches[0].points(tag)
+            branch: Branch | None = self.branches[0]
+            points = self.branches[0].points(tag)
             found, alone = Series.of(tag, by_step(points), (), _NONE), is_sorted(points[0])
         else:
             found, branch = self._assemble(tag), self._appended_to(tag)

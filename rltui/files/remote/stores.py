@@ -81,4 +81,7 @@ def filesystem_of(path: RemotePath) -> Any:
     # tracebacks among it, over the screen. A debug log gets it all the same.
     package = get_filesystem_class(path.scheme).__module__.partition(".")[0]
     logging.getLogger(package).addHandler(_SILENT)
-    return url_to_fs(str(path), use_listings_cache=False, skip_instance_cache=True)[0]
+    options = {"use_listings_cache": False, "skip_instance_cache": True}
+    if path.scheme in ("http", "https"):
+        return importlib.import_module("rltui.files.remote.web").BoundedWeb(**options)
+    return url_to_fs(str(path), **options)[0]
