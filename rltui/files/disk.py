@@ -76,6 +76,9 @@ class Store(Protocol):
     def expect(self, directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:
         """See :func:`expect`."""
 
+    def is_spent(self, *, begins: bool = False) -> bool:
+        """See :func:`is_spent`."""
+
     def costs(self) -> RemoteCosts | None:
         """What was asked; None where nobody counts."""
 
@@ -107,6 +110,11 @@ def expect(directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:
     ``wanted`` names be read. Only a server makes use of that. Never raises."""
     if is_remote(directories[0]):
         _store(directories[0]).expect(directories, wanted)
+
+
+def is_spent(path: Path, *, begins: bool = False) -> bool:
+    """Whether a search has asked a server for as much as it may; ``begins``: it has yet to ask."""
+    return is_remote(path) and _store(path).is_spent(begins=begins)
 
 
 @contextmanager

@@ -31,9 +31,11 @@ from rltui.core.address import is_remote
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.files.fingerprint import Fingerprint
-from rltui.files.sparse_tail import GAP_BYTES, dense_length, is_hole
+from rltui.files.sparse_tail import dense_length, end_of_data, read_piece
 from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
 
+#: Of ``st_blocks``, whatever the file system's own are.
+_BLOCK_BYTES = 512
 #: Polls that must find the file shorter than what was read until it counts as truncated.
 _PATIENCE = 8
 #: Longest time between two ticks of the clock of a file system (FAT).
@@ -217,17 +219,18 @@ class Tail:
         """The next piece of a document, or the first one when the document has changed."""
         stamp = _stamp_of(status)
         same = stamp == self._stamp
-        if same and self.offset >= self.size and self.checksum == _checksum(descriptor):
+        size = end_of_data(descriptor, status.st_size, status.st_blocks * _BLOCK_BYTES)
+        if same and self.offset >= size and self.checksum == _checksum(descriptor, size):
             self._again = math.inf
             return _NOTHING
-        started_over = bool(self.offset) and not (same and self.offset < self.size)
+        started_over = bool(self.offset) and not (same and self.offset < size)
         start = 0 if started_over else self.offset
-        wanted = min(budget_bytes, max(0, status.st_size - start))
+        wanted = min(budget_bytes, max(0, size - start))
         data = os.pread(descriptor, wanted, start)
         notes = self._trouble.over()
         if started_over:
             self._start_over()
-        ended = start + len(data) >= status.st_size
+        ended = start + len(data) >= size
         return self._took(data, status, ended, started_over, notes)
 
     def _read_on(self, descriptor: int, status: os.stat_result, budget_bytes: int) -> Polled:
@@ -236,9 +239,8 @@ class Tail:
         if started_over is None:
             return _NOTHING
         start = 0 if started_over else self.offset
-        wanted = min(budget_bytes, max(0, status.st_size - start))
-        hole = is_hole(descriptor, start, status)
-        data = bytes(min(wanted, GAP_BYTES)) if hole else os.pread(descriptor, wanted, start)
+        stored = status.st_blocks * _BLOCK_BYTES
+        data, ended = read_piece(descriptor, start, budget_bytes, status.st_size, stored)
         # any call above may fail: nothing of this object has changed so far
         notes = self._trouble.over()
         if started_over:
@@ -246,7 +248,6 @@ class Tail:
                 notes = ((Level.WATCH, f"{started_over}; read again from its start"),)
             self._start_over()
         keep, until = len(data), math.inf
-        ended = hole or start + keep >= status.st_size
         if keep and ended:
             recent = self._read_once and self._changed_recently(status)
             keep, until, gap = self._before_gap(data, patient=recent)
@@ -341,9 +342,9 @@ def _stamp_of(status: os.stat_result) -> Stamp:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _checksum(descriptor: int) -> int:
-    """Checksum of a whole file. Raises OSError."""
+def _checksum(descriptor: int, size: int) -> int:
+    """Checksum of the first ``size`` bytes of a file. Raises OSError."""
     checksum = offset = 0
-    while data := os.pread(descriptor, 1 << 20, offset):
+    while data := os.pread(descriptor, min(1 << 20, size - offset), offset):
         checksum, offset = zlib.crc32(data, checksum), offset + len(data)
     return checksum

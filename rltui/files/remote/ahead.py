@@ -55,6 +55,10 @@ class News:
         """The next read of a file will be from ``begin`` to its end, when its stamp changes."""
         self._followed[path] = begin, stamp
 
+    def follows(self, path: Path) -> bool:
+        """Whether a file is followed."""
+        return path in self._followed
+
     def round(self, path: Path, known: Known) -> list[tuple[Path, int, int]]:
         """The ranges of other files to ask for with one of ``path``."""
         found: list[tuple[Path, int, int]] = []

@@ -51,6 +51,10 @@ class RangeError(OSError):
     """A range lies behind the end of the file."""
 
 
+class BoundError(OSError):
+    """One path of a server takes more than it may: what it sends, where it leads."""
+
+
 #: What asyncio says in the place of the reason, with an address as Python writes it.
 _OF_ASYNCIO = "Connect call failed"
 
@@ -58,6 +62,9 @@ _OF_ASYNCIO = "Connect call failed"
 def translated(error: Exception) -> OSError:
     """The error of a library as one of ours, or as FileNotFoundError or PermissionError."""
     causes = list(_causes(error))
+    bound = next((c for c in causes if isinstance(c, BoundError)), None)
+    if bound is not None:
+        return BoundError(bound.errno, redacted(bound.strerror or ""))
     statuses = {s for c in causes if (s := _http_status(c))}
     if statuses & _THROTTLED or any(_THROTTLES.search(str(c)) for c in causes):
         return ThrottledError(errno.EBUSY, "the server asks for fewer requests")
@@ -68,9 +75,10 @@ def translated(error: Exception) -> OSError:
     cut_off = next((c for c in causes if _is_cut_off(c)), None)  # fsspec may call that missing
     if statuses & _MISSING or (cut_off is None and any(isinstance(c, _ABSENT) for c in causes)):
         return FileNotFoundError(errno.ENOENT, "no such file or directory")
+    said = shown((isinstance(error, _ABSENT) and cut_off) or error)
     if any(_NO_CREDENTIALS.search(type(c).__name__) for c in causes):
-        return StoreError(errno.EACCES, f"no valid credentials ({shown(error)})")
-    return StoreError(errno.EIO, shown((isinstance(error, _ABSENT) and cut_off) or error))
+        said = f"no valid credentials ({said})"
+    return StoreError(errno.EIO, said)
 
 
 def shown(error: BaseException) -> str:

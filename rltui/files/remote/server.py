@@ -31,6 +31,9 @@ _WHOLE = "sends whole files only: each read costs all of the file"
 #: ask, and that takes a second request.
 _SLASH = {"http": "/", "https": "/"}
 
+#: Names that a directory may have, and notes that are kept.
+MOST_NAMES, _MOST_NOTES = 100_000, 100
+
 Info = dict[str, Any]
 #: A path, its first byte, and the one behind the last (None: to the end).
 Range = tuple[Path, int, int | None]
@@ -50,8 +53,8 @@ class RemoteServer:
         self.root = RemotePath(*address.parts[:2])
         self.clock: Clock = SystemClock()
         self.count = RequestCount()
-        self.notes: tuple[Note, ...] = ()
-        """What is wrong with the server, or is over."""
+        self._state: tuple[Note, ...] = ()
+        self._bounds: dict[tuple[Path, str], Note] = {}
         self._address = address
         self._open = open_filesystem
         self._fs: Any = None
@@ -62,6 +65,16 @@ class RemoteServer:
         self._lock = threading.RLock()
 
     @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is wrong with the server, or is over, and what it has more of than is read."""
+        return (*self._state, *self._bounds.values())
+
+    def limit(self, path: Path, message: str) -> None:
+        """Note that not all that there is at a path is read."""
+        if len(self._bounds) < _MOST_NOTES:
+            self._bounds[path, message] = Note(path, None, Level.WATCH, message)
+
+    @property
     def asks_together(self) -> bool:
         """Whether several questions take little longer than one."""
         return self._fs is not None and bool(self._fs.async_impl)
@@ -69,13 +82,21 @@ class RemoteServer:
     def lists(self, paths: Sequence[Path]) -> list[list[Info] | OSError]:
         """The names in directories. Raises StoreError."""
         asked: list[tuple[Path, dict[str, Any]]] = [(p, {"detail": True}) for p in paths]
-        found = self._round("ls", asked, _SLASH.get(self.root.scheme, ""))
+        ending = _SLASH.get(self.root.scheme, "")
+        found = self._round("ls", asked, ending)
         lost = [n for n, names in enumerate(found) if isinstance(names, FileNotFoundError)]
         if lost and self.root.scheme in _SLASH:
             for n, names in zip(lost, self._round("ls", [asked[n] for n in lost]), strict=True):
                 found[n] = names
-        for answer in found:
+        cut_short = getattr(self._fs, "noted", {})
+        for path, answer in zip(paths, found, strict=True):
             self.count.listed(len(answer) if isinstance(answer, list) else 1)
+            if isinstance(answer, list) and len(answer) > MOST_NAMES:
+                del answer[MOST_NAMES:]
+                self.limit(path, f"lists more than {MOST_NAMES:,} names: the others are not read")
+            for name in (self.name_of(path), self.name_of(path) + ending):
+                if name in cut_short:
+                    self.limit(path, f"{cut_short.pop(name)}: the others are not read")
         return found
 
     def tree(self, top: Path) -> dict[str, Info] | OSError:
@@ -107,11 +128,12 @@ class RemoteServer:
 
     def _cut(self, data: bytes, begin: int, end: int | None) -> bytes:
         self.count.read(len(data))
-        if end is None or len(data) <= end - begin:
+        whole = end is not None and len(data) > end - begin
+        if not (whole or getattr(self._fs, "sent_whole", False)):
             return data
         self.count.whole_files = True
-        self.notes = self.notes or (Note(self.root, None, Level.OK, _WHOLE),)
-        return data[begin:end]
+        self._state = self._state or (Note(self.root, None, Level.OK, _WHOLE),)
+        return data[begin:end] if whole else data
 
     def _round(
         self, method: str, asked: Sequence[tuple[Path, dict[str, Any]]], ending: str = ""
@@ -148,7 +170,7 @@ class RemoteServer:
         at = time.strftime("%H:%M:%S", time.localtime(self._since))
         what = f"cannot be read since {at}: {self._wrong}"
         note = f"{what}; what was read is kept, and it is tried again"
-        self.notes = (Note(self.root, None, Level.WATCH, note),)
+        self._state = (Note(self.root, None, Level.WATCH, note),)
         if self._fs is not None and not self._fs.async_impl:
             self._fs = None  # a connection that broke does not come back
 
@@ -156,7 +178,7 @@ class RemoteServer:
         self._backoff.over()
         if self._wrong:
             self._wrong = ""
-            self.notes = (Note(self.root, None, Level.OK, READABLE),)
+            self._state = (Note(self.root, None, Level.OK, READABLE),)
 
 
 def _together(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:

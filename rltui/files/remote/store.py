@@ -39,6 +39,13 @@ _SKEW_S = 60.0
 _ROUND = 128
 _MISSING = FileNotFoundError(errno.ENOENT, "no such file or directory")
 
+#: Requests of one search to a web server about what was not known before.
+_WEB, MOST_SEARCHED = ("http", "https"), 2000
+_SPENT = (
+    f"the search ended after {MOST_SEARCHED:,} requests: there may be more logs; name a directory "
+    "further down"
+)
+
 Names = dict[str, RemoteStatus]
 #: Asks about some paths; an OSError in the place of an answer concerns that path alone.
 AskAll = Callable[[Sequence[Path]], list[Names | OSError]]
@@ -57,6 +64,8 @@ class RemoteStore:
         self._files: dict[Path, Answer] = {}
         self._beginnings = Beginnings()
         self._news = News()
+        self._search_cost = 0
+        """Requests of a search about what was not known before."""
         self._lock = threading.RLock()
 
     def use(self, clock: Clock, pace_s: float) -> None:
@@ -76,6 +85,17 @@ class RemoteStore:
     def notes(self) -> tuple[Note, ...]:
         """What is wrong with the server, or is over."""
         return self._server.notes
+
+    def is_spent(self, *, begins: bool = False) -> bool:
+        """Whether a search is to ask for nothing new: a web server may make names up without end.
+        One that ``begins`` may ask again, unless the one before was ended by this."""
+        root = self._server.root
+        spent = root.scheme in _WEB and self._search_cost >= MOST_SEARCHED
+        if spent:
+            self._server.limit(root, _SPENT)
+        elif begins:
+            self._search_cost = 0
+        return spent
 
     def costs(self) -> RemoteCosts:
         """What was asked so far, and what following it will cost. Does no I/O."""
@@ -140,6 +160,8 @@ class RemoteStore:
         names be read. Asks for all of that at once where that is quicker. Never raises."""
         with self._lock:
             fresh = [p for p in directories if p not in self._directories]
+            if self.is_spent():
+                return
             if not self._server.asks_together or len(fresh) < 2:
                 return
             try:
@@ -180,6 +202,7 @@ class RemoteStore:
     def _read_together(self, ranges: Sequence[Range]) -> bytes:
         """Read some ranges, keep them, and return the first. Raises its OSError."""
         states = [self._known(path) for path, _, _ in ranges]
+        self._search_cost += sum(not self._news.follows(path) for path, _, _ in ranges)
         answers = self._server.ranges(ranges) if ranges else [b""]
         for (path, begin, _), status, data in zip(ranges, states, answers, strict=False):
             if isinstance(data, OSError) or status is None:
@@ -280,6 +303,7 @@ class RemoteStore:
 
     def _renew(self, known: dict[Path, Answer], paths: Sequence[Path], ask: AskAll) -> None:
         """Ask about some paths. Raises StoreError."""
+        self._search_cost += sum(p not in known for p in paths)
         answers = ask(paths)
         now, wall = self.monotonic(), self._server.clock.now()
         for path, found in zip(paths, answers, strict=True):

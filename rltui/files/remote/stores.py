@@ -92,4 +92,7 @@ def filesystem_of(path: RemotePath) -> Any:
     logging.getLogger(package.partition(".")[0]).addHandler(_SILENT)
     if by_sftp:
         return importlib.import_module("rltui.files.remote.sftp").connected(path)
-    return url_to_fs(str(path), use_listings_cache=False, skip_instance_cache=True)[0]
+    options = {"use_listings_cache": False, "skip_instance_cache": True}
+    if path.scheme in ("http", "https"):
+        return importlib.import_module("rltui.files.remote.web").BoundedWeb(**options)
+    return url_to_fs(str(path), **options)[0]

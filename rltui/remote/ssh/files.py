@@ -109,6 +109,10 @@ class SshFiles:
             return ()
         return (Note(self._root, None, Level.WATCH, self._why),)
 
+    def is_spent(self, *, begins: bool = False) -> bool:  # noqa: ARG002 - as of Store
+        """False: the user's own host makes nothing up."""
+        return False
+
     def costs(self) -> None:
         """None: it is no server that counts requests."""
 

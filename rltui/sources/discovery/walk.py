@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from rltui.core.address import is_remote
-from rltui.files.disk import Entry, Status, expect, listing
+from rltui.files.disk import Entry, Status, expect, is_spent, listing
 from rltui.files.disk import status as status_of
 from rltui.files.filesystem import Mounts
 from rltui.files.trouble import MISSING, is_missing, reason_of
@@ -213,6 +213,8 @@ class Walk:
     def _search(self, place: Place) -> None:
         self._walker.go_on()
         tree = self.tree
+        if is_spent(place.path, begins=not place.depth) and place.depth:
+            return
         if is_remote(place.path):
             following = (p.path for p in islice(self._pending, _EXPECTED))
             expect([place.path, *following], self._reads_head)
@@ -254,6 +256,8 @@ class Walk:
     def _visit(self, place: Place, entry: Entry) -> OSError | None:
         """Sort one directory entry into the tree; the error of one that cannot be read."""
         self._walker.go_on()
+        if is_spent(place.path):
+            return None
         try:
             self._sort(place, entry)
         except OSError as error:
