@@ -86,6 +86,17 @@ class Decoded:
         )
 
 
+class Refusal(NamedTuple):
+    """Why a format does not claim a file."""
+
+    reason: str
+    """For people."""
+    final: bool = False
+    """Whether that is so however the file grows."""
+    lost: bool = False
+    """Whether the file looks like the log of a training all the same."""
+
+
 class Belonging(Enum):
     """How the files of a format in one directory belong together."""
 
@@ -221,10 +232,9 @@ class Format(ABC):
         """The text of a whole packed log whose rows may lie ``anywhere``; empty for all others."""
         return b""
 
-    def refusal(self, head: bytes, options: Options) -> tuple[str, bool]:
-        """Why a file with this head is not claimed, for people, and whether that is final,
-        however the file grows."""
-        return (self.lacks if head.strip() else "empty so far"), False
+    def refusal(self, head: bytes, options: Options) -> Refusal:
+        """Why a file with this head is not claimed."""
+        return Refusal(self.lacks if head.strip() else "empty so far")
 
     @abstractmethod
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:

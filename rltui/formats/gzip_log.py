@@ -10,7 +10,16 @@ import zlib
 from pathlib import Path
 
 from rltui.core.level import Level
-from rltui.formats.base import HEAD_BYTES, Belonging, Decoded, Decoder, Format, NoteBook, Options
+from rltui.formats.base import (
+    HEAD_BYTES,
+    Belonging,
+    Decoded,
+    Decoder,
+    Format,
+    NoteBook,
+    Options,
+    Refusal,
+)
 
 SUFFIX = ".gz"
 #: Unpacked bytes of one piece, and of one call: the rest is held for the next one.
@@ -55,7 +64,7 @@ class Gzipped(Format):
             return b""
         return text if unpack.eof else b""
 
-    def refusal(self, head: bytes, options: Options) -> tuple[str, bool]:
+    def refusal(self, head: bytes, options: Options) -> Refusal:
         return self._inner.refusal(_beginning(head, HEAD_BYTES), options)
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:

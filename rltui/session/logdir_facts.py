@@ -12,9 +12,10 @@ from rltui.core.address import RAY, RemotePath, is_streamed
 from rltui.core.batch import Note, RunKey
 from rltui.core.clock import SystemClock
 from rltui.core.errors import RltuiError, SourceError, UnreachableError
-from rltui.files.disk import connect, costs
+from rltui.core.level import Level
+from rltui.files.disk import connect, costs, opened
 from rltui.files.filesystem import Mounts
-from rltui.formats import Options
+from rltui.formats import HEAD_BYTES, Options
 from rltui.health.job_log import JobLogs
 from rltui.remote import Wishes, open_reader
 from rltui.sources.discovery.logdir import RunFinder
@@ -24,6 +25,10 @@ from rltui.sources.follow.notifier import Notifier
 if TYPE_CHECKING:
     from rltui.files.remote.requests import RemoteCosts
     from rltui.remote.ray.survey import ClusterFacts
+
+
+#: Files of runs whose first lines are read for what is wrong in them.
+_LOOKED_INTO = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,27 @@ def logdir_facts(
         why += _unwatched([d for d, _ in found.directories])
     files = [f.path for r in found.runs for f in r.files]
     unreadable = tuple(p for p in dict.fromkeys(files) if not os.access(p, os.R_OK))
-    return LogdirFacts(path, kind, woken, why, found.runs, unreadable, *_not_read(found))
+    not_read, more = _not_read(found)
+    not_read += _lost_lines(found.runs, Options(step_keys=tuple(step_keys)))
+    return LogdirFacts(path, kind, woken, why, found.runs, unreadable, not_read, more)
+
+
+def _lost_lines(runs: Sequence[RunFiles], options: Options) -> tuple[Note, ...]:
+    """The first trouble of each of the first files near its beginning."""
+    lost = []
+    for file in [f for run in runs for f in run.files][:_LOOKED_INTO]:
+        if file.format is None or file.format.document:
+            continue
+        try:
+            with opened(file.path) as read:
+                head = read(HEAD_BYTES, 0)
+        except OSError:
+            continue
+        notes = file.format.decoder(options, file.path).feed(head).notes
+        lost += [
+            Note(file.path, n.offset, n.level, n.message) for n in notes if n.level >= Level.WATCH
+        ][:1]
+    return tuple(lost)
 
 
 def _elsewhere(path: RemotePath, step_keys: Sequence[str], pace_s: float) -> LogdirFacts:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.core.block import Block
-from rltui.formats.base import Belonging, Decoder, Format, Options, RowSearch
+from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal, RowSearch
+from rltui.formats.figure_lines import NO_ROWS, figure_lines
 
 if TYPE_CHECKING:
     from rltui.formats.console.console_decoder import ConsoleDecoder
@@ -100,6 +101,13 @@ class Console(Format):
         decoded = decoder.feed(head, more=True).then(decoder.finish())
         blocks = (item for item in decoded.items if isinstance(item, Block))
         return len({int(step) for block in blocks for step in block.steps}) >= _PLAIN_ROWS
+
+    def refusal(self, head: bytes, options: Options) -> Refusal:
+        """Which lines have figures, and no row is among them."""
+        found = figure_lines(head)
+        if found is None:
+            return super().refusal(head, options)
+        return Refusal(found.lost(NO_ROWS), lost=True)
 
     def row_search(self) -> RowSearch:
         from rltui.formats.console.console_decoder import ConsoleDecoder

@@ -8,7 +8,9 @@ the dialects that found any remain.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.console.boxed_table import BoxedTable
@@ -30,6 +32,7 @@ from rltui.formats.console.sample_factory import SampleFactory
 from rltui.formats.console.terminal_tail import TerminalTail
 from rltui.formats.console.transformers import Transformers
 from rltui.formats.console.verl import Verl
+from rltui.formats.figure_lines import NO_ROWS, figure_lines
 from rltui.formats.last_line import LastLine
 
 #: The byte order mark that some Windows shells write first.
@@ -40,6 +43,9 @@ _GUESSED = 1 << 25
 _ENOUGH, _MOST_RANKS = 3, 64
 #: Rows after which the dialects without any are dropped.
 _SETTLED = 20
+#: Bytes of the end of a log in which lines that became no rows are looked for, and how many of
+#: such lines are worth a word: a log prints some results on its way.
+_LEAST_LOOK, _MOST_LOOK, _LEAST_LOST = 1 << 10, 1 << 14, 20
 
 
 def dialects() -> list[Dialect]:
@@ -93,6 +99,9 @@ class ConsoleDecoder(LastLine):
         """Whether the tail has changed since it was returned."""
         self._total: int | None = None
         self._row_end: int | None = None
+        self._tags: set[str] = set()
+        """With rows, as long as lines that became none are looked for."""
+        self._looked = False
 
     @property
     def found(self) -> bool:
@@ -112,7 +121,25 @@ class ConsoleDecoder(LastLine):
         else:
             self._wait(data)
         self._screen.feed(data, self._row_end)
-        return self._decoded(before, more=more)
+        decoded = self._decoded(before, more=more)
+        return decoded if self._looked else self._look(data, decoded, more=more)
+
+    def _look(self, data: bytes, decoded: Decoded, *, more: bool) -> Decoded:
+        """Once, at the end of what was written when it was first read: say whether most lines
+        with figures became no rows."""
+        for item in decoded.items:
+            if isinstance(item, Block):
+                self._tags.update(item.tags)
+        if more or len(data) < _LEAST_LOOK or not self._tags:
+            return decoded
+        self._looked = True
+        lost = figure_lines(data[-_MOST_LOOK:], self._tags)
+        self._tags = set()
+        if lost is None or lost.lines < _LEAST_LOST * max(decoded.records / 2, 1):
+            return decoded
+        offset = self._offset + self._have - len(data[-_MOST_LOOK:]) + lost.offset
+        self._notes.add(offset, lost.lost(NO_ROWS, where=False))
+        return replace(decoded, notes=decoded.notes + self._notes.take())
 
     def _close(self) -> Decoded:
         before = self._rows.taken

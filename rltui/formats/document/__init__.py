@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rltui.formats.base import Belonging, Decoder, Format, Options
+from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal
+from rltui.formats.figure_lines import figure_lines
 
 #: JSON files of well-known programs, none of them a log.
 _OTHERS = re.compile(
@@ -27,6 +28,12 @@ _WORDS = (
 #: Names of logs, and those that do not identify a run.
 _LOG = re.compile(rf"(.*[_.-])?{_WORDS}([_.-].*)?\.json", re.IGNORECASE)
 _NAMELESS = re.compile(rf"{_WORDS}([_-]?{_WORDS})*\.json", re.IGNORECASE)
+
+#: Counters with numbers: this many show that a document is the course of a training.
+_COUNTED = re.compile(
+    rb'"[^"\n]{0,40}(?:step|epoch|iter|episode)[^"\n]{0,20}"\s*:\s*\d', re.IGNORECASE
+)
+_LEAST = 3
 
 
 class JsonDocument(Format):
@@ -61,9 +68,14 @@ class JsonDocument(Format):
         is_log = _LOG.fullmatch(path.name) is not None
         return holds_history(head, (options or Options()).step_keys, is_log=is_log)
 
-    def refusal(self, head: bytes, options: Options) -> tuple[str, bool]:
+    def refusal(self, head: bytes, options: Options) -> Refusal:
         """A document with hardly anything in it may become a log."""
-        return self.lacks, len(head) > 64
+        found = figure_lines(head)
+        from rltui.formats.jsonl.claim import texts_in
+
+        if found is None or texts_in(head) or len(_COUNTED.findall(head)) < _LEAST:
+            return Refusal(self.lacks, len(head) > 64)
+        return Refusal(found.lost("no list of rows or of numbers"), len(head) > 64, lost=True)
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         from rltui.formats.document.document_decoder import DocumentDecoder

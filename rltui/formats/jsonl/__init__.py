@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from rltui.formats.base import Belonging, Decoder, Format, Options, Sampler
+from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal, Sampler
 
 _SUFFIXES = (".jsonl", ".ndjson")
 #: JSON lines with the suffix of JSON: SB3 (``progress<suffix>.json``), Ray Tune, detectron2, mm.
@@ -65,7 +65,7 @@ class JsonLines(Format):
         telling = _TELLING.fullmatch(path.name) is not None
         return holds_metrics(head, (options or Options()).step_keys, telling=telling)
 
-    def refusal(self, head: bytes, options: Options) -> tuple[str, bool]:
+    def refusal(self, head: bytes, options: Options) -> Refusal:
         """By the first row, which further bytes cannot change once it is complete."""
         from rltui.formats.jsonl.claim import refusal
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from rltui.formats.base import HEAD_BYTES
+from rltui.formats.base import HEAD_BYTES, Refusal
 from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import (
     Step,
@@ -140,10 +140,11 @@ def _begins_row(line: bytes, keys: Sequence[str]) -> bool:
     """Whether a row longer than the head looks like metrics: a step is in sight."""
     pattern = b"|".join(re.escape(k.encode()) for k in keys)
     step = re.match(rb'\{.*?"(' + pattern + rb')"\s*:\s*-?\d', line, re.DOTALL)
-    return step is not None and not _long_text_in(line)
+    return step is not None and not texts_in(line)
 
 
-def _long_text_in(line: bytes) -> bool:
+def texts_in(line: bytes) -> bool:
+    """Whether a piece of JSON has texts that a model read or wrote."""
     sample = b"|".join(k.encode() for k in sorted(_SAMPLE_KEYS))
     return re.search(rb'"(' + sample + rb')"\s*:\s*["\[]', line) is not None
 
@@ -189,24 +190,52 @@ def _of_one_step(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> bool:
     return len(steps) == 1 and not (coarse and _are_figures(rows[0], telling=False))
 
 
-def refusal(head: bytes, keys: Sequence[str]) -> tuple[str, bool]:
-    """Why a file with this head is not read, for people, and whether that is final: its first
-    row is complete."""
+def refusal(head: bytes, keys: Sequence[str]) -> Refusal:
+    """Why a file with this head is not read. That is final once its first row is complete, unless
+    rows may still be counted."""
     text = head.lstrip()
     line, newline, _ = text.partition(b"\n")
     final = bool(newline) or len(head) >= HEAD_BYTES
-    names = ", ".join(keys[:_NAMED]) + (" and others" if len(keys) > _NAMED else "")
-    no_step = f"rows have no step (looked for {names})"
+    no_step = f"rows have no step (looked for {', '.join(keys[:3])} and others)"
+    # orjson takes no half row
     try:
         row, _ = json.JSONDecoder().raw_decode(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        if not text:
-            return "empty so far", final
         if newline or not line.startswith(b"{"):
-            return "not valid JSON", final
-        return (no_step if final else "its first row is not complete yet"), final
+            return Refusal("not valid JSON" if text else "empty so far", final)
+        return Refusal(no_step if final else "its first row is not complete yet", final)
     if not isinstance(row, dict):
-        return "rows are not JSON objects", final
-    if not any(isinstance(row.get(key), (int, float)) for key in keys) and not counted_step(row):
-        return no_step, final
-    return "rows are texts, not metrics", final
+        return Refusal("rows are not JSON objects", final)
+    return _refusal_of_rows(text, row, keys, Refusal(no_step, final))
+
+
+def _refusal_of_rows(
+    text: bytes, row: dict[str, Any], keys: Sequence[str], no_step: Refusal
+) -> Refusal:
+    """The same of objects, the first of which is ``row``."""
+    final = no_step.final
+    rows = _rows(text.split(b"\n", _ROWS)[:_ROWS])
+    figures = [n for n, row in enumerate(rows, 1) if not is_sample(row) and figures_of(row)]
+    if any(is_sample(row) for row in rows) or not figures:
+        stepped = any(isinstance(row.get(key), (int, float)) for key in keys) or counted_step(row)
+        return Refusal("rows are texts, not metrics", final) if stepped else no_step
+    if len(rows) < _LEAST:
+        return Refusal(f"{no_step.reason}; two rows with figures would be counted")
+    first = rows[figures[0] - 1]
+    records = any(plain(key) in _RECORD_KEYS for key in first)
+    lost = not records and 2 * len(figures) > len(rows) and are_figures(figures_of(first))
+    return Refusal(
+        f"{_why_refused(rows, keys, no_step.reason)}: see line {figures[0]}", final, lost
+    )
+
+
+def _why_refused(rows: Sequence[dict[str, Any]], keys: Sequence[str], no_step: str) -> str:
+    """Why rows with figures are none of a training."""
+    steps = [step for row in rows if (step := _step_of(row, keys))]
+    if not steps:
+        return f"{no_step}, and are numbered or named like questions or results"
+    if len(set(steps)) == 1:
+        return f"all rows have the same {steps[0].key}, as samples have"
+    if not _advances(rows, keys):
+        return f"{steps[0].key} falls from row to row, as the length of episodes does"
+    return "rows are texts, not metrics"

@@ -32,6 +32,7 @@ from rltui.formats.jsonl.jsonl_row import (
 from rltui.formats.jsonl.packed_rows import PackedRows, Packing, unpacked
 from rltui.formats.jsonl.row_history import Gaps, RowCount, RowOrder
 from rltui.formats.last_line import LastLine
+from rltui.formats.step_name import are_figures
 from rltui.formats.words import words
 
 #: Longer lines are skipped: they are not metrics.
@@ -55,7 +56,10 @@ class JsonLinesDecoder(LastLine):
         self._skipping = False
         self._notes = NoteBook()
         self._rows = PackedRows()
-        self._records = 0
+        self._records = self._before = 0
+        """Records of this call, and of those before it."""
+        self._lost, self._worth_a_word = 0, 10
+        """Rows with figures and without a step, and how many of them are said next."""
         self._hparams: dict[str, object] = {}
         self._has_settings = False
         self._fine_step: int | None = None
@@ -93,6 +97,7 @@ class JsonLinesDecoder(LastLine):
             replaces=self._replaces and self._returned,
             exit_code=0 if done else None,
         )
+        self._before += self._records
         self._records, self._replaces = 0, False
         self._returned = self._returned or bool(decoded.items)
         return decoded
@@ -256,6 +261,13 @@ class JsonLinesDecoder(LastLine):
             self._hparams.update(settings)
         elif "log_history" not in row:  # ms-swift's summary repeats what was logged
             self._notes.add(offset, _STEPLESS, level=Level.OK)
+            self._lost += are_figures(figures_of(row))
+            records = self._before + self._records
+            if self._lost == self._worth_a_word and 2 * self._lost > records:
+                lost = f"{self._lost} of {records} rows so far have figures and no step"
+                self._notes.add(offset, f"{lost}, which others have: they are left out")
+            if self._lost == self._worth_a_word:
+                self._worth_a_word *= 10
 
     def _step_of(self, row: dict[str, Any], offset: int) -> tuple[int | None, str]:
         """The step of a row, removed from it, or its number; and its key where that is no more

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rltui.formats.base import Belonging, Decoder, Format, Options
+from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal
 
 _SUFFIXES = (".csv", ".tsv")
 #: Texts that may be tables.
@@ -66,6 +66,12 @@ class CsvTable(Format):
         keys = (options or Options()).step_keys
         loose = not fixed and not path.name.endswith(_SUFFIXES)
         return holds_log(head, path.name, keys, fixed=fixed, loose=loose)
+
+    def refusal(self, head: bytes, options: Options) -> Refusal:
+        """Where columns are named like figures of a training, the line that is no row of them."""
+        from rltui.formats.table.head import refusal
+
+        return refusal(head, options.step_keys) or super().refusal(head, options)
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         """A fresh decoder for one file; a Monitor file has its environment in its name."""

@@ -10,7 +10,9 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rltui.formats.step_name import are_figures
+from rltui.core.text import clean, fit
+from rltui.formats.base import Refusal
+from rltui.formats.step_name import are_figures, step_names
 from rltui.formats.table.axis import Axis
 from rltui.formats.table.collect import TableRows
 from rltui.formats.table.table_cell import is_gap, number_of, numbers_of
@@ -33,6 +35,8 @@ BLANK = " "
 _BLANKS = re.compile(rb"[ \t]+")
 #: Rows without a step, or in a file of any name, from which a table is believed to be a log.
 _LEAST_ROWS = 2
+#: Cells of a text that is quoted.
+_QUOTED = 40
 
 
 def delimiter_of(line: bytes) -> str:
@@ -165,3 +169,25 @@ def _are_stepped(rows: Sequence[list[str]], columns: Columns, step: int, fixed: 
     falls = sum(b < a for a, b in pairwise(known))
     texts = [c for row in rows for c in row if number_of(c) is None and not is_gap(c)]
     return falls <= _FALLING * len(known) and all(len(c) <= _LONG_TEXT for c in texts)
+
+
+def refusal(head: bytes, step_keys: Sequence[str]) -> Refusal | None:
+    """Why a table is no log although its columns are named like figures of a training, and which
+    line shows it; None for all other files."""
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]
+    numbered = [(n, x) for n, x in enumerate(lines, 1) if x.strip() and not x.startswith(b"#")]
+    if len(numbered) <= _LEAST_ROWS:
+        return None
+    delimiter = delimiter_of(numbered[0][1])
+    names = split_line(numbered[0][1], delimiter)
+    if names is None or not is_header(names) or not are_figures(names):
+        return None
+    for number, line in numbered[1 : _ROWS + 1]:
+        cells = split_line(line, delimiter)
+        if cells is None or len(cells) != len(names):
+            count = "broken quotes" if cells is None else f"{len(cells)} cells"
+            return Refusal(f"line {number} has {count}, the header {len(names)} names", lost=True)
+        if odd := next((c for c in cells if number_of(c) is None and not is_gap(c)), ""):
+            return Refusal(f"line {number} has a text: {fit(clean(odd), _QUOTED)}")
+    fall = bool(step_names(names, step_keys))
+    return Refusal("its steps fall from row to row", lost=True) if fall else None

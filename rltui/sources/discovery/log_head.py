@@ -19,7 +19,7 @@ from rltui.core.block import Block
 from rltui.files.disk import Status, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
-from rltui.formats import HEAD_BYTES, Format, Options
+from rltui.formats import HEAD_BYTES, Format, Options, Refusal
 from rltui.formats.own_output import own_output
 from rltui.sources.discovery.further import FurtherSearch, Searched
 
@@ -100,6 +100,8 @@ class _Claim(NamedTuple):
     """Whether the format failed on it, for ``reason``."""
     own: bool = False
     """Whether rltui wrote it: see :mod:`~rltui.formats.own_output`."""
+    lost: bool = False
+    """Whether it looks like the log of a training, although it is not claimed."""
 
 
 class HeadReader:
@@ -173,20 +175,24 @@ class HeadReader:
         if own:
             return _Claim(identity, status.st_size, False, True, own, own=True)
         claimed = form.claims(path, head, self._options)
-        rowless = False
+        rowless, end = False, head
         if not claimed and form.anywhere:
-            end = head
             if status.st_size > HEAD_BYTES:
                 end = _read_end(path, status.st_size)
                 claimed = form.claims(path, end, self._options)
             rowless = not claimed and self._died(form, path, end, end, named)
-        elif not claimed and status.st_size <= HEAD_BYTES and (end := form.packed_text(head)):
-            rowless = self._died(form, path, head, end, named)
-        claimed = claimed or rowless
-        reason, decided = "", True
-        if not claimed:
-            reason, decided = form.refusal(head, self._options)
-        return _Claim(identity, status.st_size, claimed, decided, reason, rowless)
+        elif not claimed and status.st_size <= HEAD_BYTES and (text := form.packed_text(head)):
+            rowless = self._died(form, path, head, text, named)
+        if claimed or rowless:
+            return _Claim(identity, status.st_size, True, True, "", rowless)
+        found = form.refusal(head, self._options)
+        if not found.lost and end is not head:
+            at_end = form.refusal(end, self._options)
+            if at_end.lost:
+                found = at_end._replace(reason=f"near its end {at_end.reason}")
+        return _Claim(
+            *(identity, status.st_size, False, found.final, found.reason), lost=found.lost
+        )
 
     def _judge_stranger(self, form: Format, path: Path, status: Status) -> _Claim:
         head, identity = self._head(path, status), (status.st_dev, status.st_ino)
@@ -247,10 +253,10 @@ class HeadReader:
             self._newest = state, read_head(path)
         return self._newest[1]
 
-    def refusal(self, form: Format, path: Path) -> tuple[str, bool]:
-        """Why a file is not claimed, and whether that is final (as long as it only grows)."""
+    def refusal(self, form: Format, path: Path) -> Refusal:
+        """Why a file is not claimed."""
         known = self._claims.get((form.name, str(path)))
-        return ("", False) if known is None else (known.reason, known.decided)
+        return Refusal("") if known is None else Refusal(known.reason, known.decided, known.lost)
 
     def span(self, path: Path, form: Format) -> Span | None:
         """First and last step of a text log, by its beginning and its end; None when they show

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from rltui.core.address import is_remote
 from rltui.files.disk import opened
+from rltui.formats import HEAD_BYTES
+from rltui.formats.figure_lines import NO_ROWS, figure_lines
 from rltui.sources.discovery.tree import EmptyLogError, LogdirError
 
 #: Bytes whose lines are counted, and of one piece of them.
@@ -19,6 +21,11 @@ def not_understood(path: Path, tried: Iterable[tuple[str, str]]) -> LogdirError:
     found = _content(path)
     if not found:
         return EmptyLogError(path)
+    with opened(path) as read:
+        figures = figure_lines(read(HEAD_BYTES, 0))
+    tried = list(tried)
+    if figures is not None and not any("became no rows" in lacks for _, lacks in tried):
+        found = f"{found}; {figures.lost(NO_ROWS)}"
     names = [f"{name} ({lacks})" if lacks else name for name, lacks in tried]
     return LogdirError(path, f"{found}; formats tried: {', '.join(names)}")
 

@@ -125,8 +125,13 @@ class Tree:
         """Note what cannot be read."""
         self.notes.append(Note(path, None, Level.WATCH, reason))
 
-    def refuse(self, path: Path, reason: str) -> None:
-        """Note a file that is not read."""
+    def refuse(self, path: Path, reason: str, *, lost: bool = False) -> None:
+        """Note a file that is not read. ``lost``: it looks like the log of a training, which is
+        said before all others."""
         self.refused_count += 1
+        note = Note(path, None, Level.WATCH if lost else Level.OK, reason)
         if len(self.refused) < MAX_REFUSED:
-            self.refused.append(Note(path, None, Level.OK, reason))
+            self.refused.append(note)
+        elif lost and (other := next((n for n in self.refused if n.level < note.level), None)):
+            self.refused.remove(other)
+            self.refused.append(note)

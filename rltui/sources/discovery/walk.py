@@ -106,7 +106,7 @@ class Walker:
             own = next(filter(None, (self.heads.own(f, path) for f in self.formats)), "")
             if own:
                 raise LogdirError(path, own)
-            tried = [(f.name, self.heads.refusal(f, path)[0]) for f in reversed(forms)]
+            tried = [(f.name, self.heads.refusal(f, path).reason) for f in reversed(forms)]
             raise not_understood(path, [*tried, *((f.name, "") for f in others)])
         except OSError as error:
             raise LogdirError(path, reason_of(error)) from error
@@ -329,11 +329,12 @@ class Walk:
             self._add(place, path, form, status)
         elif forms:
             heads = self._walker.heads
-            found = [(f.common and not heads.own(f, path), *heads.refusal(f, path)) for f in forms]
-            reason = next((reason for common, reason, _ in reversed(found) if not common), "")
-            if reason:
-                self.tree.refuse(path, reason)
-            if not all(decided for _, _, decided in found):
+            found = [(f.common and not heads.own(f, path), heads.refusal(f, path)) for f in forms]
+            said = [refusal for common, refusal in reversed(found) if refusal.lost or not common]
+            said.sort(key=lambda refusal: not refusal.lost)
+            if said and said[0].reason:
+                self.tree.refuse(path, said[0].reason, lost=said[0].lost)
+            if not all(refusal.final for _, refusal in found):
                 self.tree.unclaimed.append(path)
 
     def _add(self, place: Place, path: Path, form: Format, status: Status) -> None:

@@ -73,8 +73,9 @@ class LogSearch:
     @property
     def notes(self) -> tuple[Note, ...]:
         """The newest note of each path that had trouble and is no file of a run, and of each
-        server."""
-        return self._trouble.notes + trouble(self._logdirs)
+        server; and, beside runs, files that are not read although they look like logs."""
+        lost = tuple(n for n in self.refused if n.level >= Level.WATCH and self.run_count)
+        return self._trouble.notes + lost + trouble(self._logdirs)
 
     def walk(self) -> Discovery:
         """Search now. Raises SourceError, see :meth:`RunFinder.find`."""
