@@ -7,13 +7,14 @@ training. They are compared once a run has been read, and again for as long as n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from rltui.core.batch import Joined, SourceInfo
 from rltui.store.branch import Branch
+from rltui.store.continuation import NONE, attempts, continued
 from rltui.store.lineage import Lineage
 from rltui.store.merge import Agreement, agreement
 from rltui.store.points import concatenate
@@ -54,6 +55,46 @@ class RunIdentity:
             if self._is_misplaced(path):
                 return [path]
         return []
+
+    def resumes(self, path: Path) -> bool:
+        """Whether a file goes on from others of its format in this run."""
+        if path not in self._run.files.by_path:
+            return False  # it has just left
+        lineage = self._run.table.lineages.get(self._run.files.by_path[path].source.format)
+        mine = None if lineage is None else next(iter(lineage.branches_of(path)), None)
+        if lineage is None or mine is None or mine.begin is None or path in lineage.copies:
+            return False
+        return any(b.begin is not None and b.begin < mine.begin for b in lineage.branches)
+
+    def attempts(
+        self, path: Path, runs: Iterable[RunData]
+    ) -> list[tuple[list[Path], RunData | None]]:
+        """What is elsewhere once it shows which of several attempts a file resumes: files of this
+        run, each with the run to which they belong, None for one that does not exist yet."""
+        source = self._run.files.by_path[path].source
+        lineage = self._run.table.lineages[source.format]
+        newer = lineage.branches_of(path)
+        own = attempts(lineage.branches, newer)
+        beside = self._beside(path, source.format, runs)
+        found = continued(newer, [*own, *(there.branches for _, there in beside)])
+        if found is None or (found == NONE and source.joined is Joined.OWN):
+            return []
+        if found == NONE or found >= len(own):
+            return [([path], None if found == NONE else beside[found - len(own)][0])]
+        gone = [attempt for number, attempt in enumerate(own) if number != found]
+        return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in gone]
+
+    def _beside(
+        self, path: Path, form: str, runs: Iterable[RunData]
+    ) -> list[tuple[RunData, Lineage]]:
+        """The other runs with logs of a format in the directory of a file."""
+        return [
+            (run, run.table.lineages[form])
+            for run in runs
+            if run is not self._run
+            and form in run.table.lineages
+            and any(other.parent == path.parent for other in run.files.by_path)
+        ]
 
     def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
         found = []

@@ -2,7 +2,8 @@
 
 Two files of one directory that begin at the same step and whose spans coincide are not a
 resumed run but two runs; the later one then becomes a run of its own, ``NAME#2``. So does a
-log that lies beside a run and turns out to have other values; it gets its own name. The store
+log that lies beside a run and turns out to have other values; it gets its own name. A log that
+resumes one of several attempts goes where its values go on. The store
 alone decides this and reports it as :class:`Moved`.
 """
 
@@ -57,6 +58,12 @@ class Store:
         self._moved: dict[tuple[RunKey, Path], RunKey] = {}
         self._made_of_moved: set[RunKey] = set()
         """Runs made of files that left another one."""
+        self._resumed: dict[Path, dict[Path, RunData]] = {}
+        """Directory -> its files that go on from others of their run, with the run."""
+        self._read: set[RunKey] = set()
+        """Runs that have been read once."""
+        self._compared_at: dict[Path, float] = {}
+        """File -> rows that it had when it was last compared with other attempts."""
 
     def add_run(self, key: RunKey, path: Path) -> RunData:
         """The run of ``key``, made when it is new (a run may exist before its first point)."""
@@ -82,11 +89,37 @@ class Store:
         if not batch.more and not run.files.reading and len(run.files.by_path) > 1:
             while found := self._identities[key].misplaced_files(batch.source.path):
                 for path in found:
-                    changes |= self._move(run, path)
+                    changes |= self._move(run, path, self._free_key(run, path))
+        if not batch.more and not run.files.reading:
+            changes |= self._resume(run, batch)
         return changes
 
-    def _move(self, run: RunData, path: Path) -> Changes:
-        key = self._free_key(run, path)
+    def _resume(self, run: RunData, batch: Batch) -> Changes:
+        """Move files that resume one of several attempts, once that one has been read."""
+        path, rows = batch.source.path, batch.source.records
+        resumed = self._resumed.setdefault(path.parent, {})
+        if run.key in self._read:
+            asked = []
+        else:  # it may be the attempt that others resume
+            self._read.add(run.key)
+            asked = [(p, r) for p, r in resumed.items() if r is not run]
+        if len(run.files.by_path) > 1 and rows >= 2 * self._compared_at.get(path, 0.5):
+            self._compared_at[path] = rows
+            asked.append((path, run))
+        changes = Changes()
+        for file, its_run in asked:
+            identity = self._identities[its_run.key]
+            if not identity.resumes(file):
+                continue
+            resumed[file] = its_run
+            for paths, other in identity.attempts(file, self.runs.values()):
+                target = self._free_key(its_run, paths[0]) if other is None else other.key
+                for moved in paths:
+                    resumed.pop(moved, None)
+                    changes |= self._move(its_run, moved, target)
+        return changes
+
+    def _move(self, run: RunData, path: Path, key: RunKey) -> Changes:
         alone = run.files.by_path[path].source.alone
         run.move(path, self.add_run(key, path if alone else run.path))
         self._moved[(run.key, path)] = key

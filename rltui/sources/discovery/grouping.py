@@ -152,21 +152,26 @@ def continued(found: list[Unit], span: Callable[[Candidate], Span | None]) -> li
 
 
 def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) -> list[Unit]:
-    """Join each log with the one that it continues; returns the units that were taken in."""
+    """Join each log with one that it may continue; returns the units that were taken in."""
     spans = [(s, u) for u in crowd if (s := span(u.files[0])) is not None]
     spans.sort(key=lambda entry: (entry[0], entry[1].name))
     taken: list[Unit] = []
     heads: list[tuple[Span, Unit]] = []
     for (first, last), unit in spans:
         before = [(s, u) for s, u in heads if s[0] < first <= s[1] + 1 and _akin(u.stem, unit.stem)]
-        if len(before) != 1:
+        if not before:
             heads.append(((first, last), unit))
             continue
-        ((start, end), head) = before[0]
-        heads.remove(before[0])
+        named = [(s, u) for s, u in before if unit.stem.startswith(u.stem)]
+        # runs are read in this order: the others are there when the last one is compared
+        (start, end), head = chosen = max(named or before, key=lambda b: b[1].name)
+        heads.remove(chosen)
         heads.append(((start, max(end, last)), head))
         head.files += [replace(f, begin=first) for f in unit.files]
-        head.name = _common(head.name, unit.name)
+        if len(before) == 1:
+            head.name = _common(head.name, unit.name)
+        else:  # the store finds the one whose values it continues
+            head.joined |= {str(f.key): (Joined.MAYBE, unit.shown_name) for f in unit.files}
         taken.append(unit)
     if len(taken) == len(crowd) - 1:
         for _, unit in heads:

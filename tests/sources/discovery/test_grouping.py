@@ -179,8 +179,16 @@ def test_logs_of_two_runs_stay_apart(tmp_path: Path, name: str, first: int) -> N
     assert len(discover([tmp_path]).runs) == 2
 
 
-def test_a_log_that_could_go_on_from_two_stays_apart(tmp_path: Path) -> None:
+def test_a_log_that_could_go_on_from_two_may_be_of_the_last_or_of_its_name(tmp_path: Path) -> None:
     rows(tmp_path / "train_a.jsonl", 1, 100)
     rows(tmp_path / "train_b.jsonl", 1, 100)
+    rows(tmp_path / "train_a_more.jsonl", 50, 300)
     rows(tmp_path / "train_c.jsonl", 50, 300)
-    assert len(discover([tmp_path]).runs) == 3
+    found = {
+        r.key.name: [(f.path.name, f.joined) for f in r.files] for r in discover([tmp_path]).runs
+    }
+    own, maybe = Joined.OWN, Joined.MAYBE
+    assert found == {
+        "train_a": [("train_a.jsonl", own), ("train_a_more.jsonl", maybe)],
+        "train_b": [("train_b.jsonl", own), ("train_c.jsonl", maybe)],
+    }
