@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ import pytest
 from rltui import judge
 from rltui.core.batch import RunKey
 from rltui.core.home import state_directory
+from rltui.formats.base import Decoded
+from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
+from rltui.health.detectors.registry import Detector
+from rltui.health.engine import Engine
+from rltui.session import Session, following
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 
@@ -168,3 +174,77 @@ def test_links_into_the_kernel_are_not_followed(cli: Cli, tmp_path: Path) -> Non
     found = cli("check", "--json", tmp_path / "runs")
     assert found.code == 0
     assert [run["run"] for run in json.loads(found.out)["runs"]] == ["a"]
+
+
+@pytest.mark.parametrize("verb", ["check {}", "check --json {}", "export {}"])
+def test_a_decoder_that_fails_costs_its_file(
+    cli: Cli, two: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    works = JsonLinesDecoder._feed
+
+    def broken(self: JsonLinesDecoder, data: bytes, *, more: bool) -> Decoded:
+        if b"marked" in data:
+            raise IndexError("a fault of a decoder")
+        return works(self, data, more=more)
+
+    monkeypatch.setattr(JsonLinesDecoder, "_feed", broken)
+    with (two / "sick" / "a.jsonl").open("a") as log:
+        log.write('{"step": 41, "marked": 1}\n')
+    found = cli(*(str(two) if w == "{}" else w for w in verb.split()))
+    assert "well" in found.out
+    assert "a.jsonl" in found.out + found.err
+    assert "cannot be read further: IndexError" in found.out + found.err
+    assert "Traceback" not in found.err
+
+
+def test_a_detector_that_fails_costs_its_rule(
+    cli: Cli, two: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[str] = []
+    advance = Engine.advance
+
+    def named(self: Engine, run: Any, *rest: Any, **options: Any) -> Any:
+        judged.append(run.key.name)
+        return advance(self, run, *rest, **options)
+
+    def broken(*_: Any, **__: Any) -> bool:
+        if "sick" in judged[-1]:
+            raise IndexError("a fault of a detector")
+        return True
+
+    monkeypatch.setattr(Engine, "advance", named)
+    monkeypatch.setattr(Detector, "may_find", broken)
+    found = cli("check", two)
+    assert "✔ well" in found.out
+    assert "IndexError: a fault of a detector" in found.out
+    assert found.out.index("this rule broke") < found.out.index("✔ well")
+    assert "Traceback" not in found.err
+
+
+@pytest.mark.parametrize("place", ["store", "names", "rules"])
+def test_following_goes_on(
+    cli: Cli, two: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """The other run's end is told, and served."""
+    (two / "well" / "a.jsonl").write_text(
+        "".join(
+            f'{{"step": {s}, "actor/entropy": {2.0 if s < 40 else "NaN"}}}\n' for s in range(60)
+        )
+    )
+    break_in(monkeypatch, *PLACES[place])
+    works = following.turns
+
+    def few(session: Session, **options: Any) -> Iterator[None]:
+        turns = works(session, **options)
+        yield from islice(turns, 3)
+        turns.close()
+
+    monkeypatch.setattr(following, "turns", few)
+    found = cli("check", "--follow", two)
+    assert "well" in found.out
+    assert "not finite" in found.out.lower() or "nan" in found.out.lower()
+    assert found.code in (1, 70)
+    assert "Traceback" not in found.err
+    served = cli("serve-metrics", "--listen", "127.0.0.1:0", two)
+    assert served.code == 0
+    assert "Traceback" not in served.err
