@@ -129,6 +129,15 @@ class Decoder(Protocol):
     def holds_row(self) -> bool:
         """Whether complete records are held back because ``more`` was promised."""
 
+    @property
+    def open_line(self) -> bool:
+        """Whether the last line has no end yet."""
+
+    @property
+    def torn(self) -> bool:
+        """Whether :meth:`finish` gave points of a line that turned out to have others, which the
+        decoder cannot take back: only reading the file again can."""
+
 
 class RowSpan(NamedTuple):
     """Where rows lie in a window of a file, in bytes from its beginning."""

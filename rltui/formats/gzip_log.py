@@ -99,6 +99,14 @@ class GzipDecoder:
     def holds_row(self) -> bool:
         return bool(self._packed) or self._inner.holds_row
 
+    @property
+    def open_line(self) -> bool:
+        return self._inner.open_line
+
+    @property
+    def torn(self) -> bool:
+        return self._inner.torn
+
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         self._packed += data
         decoded, taken = Decoded(), 0

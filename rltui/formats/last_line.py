@@ -12,7 +12,7 @@ import numpy as np
 from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.formats.base import Decoded, NoteBook
+from rltui.formats.base import Decoded
 
 
 class LastLine(ABC):
@@ -30,6 +30,12 @@ class LastLine(ABC):
     """Whether rows may wait for a further line, which :meth:`_close` gives."""
     _ended = False
     """Whether nothing came since :meth:`finish` gave points."""
+    torn = False
+
+    @property
+    def open_line(self) -> bool:
+        """See :class:`rltui.formats.base.Decoder`."""
+        return any(self._parts) and not self._skipping
 
     @abstractmethod
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
@@ -46,7 +52,7 @@ class LastLine(ABC):
         if given is None or not data:
             return self._feed(data, more=more)
         self._given, self._ended = None, False
-        begin, end = self._offset, data.find(b"\n") + 1 or len(data)
+        end = data.find(b"\n") + 1 or len(data)
         if given.replaced and data[end - 1 : end] == b"\n" and self._repeat():
             return self._feed(data, more=more)
         fed = self._feed(data[:end], more=more and end == len(data))
@@ -61,9 +67,8 @@ class LastLine(ABC):
             return decoded
         if self._repeat():
             return replace(decoded, items=self._feed(b"", more=more).items, replaces=True)
-        notes = NoteBook()
-        notes.add(begin, "value read before its line was complete", ", ".join(given.torn))
-        return replace(decoded, notes=decoded.notes + notes.take())
+        self.torn = True
+        return decoded
 
     def _close(self) -> Decoded:
         """The rows that wait for a line that never comes. The decoder is not used any more."""
@@ -71,7 +76,7 @@ class LastLine(ABC):
 
     def finish(self) -> Decoded:
         """See :class:`rltui.formats.base.Decoder`."""
-        line = any(self._parts) and not self._skipping
+        line = self.open_line
         if self._ended or not (line or self._may_hold_rows):
             return Decoded()
         ended = copy.deepcopy(self)  # the line may go on after all

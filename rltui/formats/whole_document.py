@@ -18,7 +18,7 @@ _STRUCTURE = re.compile(rb'[{}\[\]"\\]')
 class WholeDocument(ABC):
     """Decodes one document once, when all of it is there. Not thread-safe."""
 
-    holds_row = False
+    holds_row = open_line = torn = False
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from rltui.core.level import Level
 from rltui.formats import Decoded, Decoder
 from rltui.formats.table import CsvTable
 from tests.formats import encode
@@ -62,13 +61,14 @@ def test_half_a_value_gives_way_to_the_whole_one(piece: int | None) -> None:
     assert values(found, "loss") == [(1, 0.5), (2, 0.25), (3, 2.3456e-05), (4, 0.5)]
 
 
-def test_half_a_value_that_stays_is_reported() -> None:
-    *_, last = parts = cut(LONG + "250,2.3", "456e-05\n251,0.5\n")
-    assert values(encode.points_of(parts), "loss")[250:] == [(250, 2.3), (251, 0.5)]
-    assert [(n.offset, n.level, n.message) for n in last.notes] == [
-        (len(LONG), Level.WATCH, "value read before its line was complete: loss")
-    ]
-    assert not cut(LONG + "250,2.3", "\n251,0.5\n")[-1].notes
+@pytest.mark.parametrize(("rest", "torn"), [("456e-05\n251,0.5\n", True), ("\n251,0.5\n", False)])
+def test_half_a_value_that_cannot_be_taken_back_is_known(rest: str, torn: bool) -> None:
+    decoder = CsvTable().decoder()
+    decoder.feed((LONG + "250,2.3").encode())
+    assert decoder.open_line
+    decoder.finish()
+    decoder.feed(rest.encode())
+    assert (decoder.open_line, decoder.torn) == (False, torn)
 
 
 def test_a_line_that_turns_out_to_be_broken_takes_no_other_point_with_it() -> None:

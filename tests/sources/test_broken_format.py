@@ -29,6 +29,7 @@ class _Fails:
 
     inner: Decoder
     where: str
+    open_line = torn = False
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         if self.where == "feed" and b"BROKEN" in data:

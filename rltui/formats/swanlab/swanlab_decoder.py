@@ -79,7 +79,7 @@ class _Column:
 class SwanLabDecoder:
     """Decodes one file. Not thread-safe."""
 
-    holds_row = False
+    holds_row = open_line = torn = False
 
     def __init__(self) -> None:
         self._notes = NoteBook()

@@ -83,6 +83,8 @@ class TfEventsDecoder:
         self._trust = _TRUST
         self._window = _FIRST_WINDOW
 
+    open_line = torn = False
+
     @property
     def holds_row(self) -> bool:
         """Whether complete records wait for the rest of their row."""

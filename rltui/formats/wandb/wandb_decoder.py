@@ -35,7 +35,7 @@ _RUN_TEXTS = {3: "wandb.project", 6: "wandb.group", 8: "wandb.name"}
 class WandbDecoder:
     """Decodes one file. Not thread-safe."""
 
-    holds_row = False
+    holds_row = open_line = torn = False
 
     def __init__(self) -> None:
         self._notes = NoteBook()

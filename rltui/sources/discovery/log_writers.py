@@ -8,14 +8,17 @@ command line only the program and the script are taken: arguments may hold secre
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rltui.core.address import is_remote
 from rltui.core.text import clean
 
 PROC = Path("/proc")
@@ -227,6 +230,45 @@ def open_files(
                 yield Path(target), os.stat(link)  # noqa: PTH116 - follows a link of /proc
         except (OSError, ValueError):
             continue
+
+
+class OpenFiles:
+    """The files that some process has open for writing, as far as that can be seen.
+
+    All processes are looked through at once, and seldom: where looking takes long, its answer
+    holds for longer.
+    """
+
+    _SHARE = 20.0
+
+    def __init__(self, proc: Path = PROC) -> None:
+        self._proc = proc
+        self._open: frozenset[tuple[int, int]] = frozenset()
+        self._until = -math.inf
+
+    def has(self, path: Path) -> bool:
+        """Whether a process has a file open for writing; False for one elsewhere."""
+        if is_remote(path):
+            return False
+        begin = time.monotonic()
+        if begin > self._until:
+            self._open = frozenset(self._look())
+            self._until = begin + self._SHARE * (time.monotonic() - begin)
+        try:
+            status = path.stat()
+        except (OSError, ValueError):
+            return False
+        return (status.st_dev, status.st_ino) in self._open
+
+    def _look(self) -> Iterator[tuple[int, int]]:
+        try:
+            names = os.listdir(self._proc)  # noqa: PTH208 - thousands of names
+        except OSError:
+            return
+        for name in filter(str.isdigit, names):
+            with suppress(OSError):
+                for _, status in open_files(self._proc, int(name), lambda _: True):
+                    yield status.st_dev, status.st_ino
 
 
 def _writes(proc: Path, pid: int, number: str) -> bool:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 from rltui.core.batch import Batch, Restart
 from rltui.core.block import Block
+from rltui.core.level import Level
+from rltui.files.disk import status
 from rltui.files.tail import Polled, Tail, Tailing, tail_of
 from rltui.files.trouble import contained
-from rltui.formats import Decoded, Format, Options
+from rltui.formats import Decoded, DecoderNote, Format, Options
+from rltui.sources.discovery.log_writers import OpenFiles
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.discovery.tree import in_checkpoint
 from rltui.sources.follow.feed import Feed
 from rltui.sources.follow.sample import Limits, overview
+
+_OPEN = OpenFiles()
+_HALF_ROW = "last row is not complete yet, left out"
 
 
 class FileFeed(Feed):
@@ -34,8 +41,13 @@ class FileFeed(Feed):
         self._options = options
         self._whole = file.format.document
         self._rewritten = not (file.format.restarts or self._whole)
+        self._known = tail is not None
         self._tail = tail or self._new_tail(summed=summed)
         self._decoder = file.format.decoder(options, file.path)
+        self._grows = False
+        """Whether it was taken for complete, and has grown."""
+        self._anew = False
+        """Whether what is read next replaces what was read before."""
 
     def _new_tail(self, *, summed: bool) -> Tailing:
         whole, rewritten = self._whole, self._rewritten
@@ -83,8 +95,8 @@ class FileFeed(Feed):
         tail, begin = self._tail, self.offset
         polled = tail.poll(budget_bytes)
         if polled.changed:
-            self.finished = False
-        ends = self.final and not self.finished
+            self._grows, self.finished = self._grows or self.finished, False
+        ends = self.final and not self.finished and (self.wait or not self._grows)
         if not (polled.changed or self.behind or self._decoder.holds_row or ends):
             return None
         if polled.restarted:
@@ -95,10 +107,12 @@ class FileFeed(Feed):
             decoded = self._contained(
                 lambda: self._decoder.feed(polled.data, more=polled.more), begin
             )
+        if self._decoder.torn:
+            return self._start_anew(budget_bytes)
         more = polled.more or self._decoder.holds_row  # a packed file is unpacked in pieces
         if ends and not more:
             self.finished = True
-            decoded = decoded.then(self._contained(self._decoder.finish, tail.offset))
+            decoded = decoded.then(self._contained(self._end, tail.offset))
         self._count(decoded)
         news = polled.changed or bool(decoded.items or decoded.notes)
         if not (news or more or not self._begun or more != self._more):
@@ -108,6 +122,38 @@ class FileFeed(Feed):
         self.size = tail.offset if tail.gone or self.given_up else tail.size
         self.modified = tail.modified or self.modified
         return self._changed(polled, decoded)
+
+    def _end(self) -> Decoded:
+        """The last row, if only the end of its line is missing and nobody is writing it."""
+        if not (self._decoder.open_line and self._is_written()):
+            return self._decoder.finish()
+        half = copy.deepcopy(self._decoder).finish()
+        if not (self.wait and any(isinstance(item, Block) for item in half.items)):
+            return Decoded()
+        return Decoded(notes=(DecoderNote(self._tail.offset, Level.WATCH, _HALF_ROW),))
+
+    def _is_written(self) -> bool:
+        """Whether a process has the file open for writing, or it has changed since it was found."""
+        if not isinstance(self._tail, Tail) or self._known:
+            return False
+        read = self._tail.size, self._tail.modified
+        try:
+            now = status(self.file.path)
+        except OSError:
+            return False
+        looks = {read, (now.st_size, now.st_mtime)}
+        if self.file.size and not self.read_once:
+            looks.add((self.file.size, self.file.modified))
+        return len(looks) > 1 or _OPEN.has(self.file.path)
+
+    def _start_anew(self, budget_bytes: int) -> Batch | None:
+        """Read the file from its beginning: a last row was taken for complete and was not."""
+        summed = isinstance(self._tail, Tail) and self._tail.summed
+        self._tail = self._new_tail(summed=summed)
+        self._decoder = self._format.decoder(self._options, self.file.path)
+        self.offset = self._records = 0
+        self._anew = True
+        return self.read(budget_bytes)
 
     def _changed(self, polled: Polled, decoded: Decoded) -> Batch:
         items = self._items(decoded)
@@ -134,7 +180,8 @@ class FileFeed(Feed):
         """Whether the points of a batch take the place of all older ones of the file."""
         if self._whole:
             return bool(decoded.items)
-        return decoded.replaces or (self._rewritten and polled.restarted)
+        anew, self._anew = self._anew, False
+        return anew or decoded.replaces or (self._rewritten and polled.restarted)
 
     def _items(self, decoded: Decoded) -> tuple[Block | Restart, ...]:
         """The items under the tags that they have in the run."""

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from rltui.core.batch import Batch
-from rltui.formats import Decoded
+from rltui.formats import Decoded, Options
 from rltui.sources import Intervals, Reader
+from rltui.sources.discovery.log_writers import OpenFiles
 from rltui.sources.discovery.logdir import discover
+from rltui.sources.follow import file_feed
+from rltui.sources.follow.file_feed import FileFeed
 from rltui.sources.follow.reread import read_again
 from tests.clock import ManualClock
 from tests.formats import encode
@@ -24,6 +27,7 @@ LOGS = {
 }
 ALL = pytest.mark.parametrize("name", LOGS)
 DAY = 86_400.0
+LEFT_OUT = "last row is not complete yet, left out"
 
 
 def points(batches: list[Batch]) -> list[tuple[int, float]]:
@@ -113,3 +117,67 @@ def test_it_is_there_when_the_run_is_read_again(tmp_path: Path, name: str) -> No
     # an object of JSON is complete with its last bracket
     ends = 9 if name == "run.jsonl" else 8
     assert steps(list(read_again(run, sources))) == list(range(ends))
+
+
+@pytest.mark.parametrize("name", ["train.log", "progress.csv"])
+def test_a_row_that_is_being_written_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """As long as a process has the file open for writing."""
+    file = tmp_path / name
+    with file.open("w") as writer:
+        writer.write(LOGS[name].rstrip("\n"))
+        writer.flush()
+        monkeypatch.setattr(file_feed, "_OPEN", OpenFiles())
+        batches = list(Reader([tmp_path]).read_all())
+    assert steps(batches) == list(range(8))
+    assert [n.message for b in batches for n in b.notes] == [LEFT_OUT]
+    monkeypatch.setattr(file_feed, "_OPEN", OpenFiles())
+    batches = list(Reader([tmp_path]).read_all())
+    assert steps(batches) == list(range(9))
+    assert not any(b.notes for b in batches)
+
+
+@pytest.mark.parametrize("name", ["train.log", "progress.csv"])
+def test_a_row_of_a_file_that_has_changed_since_it_was_found_is_left_out(
+    tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(LOGS[name][:-20])
+    reader = Reader([tmp_path])
+    reader.scan()
+    file.write_text(LOGS[name].rstrip("\n"))
+    batches = list(reader.read_all())
+    assert steps(batches) == list(range(8))
+    assert [n.message for b in batches for n in b.notes] == [LEFT_OUT]
+
+
+@pytest.mark.parametrize("name", ["train.log", "progress.csv"])
+@pytest.mark.parametrize("budget", [1 << 20, 100], ids=["at once", "in pieces"])
+def test_a_completed_row_replaces_what_was_read_of_it(
+    tmp_path: Path, name: str, budget: int
+) -> None:
+    """Whatever the change times say: a file that was taken for complete has grown."""
+    rows = [LOGS[name].splitlines()[-1].replace("8", str(s), 1) for s in range(9, 400)]
+    whole = LOGS[name] + "".join(f"{row}\n" for row in rows)
+    file = written(tmp_path / name, whole[:-3], 0.0)
+    (run,) = discover([tmp_path]).runs
+    feed = FileFeed(run, run.files[0], Options())
+    feed.final = True
+
+    def read() -> list[Batch]:
+        batches = []
+        while (batch := feed.read(budget)) is not None:
+            batches.append(batch)
+        return batches
+
+    first = points(batches := read())
+    assert first[-1][0] == 399
+    written(file, whole, 0.0)
+    second = points(batches + read())
+    assert [step for step, _ in second] == list(range(400))
+    assert second[:-1] == first[:-1]
+    assert second == points(list(Reader([tmp_path]).read_all()))
+    with file.open("a") as log:
+        log.write(rows[-1].replace("399", "400")[:-2])
+    assert not points(read())  # it has been seen to grow: half a row waits
