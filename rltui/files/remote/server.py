@@ -79,6 +79,11 @@ class RemoteServer:
         """Whether several questions take little longer than one."""
         return self._fs is not None and bool(self._fs.async_impl)
 
+    @property
+    def requests(self) -> int:
+        """Sent to a web server so far."""
+        return getattr(self._fs, "requests", 0)
+
     def lists(self, paths: Sequence[Path]) -> list[list[Info] | OSError]:
         """The names in directories. Raises StoreError."""
         asked: list[tuple[Path, dict[str, Any]]] = [(p, {"detail": True}) for p in paths]

@@ -64,7 +64,7 @@ class RemoteStore:
         self._files: dict[Path, Answer] = {}
         self._beginnings = Beginnings()
         self._news = News()
-        self._search_cost = 0
+        self._search_cost = self._searches = 0
         """Requests of a search about what was not known before."""
         self._lock = threading.RLock()
 
@@ -90,11 +90,13 @@ class RemoteStore:
         """Whether a search is to ask for nothing new: a web server may make names up without end.
         One that ``begins`` may ask again, unless the one before was ended by this."""
         root = self._server.root
-        spent = root.scheme in _WEB and self._search_cost >= MOST_SEARCHED
+        cost = self._server.requests if self._searches <= 1 else self._search_cost
+        spent = root.scheme in _WEB and cost >= MOST_SEARCHED
         if spent:
             self._server.limit(root, _SPENT)
         elif begins:
             self._search_cost = 0
+            self._searches += 1
         return spent
 
     def costs(self) -> RemoteCosts:

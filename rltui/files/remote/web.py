@@ -55,6 +55,8 @@ class BoundedWeb(HTTPFileSystem):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         self.noted: dict[str, str] = {}
         """Address of a list of names -> why not all of it was read."""
+        self.requests = 0
+        """Sent so far."""
         self.sent_whole = False
         """Whether it sent a whole file where a range was asked for."""
         super().__init__(**options, get_client=self._client)
@@ -168,6 +170,7 @@ class Session:
             more = options if session is self._own else {}
             own = headers if session is self._own else _harmless(headers)
             asked = session.request(method, at, allow_redirects=False, headers=own, **more)
+            self.web.requests += 1
             try:
                 got = await asyncio.wait_for(asked, QUIET_S)
             except asyncio.TimeoutError:
@@ -177,7 +180,10 @@ class Session:
                 return Answer(got, self.web, str(url))
             got.close()
             strict = strict or self._is_public(at)
-            leads = at.join(URL(target)).with_user(None).with_fragment(None)
+            try:
+                leads = at.join(URL(target)).with_user(None).with_fragment(None)
+            except ValueError:
+                raise BoundError(errno.EINVAL, "redirects to what is no web address") from None
             if leads.origin() != start.origin() or session is not self._own:
                 self._check(at, leads, strict=strict)
                 session = self._other(strict=strict)
