@@ -41,7 +41,7 @@ class FileFeed(Feed):
         self._options = options
         self._whole = file.format.document
         self._rewritten = not (file.format.restarts or self._whole)
-        self._known = tail is not None
+        self._has_own_tail = tail is None
         self._tail = tail or self._new_tail(summed=summed)
         self._decoder = file.format.decoder(options, file.path)
         self._grows = False
@@ -134,7 +134,7 @@ class FileFeed(Feed):
 
     def _is_written(self) -> bool:
         """Whether a process has the file open for writing, or it has changed since it was found."""
-        if not isinstance(self._tail, Tail) or self._known:
+        if not isinstance(self._tail, Tail) or not self._has_own_tail:
             return False
         read = self._tail.size, self._tail.modified
         try:
