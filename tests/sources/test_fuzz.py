@@ -63,6 +63,7 @@ class Bad:
 
     fault: str
     name: str = "bad"
+    document = holds_row = False
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         return True
