@@ -104,7 +104,8 @@ class RunFiles:
             file = self.by_path[path] = LogFile(batch.source)
         self.grew = file.take(batch)
         self.waiting = batch.waiting
-        self.notes.extend(batch.notes)
+        # a file that is read again says the same of the same place
+        self.notes.extend(n for n in batch.notes if n.offset is None or n not in self.notes)
 
     def move(self, path: Path, into: RunFiles) -> SourceInfo:
         """Give a file with its notes to another run; returns its state."""

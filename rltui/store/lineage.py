@@ -138,11 +138,15 @@ class Lineage:
         self._structure += 1
         return () if declared_start is None else self._tags
 
-    def replace(self, source: SourceInfo, *, older_too: bool) -> set[str]:
+    def replace(self, source: SourceInfo, generation: int = 0, *, older_too: bool) -> set[str]:
         """Drop the points of a file, and those of older files when it is the newest state of one
-        document; returns their tags."""
+        document; returns their tags. Content that is read once more leaves that of earlier
+        generations alone, which is nowhere else."""
         rank = source.order if older_too else -1
-        dropped = [b for b in self.branches if b.path == source.path or b.rank[0] < rank]
+        own = self.branches_of(source.path)
+        kept = range(generation) if any(b.rank[1] == generation for b in own) else ()
+        dropped = [b for b in self.branches if b.rank[0] < rank]
+        dropped += [b for b in own if b not in dropped and b.rank[1] not in kept]
         self.branches = [b for b in self.branches if b not in dropped]
         self._structure += 1
         for branch in dropped:

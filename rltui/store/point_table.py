@@ -77,7 +77,8 @@ class PointTable:
         if lineage.register(source):
             changed.update(dict.fromkeys(self._changed_at))
         if batch.replaced:
-            changed.update(dict.fromkeys(lineage.replace(source, older_too=batch.document)))
+            dropped = lineage.replace(source, batch.generation, older_too=batch.document)
+            changed.update(dict.fromkeys(dropped))
         for item in batch.items:
             if isinstance(item, Restart):
                 superseded = lineage.begin(source, batch.generation, item.step)

@@ -236,28 +236,32 @@ class OpenFiles:
     """The files that some process has open for writing, as far as that can be seen.
 
     All processes are looked through at once, and seldom: where looking takes long, its answer
-    holds for longer.
+    holds for longer, but for files that were written since.
     """
 
     _SHARE = 20.0
+    _TICK_S = 0.01
+    """Longest tick of the clock by which Linux says when a file was written."""
 
     def __init__(self, proc: Path = PROC) -> None:
         self._proc = proc
         self._open: frozenset[tuple[int, int]] = frozenset()
-        self._until = -math.inf
+        self._until = self._looked = -math.inf
 
     def has(self, path: Path) -> bool:
         """Whether a process has a file open for writing; False for one elsewhere."""
         if is_remote(path):
             return False
-        begin = time.monotonic()
-        if begin > self._until:
-            self._open = frozenset(self._look())
-            self._until = begin + self._SHARE * (time.monotonic() - begin)
         try:
             status = path.stat()
         except (OSError, ValueError):
             return False
+        begin = time.monotonic()
+        # not the time of change, which anybody may set
+        if begin > self._until or status.st_ctime > self._looked - self._TICK_S:
+            self._looked = time.time()
+            self._open = frozenset(self._look())
+            self._until = begin + self._SHARE * (time.monotonic() - begin)
         return (status.st_dev, status.st_ino) in self._open
 
     def _look(self) -> Iterator[tuple[int, int]]:

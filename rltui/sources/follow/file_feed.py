@@ -45,7 +45,9 @@ class FileFeed(Feed):
         self._tail = tail or self._new_tail(summed=summed)
         self._decoder = file.format.decoder(options, file.path)
         self._grows = False
-        """Whether it was taken for complete, and has grown."""
+        """Whether a last row was taken for complete, and has grown."""
+        self._left_out = False
+        """Whether the last row waits until the file changes."""
         self._anew = False
         """Whether what is read next replaces what was read before."""
 
@@ -67,7 +69,7 @@ class FileFeed(Feed):
         """Whether :meth:`read` would certainly return None; costs one ``stat``."""
         if self.given_up:
             return True
-        if self.final and not self.finished:
+        if self.final and not (self.finished or self._left_out):
             return False
         return not self.behind and self._tail.still() and not self._decoder.holds_row
 
@@ -95,8 +97,9 @@ class FileFeed(Feed):
         tail, begin = self._tail, self.offset
         polled = tail.poll(budget_bytes)
         if polled.changed:
-            self._grows, self.finished = self._grows or self.finished, False
-        ends = self.final and not self.finished and (self.wait or not self._grows)
+            self._grows = self._grows or (self.finished and self._decoder.open_line)
+            self.finished = self._left_out = False
+        ends = self.final and not (self.finished or (self._left_out and not self.wait))
         if not (polled.changed or self.behind or self._decoder.holds_row or ends):
             return None
         if polled.restarted:
@@ -111,7 +114,6 @@ class FileFeed(Feed):
             return self._start_anew(budget_bytes)
         more = polled.more or self._decoder.holds_row  # a packed file is unpacked in pieces
         if ends and not more:
-            self.finished = True
             decoded = decoded.then(self._contained(self._end, tail.offset))
         self._count(decoded)
         news = polled.changed or bool(decoded.items or decoded.notes)
@@ -125,7 +127,10 @@ class FileFeed(Feed):
 
     def _end(self) -> Decoded:
         """The last row, if only the end of its line is missing and nobody is writing it."""
-        if not (self._decoder.open_line and self._is_written()):
+        grows = self._grows and not self.wait
+        self._left_out = self._decoder.open_line and (grows or self._is_written())
+        self.finished = not self._left_out
+        if self.finished:
             return self._decoder.finish()
         half = copy.deepcopy(self._decoder).finish()
         if not (self.wait and any(isinstance(item, Block) for item in half.items)):
@@ -148,8 +153,9 @@ class FileFeed(Feed):
 
     def _start_anew(self, budget_bytes: int) -> Batch | None:
         """Read the file from its beginning: a last row was taken for complete and was not."""
-        summed = isinstance(self._tail, Tail) and self._tail.summed
-        self._tail = self._new_tail(summed=summed)
+        before = self._tail
+        self._tail = self._new_tail(summed=isinstance(before, Tail) and before.summed)
+        self._tail.generation = before.generation
         self._decoder = self._format.decoder(self._options, self.file.path)
         self.offset = self._records = 0
         self._anew = True

@@ -16,7 +16,9 @@ from rltui.sources.discovery.log_writers import OpenFiles
 from rltui.sources.discovery.logdir import discover
 from rltui.sources.follow import file_feed
 from rltui.sources.follow.file_feed import FileFeed
+from rltui.sources.follow.known import Known
 from rltui.sources.follow.reread import read_again
+from rltui.store import RunData, Store
 from tests.clock import ManualClock
 from tests.formats import encode
 
@@ -39,6 +41,10 @@ def points(batches: list[Batch]) -> list[tuple[int, float]]:
 
 def steps(batches: list[Batch]) -> list[int]:
     return [step for step, _ in points(batches)]
+
+
+def all_of(feed: FileFeed, budget: int = 1 << 20) -> list[Batch]:
+    return list(iter(lambda: feed.read(budget), None))
 
 
 def written(path: Path, text: str, modified: float) -> Path:
@@ -165,19 +171,108 @@ def test_a_completed_row_replaces_what_was_read_of_it(
     feed = FileFeed(run, run.files[0], Options())
     feed.final = True
 
-    def read() -> list[Batch]:
-        batches = []
-        while (batch := feed.read(budget)) is not None:
-            batches.append(batch)
-        return batches
-
-    first = points(batches := read())
+    first = points(batches := all_of(feed, budget))
     assert first[-1][0] == 399
     written(file, whole, 0.0)
-    second = points(batches + read())
+    second = points(batches + all_of(feed, budget))
     assert [step for step, _ in second] == list(range(400))
     assert second[:-1] == first[:-1]
     assert second == points(list(Reader([tmp_path]).read_all()))
     with file.open("a") as log:
         log.write(rows[-1].replace("399", "400")[:-2])
-    assert not points(read())  # it has been seen to grow: half a row waits
+    assert not points(all_of(feed, budget))  # it has been seen to grow: half a row waits
+
+
+def test_a_row_that_was_left_out_is_not_taken_for_read(tmp_path: Path) -> None:
+    """By who reads the run again, or goes on where this reader has ended."""
+    file = tmp_path / "train.log"
+    with file.open("w") as writer:
+        writer.write(LOGS[file.name].rstrip("\n"))
+        writer.flush()
+        reader = Reader([tmp_path], known=Known())
+        batches = list(reader.read_all())
+        assert steps(batches) == list(range(8))
+        (run,) = discover([tmp_path]).runs
+        again = reader.read_again(run.key, {b.source.path: b.source for b in batches}, [0])
+        assert again is not None
+        assert steps(list(again)) == list(range(8))
+        writer.write("\n")
+    batches += Reader([tmp_path], known=Known(batches)).read_all()
+    assert steps(batches) == list(range(9))
+
+
+@pytest.mark.parametrize("name", ["train.log", "progress.csv"])
+def test_a_log_that_goes_on_after_a_long_pause_has_its_end(tmp_path: Path, name: str) -> None:
+    lines = LOGS[name].splitlines(keepends=True)
+    file = written(tmp_path / name, "".join(lines[:-3]), 0.0)
+    (run,) = discover([tmp_path]).runs
+    feed = FileFeed(run, run.files[0], Options())
+    feed.final = True
+    batches = all_of(feed)
+    written(file, LOGS[name].rstrip("\n"), 5.0)
+    assert steps(batches + all_of(feed)) == list(range(9))
+
+
+def test_a_block_that_is_open_after_a_long_pause_is_given(tmp_path: Path) -> None:
+    box = "------\n| total_timesteps | {0} |\n| loss | 0.{0} |\n"
+    file = written(tmp_path / "train.log", box.format(1) + box.format(2)[:-5], 0.0)
+    (run,) = discover([tmp_path]).runs
+    feed = FileFeed(run, run.files[0], Options())
+    feed.final = True
+    batches = all_of(feed)
+    written(file, "".join(map(box.format, range(1, 5))), 5.0)
+    batches += all_of(feed)
+    assert steps(batches) == [1, 2, 3, 4]
+
+
+def test_a_completed_row_keeps_what_was_there_before_the_file_began_anew(tmp_path: Path) -> None:
+    def rows(begin: int, end: int, reward: float) -> str:
+        return "".join(f"step {s}, loss {s / 8}, reward {reward + s}\n" for s in range(begin, end))
+
+    file = written(tmp_path / "train.log", rows(0, 400, 60_000.5), 0.0)
+    (run,) = discover([tmp_path]).runs
+    feed, store = FileFeed(run, run.files[0], Options()), Store()
+
+    def take() -> RunData:
+        for batch in all_of(feed):
+            store.apply(batch)
+        return store.runs[run.key]
+
+    take()
+    second = rows(200, 480, 70_000.5)
+    written(file, second[:-5], 5.0)
+    feed.final = True
+    assert take().series("reward").values[-1] == 704.0
+    written(file, second, 6.0)
+    data = take()
+    series = data.series("reward")
+    assert list(series.steps) == list(range(480))
+    assert (series.values[0], series.values[-1]) == (60_000.5, 70_479.5)
+    assert (data.restarts, data.files.generations) == ((200,), (1,))
+
+
+def test_a_completed_row_says_nothing_twice(tmp_path: Path) -> None:
+    text = "step,loss\n" + "".join(f"{s},{s}.25\n" for s in range(9)) + "9,x,y,z\n"
+    text += "".join(f"{s},{s}.25\n" for s in range(10, 400))
+    file = written(tmp_path / "progress.csv", text[:-3], 0.0)
+    (run,) = discover([tmp_path]).runs
+    feed, store = FileFeed(run, run.files[0], Options()), Store()
+    feed.final = True
+    for batch in all_of(feed):
+        store.apply(batch)
+    notes = list(store.runs[run.key].files.notes)
+    assert notes
+    written(file, text, 5.0)
+    for batch in all_of(feed):
+        store.apply(batch)
+    assert store.runs[run.key].files.notes == notes
+
+
+def test_a_writer_that_came_after_the_last_look_is_seen(tmp_path: Path) -> None:
+    """However long an answer holds for files that nobody has written since."""
+    open_files = OpenFiles()
+    assert not open_files.has(written(tmp_path / "other.log", "", 0.0))
+    with (tmp_path / "train.log").open("w") as writer:
+        writer.write("step 1")
+        writer.flush()
+        assert open_files.has(tmp_path / "train.log")
