@@ -105,7 +105,8 @@ class _Lines:
     """The lines of a piece as texts and where they start."""
 
     def __init__(self, piece: bytes, delimiter: str) -> None:
-        self.texts = piece.decode("utf-8", "replace").split("\n")[:-1]
+        # the csv reader of Python 3.10 refuses zeros, which are part of no number anyway
+        self.texts = piece.decode("utf-8", "replace").replace("\0", "\ufffd").split("\n")[:-1]
         self.starts = [0, *accumulate(len(line) + 1 for line in piece.split(b"\n")[:-1])]
         self._delimiter = delimiter
 
