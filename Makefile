@@ -7,7 +7,7 @@ T ?= tests
 OUT ?= build/pictures
 
 .DEFAULT_GOAL := help
-.PHONY: help check static test costs packaging lint format types walls docs pictures bench lowest rooms \
+.PHONY: help check static test costs packaging lint format types walls docs pictures bench lowest rooms house \
 	lock install dist audit sbom mutants
 
 help: ## this list
@@ -59,6 +59,9 @@ bench: ## what benchmarks/RESULTS.md measures (minutes)
 
 rooms: ## how often control crosses packages for one row, one key, one rule
 	$(PYTHON) scripts/room_changes.py
+
+house: ## what the package consists of, beside its budget; lower that: make house LOWER=--lower
+	$(PYTHON) -m scripts.house $(LOWER)
 
 lowest: ## the tests with the oldest dependencies that pyproject allows (needs uv)
 	uv venv --quiet --allow-existing --python 3.10 .venv-lowest

@@ -14,7 +14,7 @@ from typing import Any
 
 def bytecodes(function: Callable[[], object]) -> int:
     """Bytecodes that ``function`` executes in this thread."""
-    # a trace misses from Python 3.12 on the first call of each function
+    # from Python 3.12 on, a trace misses the first call of each function
     return _monitored(function) if sys.version_info >= (3, 12) else _traced(function)
 
 

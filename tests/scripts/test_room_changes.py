@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from types import FunctionType, ModuleType
 
@@ -44,3 +45,10 @@ def test_a_call_counts_twice(by: str, only: tuple[str, ...], changes: int) -> No
     finally:
         sys.setprofile(None)
     assert sum(c.total() for c in counted.changes.values()) == changes
+
+
+def test_each_stage_begins_with_a_function_that_is_there() -> None:
+    for module, name in room_changes.STAGES:
+        found = importlib.import_module(module)
+        classes = [value for value in vars(found).values() if isinstance(value, type)]
+        assert any(name in vars(owner) for owner in (found, *classes)), (module, name)
